@@ -1,0 +1,271 @@
+// chan.h: channels: typed conduits between green threads, as in Go.
+//
+// A chan<T> is a handle, copied like a shared_ptr; the channel lives as long as a handle does. An unbuffered channel
+// (capacity 0) hands each value from sender to receiver directly, stack to slot; a buffered one holds up to capacity values and
+// blocks senders beyond. Values come out in the order they went in. Closing wakes everybody: receivers drain what is
+// buffered and then get nullopt, senders throw channel_closed.
+//
+// send_chan<T> and recv_chan<T> are handles that can only send or only receive; dropping them does not close.
+//
+// Every operation may be called by any thread, green or not; a plain OS thread blocks where a green thread would park.
+//
+// Invariants:  I1. count > 0 implies no waiting receiver; count < capacity implies no waiting sender.
+//              I2. Buffered values are the oldest: a receiver takes the buffer's head, then the first waiting sender's
+//                  value moves into the freed place. (Serving a waiting sender first would break the order.)
+//              I3. Nobody is made runnable while the channel's lock is held.
+// See:         docs/channels.md, test/model/chan_model.cc
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <weft/detail/chan_state.h>
+#include <weft/detail/time_point.h>
+#include <weft/error.h>
+
+namespace weft {
+
+template <typename T>
+class send_chan;
+template <typename T>
+class recv_chan;
+
+// What a receive with a bounded wait returns: a status and, if it is ok, the value.
+template <typename T>
+struct recv_result {
+    chan_status status;
+    std::optional<T> value;
+
+    explicit operator bool() const noexcept { return status == chan_status::ok; }
+    T& operator*() noexcept { return *value; }
+    T* operator->() noexcept { return &*value; }
+};
+
+// A channel of T. T must be nothrow move constructible: a value is moved while others wait for it.
+template <typename T>
+class chan {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "weft::chan<T>: T must be nothrow move constructible; send a std::unique_ptr<T> instead");
+    static_assert(std::is_nothrow_destructible_v<T>);
+
+public:
+    using value_type = T;
+
+    // An unbuffered channel. Throws std::bad_alloc.
+    chan() : chan(0) {}
+
+    // A channel that holds up to capacity values. Throws std::bad_alloc, also when capacity is beyond any memory.
+    explicit chan(std::size_t capacity) : state_(detail::chan_state<T>::create(capacity)) {}
+
+    // The channel on which every operation blocks for ever and which is never ready. close() of it is a fatal error.
+    static chan nil() noexcept { return chan(nullptr_tag{}); }
+
+    chan(const chan& other) noexcept : state_(other.state_) { retain(); }
+    chan(chan&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+
+    chan& operator=(chan other) noexcept {
+        std::swap(state_, other.state_);
+        return *this;
+    }
+
+    ~chan() {
+        if (state_ != nullptr) state_->drop();
+    }
+
+    // Sends, blocking while the channel is full (unbuffered: until a receiver takes the value).
+    // Throws channel_closed if the channel is or becomes closed; value is then untouched.
+    void send(T&& value) const {
+        if (send_slot(value, detail::never) != chan_status::ok) throw channel_closed();
+    }
+
+    void send(const T& value) const
+        requires std::is_copy_constructible_v<T>
+    {
+        T copy(value);
+        send(std::move(copy));
+    }
+
+    // Sends only if that needs no waiting: ok, would_block or closed. value is moved from only on ok.
+    [[nodiscard]] chan_status try_send(T&& value) const { return send_slot(value, 0); }
+
+    // Sends, waiting at most for timeout: ok, timeout or closed. value is moved from only on ok.
+    template <typename Rep, typename Period>
+    [[nodiscard]] chan_status send_for(T&& value, std::chrono::duration<Rep, Period> timeout) const {
+        return send_slot(value, detail::deadline_after(timeout));
+    }
+
+    template <typename Clock, typename Duration>
+    [[nodiscard]] chan_status send_until(T&& value, std::chrono::time_point<Clock, Duration> deadline) const {
+        return send_slot(value, detail::deadline_at(deadline));
+    }
+
+    // Receives the oldest value, blocking while there is none; nullopt once the channel is closed and drained.
+    std::optional<T> recv() const {
+        std::optional<T> value;
+        recv_slot(value, detail::never);
+        return value;
+    }
+
+    // Receives only if that needs no waiting: ok, would_block or closed.
+    [[nodiscard]] recv_result<T> try_recv() const { return recv_result_by(0); }
+
+    // Receives, waiting at most for timeout: ok, timeout or closed.
+    template <typename Rep, typename Period>
+    [[nodiscard]] recv_result<T> recv_for(std::chrono::duration<Rep, Period> timeout) const {
+        return recv_result_by(detail::deadline_after(timeout));
+    }
+
+    template <typename Clock, typename Duration>
+    [[nodiscard]] recv_result<T> recv_until(std::chrono::time_point<Clock, Duration> deadline) const {
+        return recv_result_by(detail::deadline_at(deadline));
+    }
+
+    // Closes the channel and wakes all who wait on it. Closing twice, or closing nil, is a fatal error. O(waiters).
+    void close() const { detail::chan_close(state_); }
+
+    // Whether the channel has been closed; values may still be buffered.
+    [[nodiscard]] bool closed() const noexcept { return state_ != nullptr && state_->is_closed(); }
+
+    // Buffered values right now, and the most there can be. A snapshot: others may be at work.
+    [[nodiscard]] std::size_t len() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
+    [[nodiscard]] std::size_t cap() const noexcept { return state_ == nullptr ? 0 : state_->capacity; }
+
+    // Two handles are equal when they refer to the same channel.
+    friend bool operator==(const chan& a, const chan& b) noexcept { return a.state_ == b.state_; }
+
+    // for (T&& value : channel) receives until the channel is closed and drained.
+    class iterator {
+    public:
+        using value_type = T;
+        using difference_type = std::ptrdiff_t;
+        using iterator_category = std::input_iterator_tag;
+        using pointer = T*;
+        using reference = T&&;
+
+        explicit iterator(const chan* from) : from_(from), value_(from->recv()) {}
+
+        T&& operator*() noexcept { return std::move(*value_); }
+
+        iterator& operator++() {
+            value_.reset();
+            from_->recv_slot(value_, detail::never);
+            return *this;
+        }
+
+        friend bool operator==(const iterator& it, std::default_sentinel_t) noexcept { return !it.value_.has_value(); }
+
+    private:
+        const chan* from_;
+        std::optional<T> value_;
+    };
+
+    iterator begin() const { return iterator(this); }
+    std::default_sentinel_t end() const noexcept { return {}; }
+
+private:
+    friend class send_chan<T>;
+    friend class recv_chan<T>;
+
+    struct nullptr_tag {};
+    explicit chan(nullptr_tag) noexcept : state_(nullptr) {}
+
+    void retain() const noexcept {
+        if (state_ != nullptr) state_->retain();
+    }
+
+    chan_status send_slot(T& value, int64_t deadline_ns) const {
+        if (state_ == nullptr) return detail::nil_wait(detail::wait_reason::chan_send_nil, deadline_ns);
+        return state_->send(value, deadline_ns);
+    }
+
+    chan_status recv_slot(std::optional<T>& value, int64_t deadline_ns) const {
+        if (state_ == nullptr) return detail::nil_wait(detail::wait_reason::chan_receive_nil, deadline_ns);
+        return state_->recv(value, deadline_ns);
+    }
+
+    recv_result<T> recv_result_by(int64_t deadline_ns) const {
+        recv_result<T> result{chan_status::ok, std::nullopt};
+        result.status = recv_slot(result.value, deadline_ns);
+        return result;
+    }
+
+    detail::chan_state<T>* state_;
+};
+
+// A channel handle that can only send. Converts from chan<T>; members as there.
+template <typename T>
+class send_chan {
+public:
+    using value_type = T;
+
+    send_chan(chan<T> whole) noexcept : chan_(std::move(whole)) {}  // NOLINT: a view converts
+
+    void send(T&& value) const { chan_.send(std::move(value)); }
+
+    void send(const T& value) const
+        requires std::is_copy_constructible_v<T>
+    {
+        chan_.send(value);
+    }
+
+    [[nodiscard]] chan_status try_send(T&& value) const { return chan_.try_send(std::move(value)); }
+
+    template <typename Rep, typename Period>
+    [[nodiscard]] chan_status send_for(T&& value, std::chrono::duration<Rep, Period> timeout) const {
+        return chan_.send_for(std::move(value), timeout);
+    }
+
+    template <typename Clock, typename Duration>
+    [[nodiscard]] chan_status send_until(T&& value, std::chrono::time_point<Clock, Duration> deadline) const {
+        return chan_.send_until(std::move(value), deadline);
+    }
+
+    void close() const { chan_.close(); }
+    [[nodiscard]] bool closed() const noexcept { return chan_.closed(); }
+    [[nodiscard]] std::size_t len() const noexcept { return chan_.len(); }
+    [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
+
+private:
+    chan<T> chan_;
+};
+
+// A channel handle that can only receive. Converts from chan<T>; members as there.
+template <typename T>
+class recv_chan {
+public:
+    using value_type = T;
+
+    recv_chan(chan<T> whole) noexcept : chan_(std::move(whole)) {}  // NOLINT: a view converts
+
+    std::optional<T> recv() const { return chan_.recv(); }
+    [[nodiscard]] recv_result<T> try_recv() const { return chan_.try_recv(); }
+
+    template <typename Rep, typename Period>
+    [[nodiscard]] recv_result<T> recv_for(std::chrono::duration<Rep, Period> timeout) const {
+        return chan_.recv_for(timeout);
+    }
+
+    template <typename Clock, typename Duration>
+    [[nodiscard]] recv_result<T> recv_until(std::chrono::time_point<Clock, Duration> deadline) const {
+        return chan_.recv_until(deadline);
+    }
+
+    [[nodiscard]] bool closed() const noexcept { return chan_.closed(); }
+    [[nodiscard]] std::size_t len() const noexcept { return chan_.len(); }
+    [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
+
+    typename chan<T>::iterator begin() const { return chan_.begin(); }
+    std::default_sentinel_t end() const noexcept { return {}; }
+
+private:
+    chan<T> chan_;
+};
+
+}  // namespace weft

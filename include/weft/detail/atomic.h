@@ -1,0 +1,48 @@
+// atomic.h: the atomics that everything lock-free in weft is written with.
+//
+// One name for two things: std::atomic in the library, the model checker's atomic in a model build
+// (WEFT_MODEL), so that test/model compiles the very headers that ship. Orders are always spelt out; the
+// words below stand for std::memory_order_*. In a model build they are macros, because the checker wants
+// the source position with each order; headers compiled there therefore name no function after an order.
+//
+// Who: everybody. See: docs/memory_order.md, test/model/.
+#pragma once
+
+#if defined(WEFT_MODEL)
+
+#include <relacy/relacy.hpp>
+
+#define relaxed rl::mo_relaxed, $
+#define acquire rl::mo_acquire, $
+#define release rl::mo_release, $
+#define acq_rel rl::mo_acq_rel, $
+#define seq_cst rl::mo_seq_cst, $
+
+namespace weft::detail {
+template <typename T>
+using atomic = rl::atomic<T>;
+inline constexpr bool model_build = true;
+}  // namespace weft::detail
+
+#define WEFT_FULL_FENCE() rl::atomic_thread_fence(rl::mo_seq_cst, $)
+
+#else
+
+#include <atomic>
+
+namespace weft::detail {
+template <typename T>
+using atomic = std::atomic<T>;
+inline constexpr std::memory_order relaxed = std::memory_order_relaxed;
+inline constexpr std::memory_order acquire = std::memory_order_acquire;
+inline constexpr std::memory_order release = std::memory_order_release;
+inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
+inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
+inline constexpr bool model_build = false;
+}  // namespace weft::detail
+
+// Orders everything before it against everything after it, stores against later loads included. The two
+// sides of every "publish, then look whether the other one looked" pair carry one each.
+#define WEFT_FULL_FENCE() std::atomic_thread_fence(std::memory_order_seq_cst)
+
+#endif

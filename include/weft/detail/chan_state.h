@@ -1,0 +1,195 @@
+// chan_state.h: what all handles of one channel share: lock, buffer, and the two queues of waiters.
+//
+// Everything happens under one lock that is held for a dozen instructions. A send looks for a waiting receiver, then for
+// room in the buffer, then parks; a receive is its mirror image. When a party waits already, it is claimed under the lock
+// and the value moves after the lock is dropped, straight between the two frames.
+//
+// Invariants and order of values: see chan.h.
+// Who: any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include <weft/detail/atomic.h>
+#include <weft/detail/spin_lock.h>
+#include <weft/detail/wait.h>
+#include <weft/error.h>
+
+namespace weft::detail {
+
+// The part that does not depend on T.
+struct chan_core {
+    explicit chan_core(std::size_t cap) noexcept : capacity(cap) {}
+    chan_core(const chan_core&) = delete;
+    chan_core& operator=(const chan_core&) = delete;
+
+    [[nodiscard]] bool is_closed() noexcept {
+        lock.lock();
+        const bool yes = closed;
+        lock.unlock();
+        return yes;
+    }
+
+    [[nodiscard]] std::size_t len() noexcept {
+        lock.lock();
+        const std::size_t n = count;
+        lock.unlock();
+        return n;
+    }
+
+    // Guarded by lock.
+    spin_lock lock;
+    bool closed = false;
+    std::size_t count = 0;  // buffered values
+    std::size_t head = 0;   // index of the oldest
+    wait_queue receivers;
+    wait_queue senders;
+
+    // Immutable.
+    const std::size_t capacity;
+
+    // Atomic: handles that refer to this channel.
+    atomic<uint32_t> handles{1};
+};
+
+// Closes core and wakes everybody; fatal if it is nullptr or closed already.
+void chan_close(chan_core* core);
+
+// An operation on a nil channel: would_block at once if deadline_ns is 0, else timeout at the deadline, or never.
+chan_status nil_wait(wait_reason reason, int64_t deadline_ns);
+
+// Throws std::bad_alloc: a channel with more slots than memory can hold was asked for.
+[[noreturn]] void throw_chan_too_large();
+
+template <typename T>
+struct chan_state : chan_core {
+    // Allocates state and slots in one block. Throws std::bad_alloc.
+    static chan_state* create(std::size_t cap) {
+        if (cap > (std::numeric_limits<std::size_t>::max() / 2 - sizeof(chan_state)) / sizeof(T)) throw_chan_too_large();
+        void* block = ::operator new(slots_offset() + cap * sizeof(T), std::align_val_t{block_align()});
+        return ::new (block) chan_state(cap);
+    }
+
+    void retain() noexcept { handles.fetch_add(1, relaxed); }  // relaxed: the caller holds a handle
+
+    void drop() noexcept {
+        if (handles.fetch_sub(1, acq_rel) != 1) return;  // R1 publishes our use, A1 sees everybody's
+        for (; count != 0; --count) {
+            slot(head)->~T();
+            head = next(head);
+        }
+        this->~chan_state();
+        ::operator delete(static_cast<void*>(this), std::align_val_t{block_align()});
+    }
+
+    // deadline_ns 0: do not wait. Moves from value only if the result is ok.
+    chan_status send(T& value, int64_t deadline_ns) {
+        lock.lock();
+        if (closed) {
+            lock.unlock();
+            return chan_status::closed;
+        }
+        if (!receivers.empty()) {
+            if (waiter* w = receivers.pop_claimed()) {
+                lock.unlock();
+                static_cast<std::optional<T>*>(w->slot)->emplace(std::move(value));
+                w->ok = true;
+                ready(*w);
+                return chan_status::ok;
+            }
+        }
+        if (count < capacity) {
+            ::new (slot(wrap(head + count))) T(std::move(value));
+            ++count;
+            lock.unlock();
+            return chan_status::ok;
+        }
+        return block(senders, &value, wait_reason::chan_send, deadline_ns);
+    }
+
+    // deadline_ns 0: do not wait. Fills value only if the result is ok.
+    chan_status recv(std::optional<T>& value, int64_t deadline_ns) {
+        lock.lock();
+        if (count > 0) {
+            T* oldest = slot(head);
+            value.emplace(std::move(*oldest));
+            oldest->~T();
+            head = next(head);
+            if (senders.empty()) {
+                --count;
+                lock.unlock();
+                return chan_status::ok;
+            }
+            return refill();
+        }
+        if (!senders.empty()) {
+            if (waiter* w = senders.pop_claimed()) {
+                lock.unlock();
+                value.emplace(std::move(*static_cast<T*>(w->slot)));
+                w->ok = true;
+                ready(*w);
+                return chan_status::ok;
+            }
+        }
+        if (closed) {
+            lock.unlock();
+            return chan_status::closed;
+        }
+        return block(receivers, &value, wait_reason::chan_receive, deadline_ns);
+    }
+
+private:
+    explicit chan_state(std::size_t cap) noexcept : chan_core(cap) {}
+
+    static constexpr std::size_t block_align() {
+        return alignof(T) > alignof(chan_core) ? alignof(T) : alignof(chan_core);
+    }
+
+    static constexpr std::size_t slots_offset() { return (sizeof(chan_state) + alignof(T) - 1) / alignof(T) * alignof(T); }
+
+    T* slot(std::size_t index) noexcept {
+        return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(this) + slots_offset()) + index;
+    }
+
+    std::size_t wrap(std::size_t index) const noexcept { return index >= capacity ? index - capacity : index; }
+    std::size_t next(std::size_t index) const noexcept { return index + 1 == capacity ? 0 : index + 1; }
+
+    // The head was taken while senders wait: the oldest of them puts its value at the end (I2). The lock is held.
+    chan_status refill() noexcept {
+        waiter* w = senders.pop_claimed();
+        if (w == nullptr) {
+            --count;
+            lock.unlock();
+            return chan_status::ok;
+        }
+        ::new (slot(wrap(head + count - 1))) T(std::move(*static_cast<T*>(w->slot)));
+        w->ok = true;
+        lock.unlock();
+        ready(*w);
+        return chan_status::ok;
+    }
+
+    // Nothing could be done at once: waits in queue, as long as deadline_ns allows. The lock is held.
+    chan_status block(wait_queue& queue, void* slot_of_caller, wait_reason reason, int64_t deadline_ns) {
+        if (deadline_ns == 0) {
+            lock.unlock();
+            return chan_status::would_block;
+        }
+        waiter me;
+        me.slot = slot_of_caller;
+        if (deadline_ns == never) {
+            wait(me, queue, lock, 0, reason);
+        } else if (!wait_until(me, queue, lock, 0, reason, deadline_ns)) {
+            return chan_status::timeout;
+        }
+        return me.ok ? chan_status::ok : chan_status::closed;
+    }
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,101 @@
+// count_word.h: a counter that can be waited on until it is zero, and destroyed as soon as that wait has returned.
+//
+// One 32-bit word: bit 0 the lock of the queue, bit 1 "somebody waits", the count above. Whoever takes the count to zero
+// while somebody waits takes the lock first, collects the waiters, and then stores 0: count, bit and lock change
+// in one store, after which only the waiters (alive until made ready) are touched. A waiter that arrives meanwhile
+// spins on the lock bit, sees zero and returns.
+//
+// Rejected: count and lock in two words (the last done() would unlock a lock that the woken waiter has already destroyed).
+//
+// Invariants: I1. Bit waiting is set exactly when the queue is not empty, whenever the lock is free.
+//             I2. After the store of 0 the object is not touched.
+// Ordering:   R1 (a decrement, or the store of 0) pairs with A1 (a waiter reads zero): what was done before done() is
+//             visible after wait().
+// Who:        any thread.
+// See:        docs/wait_group.md, test/model/wait_group_model.cc
+#pragma once
+
+#include <cstdint>
+
+#include <weft/detail/atomic.h>
+#include <weft/detail/spin_lock.h>
+#include <weft/detail/wait.h>
+
+namespace weft::detail {
+
+// Ends the process: the count would leave its range.
+[[noreturn]] void fatal_count(int64_t count, int64_t change) noexcept;
+
+class count_word {
+public:
+    static constexpr int64_t max_count = (int64_t{1} << 30) - 1;
+
+    // Adds change to the count and, if it becomes zero, wakes all who wait. The object may be gone when this returns with
+    // the count at zero.
+    void add(int32_t change) noexcept {
+        atomic<uint32_t>& word = state_.word();
+        uint32_t seen = word.load(relaxed);  // relaxed: the exchanges below decide
+        for (uint32_t attempt = 0;;) {
+            if ((seen & guarded_word::guard) != 0) {
+                spin_backoff(attempt++);
+                seen = word.load(relaxed);  // relaxed: as above
+                continue;
+            }
+            const int64_t count = int64_t{seen >> shift} + change;
+            if (count < 0 || count > max_count) fatal_count(int64_t{seen >> shift}, change);
+            const bool wakes = count == 0 && (seen & waiting) != 0;
+            const uint32_t wanted =
+                wakes ? seen | guarded_word::guard : (static_cast<uint32_t>(count) << shift) | (seen & waiting);
+            if (!word.compare_exchange_weak(seen, wanted, acq_rel, relaxed)) continue;  // R1; acquire: the queue, if we lock
+            if (wakes) release_waiters();
+            return;
+        }
+    }
+
+    // Blocks until the count is zero.
+    void wait(wait_reason reason) noexcept {
+        atomic<uint32_t>& word = state_.word();
+        if (word.load(acquire) == 0) return;  // A1
+        const uint32_t bits = state_.lock_bits();
+        if (bits >> shift == 0) {
+            state_.unlock_bits(bits);
+            return;
+        }
+        waiter me;
+        weft::detail::wait(me, waiters_, state_, bits | waiting, reason);
+    }
+
+    // As wait(), but returns false if deadline_ns passes first.
+    [[nodiscard]] bool wait_until(wait_reason reason, int64_t deadline_ns) noexcept {
+        const uint32_t bits = state_.lock_bits();
+        if (bits >> shift == 0) {
+            state_.unlock_bits(bits);
+            return true;
+        }
+        if (deadline_ns <= 0) {
+            state_.unlock_bits(bits);
+            return false;
+        }
+        waiter me;
+        return weft::detail::wait_until(me, waiters_, state_, bits | waiting, reason, deadline_ns);
+    }
+
+    // Whether the count is zero.
+    [[nodiscard]] bool is_zero() noexcept { return state_.word().load(acquire) >> shift == 0; }  // A1
+
+private:
+    static constexpr uint32_t waiting = 2;
+    static constexpr uint32_t shift = 2;
+
+    // The count goes from the last piece to zero and we hold the lock.
+    void release_waiters() noexcept {
+        waiter* chain = waiters_.pop_all_claimed();
+        state_.unlock_bits(0);  // R1; I2: not a word of this object after here
+        ready_all(chain);
+    }
+
+    guarded_word state_;
+    wait_queue waiters_;  // guarded by state_
+};
+
+}  // namespace weft::detail

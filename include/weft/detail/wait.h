@@ -1,0 +1,188 @@
+// wait.h: the one way anything in weft blocks: a waiter in a queue, a claim, a wake-up.
+//
+// Whoever blocks puts a waiter into its own frame (stacks do not move), links it into the queue of the object it waits
+// for, and parks. Whoever ends the wait claims the waiter under the queue's lock, unlinks it, drops the lock,
+// hands over the value, and calls ready(). A green thread parks its G; a plain OS thread sleeps on a futex: the
+// wakers do not see the difference.
+//
+// A wait that only one queue can end needs no claim: whoever unlinks the waiter under the lock has won. A wait that
+// several parties may end (queue and deadline) carries a claim word:
+//
+//      preparing ──park──▶ parked ──claim──▶ claimed      the claimer readies the G
+//          └────────────claim────────────────▶ claimed      the claimer does not; park sees it and carries on
+//
+// Rules (numbers as in docs/waiting.md):
+//   L1 claim only under the lock of the queue or heap that led to the waiter.
+//   L2 the loser unlinks under that lock and never touches the waiter again.
+//   L3 the winner touches the frame only until ready(); close and broadcast claim under the lock, then chain.
+//   L4 before its frame dies, the woken side takes the lock of every queue it was on, unless the winner unlinked it.
+//   L5 a plain thread's futex word lives in a per-thread note that is never freed, since FUTEX_WAKE follows the store.
+//   L6 a wait with one queue and no deadline: unlinking under the lock is winning.
+//
+// Who: wait() by any thread that may block; ready() by anybody, holding no object lock.
+// See: docs/waiting.md, test/model/claim_model.cc
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include <weft/detail/atomic.h>
+#include <weft/detail/spin_lock.h>
+
+namespace weft::detail {
+
+struct G;
+struct thread_note;
+
+// Why a green thread waits; shown in dumps. One enumerator per kind of blocking call, never reused.
+enum class wait_reason : uint8_t {
+    none,
+    chan_receive,
+    chan_send,
+    chan_receive_nil,
+    chan_send_nil,
+    mutex_lock,
+    wait_group_wait,
+    future_get,
+    sleep,
+    start,
+};
+
+// Absolute time on the monotonic clock in nanoseconds; never means no deadline.
+inline constexpr int64_t never = std::numeric_limits<int64_t>::max();
+
+// Who may end a wait that several parties may end. See the drawing above.
+class claim_word {
+public:
+    // Called by each party that wants to end the wait, under its own queue's lock (L1). True: the caller has won.
+    // must_ready tells the winner whether it has to ready the waiter or whether park will notice by itself.
+    [[nodiscard]] bool try_claim(bool& must_ready) noexcept {
+        uint32_t seen = word_.load(relaxed);  // relaxed: the exchange below decides
+        while (seen != claimed) {
+            if (word_.compare_exchange_weak(seen, claimed, acq_rel, relaxed)) {  // R1 to A1; A2 from R2
+                must_ready = seen == parked;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // Called once the waiting context is saved. False: somebody claimed meanwhile and did not ready; the caller must.
+    [[nodiscard]] bool publish_parked() noexcept {
+        uint32_t seen = preparing;
+        return word_.compare_exchange_strong(seen, parked, acq_rel, acquire);  // R2 to A2; A1 from R1
+    }
+
+private:
+    static constexpr uint32_t preparing = 0;
+    static constexpr uint32_t parked = 1;
+    static constexpr uint32_t claimed = 2;
+
+    atomic<uint32_t> word_{preparing};
+};
+
+class wait_queue;
+
+// One blocked caller in one queue. Lives in the caller's frame; guarded by the queue's lock while linked.
+struct waiter {
+    waiter* next = nullptr;
+    waiter* prev = nullptr;
+    wait_queue* queue = nullptr;  // where it is linked; nullptr once unlinked
+    guarded_word* lock = nullptr; // the lock of that queue
+    G* g = nullptr;               // who waits: a green thread …
+    thread_note* note = nullptr;  // … or a plain thread
+    claim_word* claim = nullptr;  // nullptr: one queue, no deadline (L6)
+    void* slot = nullptr;         // what the object hands over, or takes from
+    bool ok = false;              // set by the winner before ready(): true if slot was served, false if closed
+    bool must_ready = true;       // set by the winner's claim
+};
+
+// The waiters of one object, oldest first. Guarded by the object's lock.
+class wait_queue {
+public:
+    [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+
+    [[nodiscard]] waiter* front() const noexcept { return head_; }
+
+    void push_back(waiter& w) noexcept {
+        w.queue = this;
+        w.next = nullptr;
+        w.prev = tail_;
+        if (tail_ != nullptr) {
+            tail_->next = &w;
+        } else {
+            head_ = &w;
+        }
+        tail_ = &w;
+    }
+
+    void push_front(waiter& w) noexcept {
+        w.queue = this;
+        w.prev = nullptr;
+        w.next = head_;
+        if (head_ != nullptr) {
+            head_->prev = &w;
+        } else {
+            tail_ = &w;
+        }
+        head_ = &w;
+    }
+
+    // Unlinks w. O(1). Requires: w is linked here.
+    void remove(waiter& w) noexcept {
+        (w.prev != nullptr ? w.prev->next : head_) = w.next;
+        (w.next != nullptr ? w.next->prev : tail_) = w.prev;
+        w.queue = nullptr;
+    }
+
+    // Unlinks and returns the oldest waiter whose wait the caller has now won; nullptr when there is none. Waiters that
+    // somebody else claimed are unlinked on the way (L2).
+    [[nodiscard]] waiter* pop_claimed() noexcept {
+        while (waiter* w = head_) {
+            remove(*w);
+            if (w->claim == nullptr || w->claim->try_claim(w->must_ready)) return w;
+        }
+        return nullptr;
+    }
+
+    // Claims everybody: unlinks all waiters and returns those the caller has won, chained by next, oldest first.
+    [[nodiscard]] waiter* pop_all_claimed() noexcept {
+        waiter* first = nullptr;
+        waiter** link = &first;
+        while (waiter* w = pop_claimed()) {
+            *link = w;
+            link = &w->next;
+        }
+        *link = nullptr;
+        return first;
+    }
+
+private:
+    waiter* head_ = nullptr;
+    waiter* tail_ = nullptr;
+};
+
+// Appends w to queue and blocks until somebody has claimed it and called ready(). lock, which guards queue, is held on entry;
+// once the caller is parked it is released with the object's bits set to bits. Not held on return.
+void wait(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
+
+// As wait(), but joins at the head of the queue: for a mutex waiter that was woken and lost the race.
+void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
+
+// As wait(), but returns false if deadline_ns passes first; w is then on no queue.
+[[nodiscard]] bool wait_until(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason,
+                              int64_t deadline_ns) noexcept;
+
+// Blocks for ever. For operations on nil channels.
+[[noreturn]] void wait_forever(wait_reason reason) noexcept;
+
+// Ends a wait the caller has claimed. w may be gone when this returns. Holding no object lock. O(1).
+void ready(waiter& w) noexcept;
+
+// As ready() for a chain from pop_all_claimed(): one batch, at most one futex wake per runtime.
+void ready_all(waiter* chain) noexcept;
+
+// Now, on the monotonic clock, in nanoseconds.
+[[nodiscard]] int64_t now_ns() noexcept;
+
+}  // namespace weft::detail

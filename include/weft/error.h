@@ -1,0 +1,34 @@
+// error.h: what weft throws, and how an operation that may not block tells how it went.
+//
+// Misuse (unlocking what is not locked, closing twice) is not here: it ends the process with a report that names the
+// green thread. What merely happens is reported by value or by one of these.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace weft {
+
+// Thrown by chan<T>::send when the channel is closed, also when it is closed while send waits.
+class channel_closed : public std::runtime_error {
+public:
+    channel_closed() : std::runtime_error("weft: send on closed channel") {}
+};
+
+// Thrown by go, async and runtime::start when stacks, memory or threads have run out. code() is the operating system's
+// reason; what() says what was asked for and what to do. Nothing is lost: the call can be repeated.
+class resource_exhausted : public std::system_error {
+public:
+    resource_exhausted(std::error_code why, const std::string& what) : std::system_error(why, what) {}
+};
+
+// How an operation with a bounded wait ended.
+enum class chan_status {
+    ok,           // done
+    would_block,  // try_ form: nothing could be done at once
+    timeout,      // _for and _until forms: the time was up first
+    closed,       // the channel is closed (and, for a receive, drained)
+};
+
+}  // namespace weft

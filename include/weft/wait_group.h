@@ -1,0 +1,89 @@
+// wait_group.h: waits for a number of things to finish, as Go's sync.WaitGroup.
+//
+// add() before the work starts, done() when a piece is finished, wait() until the count is zero. go(f) does all three
+// around a new green thread and keeps the first exception that leaves an f for wait() to rethrow.
+//
+// The group may be destroyed as soon as its last wait() has returned: the count, the "somebody waits" bit and the lock of
+// the waiters' queue share one word, and done() touches nothing after the store that sets it to zero.
+//
+// Any thread may call everything. A negative count, and destroying a group that is still waited on, are fatal errors. wait() is
+// not a cancellation point.
+//
+// See: docs/wait_group.md, test/model/wait_group_model.cc
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <source_location>
+#include <utility>
+
+#include <weft/detail/count_word.h>
+#include <weft/go.h>
+
+namespace weft {
+
+class wait_group {
+public:
+    wait_group() = default;
+    wait_group(const wait_group&) = delete;
+    wait_group& operator=(const wait_group&) = delete;
+
+    // Adds n pieces of work (negative n takes them off). Fatal if the count would become negative or exceed 2^30 - 1.
+    void add(int n = 1) noexcept { count_.add(n); }
+
+    // One piece is finished. The group may be gone when this returns.
+    void done() noexcept { count_.add(-1); }
+
+    // Blocks until the count is zero; then rethrows the first exception that left a function started by go(), if any.
+    void wait() {
+        count_.wait(detail::wait_reason::wait_group_wait);
+        if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
+    }
+
+    // Starts f as a green thread that counts as one piece of work. Throws what weft::go throws; the count is then as before.
+    template <typename F>
+    void go(F&& f, std::source_location where = std::source_location::current()) {
+        go(spawn_options{}, std::forward<F>(f), where);
+    }
+
+    template <typename F>
+    void go(const spawn_options& options, F&& f, std::source_location where = std::source_location::current()) {
+        count_.add(1);
+        try {
+            weft::go(
+                options,
+                [this, body = std::forward<F>(f)]() mutable {
+                    try {
+                        body();
+                    } catch (...) {
+                        keep(std::current_exception());
+                    }
+                    finish(std::move(body));
+                },
+                where);
+        } catch (...) {
+            count_.add(-1);
+            throw;
+        }
+    }
+
+private:
+    void keep(std::exception_ptr e) noexcept {
+        const uint32_t lock_held = failed_lock_.lock_bits();
+        if (!failed_) failed_ = std::move(e);
+        failed_lock_.unlock_bits(lock_held);
+    }
+
+    // Whatever f holds is destroyed before the waiter may run on, as locals of a joined thread are.
+    template <typename F>
+    void finish(F&& body) noexcept {
+        { [[maybe_unused]] const auto last = std::move(body); }
+        done();
+    }
+
+    detail::count_word count_;
+    detail::guarded_word failed_lock_;
+    std::exception_ptr failed_;  // guarded by failed_lock_ while the count is not zero; the waiter's after that
+};
+
+}  // namespace weft
