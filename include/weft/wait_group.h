@@ -14,7 +14,9 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <source_location>
+#include <type_traits>
 #include <utility>
 
 #include <weft/detail/count_word.h>
@@ -52,13 +54,14 @@ public:
         try {
             weft::go(
                 options,
-                [this, body = std::forward<F>(f)]() mutable {
+                [this, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
                     try {
-                        body();
+                        (*body)();
                     } catch (...) {
                         keep(std::current_exception());
                     }
-                    finish(std::move(body));
+                    body.reset();  // what f holds is gone before the waiter runs on, as locals of a joined thread are
+                    done();
                 },
                 where);
         } catch (...) {
@@ -72,13 +75,6 @@ private:
         const uint32_t lock_held = failed_lock_.lock_bits();
         if (!failed_) failed_ = std::move(e);
         failed_lock_.unlock_bits(lock_held);
-    }
-
-    // Whatever f holds is destroyed before the waiter may run on, as locals of a joined thread are.
-    template <typename F>
-    void finish(F&& body) noexcept {
-        { [[maybe_unused]] const auto last = std::move(body); }
-        done();
     }
 
     detail::count_word count_;

@@ -1,0 +1,47 @@
+// debug.h: looking at a running program: what every green thread does, and what the scheduler has counted.
+//
+// See: docs/debugging.md
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft {
+
+// What one runtime has counted since it was started, and what it has now. Taken without stopping anything: the figures
+// are each right, not all of the same instant.
+struct stats_snapshot {
+    unsigned procs = 0;            // Ps
+    unsigned procs_idle = 0;       // Ps without an M
+    std::size_t threads = 0;       // Ms alive
+    std::size_t threads_idle = 0;  // Ms asleep
+    std::size_t threads_spinning = 0;
+
+    uint64_t spawned = 0;           // Gs ever started
+    uint64_t finished = 0;          // Gs that have returned
+    uint64_t live = 0;              // spawned - finished
+    uint64_t switches = 0;          // changes from one G to another, or to and from g0
+    uint64_t parks = 0;             // waits that really blocked
+    uint64_t steals = 0;            // Gs taken from another P
+    uint64_t steal_rounds = 0;      // times a P went stealing
+    uint64_t global_gets = 0;       // Gs taken from the global queue
+    uint64_t overflows = 0;         // times a full ring spilled half of itself to the global queue
+    uint64_t wakes = 0;             // futex wakes of sleeping Ms
+    uint64_t timers_fired = 0;
+    uint64_t stacks_mapped = 0;     // slots of mapped stack slabs
+    uint64_t stacks_bound = 0;      // stacks in use by Gs
+    uint64_t stack_cache_hits = 0;  // stacks taken from the P's own cache
+    uint64_t stack_cache_misses = 0;
+    uint64_t g_cache_hits = 0;  // dead Gs reused from the P's own cache
+    uint64_t g_cache_misses = 0;
+};
+
+// Statistics of the caller's runtime, or of the default one. Any thread.
+[[nodiscard]] stats_snapshot stats() noexcept;
+
+// Writes a report on every green thread of the caller's runtime (or the default one) to the file descriptor fd: state, wait reason
+// and for how long, where it was started, entry function, last P, backtrace. Any thread. Gs are looked at one by one, each
+// held still for a moment; a G that is running is listed as running, without its stack. Nothing is allocated.
+void dump(int fd) noexcept;
+
+}  // namespace weft

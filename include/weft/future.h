@@ -1,0 +1,179 @@
+// future.h: the result of a green thread, waited for.
+//
+// async(f) starts f and returns a future for what it returns or throws. get() waits, parking a green thread or blocking a
+// plain one. Dropping a future neither waits nor cancels. An exception that nobody has taken out when the last
+// party lets go is reported to a hook; by default that is one line on stderr.
+//
+// See: docs/futures.md
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <future>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <weft/detail/count_word.h>
+#include <weft/detail/time_point.h>
+#include <weft/go.h>
+
+namespace weft {
+
+// What is called with an exception that no get() has taken. Any thread, must not throw. Returns the previous hook; nullptr
+// restores the line on stderr.
+using unobserved_exception_hook = void (*)(const std::exception_ptr&);
+unobserved_exception_hook set_unobserved_exception_hook(unobserved_exception_hook hook) noexcept;
+
+namespace detail {
+
+void report_unobserved(const std::exception_ptr& e) noexcept;
+
+// Shared by the future and the green thread that will fulfil it.
+template <typename T>
+class future_state {
+public:
+    using stored = std::conditional_t<std::is_void_v<T>, std::monostate,
+                                      std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
+
+    future_state() { pending_.add(1); }
+    future_state(const future_state&) = delete;
+    future_state& operator=(const future_state&) = delete;
+
+    ~future_state() {
+        if (error_) report_unobserved(error_);
+    }
+
+    // Runs f and keeps what comes of it, then wakes whoever waits.
+    template <typename F>
+    void fulfil(F& f) noexcept {
+        try {
+            if constexpr (std::is_void_v<T>) {
+                f();
+                value_.emplace();
+            } else if constexpr (std::is_reference_v<T>) {
+                value_.emplace(&f());
+            } else {
+                value_.emplace(f());
+            }
+        } catch (...) {
+            error_ = std::current_exception();
+        }
+    }
+
+    void complete() noexcept { pending_.add(-1); }
+
+    void wait() noexcept { pending_.wait(wait_reason::future_get); }
+
+    [[nodiscard]] bool wait_until(int64_t deadline_ns) noexcept {
+        return pending_.wait_until(wait_reason::future_get, deadline_ns);
+    }
+
+    [[nodiscard]] bool is_ready() noexcept { return pending_.is_zero(); }
+
+    // After wait(): the value, moved out, or the exception, thrown.
+    T take() {
+        if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+        if constexpr (std::is_reference_v<T>) {
+            return **value_;
+        } else if constexpr (!std::is_void_v<T>) {
+            return std::move(*value_);
+        }
+    }
+
+private:
+    count_word pending_;  // 1 until complete()
+    // Written before complete(), read after wait().
+    std::optional<stored> value_;
+    std::exception_ptr error_;
+};
+
+}  // namespace detail
+
+// The result of an async() call. Move-only. Not for use by several threads at once.
+template <typename T>
+class [[nodiscard]] future {
+public:
+    future() noexcept = default;
+
+    // Whether there is a result to get().
+    [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+
+    // Whether get() would return at once. Requires valid().
+    [[nodiscard]] bool is_ready() const { return checked().is_ready(); }
+
+    // Blocks until the result is there. Requires valid(); else throws std::future_error.
+    void wait() const { checked().wait(); }
+
+    // Blocks until the result is there or the time is up: std::future_status::ready or ::timeout.
+    template <typename Rep, typename Period>
+    [[nodiscard]] std::future_status wait_for(std::chrono::duration<Rep, Period> timeout) const {
+        return status_of(checked().wait_until(detail::deadline_after(timeout)));
+    }
+
+    template <typename Clock, typename Duration>
+    [[nodiscard]] std::future_status wait_until(std::chrono::time_point<Clock, Duration> deadline) const {
+        return status_of(checked().wait_until(detail::deadline_at(deadline)));
+    }
+
+    // Blocks until the result is there and moves it out, or throws the exception that ended the green thread. Once: the
+    // future is invalid afterwards. Throws std::future_error if it is already.
+    T get() {
+        checked().wait();
+        const std::shared_ptr<detail::future_state<T>> state = std::move(state_);
+        return state->take();
+    }
+
+private:
+    template <typename F>
+    friend auto async_on(detail::scheduler* s, const spawn_options& options, F&& f, std::source_location where)
+        -> future<std::invoke_result_t<std::decay_t<F>&>>;
+
+    explicit future(std::shared_ptr<detail::future_state<T>> state) noexcept : state_(std::move(state)) {}
+
+    detail::future_state<T>& checked() const {
+        if (state_ == nullptr) throw std::future_error(std::future_errc::no_state);
+        return *state_;
+    }
+
+    static std::future_status status_of(bool is_ready) noexcept {
+        return is_ready ? std::future_status::ready : std::future_status::timeout;
+    }
+
+    std::shared_ptr<detail::future_state<T>> state_;
+};
+
+// As async(), on the runtime s. For runtime::async.
+template <typename F>
+auto async_on(detail::scheduler* s, const spawn_options& options, F&& f, std::source_location where)
+    -> future<std::invoke_result_t<std::decay_t<F>&>> {
+    using result = std::invoke_result_t<std::decay_t<F>&>;
+    auto state = std::make_shared<detail::future_state<result>>();
+    detail::spawn(
+        s,
+        options,
+        [state, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
+            state->fulfil(*body);
+            body.reset();  // what f holds is gone before anybody can see the result
+            state->complete();
+        },
+        where);
+    return future<result>(std::move(state));
+}
+
+// Starts f() as a green thread and returns a future for its result. Throws as go(). Allocates the shared state.
+template <typename F>
+[[nodiscard]] auto async(F&& f, std::source_location where = std::source_location::current()) {
+    return async_on(nullptr, spawn_options{}, std::forward<F>(f), where);
+}
+
+template <typename F>
+[[nodiscard]] auto async(const spawn_options& options, F&& f,
+                         std::source_location where = std::source_location::current()) {
+    return async_on(nullptr, options, std::forward<F>(f), where);
+}
+
+}  // namespace weft

@@ -1,0 +1,120 @@
+// go.h: starting green threads, and what one can say about oneself.
+//
+// go(f) starts f as a green thread (a G) and returns at once. A G costs 256 bytes plus its closure until it first runs, then
+// a stack of its own, of which only the touched pages cost memory. Closures of up to 64 bytes live in the G itself;
+// larger ones are allocated.
+//
+// Who: go() by any thread. A plain thread's Gs go to the process's default runtime: the one weft::main runs, or else one
+// that is started on first use.
+// See: docs/green_threads.md
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <weft/error.h>
+
+namespace weft {
+
+// How a green thread is started. Use designated initializers: weft::go({.name = "acceptor"}, f).
+struct spawn_options {
+    std::string_view name = {};   // shown in dumps and reports; copied, cut at 31 bytes
+    std::size_t stack_size = 0;   // usable bytes; 0: the runtime's default. Rounded up to a size class
+    bool own_fp_control = false;  // this G changes rounding or exception masks (MXCSR, x87, FPCR): carry them with it
+};
+
+namespace detail {
+
+struct G;
+struct scheduler;
+
+// What the runtime has to know of a closure's type.
+struct entry_type {
+    void (*run)(void* closure);               // calls it, then destroys it
+    void (*destroy)(void* closure) noexcept;  // destroys it without having called it
+    std::size_t size;
+    std::size_t align;
+};
+
+template <typename F>
+inline constexpr entry_type entry_type_of = {
+    [](void* closure) {
+        F& f = *static_cast<F*>(closure);
+        f();
+        f.~F();
+    },
+    [](void* closure) noexcept { static_cast<F*>(closure)->~F(); },
+    sizeof(F),
+    alignof(F),
+};
+
+// A G that is being made: where its closure goes.
+struct spawning {
+    G* g;
+    void* closure;
+};
+
+// Takes a G, with room for a closure of type entry, for the runtime s (nullptr: the caller's own, or the default one).
+// Throws resource_exhausted or std::bad_alloc. Followed by exactly one of the other two.
+spawning spawn_begin(scheduler* s, const spawn_options& options, const entry_type& entry, std::source_location where);
+void spawn_commit(G* g) noexcept;
+void spawn_abandon(G* g) noexcept;
+
+template <typename F>
+void spawn(scheduler* s, const spawn_options& options, F&& f, std::source_location where) {
+    using closure = std::decay_t<F>;
+    static_assert(std::is_invocable_v<closure&>, "weft::go: the function must be callable without arguments");
+    const spawning made = spawn_begin(s, options, entry_type_of<closure>, where);
+    if constexpr (std::is_nothrow_constructible_v<closure, F&&>) {
+        ::new (made.closure) closure(std::forward<F>(f));
+    } else {
+        try {
+            ::new (made.closure) closure(std::forward<F>(f));
+        } catch (...) {
+            spawn_abandon(made.g);
+            throw;
+        }
+    }
+    spawn_commit(made.g);
+}
+
+}  // namespace detail
+
+// Starts f() as a green thread. f is copied or moved. An exception that leaves f ends the process with a report that names the
+// green thread; use async() or wait_group::go() to have it travel. Throws resource_exhausted or std::bad_alloc if
+// there is no room for another G; nothing has been started then. O(1), no allocation for closures up to 64 bytes.
+template <typename F>
+void go(F&& f, std::source_location where = std::source_location::current()) {
+    detail::spawn(nullptr, spawn_options{}, std::forward<F>(f), where);
+}
+
+template <typename F>
+void go(const spawn_options& options, F&& f, std::source_location where = std::source_location::current()) {
+    detail::spawn(nullptr, options, std::forward<F>(f), where);
+}
+
+// Lets other runnable green threads run first. Returns whether another one ran. Green threads only: a plain thread that calls it
+// is a fatal error. The caller may be on another OS thread afterwards.
+bool yield();
+
+// A cheap place to be interrupted: yields if the scheduler has asked for it (or the time slice is over), else costs a
+// few instructions. For long computations. Any thread; does nothing in a plain one.
+void checkpoint();
+
+// About the calling green thread.
+namespace this_g {
+
+// Its number, unique in its runtime, counted from 1 (the main G); 0 in a plain thread.
+[[nodiscard]] uint64_t id() noexcept;
+
+// Its name, empty if it has none. Valid while the G runs.
+[[nodiscard]] std::string_view name() noexcept;
+
+}  // namespace this_g
+
+}  // namespace weft

@@ -1,0 +1,147 @@
+// runtime.h: the scheduler as an object: its own Ps, threads and green threads.
+//
+// Most programs need only weft::main, which turns the body of main() into the first green thread of the default runtime and the
+// process's main thread into its first M. A runtime object is for libraries and tests: it runs on threads of its own, several
+// may exist at once, and each may be stopped and started again.
+//
+// See: docs/runtime.md
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <weft/debug.h>
+#include <weft/future.h>
+#include <weft/go.h>
+
+namespace weft {
+
+// What to do where a stack cannot get a guard region (old kernel, or no mappings left).
+enum class guard_policy {
+    when_possible,  // paint a canary, check it at every switch, and say so once on stderr
+    always,         // refuse: starting the G throws resource_exhausted
+};
+
+struct runtime_options {
+    unsigned procs = 0;          // Ps: green threads running at once. 0: RUN_MAXPROCS, else what affinity and cgroup allow
+    std::size_t stack_size = 0;  // usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB
+    guard_policy guard = guard_policy::when_possible;
+    std::string name = "weft";  // prefix of the names of its threads
+};
+
+// A scheduler with Ps and threads of its own. Not copyable or movable: green threads refer to it.
+class runtime {
+public:
+    // Starts it. Throws resource_exhausted if stacks or the first thread cannot be had.
+    explicit runtime(runtime_options options = {});
+
+    // stop()s it.
+    ~runtime();
+
+    runtime(const runtime&) = delete;
+    runtime& operator=(const runtime&) = delete;
+
+    // Starts it again after stop(). Does nothing if it runs. Throws as the constructor.
+    void start();
+
+    // Stops it: no G is scheduled any more; Gs that are running reach their next scheduling point first (a G that never does
+    // holds stop() up). Gs that have not finished are abandoned without unwinding, as Go does when main returns; they are taken
+    // out of the queues of objects that outlive them. Returns how many there were. Not from a G of this runtime: fatal.
+    std::size_t stop();
+
+    // Whether it is started.
+    [[nodiscard]] bool running() const noexcept;
+
+    // Waits until every G has finished. Gs may be started meanwhile. Not from a G of this runtime.
+    void drain();
+
+    // The number of Ps.
+    [[nodiscard]] unsigned procs() const noexcept;
+
+    [[nodiscard]] stats_snapshot stats() const noexcept;
+
+    // As weft::dump, for this runtime.
+    void dump(int fd) const noexcept;
+
+    // As weft::go and weft::async, but on this runtime, whoever calls. Fatal when it is stopped.
+    template <typename F>
+    void go(F&& f, std::source_location where = std::source_location::current()) {
+        detail::spawn(checked(), spawn_options{}, std::forward<F>(f), where);
+    }
+
+    template <typename F>
+    void go(const spawn_options& options, F&& f, std::source_location where = std::source_location::current()) {
+        detail::spawn(checked(), options, std::forward<F>(f), where);
+    }
+
+    template <typename F>
+    [[nodiscard]] auto async(F&& f, std::source_location where = std::source_location::current()) {
+        return async_on(checked(), spawn_options{}, std::forward<F>(f), where);
+    }
+
+    template <typename F>
+    [[nodiscard]] auto async(const spawn_options& options, F&& f,
+                             std::source_location where = std::source_location::current()) {
+        return async_on(checked(), options, std::forward<F>(f), where);
+    }
+
+    // Runs f as a green thread of this runtime and blocks the caller until it returns. Returns what f returns, throws what it
+    // throws. Other Gs go on.
+    template <typename F>
+    auto run(F&& f, std::source_location where = std::source_location::current()) {
+        return async_on(checked(), spawn_options{.name = "run"}, std::forward<F>(f), where).get();
+    }
+
+private:
+    detail::scheduler* checked() const;
+
+    runtime_options options_;
+    detail::scheduler* scheduler_ = nullptr;
+};
+
+namespace detail {
+
+// Runs body(closure) as the main G of the default runtime on the calling thread; see weft::main.
+void run_main(const runtime_options& options, void (*body)(void*), void* closure, std::source_location where);
+
+}  // namespace detail
+
+// Runs f as the main green thread: the calling thread becomes M0 of the default runtime. Returns what f returns (0 if that is
+// void); an exception of f travels. When f returns no other G is scheduled any more and what is left of them is abandoned,
+// as when main returns in Go. Fatal if called from a green thread or while another weft::main runs.
+template <typename F>
+int main(const runtime_options& options, F&& f, std::source_location where = std::source_location::current()) {
+    struct call {
+        std::remove_reference_t<F>& f;
+        int code = 0;
+        std::exception_ptr error;
+    } c{f, 0, nullptr};
+    detail::run_main(
+        options,
+        [](void* p) {
+            call& self = *static_cast<call*>(p);
+            try {
+                if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+                    self.f();
+                } else {
+                    self.code = self.f();
+                }
+            } catch (...) {
+                self.error = std::current_exception();
+            }
+        },
+        &c,
+        where);
+    if (c.error) std::rethrow_exception(c.error);
+    return c.code;
+}
+
+template <typename F>
+int main(F&& f, std::source_location where = std::source_location::current()) {
+    return main(runtime_options{}, std::forward<F>(f), where);
+}
+
+}  // namespace weft
