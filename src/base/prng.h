@@ -1,0 +1,35 @@
+// prng.h: the only source of randomness in the runtime: a small seeded generator, one per M.
+//
+// xorshift64* (Vigna 2014). Not for secrets. Every random choice of the scheduler comes from here, so that a run with one M
+// and a known seed can be repeated.
+//
+// Who: the owner.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::detail {
+
+class prng {
+public:
+    explicit prng(uint64_t seed) noexcept : state_(seed * 0x9E3779B97F4A7C15u + 0x2545F4914F6CDD1Du) {
+        if (state_ == 0) state_ = 1;
+    }
+
+    [[nodiscard]] uint32_t next() noexcept {
+        state_ ^= state_ >> 12;
+        state_ ^= state_ << 25;
+        state_ ^= state_ >> 27;
+        return static_cast<uint32_t>((state_ * 0x2545F4914F6CDD1Du) >> 32);
+    }
+
+    // A number below n, n > 0, by multiplication rather than division; the bias is below n / 2^32.
+    [[nodiscard]] uint32_t below(uint32_t n) noexcept {
+        return static_cast<uint32_t>((uint64_t{next()} * n) >> 32);
+    }
+
+private:
+    uint64_t state_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,34 @@
+// context.cc: the first frame of a stack; the same for every ABI that grows downwards.
+//
+//      stack_top, 16-byte aligned ──▶ ┌────────────────────┐
+//                                     │ 0                  │  +24  frame pointer walkers stop here
+//                                     │ run_g_exit         │  +16  where entry returns to
+//                                     │ argument           │  +8
+//                        context.sp ──▶ entry              │  +0   popped by run_context_entry
+//                                     └────────────────────┘
+#include "context/context.h"
+
+#include <cstdint>
+
+namespace {
+
+struct first_frame {
+    void (*entry)(void*, void*);
+    void* argument;
+    void (*after)(void);
+    void* end_of_frames;
+};
+
+static_assert(sizeof(first_frame) == 32, "run_context_entry pops these four words");
+static_assert(sizeof(first_frame) % 16 == 0, "the stack stays aligned");
+
+}  // namespace
+
+extern "C" void run_context_init(run_context_t* ctx, void* stack_top, void (*entry)(void*, void*), void* argument) {
+    auto top = reinterpret_cast<uintptr_t>(stack_top) & ~uintptr_t{15};
+    auto* frame = reinterpret_cast<first_frame*>(top - sizeof(first_frame));
+    *frame = first_frame{entry, argument, &run_g_exit, nullptr};
+    ctx->sp = frame;
+    ctx->pc = reinterpret_cast<void*>(&run_context_entry);
+    ctx->fp = nullptr;
+}

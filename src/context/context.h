@@ -1,0 +1,47 @@
+// context.h: saving one stack's registers and continuing another: the contract every ABI file fulfils.
+//
+// A context is three words: stack pointer, where to continue, frame pointer. The registers a callee must preserve are
+// on the stack itself, or are dead. Two forms of the switch share that layout and may be mixed freely:
+//
+//   run_context_switch   out of line, in assembly, with complete unwind information. Pushes all callee-saved registers of
+//                        the ABI, so it is an ordinary call for the compiler. Sanitizers, LTO and other languages use it.
+//   switch_context       inline (context_inline.h), where the compiler allows: declares every register clobbered, so that the
+//                        compiler saves only what is live. About four times as fast. Elsewhere it is the other form.
+//
+// To resume a context: put its address in the second argument register, the baton in the third, and jump to pc. The code
+// at pc loads sp itself. So a context does not care which form resumes it.
+//
+// Carried: callee-saved integer registers, sp, fp; on aarch64 also d8-d15. Not carried: the floating-point control words (per G
+// on request, fp_control.h), signal mask, thread-locals; the C++ exception state travels separately (eh_globals.h).
+//
+// Who: the owner of both stacks. See: docs/context_switch.md
+#pragma once
+
+#include <cstddef>
+
+extern "C" {
+
+struct run_context_t {
+    void* sp;
+    void* pc;
+    void* fp;
+};
+
+// Saves the caller's context into from and continues to. Returns when somebody switches back; the result is the baton that
+// switch was given.
+void* run_context_switch(run_context_t* from, run_context_t* to, void* baton);
+
+// Makes ctx start entry(argument, baton) on the stack that ends at stack_top (rounded down to 16 bytes), with the unwinder's
+// end of stack below it. An entry that returns goes on in run_g_exit().
+void run_context_init(run_context_t* ctx, void* stack_top, void (*entry)(void* argument, void* baton), void* argument);
+
+// Where entry functions return to: ends the current green thread. Defined by the scheduler.
+[[noreturn]] void run_g_exit(void);
+
+// First code of every context; not for calling.
+void run_context_entry(void);
+}
+
+static_assert(offsetof(run_context_t, sp) == 0, "the assembly files know these offsets");
+static_assert(offsetof(run_context_t, pc) == 8, "the assembly files know these offsets");
+static_assert(offsetof(run_context_t, fp) == 16, "the assembly files know these offsets");

@@ -1,0 +1,100 @@
+// context_x86_64.S: the out-of-line switch for the System V ABI (Linux, macOS).
+//
+// Frame of a context that was saved here (the inline form saves no registers and has its own pc):
+//
+//      +56  CFA: the caller's stack pointer
+//      +48  return address
+//      +40  rbp
+//      +32  rbx
+//      +24  r12
+//      +16  r13
+//       +8  r14
+//  sp ─▶ 0  r15
+//
+// The layout is the same on both stacks, so one description of the frame stays true while rsp changes from one to the other.
+// The last jump is pop + jmp rather than ret: after a switch the return predictor is always wrong, the indirect one often
+// right. (With hardware shadow stacks it would have to be ret; no property note claims support for those.)
+#include "asm_names.h"
+
+WEFT_FUNCTION_BEGIN(run_context_switch)        // rdi from, rsi to, rdx baton
+    .cfi_startproc
+    endbr64
+    pushq %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbp, 0
+    pushq %rbx
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbx, 0
+    pushq %r12
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r12, 0
+    pushq %r13
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r13, 0
+    pushq %r14
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r14, 0
+    pushq %r15
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r15, 0
+    leaq 1f(%rip), %rax
+    movq %rsp, 0(%rdi)
+    movq %rax, 8(%rdi)
+    movq %rbp, 16(%rdi)
+    jmpq *8(%rsi)
+1:                                             // rsi our context, rdx the resumer's baton
+    endbr64
+    movq 0(%rsi), %rsp
+    movq %rdx, %rax
+    popq %r15
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r15
+    popq %r14
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r14
+    popq %r13
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r13
+    popq %r12
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r12
+    popq %rbx
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %rbx
+    popq %rbp
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %rbp
+    popq %rcx
+    .cfi_adjust_cfa_offset -8
+    .cfi_register %rip, %rcx
+    jmpq *%rcx
+    .cfi_endproc
+WEFT_FUNCTION_END(run_context_switch)
+
+// The first frame of a stack: see context.cc for what lies at sp. The undefined return address ends every unwind here.
+WEFT_FUNCTION_BEGIN(run_context_entry)         // rsi our context, rdx the resumer's baton
+    .cfi_startproc
+    .cfi_undefined %rip
+    .cfi_undefined %rbp
+    endbr64
+    movq 0(%rsi), %rsp
+    popq %rax                                  // entry
+    popq %rdi                                  // argument
+    movq %rdx, %rsi
+    xorl %ebp, %ebp
+    callq *%rax                                // rsp is 16-byte aligned here
+    callq *0(%rsp)                             // run_g_exit, which does not return
+    ud2
+    .cfi_endproc
+WEFT_FUNCTION_END(run_context_entry)
+
+#if defined(__APPLE__)
+    .subsections_via_symbols
+#elif defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits
+    .section .note.gnu.property, "a"           // IBT: every indirect target above starts with endbr64
+    .p2align 3
+    .long 4, 16, 5
+    .asciz "GNU"
+    .long 0xc0000002, 4, 1, 0
+#endif

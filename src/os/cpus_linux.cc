@@ -1,0 +1,48 @@
+// cpus_linux.cc: how many processors this process may keep busy.
+//
+// The affinity mask says how many there are for us; a cgroup CPU quota may say that less time is allowed. Quotas apply at
+// every level of the cgroup tree, so the tightest on the way from our cgroup to the root counts (Go reads only the
+// leaf). A quota of 1.5 CPUs is rounded up to 2, since the kernel throttles only when all of it is used.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "os/cgroup.h"
+#include "os/os.h"
+
+namespace weft::detail::os {
+
+namespace {
+
+unsigned affinity_cpus() noexcept {
+    // The mask's size is not known; it grows until the kernel accepts it.
+    for (int cpus = 1024; cpus <= 1 << 16; cpus *= 4) {
+        cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(cpus));
+        if (set == nullptr) break;
+        const size_t size = CPU_ALLOC_SIZE(static_cast<size_t>(cpus));
+        CPU_ZERO_S(size, set);
+        const bool known = sched_getaffinity(0, size, set) == 0;
+        const int count = known ? CPU_COUNT_S(size, set) : 0;
+        CPU_FREE(set);
+        if (known && count > 0) return static_cast<unsigned>(count);
+    }
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? static_cast<unsigned>(online) : 1;
+}
+
+}  // namespace
+
+unsigned usable_cpus() noexcept {
+    const double quota = cgroup_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup");
+    const unsigned cpus = affinity_cpus();
+    if (!(quota > 0)) return cpus;
+    return std::clamp(static_cast<unsigned>(std::ceil(quota)), 1U, cpus);
+}
+
+}  // namespace weft::detail::os

@@ -1,0 +1,83 @@
+// os.h: what the operating system must supply: the porting contract.
+//
+// One file per system implements it (os_linux.cc, …), chosen by CMake. Functions that can fail for want of resources say so by
+// their result, with errno's value; nothing here throws. For tests, fail_nth() makes the n-th call of a kind fail.
+//
+// Who: any thread unless said otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/atomic.h"
+
+namespace weft::detail::os {
+
+// ---- Time. Monotonic nanoseconds, the clock of futex deadlines and of std::chrono::steady_clock.
+[[nodiscard]] int64_t monotonic_ns() noexcept;
+
+// ---- Futex. Blocks while word == expected until woken, the absolute deadline passes (never: none), or for no reason.
+// Returns false only if the deadline has passed.
+bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept;
+
+// Wakes one thread that waits on word. Only the address is used: the memory may be gone already, if it stays mapped.
+void futex_wake_one(atomic<uint32_t>& word) noexcept;
+
+// ---- Memory. Addresses and sizes in whole pages; reserve and map return nullptr on failure.
+[[nodiscard]] std::size_t page_size() noexcept;
+
+// Zeroed memory that costs nothing until touched; sparse tells the system not to count it and not to use huge pages.
+[[nodiscard]] void* map_pages(std::size_t size, bool sparse) noexcept;
+void unmap_pages(void* address, std::size_t size) noexcept;
+
+// Gives the content of the pages back; they read as zero afterwards.
+void discard_pages(void* address, std::size_t size) noexcept;
+
+// Makes every access to [address, address + size) fault. guard_region costs no mapping (Linux 6.13); protect_pages splits
+// the mapping and so counts against the system's limit. Both may be refused.
+[[nodiscard]] bool guard_region(void* address, std::size_t size) noexcept;
+[[nodiscard]] bool protect_pages(void* address, std::size_t size) noexcept;
+
+// ---- Threads.
+using thread_id = unsigned long;
+
+// Starts a detached thread that runs body(argument) with every signal blocked that a program may want on its own threads.
+// Returns 0 or an errno value. name is cut at 15 bytes.
+[[nodiscard]] int start_thread(thread_id& id, void (*body)(void*), void* argument, const char* name) noexcept;
+void join_thread(thread_id id) noexcept;
+[[nodiscard]] int current_tid() noexcept;  // as debuggers show it
+void yield_thread() noexcept;
+void sleep_ns(int64_t ns) noexcept;
+
+// Asks the kernel not to round this thread's timeouts up.
+void precise_timeouts() noexcept;
+
+// One instruction's worth of waiting inside a spin loop.
+inline void cpu_relax() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#else
+    asm volatile("" ::: "memory");
+#endif
+}
+
+// ---- Fences. heavy_fence makes every running thread of the process pass a full fence: with a compiler_fence on the other
+// side it replaces two full fences where one side is hot and the other rare. Returns false where the system cannot (then
+// the caller must not rely on compiler_fence).
+[[nodiscard]] bool heavy_fence() noexcept;
+[[nodiscard]] bool has_heavy_fence() noexcept;
+
+// ---- Processors this process may use: affinity mask and the tightest cgroup CPU quota on the way to the root, rounded up. >= 1.
+[[nodiscard]] unsigned usable_cpus() noexcept;
+
+// ---- Environment. The variable as a number in [low, high]; default_value if it is unset. Anything else is answered by one
+// line on stderr, once per variable, and default_value; a value beyond high becomes high, with one line too.
+[[nodiscard]] uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t default_value) noexcept;
+
+// ---- Fault injection, for tests: the n-th next call of that kind fails (0: none does).
+enum class failure { map, thread };
+void fail_nth_for_test(failure kind, int n) noexcept;
+
+}  // namespace weft::detail::os

@@ -1,0 +1,161 @@
+// os_linux.cc: the operating system contract on Linux: threads, futexes, pages, clocks.
+//
+// CPU count and environment are in cpus_linux.cc and env.cc.
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+
+// Newer than Debian 12's headers. Linux 6.13.
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
+namespace weft::detail::os {
+
+namespace {
+
+// Calls left until one fails; 0: none does.
+constinit atomic<int> fail_map{0};
+constinit atomic<int> fail_thread{0};
+
+bool injected(atomic<int>& countdown) noexcept {
+    int left = countdown.load(relaxed);  // relaxed: tests set it while nobody else runs
+    while (left > 0) {
+        if (countdown.compare_exchange_weak(left, left - 1, relaxed)) return left == 1;  // relaxed: as above
+    }
+    return false;
+}
+
+timespec to_timespec(int64_t ns) noexcept { return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000}; }
+
+}  // namespace
+
+void fail_nth_for_test(failure kind, int n) noexcept {
+    (kind == failure::map ? fail_map : fail_thread).store(n, relaxed);  // relaxed: tests only
+}
+
+int64_t monotonic_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
+    static_assert(sizeof(word) == sizeof(uint32_t));
+    const timespec deadline = to_timespec(deadline_ns);
+    const timespec* limit = deadline_ns == std::numeric_limits<int64_t>::max() ? nullptr : &deadline;
+    // The bitset form takes an absolute deadline on the monotonic clock.
+    const long result = syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, limit, nullptr, FUTEX_BITSET_MATCH_ANY);
+    return result == 0 || errno != ETIMEDOUT;
+}
+
+void futex_wake_one(atomic<uint32_t>& word) noexcept { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
+
+std::size_t page_size() noexcept {
+    static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return size;
+}
+
+void* map_pages(std::size_t size, bool sparse) noexcept {
+    if (injected(fail_map)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (sparse ? MAP_NORESERVE : 0);
+    void* address = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (address == MAP_FAILED) return nullptr;
+    if (sparse) madvise(address, size, MADV_NOHUGEPAGE);  // may be refused: then stacks merely cost more
+    return address;
+}
+
+void unmap_pages(void* address, std::size_t size) noexcept {
+    const int result = munmap(address, size);
+    WEFT_ASSERT(result == 0);
+}
+
+void discard_pages(void* address, std::size_t size) noexcept { madvise(address, size, MADV_DONTNEED); }
+
+bool guard_region(void* address, std::size_t size) noexcept { return madvise(address, size, MADV_GUARD_INSTALL) == 0; }
+
+bool protect_pages(void* address, std::size_t size) noexcept { return mprotect(address, size, PROT_NONE) == 0; }
+
+int start_thread(thread_id& id, void (*body)(void*), void* argument, const char* name) noexcept {
+    if (injected(fail_thread)) return EAGAIN;
+
+    struct start {
+        void (*body)(void*);
+        void* argument;
+        char name[16];
+        atomic<uint32_t> copied{0};
+    } s{body, argument, {}, {}};
+    std::strncpy(s.name, name, sizeof(s.name) - 1);
+
+    // Signals of the program go to the program's own threads; faults stay deliverable.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, fault);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread{};
+    const int result = pthread_create(
+        &thread,
+        nullptr,
+        [](void* p) -> void* {
+            auto* given = static_cast<start*>(p);
+            void (*run)(void*) = given->body;
+            void* with = given->argument;
+            pthread_setname_np(pthread_self(), given->name);
+            given->copied.store(1, release);  // the starter's frame may go now
+            futex_wake_one(given->copied);
+            run(with);
+            return nullptr;
+        },
+        &s);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (result != 0) return result;
+    while (s.copied.load(acquire) == 0) futex_wait(s.copied, 0, std::numeric_limits<int64_t>::max());  // pairs with above
+    id = thread;
+    return 0;
+}
+
+void join_thread(thread_id id) noexcept {
+    const int result = pthread_join(id, nullptr);
+    WEFT_ASSERT(result == 0);
+}
+
+int current_tid() noexcept { return static_cast<int>(syscall(SYS_gettid)); }
+
+void yield_thread() noexcept { sched_yield(); }
+
+void sleep_ns(int64_t ns) noexcept {
+    const timespec t = to_timespec(ns);
+    nanosleep(&t, nullptr);
+}
+
+void precise_timeouts() noexcept { prctl(PR_SET_TIMERSLACK, 1UL); }
+
+bool has_heavy_fence() noexcept {
+    static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    return registered;
+}
+
+bool heavy_fence() noexcept {
+    if (!has_heavy_fence()) return false;
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+}  // namespace weft::detail::os
