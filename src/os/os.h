@@ -41,9 +41,13 @@ void discard_pages(void* address, std::size_t size) noexcept;
 // ---- Threads.
 using thread_id = unsigned long;
 
-// Starts a detached thread that runs body(argument) with every signal blocked that a program may want on its own threads.
-// Returns 0 or an errno value. name is cut at 15 bytes.
-[[nodiscard]] int start_thread(thread_id& id, void (*body)(void*), void* argument, const char* name) noexcept;
+// Starts a thread that runs body(argument), with every signal blocked that a program may want on its own threads. Returns 0 or
+// an errno value. To be joined.
+[[nodiscard]] int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept;
+
+// The calling thread: its name (cut at 15 bytes), and the bounds of its stack.
+void name_thread(const char* name) noexcept;
+void thread_stack_bounds(const void*& low, std::size_t& size) noexcept;
 void join_thread(thread_id id) noexcept;
 [[nodiscard]] int current_tid() noexcept;  // as debuggers show it
 void yield_thread() noexcept;

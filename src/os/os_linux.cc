@@ -2,7 +2,6 @@
 //
 // CPU count and environment are in cpus_linux.cc and env.cc.
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -57,7 +56,7 @@ int64_t monotonic_ns() noexcept {
 bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
     static_assert(sizeof(word) == sizeof(uint32_t));
     const timespec deadline = to_timespec(deadline_ns);
-    const timespec* limit = deadline_ns == std::numeric_limits<int64_t>::max() ? nullptr : &deadline;
+    const timespec* limit = deadline_ns == INT64_MAX ? nullptr : &deadline;
     // The bitset form takes an absolute deadline on the monotonic clock.
     const long result = syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, limit, nullptr, FUTEX_BITSET_MATCH_ANY);
     return result == 0 || errno != ETIMEDOUT;
@@ -93,17 +92,8 @@ bool guard_region(void* address, std::size_t size) noexcept { return madvise(add
 
 bool protect_pages(void* address, std::size_t size) noexcept { return mprotect(address, size, PROT_NONE) == 0; }
 
-int start_thread(thread_id& id, void (*body)(void*), void* argument, const char* name) noexcept {
+int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {
     if (injected(fail_thread)) return EAGAIN;
-
-    struct start {
-        void (*body)(void*);
-        void* argument;
-        char name[16];
-        atomic<uint32_t> copied{0};
-    } s{body, argument, {}, {}};
-    std::strncpy(s.name, name, sizeof(s.name) - 1);
-
     // Signals of the program go to the program's own threads; faults stay deliverable.
     sigset_t all;
     sigset_t before;
@@ -111,25 +101,25 @@ int start_thread(thread_id& id, void (*body)(void*), void* argument, const char*
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, fault);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread{};
-    const int result = pthread_create(
-        &thread,
-        nullptr,
-        [](void* p) -> void* {
-            auto* given = static_cast<start*>(p);
-            void (*run)(void*) = given->body;
-            void* with = given->argument;
-            pthread_setname_np(pthread_self(), given->name);
-            given->copied.store(1, release);  // the starter's frame may go now
-            futex_wake_one(given->copied);
-            run(with);
-            return nullptr;
-        },
-        &s);
+    const int result = pthread_create(&thread, nullptr, body, argument);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (result != 0) return result;
-    while (s.copied.load(acquire) == 0) futex_wait(s.copied, 0, std::numeric_limits<int64_t>::max());  // pairs with above
-    id = thread;
-    return 0;
+    if (result == 0) id = thread;
+    return result;
+}
+
+void name_thread(const char* name) noexcept {
+    char cut[16] = {};
+    std::strncpy(cut, name, sizeof(cut) - 1);
+    pthread_setname_np(pthread_self(), cut);
+}
+
+void thread_stack_bounds(const void*& low, std::size_t& size) noexcept {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+    void* address = nullptr;
+    pthread_attr_getstack(&attributes, &address, &size);
+    low = address;
+    pthread_attr_destroy(&attributes);
 }
 
 void join_thread(thread_id id) noexcept {

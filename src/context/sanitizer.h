@@ -1,0 +1,153 @@
+// sanitizer.h: telling AddressSanitizer, ThreadSanitizer and Valgrind about stacks they cannot know.
+//
+// Each stack has a fiber record. leave() is called as the last thing before a switch, arrive() as the first thing after it,
+// on the new stack. Without sanitizers all of this is empty.
+//
+// Rules learned the hard way (docs/sanitizers.md): the code between leave() and the switch must not be instrumented, or
+// ThreadSanitizer's shadow call stack underflows; a dying stack passes no place to save its fake frames, anybody else
+// must; a fiber may only be destroyed once nobody runs on it.
+//
+// Who: the owner of the stack.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEFT_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define WEFT_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) && !defined(WEFT_ASAN)
+#define WEFT_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__) && !defined(WEFT_TSAN)
+#define WEFT_TSAN 1
+#endif
+
+#if defined(WEFT_ASAN)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
+#endif
+#if defined(WEFT_TSAN)
+#include <sanitizer/tsan_interface.h>
+#endif
+#if __has_include(<valgrind/valgrind.h>)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#include <valgrind/valgrind.h>
+#pragma GCC diagnostic pop
+#define WEFT_VALGRIND 1
+#endif
+
+// For functions on the way to a switch.
+#if defined(__clang__)
+#define WEFT_NO_SANITIZE __attribute__((no_sanitize("thread", "address"), disable_sanitizer_instrumentation))
+#elif defined(WEFT_ASAN) || defined(WEFT_TSAN)
+#define WEFT_NO_SANITIZE __attribute__((no_sanitize("thread"), no_sanitize("address")))
+#else
+#define WEFT_NO_SANITIZE
+#endif
+
+namespace weft::detail {
+
+#if defined(WEFT_ASAN) || defined(WEFT_TSAN)
+// Each G gets a fiber of its own, so stacks are not handed from one G to the next without a switch.
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+struct fiber {
+#if defined(WEFT_ASAN)
+    void* fake_stack = nullptr;
+    const void* low = nullptr;
+    std::size_t size = 0;
+#endif
+#if defined(WEFT_TSAN)
+    void* tsan = nullptr;
+#endif
+#if defined(WEFT_VALGRIND)
+    unsigned valgrind_id = 0;
+#endif
+
+    // A stack of a G, once, when it is first bound.
+    void create([[maybe_unused]] const void* stack_low, [[maybe_unused]] std::size_t stack_size) {
+#if defined(WEFT_ASAN)
+        low = stack_low;
+        size = stack_size;
+        __lsan_register_root_region(stack_low, stack_size);
+#endif
+#if defined(WEFT_VALGRIND)
+        if (RUNNING_ON_VALGRIND) {  // NOLINT
+            const char* bottom = static_cast<const char*>(stack_low);
+            valgrind_id = VALGRIND_STACK_REGISTER(bottom, bottom + stack_size);  // NOLINT
+        }
+#endif
+    }
+
+    // The memory is about to be unmapped.
+    void destroy() {
+#if defined(WEFT_ASAN)
+        if (low != nullptr) {
+            __lsan_unregister_root_region(low, size);
+            __asan_unpoison_memory_region(low, size);
+        }
+#endif
+#if defined(WEFT_VALGRIND)
+        if (valgrind_id != 0) VALGRIND_STACK_DEREGISTER(valgrind_id);  // NOLINT
+#endif
+    }
+
+    // A G starts on the stack, and has left it for good (called from another stack).
+    void begin_g() {
+#if defined(WEFT_ASAN)
+        __asan_unpoison_memory_region(low, size);
+        fake_stack = nullptr;
+#endif
+#if defined(WEFT_TSAN)
+        tsan = __tsan_create_fiber(0);
+#endif
+    }
+
+    void end_g() {
+#if defined(WEFT_TSAN)
+        if (tsan != nullptr) __tsan_destroy_fiber(tsan);
+        tsan = nullptr;
+#endif
+    }
+
+    // The calling thread's own stack.
+    void adopt_thread([[maybe_unused]] const void* stack_low, [[maybe_unused]] std::size_t stack_size) {
+#if defined(WEFT_ASAN)
+        low = stack_low;
+        size = stack_size;
+#endif
+#if defined(WEFT_TSAN)
+        tsan = __tsan_get_current_fiber();
+#endif
+    }
+};
+
+// Directly before a switch from one stack to another.
+WEFT_NO_SANITIZE [[gnu::always_inline]] inline void leave([[maybe_unused]] fiber& from, [[maybe_unused]] fiber& to,
+                                                          [[maybe_unused]] bool dying) {
+#if defined(WEFT_ASAN)
+    __sanitizer_start_switch_fiber(dying ? nullptr : &from.fake_stack, to.low, to.size);
+#endif
+#if defined(WEFT_TSAN)
+    __tsan_switch_to_fiber(to.tsan, 0);
+#endif
+}
+
+// Directly after a switch, on the stack that was switched to.
+WEFT_NO_SANITIZE [[gnu::always_inline]] inline void arrive([[maybe_unused]] fiber& self) {
+#if defined(WEFT_ASAN)
+    __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);
+#endif
+}
+
+}  // namespace weft::detail

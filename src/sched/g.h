@@ -1,0 +1,101 @@
+// g.h: G, a green thread.
+//
+// A G is 256 bytes from a type-stable pool: it is never freed while its runtime lives, only reused, so a stale pointer reads a
+// G, if another one. It has no stack until it first runs. Its closure lies in the G if it fits.
+//
+// States, and who owns the G and its stack in each:
+//
+//             spawn               run                 exit
+//     dead ──────────▶ runnable ◀─────▶ running ──────────▶ dead
+//                          ▲    yield      │
+//                     ready│               │park
+//                          └── waiting ◀───┘
+//
+//   from → to           | who                          | how                                | afterwards
+//   dead → runnable     | spawn_commit                 | store; nobody else has it          | a run queue owns it
+//   runnable → running  | the M that took it           | store, then looks at special       | that M owns the stack
+//   running → runnable  | the M's next G, after saving | store, release                     | a run queue owns it
+//   running → waiting   | the M's next G, after saving | store, release; then unlocks       | the wait queue owns it
+//   waiting → runnable  | ready(), claim won           | store                              | a run queue owns it
+//   running → dead      | the M's next G               | store                              | the cache of dead Gs owns it
+//
+// (idle, a G never used, and in_call, in a declared blocking call, complete the list of states.) Only set_state() writes the word,
+// and asserts where it starts.
+//
+// Because runnable and waiting are entered after the registers were saved, whoever sees one of them with acquire may look at the
+// stack, if it has first set special::frozen and passed a heavy fence: a resume that starts later sees the bit and waits (dump.cc).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+
+#include <weft/detail/wait.h>
+#include <weft/go.h>
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "context/context.h"
+#include "context/eh_globals.h"
+#include "context/sanitizer.h"
+
+namespace weft::detail {
+
+struct scheduler;
+struct stack;
+
+enum class g_state : uint8_t { idle, runnable, running, in_call, waiting, dead };
+
+// Reasons why entering or leaving a G takes the slow way; tested as one word.
+namespace special {
+inline constexpr uint32_t frozen = 1;    // a dump is reading the stack; do not resume
+inline constexpr uint32_t pinned = 2;    // runs on one M only
+inline constexpr uint32_t own_fp = 4;    // carries floating-point control words
+inline constexpr uint32_t canary = 8;    // its stack has no guard
+inline constexpr uint32_t no_fence = 16; // the system has no heavy fence: resume has to fence itself
+}  // namespace special
+
+struct alignas(cache_line) G {
+    // What a switch touches.
+    run_context_t context{};      // sp is nullptr until the G first runs
+    eh_state eh;                  // while it does not run
+    atomic<uint32_t> special{0};  // owner sets all bits but frozen
+    atomic<g_state> state{g_state::idle};
+    uint8_t size_class = 0;  // of its stack
+    wait_reason reason = wait_reason::none;
+    G* next = nullptr;  // in a list; guarded by the list's lock, or the owner's
+    struct stack* stack = nullptr;
+
+    // Who it is. Immutable while it lives, but for since, waiting and last_p.
+    uint64_t id = 0;
+    uint64_t parent = 0;          // id of the G that started it; 0: a plain thread did
+    waiter* waiting = nullptr;    // while waiting: what for
+    int64_t since_ns = 0;         // while waiting or runnable: since when, to the accuracy of the P's cached clock
+    const entry_type* entry = nullptr;
+    void* closure = nullptr;
+    std::source_location where;
+    scheduler* home = nullptr;
+
+    static constexpr std::size_t name_size = 32;
+    char name[name_size] = {};  // inline: a core file may lack what a pointer points to
+    uint64_t fp_control = 0;    // with special::own_fp
+    uint16_t last_p = 0;
+    uint8_t padding_[22] = {};
+
+    static constexpr std::size_t inline_closure_size = 64;
+    static constexpr std::size_t inline_closure_align = 16;
+    alignas(inline_closure_align) std::byte closure_storage[inline_closure_size];
+
+    [[nodiscard]] bool started() const noexcept { return context.sp != nullptr; }
+
+    [[nodiscard]] bool closure_is_inline() const noexcept { return closure == static_cast<const void*>(closure_storage); }
+
+    void set_state(g_state from, g_state to) noexcept {
+        WEFT_ASSERT(state.load(relaxed) == from);  // relaxed: the caller owns the G
+        state.store(to, release);                  // pairs with dumps
+    }
+};
+
+static_assert(sizeof(G) == 256, "an unstarted green thread costs 256 bytes plus its closure");
+
+}  // namespace weft::detail

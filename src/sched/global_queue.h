@@ -1,0 +1,61 @@
+// global_queue.h: runnable Gs that belong to no P.
+//
+// A list under a lock: what overflows a ring, what plain threads make runnable, what was preempted. Ps look here every 61st
+// schedule and when they run dry, and then take a batch, so the lock is taken rarely.
+//
+// Invariants: I1. size() is the list's length at some moment; exact under the lock.
+// Locks:      lock (leaf).
+// Who:        any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <weft/detail/spin_lock.h>
+
+#include "base/atomic.h"
+#include "base/list.h"
+#include "sched/g.h"
+
+namespace weft::detail {
+
+class global_queue {
+public:
+    [[nodiscard]] uint32_t size() const noexcept {
+        return size_.load(relaxed);  // relaxed: a hint; fences where it matters are the idle protocol's
+    }
+
+    void push(G* g) noexcept {
+        lock_.lock();
+        list_.push_back(g);
+        publish_locked();
+        lock_.unlock();
+    }
+
+    // Appends all of batch, in order.
+    void push(fifo<G>& batch) noexcept {
+        lock_.lock();
+        list_.append(batch);
+        publish_locked();
+        lock_.unlock();
+    }
+
+    // Takes up to n from the head.
+    [[nodiscard]] fifo<G> pop(uint32_t n) noexcept {
+        fifo<G> batch;
+        lock_.lock();
+        while (batch.size() < n && !list_.empty()) batch.push_back(list_.pop_front());
+        publish_locked();
+        lock_.unlock();
+        return batch;
+    }
+
+private:
+    void publish_locked() noexcept { size_.store(list_.size(), relaxed); }  // relaxed: see size()
+
+    spin_lock lock_;
+    fifo<G> list_;  // guarded by lock_
+    atomic<uint32_t> size_{0};
+};
+
+}  // namespace weft::detail

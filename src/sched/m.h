@@ -1,0 +1,80 @@
+// m.h: M, an OS thread that runs green threads.
+//
+// An M needs a P to run Gs. Its own stack, g0, is where it looks for work and sleeps. Gs switch among themselves without
+// passing through g0; what must happen once the leaving G's registers are saved is left in after, for whoever runs next on the M.
+//
+// Who: the M's own thread, but for note, in_runtime (read by the retaker) and the idle link.
+#pragma once
+
+#include <cstdint>
+
+#include <weft/detail/wait.h>
+
+#include "base/atomic.h"
+#include "base/prng.h"
+#include "context/context.h"
+#include "context/eh_globals.h"
+#include "context/sanitizer.h"
+#include "os/note.h"
+#include "os/os.h"
+
+namespace weft::detail {
+
+struct G;
+struct P;
+struct scheduler;
+
+// What the next code on this M does for the G that just left, whose context is now saved.
+struct after_switch {
+    enum class kind : uint8_t { nothing, requeue, park, park_claimable, die };
+    kind what = kind::nothing;
+    uint32_t bits = 0;             // park: the object's bits …
+    guarded_word* lock = nullptr;  // … and its lock, to be freed with them
+    claim_word* claim = nullptr;   // park_claimable: published before that
+    G* g = nullptr;
+};
+
+struct alignas(cache_line) M {
+    // What a switch touches. Owner only.
+    G* g = nullptr;  // the G that runs; nullptr on g0
+    P* p = nullptr;
+    after_switch after;
+    eh_state* eh = nullptr;  // this thread's exception state
+    // Written by the owner around every runtime entry, read by whoever wants to take the P away.
+    atomic<uint32_t> in_runtime{0};
+    // Owner only.
+    bool spinning = false;  // looks for work and is counted in idle.spinning
+    G* picked = nullptr;    // a G taken from the P's queue that g0 is to run
+
+    alignas(cache_line) run_context_t g0{};
+    eh_state g0_eh;
+    fiber g0_fiber;
+    scheduler* home = nullptr;
+    prng random{1};
+    uint32_t index = 0;
+    int tid = 0;
+    os::thread_id thread = 0;
+    bool is_main = false;  // M0: the thread that called weft::main
+    void* alternate_stack = nullptr;
+
+    // Guarded by idle.lock while on the list of idle Ms.
+    M* idle_next = nullptr;
+    bool on_idle_list = false;
+
+    // Written by the waker before note.wake().
+    P* next_p = nullptr;
+    note park;
+
+    // All Ms of the runtime; guarded by scheduler.threads_lock.
+    M* all_next = nullptr;
+
+    // What this M saw of other Ps' run_next when it last looked, to tell a stale one from a hand-off in flight.
+    struct sighting {
+        G* g = nullptr;
+        uint32_t tick = 0;
+        int64_t at_ns = 0;
+    };
+    sighting* sightings = nullptr;  // one per P
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,84 @@
+// p.h: P, the right to run green threads, with everything that goes with it: queue, timers, caches.
+//
+// There are as many Ps as Gs may run at once. A P belongs to one M at a time, or is on the idle list.
+//
+// The owner word holds the M and, in its low bits, whatever wants the M's attention. The hot path compares the whole word with the M
+// once per runtime entry: a difference means the P was asked for, taken, or somebody wants the G to go through g0.
+//
+//      idle ──acquire──▶ running ──release──▶ idle        (stopped and dead come with changing the number of Ps)
+//
+// Invariants: I1. Exactly one M has p.owner naming it while it runs; an idle P has an empty queue and run_next.
+//             I2. run_next is set by the owner only; anybody may take it by exchange or CAS.
+// Who:        "owner" is the M that holds the P.
+#pragma once
+
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "base/list.h"
+#include "sched/g.h"
+#include "sched/m.h"
+#include "sched/run_queue.h"
+#include "sched/timer_queue.h"
+#include "stack/stack.h"
+
+namespace weft::detail {
+
+enum class p_state : uint8_t { idle, running, in_call, stopped, dead };
+
+// Low bits of the owner word.
+namespace attention {
+inline constexpr uintptr_t asked = 1;    // a retaker wants the P
+inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: slice over, stopping, tracing
+inline constexpr uintptr_t mask = 63;
+}  // namespace attention
+static_assert(alignof(M) > attention::mask, "the bits lie below an M's address");
+
+// Written by the owner alone, so a load and a store count; read by anybody.
+class counter {
+public:
+    void add(uint64_t n = 1) noexcept { value_.store(value_.load(relaxed) + n, relaxed); }  // relaxed: statistics
+    [[nodiscard]] uint64_t get() const noexcept { return value_.load(relaxed); }              // relaxed: statistics
+
+private:
+    atomic<uint64_t> value_{0};
+};
+
+struct alignas(2 * cache_line) P {
+    static constexpr uint32_t global_every = 61;       // schedules between looks at the global queue
+    static constexpr uint32_t run_next_in_a_row = 16;  // then the ring has its turn
+    static constexpr uint32_t cached_gs_max = 64;      // dead Gs and stacks kept; half spills
+    static constexpr uint32_t cached_stacks_max = 32;
+    static constexpr uint32_t cache_batch = 32;
+    static constexpr uint32_t credits_max = 64;
+
+    // What a switch touches.
+    atomic<uintptr_t> owner{0};  // M | attention bits; 0: idle
+    atomic<G*> run_next{nullptr};
+    uint32_t ticks_left = global_every;  // owner only, like all that is not atomic
+    uint32_t run_next_left = run_next_in_a_row;
+    atomic<uint32_t> tick{0};  // schedules; written by the owner, read by lookouts
+    uint32_t index = 0;
+    fifo<G> dead_gs;
+    fifo<struct stack> stacks;  // class 0
+    uint32_t credits = 0;  // for stacks; see stack.h
+    atomic<p_state> state{p_state::idle};
+    uint64_t next_id = 0;  // ids of Gs still to give out …
+    uint64_t end_id = 0;   // … up to here
+    int64_t now_ns = 0;    // the clock, as of the last time it was read
+    uint64_t clock_due = 0;  // CPU ticks at which a P with timers reads it again
+
+    run_queue queue;
+    timer_queue timers;
+
+    struct {
+        counter spawned, finished, parks, steals, steal_rounds, global_gets, overflows, timers_fired;
+        counter stack_hits, stack_misses, g_hits, g_misses, switches;
+    } count;
+
+    [[nodiscard]] bool has_work() const noexcept {
+        return run_next.load(relaxed) != nullptr || !queue.empty();  // relaxed: a look; the idle protocol fences
+    }
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,112 @@
+// run_queue.h: the runnable Gs of one P.
+//
+// A fixed ring with one producer and many consumers. The owner pushes at the tail and pops at the head; any other P may
+// take the older half. Nothing here blocks. A full ring is the caller's business: make_runnable moves half of it to
+// the global queue.
+//
+// Invariants:  I1. tail - head, modulo 2^32, is between 0 and capacity.
+//              I2. Only the owner writes tail and the slots. Anyone may advance head, by CAS.
+//              I3. Every G in [head, tail) is runnable and on no other queue.
+// Ordering:    R1 (the owner publishes tail) pairs with A1 (a thief reads tail).
+//              R2 (a consumer advances head) pairs with A2 (anyone reads head).
+// Who:         every call is made by the M that holds the calling P, but size() and empty(): anybody.
+// See:         docs/run_queue.md, test/model/run_queue_model.cc
+#pragma once
+
+#include <cstdint>
+
+#include "base/assert.h"
+#include "base/atomic.h"
+
+namespace weft::detail {
+
+struct G;
+
+class run_queue {
+public:
+    static constexpr uint32_t capacity = model_build ? 4 : 256;
+
+    // Appends g. Returns false, leaving g with the caller, when the ring is full.
+    [[nodiscard]] bool push(G* g) noexcept {
+        WEFT_ASSERT(g != nullptr);
+        const uint32_t head = head_.load(acquire);  // A2: slots before head are free
+        const uint32_t tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
+        WEFT_ASSERT(tail - head <= capacity);
+        if (tail - head == capacity) return false;
+        slots_[tail & mask].store(g, relaxed);  // relaxed: published by the tail
+        tail_.store(tail + 1, release);         // R1: publishes the slot and *g
+        return true;
+    }
+
+    // Removes and returns the oldest G; nullptr when there is none.
+    [[nodiscard]] G* pop() noexcept {
+        uint32_t head = head_.load(acquire);        // A2
+        const uint32_t tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
+        while (head != tail) {
+            G* g = slots_[head & mask].load(relaxed);  // relaxed: we wrote it
+            if (head_.compare_exchange_weak(head, head + 1, acq_rel, acquire)) return g;  // R2, A2
+        }
+        return nullptr;
+    }
+
+    // Removes the older half of a full ring into out, which holds capacity / 2. Returns how many: that half, or 0 if a thief
+    // has made room meanwhile.
+    [[nodiscard]] uint32_t pop_half(G** out) noexcept {
+        uint32_t head = head_.load(acquire);        // A2
+        const uint32_t tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
+        if (tail - head != capacity) return 0;
+        for (uint32_t i = 0; i < capacity / 2; ++i) out[i] = slots_[(head + i) & mask].load(relaxed);  // relaxed: ours
+        if (!head_.compare_exchange_strong(head, head + capacity / 2, acq_rel, relaxed)) return 0;     // R2, A2
+        return capacity / 2;
+    }
+
+    // Takes half of victim's Gs, rounded up: returns the oldest, to run now, and queues the rest here. count is how many.
+    // Returns nullptr when victim is empty or other thieves keep winning.
+    // Requires: this queue is empty; victim belongs to another P.
+    [[nodiscard]] G* steal_from(run_queue& victim, uint32_t& count) noexcept {
+        const uint32_t own_tail = tail_.load(relaxed);        // relaxed: only we write it (I2)
+        WEFT_ASSERT(head_.load(acquire) == own_tail);         // A2: empty, so the batch fits
+        for (int attempt = 0; attempt < steal_attempts; ++attempt) {
+            uint32_t head = victim.head_.load(acquire);        // A2
+            const uint32_t tail = victim.tail_.load(acquire);  // A1: the slots before tail, and their Gs
+            const uint32_t held = tail - head;
+            if (held == 0) return nullptr;
+            if (held > capacity) continue;  // head and tail are of different moments
+            const uint32_t wanted = held - held / 2;
+            G* oldest = victim.slots_[head & mask].load(relaxed);  // relaxed: A1 covers it, or the CAS below fails
+            for (uint32_t i = 1; i < wanted; ++i) {
+                G* g = victim.slots_[(head + i) & mask].load(relaxed);  // relaxed: as above
+                slots_[(own_tail + i - 1) & mask].store(g, relaxed);    // relaxed: not published yet
+            }
+            if (!victim.head_.compare_exchange_strong(head, head + wanted, acq_rel, relaxed)) continue;  // R2, A2
+            if (wanted > 1) tail_.store(own_tail + wanted - 1, release);                                 // R1
+            count = wanted;
+            return oldest;
+        }
+        return nullptr;
+    }
+
+    // How many there are, of two moments close together: exact for the owner but for thefts.
+    [[nodiscard]] uint32_t size() const noexcept {
+        const uint32_t head = head_.load(acquire);  // A2
+        const uint32_t tail = tail_.load(acquire);  // A1
+        return tail - head > capacity ? capacity : tail - head;
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+
+private:
+    static constexpr uint32_t mask = capacity - 1;
+    static constexpr int steal_attempts = 4;
+    static_assert((capacity & mask) == 0, "slots are indexed by masking");
+
+    // Any consumer, by CAS: the next G to leave.
+    alignas(cache_line) atomic<uint32_t> head_{0};
+
+    // Owner only. Slots are atomic because a late thief may read one while the owner refills it; the thief's CAS then fails
+    // and the value is forgotten.
+    alignas(cache_line) atomic<uint32_t> tail_{0};
+    atomic<G*> slots_[capacity] = {};
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,247 @@
+// stack.cc: slabs, guards and the depot. See stack.h.
+#include "stack/stack.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <new>
+
+#include "base/assert.h"
+#include "os/os.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr uint32_t colours = 16;
+constexpr std::size_t smallest_large_class = 1024 * 1024;
+constexpr uint32_t first_slab_slots = 256;
+constexpr uint32_t largest_slab_slots = 4096;
+constexpr uint32_t large_class_slots = 16;
+
+// Mappings left to the rest of the process when mprotect has to guard stacks.
+constexpr uint64_t mappings_kept_back = 8192;
+
+constinit atomic<bool> region_refused{false};
+constinit atomic<int64_t> protections_left{-1};  // -1: not yet known
+constinit atomic<bool> canary_warned{false};
+
+int64_t protection_budget() noexcept {
+    uint64_t limit = 65530;
+    if (std::FILE* file = std::fopen("/proc/sys/vm/max_map_count", "re")) {
+        unsigned long long value = 0;
+        if (std::fscanf(file, "%llu", &value) == 1) limit = value;  // NOLINT(cert-err34-c): checked by the result
+        std::fclose(file);
+    }
+    return limit > mappings_kept_back ? static_cast<int64_t>((limit - mappings_kept_back) / 2) : 0;
+}
+
+// Takes one mprotect guard from the process's budget.
+bool take_protection() noexcept {
+    int64_t left = protections_left.load(relaxed);  // relaxed: a budget, nothing is published by it
+    if (left < 0) {
+        int64_t unknown = -1;
+        protections_left.compare_exchange_strong(unknown, protection_budget(), relaxed);  // relaxed: as above
+        left = protections_left.load(relaxed);                                             // relaxed: as above
+    }
+    while (left > 0) {
+        if (protections_left.compare_exchange_weak(left, left - 1, relaxed)) return true;  // relaxed: as above
+    }
+    return false;
+}
+
+guard_kind install_guard(std::byte* slot) noexcept {
+    if (!region_refused.load(relaxed) && os::guard_region(slot, guard_size)) return guard_kind::region;  // relaxed: a test's
+    if (take_protection() && os::protect_pages(slot, guard_size)) return guard_kind::protection;
+    if (!canary_warned.exchange(true, relaxed)) {  // relaxed: only one of us prints
+        warn("no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each switch");
+    }
+    return guard_kind::canary;
+}
+
+}  // namespace
+
+// A mapping of equal slots. Immutable after it is published, but for carved.
+struct slab {
+    slab* next = nullptr;
+    std::byte* base = nullptr;
+    std::size_t stride = 0;
+    uint32_t slots = 0;
+    uint8_t size_class = 0;
+    uint32_t carved = 0;           // guarded by the pool's lock: slots below have been used
+
+    [[nodiscard]] std::size_t mapped_size() const noexcept { return stride * slots; }
+
+    [[nodiscard]] stack* record(uint32_t index) const noexcept {
+        std::byte* end = base + stride * (index + 1);
+        return reinterpret_cast<stack*>(end - (index % colours) * cache_line - sizeof(stack));
+    }
+};
+
+int stack_pool::class_for(std::size_t size) const noexcept {
+    for (int c = 0; c < stack_classes; ++c) {
+        if (size <= usable_size(c)) return c;
+    }
+    return -1;
+}
+
+std::size_t stack_pool::usable_size(int size_class) const noexcept {
+    if (size_class == 0) return options_.default_size;
+    return smallest_large_class << (2 * (size_class - 1));
+}
+
+stack_pool::~stack_pool() {
+    for (slab* s = slabs_.load(relaxed); s != nullptr;) {  // relaxed: nobody else is left
+        for (uint32_t i = 0; i < s->carved; ++i) {
+            s->record(i)->sanitizers.end_g();
+            s->record(i)->sanitizers.destroy();
+        }
+        os::unmap_pages(s->base, s->mapped_size());
+        slab* next = s->next;
+        delete s;
+        s = next;
+    }
+}
+
+int stack_pool::map_slab_locked(int size_class, uint32_t slots) noexcept {
+    const std::size_t page = os::page_size();
+    const std::size_t pages = (guard_size + usable_size(size_class) + colours * cache_line + sizeof(stack) + page - 1) / page;
+    auto* s = new (std::nothrow) slab;
+    if (s == nullptr) return ENOMEM;
+    s->stride = (pages | 1) * page;  // odd, see the head comment
+    s->slots = slots;
+    s->size_class = static_cast<uint8_t>(size_class);
+    s->base = static_cast<std::byte*>(os::map_pages(s->mapped_size(), true));
+    if (s->base == nullptr) {
+        const int error = errno;
+        delete s;
+        return error;
+    }
+    if (options_.always_guard) {
+        // The guards must stand before a credit is promised.
+        for (uint32_t i = 0; i < slots; ++i) {
+            if (install_guard(s->base + s->stride * i) == guard_kind::canary) {
+                os::unmap_pages(s->base, s->mapped_size());
+                delete s;
+                return ENOMEM;
+            }
+        }
+    }
+    s->next = slabs_.load(relaxed);  // relaxed: written under the lock we hold
+    slabs_.store(s, release);        // pairs with find
+    carving_[size_class] = s;
+    slots_[size_class] += slots;
+    return 0;
+}
+
+stack* stack_pool::carve_locked(int size_class) noexcept {
+    slab* s = carving_[size_class];
+    while (s != nullptr && (s->carved == s->slots || s->size_class != size_class)) s = s->next;
+    carving_[size_class] = s;
+    if (s == nullptr) return nullptr;
+    const uint32_t index = s->carved++;
+    std::byte* slot = s->base + s->stride * index;
+    auto* made = ::new (s->record(index)) stack;
+    made->low = slot + guard_size;
+    made->size_class = static_cast<uint8_t>(size_class);
+    made->guard = options_.always_guard ? guard_kind::region : install_guard(slot);
+    made->sanitizers.create(made->low, made->size());
+    return made;
+}
+
+int stack_pool::reserve(uint32_t n) noexcept {
+    lock_.lock();
+    int error = 0;
+    while (credits_ + n + options_.cache_reserve > slots_[0] && error == 0) {
+        uint64_t slots = slots_[0] < first_slab_slots ? first_slab_slots : slots_[0];
+        if (slots > largest_slab_slots) slots = largest_slab_slots;
+        error = map_slab_locked(0, static_cast<uint32_t>(slots));
+    }
+    if (error == 0) credits_ += n;
+    lock_.unlock();
+    return error;
+}
+
+void stack_pool::unreserve(uint32_t n) noexcept {
+    lock_.lock();
+    WEFT_ASSERT(credits_ >= n);
+    credits_ -= n;
+    lock_.unlock();
+}
+
+stack* stack_pool::take() noexcept {
+    lock_.lock();
+    stack* s = depot_[0].pop_front();
+    if (s == nullptr) s = carve_locked(0);
+    lock_.unlock();
+    WEFT_ASSERT(s != nullptr);  // I1
+    return s;
+}
+
+fifo<stack> stack_pool::take_reused(uint32_t n) noexcept {
+    fifo<stack> batch;
+    lock_.lock();
+    while (batch.size() < n && !depot_[0].empty()) batch.push_back(depot_[0].pop_front());
+    lock_.unlock();
+    return batch;
+}
+
+stack* stack_pool::take_large(int size_class, int& error) noexcept {
+    WEFT_ASSERT(size_class > 0 && size_class < stack_classes);
+    lock_.lock();
+    stack* s = depot_[size_class].pop_front();
+    if (s == nullptr) s = carve_locked(size_class);
+    if (s == nullptr) {
+        error = map_slab_locked(size_class, large_class_slots);
+        if (error == 0) s = carve_locked(size_class);
+    }
+    lock_.unlock();
+    return s;
+}
+
+void stack_pool::give(stack* s) noexcept {
+    lock_.lock();
+    depot_[s->size_class].push_front(s);
+    lock_.unlock();
+}
+
+void stack_pool::give(fifo<stack>& batch) noexcept {
+    lock_.lock();
+    while (stack* s = batch.pop_front()) depot_[s->size_class].push_front(s);
+    lock_.unlock();
+}
+
+uint64_t stack_pool::mapped() noexcept {
+    lock_.lock();
+    uint64_t all = 0;
+    for (const uint64_t n : slots_) all += n;
+    lock_.unlock();
+    return all;
+}
+
+stack* stack_pool::find(const void* address, bool& in_guard) noexcept {
+    const auto* at = static_cast<const std::byte*>(address);
+    for (slab* s = slabs_.load(acquire); s != nullptr; s = s->next) {  // pairs with map_slab_locked
+        if (at < s->base || at >= s->base + s->mapped_size()) continue;
+        const auto index = static_cast<uint32_t>(static_cast<std::size_t>(at - s->base) / s->stride);
+        if (index >= s->carved) return nullptr;
+        in_guard = at < s->base + s->stride * index + guard_size;
+        return s->record(index);
+    }
+    return nullptr;
+}
+
+bool canary_intact(const stack& s) noexcept {
+    static_assert(canary_size % sizeof(uint64_t) == 0);
+    const auto* word = reinterpret_cast<const volatile uint64_t*>(s.low);
+    uint64_t all = 0;
+    for (std::size_t i = 0; i < canary_size / sizeof(uint64_t); ++i) all |= word[i];
+    return all == 0;
+}
+
+void refuse_guard_regions_for_test(bool refuse, int protections_allowed) noexcept {
+    region_refused.store(refuse, relaxed);                          // relaxed: tests only
+    protections_left.store(protections_allowed, relaxed);  // relaxed: tests only
+    canary_warned.store(false, relaxed);                            // relaxed: tests only
+}
+
+}  // namespace weft::detail
