@@ -1,9 +1,9 @@
 // sanitizer.h: telling AddressSanitizer, ThreadSanitizer and Valgrind about stacks they cannot know.
 //
-// Each stack has a fiber record. leave() is called as the last thing before a switch, arrive() as the first thing after it,
+// Each stack has a fiber record. leave_stack() is called as the last thing before a switch, arrive_on_stack() as the first thing after it,
 // on the new stack. Without sanitizers all of this is empty.
 //
-// Rules learned the hard way (docs/sanitizers.md): the code between leave() and the switch must not be instrumented, or
+// Rules learned the hard way (docs/sanitizers.md): the code between leave_stack() and the switch must not be instrumented, or
 // ThreadSanitizer's shadow call stack underflows; a dying stack passes no place to save its fake frames, anybody else
 // must; a fiber may only be destroyed once nobody runs on it.
 //
@@ -133,8 +133,8 @@ struct fiber {
 };
 
 // Directly before a switch from one stack to another.
-WEFT_NO_SANITIZE [[gnu::always_inline]] inline void leave([[maybe_unused]] fiber& from, [[maybe_unused]] fiber& to,
-                                                          [[maybe_unused]] bool dying) {
+WEFT_NO_SANITIZE [[gnu::always_inline]] inline void leave_stack([[maybe_unused]] fiber& from, [[maybe_unused]] fiber& to,
+                                                                [[maybe_unused]] bool dying) {
 #if defined(WEFT_ASAN)
     __sanitizer_start_switch_fiber(dying ? nullptr : &from.fake_stack, to.low, to.size);
 #endif
@@ -144,7 +144,7 @@ WEFT_NO_SANITIZE [[gnu::always_inline]] inline void leave([[maybe_unused]] fiber
 }
 
 // Directly after a switch, on the stack that was switched to.
-WEFT_NO_SANITIZE [[gnu::always_inline]] inline void arrive([[maybe_unused]] fiber& self) {
+WEFT_NO_SANITIZE [[gnu::always_inline]] inline void arrive_on_stack([[maybe_unused]] fiber& self) {
 #if defined(WEFT_ASAN)
     __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);
 #endif

@@ -1,0 +1,47 @@
+// fp_control.h: the floating-point control words: rounding mode, exception masks, flush to zero.
+//
+// They are callee-saved by the ABIs but nearly nobody changes them, and carrying them would double the price of a switch. So only a G
+// started with own_fp_control carries them; it leaves the default behind when another G runs.
+//
+// Who: the running thread.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::detail {
+
+[[nodiscard]] inline uint64_t read_fp_control() noexcept {
+#if defined(__x86_64__)
+    uint32_t mxcsr = 0;
+    uint16_t x87 = 0;
+    asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));
+    return mxcsr | (uint64_t{x87} << 32);
+#elif defined(__aarch64__)
+    uint64_t fpcr = 0;
+    asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+    return fpcr;
+#else
+    return 0;
+#endif
+}
+
+inline void write_fp_control([[maybe_unused]] uint64_t word) noexcept {
+#if defined(__x86_64__)
+    const auto mxcsr = static_cast<uint32_t>(word);
+    const auto x87 = static_cast<uint16_t>(word >> 32);
+    asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(mxcsr), "m"(x87));
+#elif defined(__aarch64__)
+    asm volatile("msr fpcr, %0" : : "r"(word));
+#endif
+}
+
+// What a thread starts with.
+[[nodiscard]] constexpr uint64_t default_fp_control() noexcept {
+#if defined(__x86_64__)
+    return 0x1F80 | (uint64_t{0x037F} << 32);
+#else
+    return 0;
+#endif
+}
+
+}  // namespace weft::detail

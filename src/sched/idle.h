@@ -1,0 +1,120 @@
+// idle.h: who sleeps, who looks for work, and why no work is left lying while a P is idle.
+//
+// The problem. Work appears on a P's queue at any moment; other Ps may be idle, their Ms asleep. Waking a sleeping core costs
+// the waker several microseconds and arrives tens of microseconds later, hundreds of times the price of queueing a G.
+// Waking at each push would cost more than the work; not waking loses a core. And a decision not to wake must not be the last
+// word, because the M that pushed may now compute for ever.
+//
+// Rejected. Waking on every push while nobody spins (Go): 6 µs on the hot path of any program whose Gs hand work to and fro on one
+// P. A condition variable around all queues: a lock on the hot path. A monitor thread that polls: wakes an idle process.
+//
+// The protocol. At any time work is queued while a P is idle, at least one of these is responsible for finding it:
+//
+//   W1  a spinning M: it holds a P, has nothing, and is stealing. Before it sleeps it looks at everything once more.
+//   W2  the near lookout: one sleeping M that wakes by itself within lookout_far_ns and looks.
+//   W3  the next push: when there is neither, idle.wanted is set, and whoever pushes next wakes an M first.
+//   W4  the pusher itself, for work from outside (plain threads, other runtimes): it always wakes one unless somebody spins.
+//
+// An M that has found nothing goes to sleep so:
+//
+//   1  put the P on the idle list; stop counting as a spinner                       (under idle.lock)
+//   2  full fence
+//   3  look at the global queue, all rings and run_next slots, all timers; found: take a P back and steal
+//   4  go on the list of idle Ms. While another P runs and nobody is the lookout, be the lookout: sleep lookout_near_ns at
+//      most, then look again. Twice the time after each look that saw the running Ps schedule but found nothing, up to lookout_far_ns.
+//   5  when no running P has scheduled anything for lookout_rounds looks, they compute, and pushes have stopped. Set wanted (W3),
+//      heavy fence, look once more, sleep without end (or until the next timer).
+//
+// The fences. A push is: publish the G, compiler fence, read wanted. It has no fence of its own: the price of a push is on the hot
+// path, that of sleeping is not. Step 5's heavy fence makes every running thread of the process pass one, so either the push is
+// seen by the look that follows, or the push reads wanted as set. Between the two, near lookouts make up for a push that was still in
+// a store buffer during step 3: it will be visible at the next look. Pushes from outside are rare and fence themselves: publish, full
+// fence, read the idle and spinning counts; it pairs with step 2. Where there is no heavy fence the lookout never goes
+// further than lookout_far_ns while a P runs.
+//
+// Chains. An M that found work while it was the last spinner wakes another one if a P is still idle and nobody is the lookout: so a
+// burst brings up all Ps, one wake at a time. At most half of the busy Ps spin.
+//
+// Timers. The lookout's alarm is also the earliest deadline of any P; an M that goes to sleep with an earlier one takes the role
+// over. A P that is running looks at its own timers; adding one counts as a push.
+//
+// Bound. Work queued while its P computes starts on an idle P within lookout_near_ns if the process was doing something else before,
+// and within lookout_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up at all.
+//
+// A thread that cannot be created while waking is no error of the push: the P stays idle, wanted stays set, and the next push that is
+// due tries again.
+//
+// Invariants: I1. spinning counts the Ms with spinning set; they hold a P.
+//             I2. wanted == (an idle P exists, nobody spins, no near lookout), whenever the lock is free.
+//             I3. An M on the idle list holds no P; whoever removes it hands it one and wakes it, or is itself (time-out).
+// Ordering:   F1 (step 2, outside push) full fences; F2 (step 5) heavy fence, pairs with the compiler fence of a push.
+// Locks:      lock (leaf).
+// See:        docs/idle.md, test/model/idle.pml
+#pragma once
+
+#include <cstdint>
+
+#include <weft/detail/spin_lock.h>
+#include <weft/detail/wait.h>
+
+#include "base/atomic.h"
+
+namespace weft::detail {
+
+struct M;
+struct P;
+struct G;
+struct scheduler;
+
+inline constexpr int64_t lookout_near_ns = 100'000;
+inline constexpr int64_t lookout_far_ns = 400'000;
+inline constexpr int lookout_rounds = 4;
+
+struct idle_state {
+    // Atomic, written under lock, read by pushes: see W3.
+    alignas(cache_line) atomic<uint32_t> wanted{0};
+
+    alignas(cache_line) spin_lock lock;
+    // Guarded by lock; the atomic ones are read without it as hints, or after a full fence.
+    uint64_t* idle_ps = nullptr;  // one bit per P
+    atomic<uint32_t> idle_p_count{0};
+    atomic<uint32_t> spinning{0};
+    M* idle_ms = nullptr;  // last in, first out: the warmest caches first
+    atomic<uint32_t> idle_m_count{0};
+    M* lookout = nullptr;
+    bool lookout_near = false;
+    int64_t lookout_until_ns = never;
+    uint32_t creation_backoff = 0;  // wakes to skip after a thread could not be created
+};
+
+// After a push onto a P's own queue (W3). Costs a load when there is nothing to do.
+void wake_wanted(scheduler& s) noexcept;
+
+inline void after_push(scheduler& s, const idle_state& idle) noexcept {
+    compiler_fence();                                            // F2's other half
+    if (idle.wanted.load(relaxed) != 0) [[unlikely]] wake_wanted(s);  // relaxed: F2
+}
+
+// After a push onto the global queue from outside (W4). Prefers P number preferred if it is idle.
+void wake_for_outside(scheduler& s, uint32_t preferred) noexcept;
+
+// m, which was spinning, has found work.
+void stop_spinning(scheduler& s, M* m) noexcept;
+
+// Whether m may start stealing; counts it as spinning then.
+[[nodiscard]] bool start_spinning(scheduler& s, M* m) noexcept;
+
+// m has found nothing: gives its P up and sleeps until there is something. Returns with a P, or without one if the scheduler is
+// stopping.
+void sleep_until_work(scheduler& s, M* m) noexcept;
+
+// Wakes every idle M without a P, because the scheduler is stopping.
+void wake_all_to_stop(scheduler& s) noexcept;
+
+// m takes p, which nobody else can have: it is idle and the lock is held, or it is being handed over.
+void acquire_p(M* m, P* p) noexcept;
+
+// Takes an idle P out of the list, P number preferred if it is idle; nullptr if there is none. Requires: idle.lock.
+[[nodiscard]] P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,121 @@
+// schedule.cc: see schedule.h for the order.
+#include "sched/schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "os/os.h"
+#include "sched/park.h"
+#include "sched/start.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr int steal_rounds = 4;
+constexpr int64_t run_next_stale_ns = 3'000;
+constexpr uint32_t global_batch_max = run_queue::capacity / 2;
+
+// Step 5 (or 2, with n = 1): the first of a batch; the others go to p's ring.
+G* take_global(scheduler& s, P* p, uint32_t n) noexcept {
+    fifo<G> batch = s.global.pop(n);
+    G* first = batch.pop_front();
+    if (first == nullptr) return nullptr;
+    p->count.global_gets.add(1 + batch.size());
+    while (G* g = batch.pop_front()) {
+        const bool fits = p->queue.push(g);
+        WEFT_ASSERT(fits);  // the ring was empty, and the batch is half of it at most
+    }
+    return first;
+}
+
+uint32_t global_share(const scheduler& s) noexcept {
+    const uint32_t size = s.global.size();
+    return std::min({global_batch_max, size, size / s.procs + 1});
+}
+
+// Another P's run_next, if it has been waiting there.
+G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
+    G* g = victim->run_next.load(acquire);  // so that the compare below is of a G that is there now
+    M::sighting& seen = m->sightings[victim->index];
+    const uint32_t tick = victim->tick.load(relaxed);  // relaxed: a look
+    if (g == nullptr || seen.g != g || seen.tick != tick) {
+        seen = {g, tick, now_ns};
+        return nullptr;
+    }
+    if (now_ns - seen.at_ns < run_next_stale_ns) return nullptr;
+    if (!victim->run_next.compare_exchange_strong(g, nullptr, acq_rel, relaxed)) return nullptr;
+    seen = {};
+    return g;
+}
+
+// Step 7, one round over all other Ps, from a random start with a random stride.
+G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
+    P* self = m->p;
+    const uint32_t stride = s.strides[m->random.below(s.stride_count)];
+    uint32_t at = m->random.below(s.procs);
+    for (uint32_t i = 0; i < s.procs; ++i, at = (at + stride) % s.procs) {
+        P* victim = &s.ps[at];
+        if (victim == self) continue;
+        uint32_t count = 0;
+        if (G* g = self->queue.steal_from(victim->queue, count)) {
+            self->count.steals.add(count);
+            return g;
+        }
+        if (!last) continue;
+        if (victim->timers.next_deadline() <= now_ns && fire_timers(m, victim->timers, now_ns) != 0) {
+            if (G* g = pick_local(self)) return g;
+        }
+        if (G* g = steal_run_next(m, victim, now_ns)) {
+            self->count.steals.add(1);
+            return g;
+        }
+    }
+    return nullptr;
+}
+
+G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
+    m->p->count.steal_rounds.add();
+    for (int round = 1; round <= steal_rounds; ++round) {
+        if (G* g = steal_round(s, m, round == steal_rounds, now_ns)) return g;
+    }
+    return nullptr;
+}
+
+// The next G for m, which holds a P or, when it comes back from sleep without one, none: then nullptr, to stop.
+G* find_runnable(scheduler& s, M* m) noexcept {
+    for (;;) {
+        P* p = m->p;
+        if (p == nullptr || s.stopping.load(acquire)) return nullptr;  // pairs with wake_all_to_stop
+        if (G* g = std::exchange(m->picked, nullptr)) return g;
+
+        p->now_ns = os::monotonic_ns();
+        if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
+        const bool look_at_global = p->ticks_left <= 1;
+        p->ticks_left = P::global_every;
+        if (look_at_global && s.global.size() != 0) {
+            if (G* g = take_global(s, p, 1)) return g;
+        }
+        if (G* g = pick_local(p)) return g;
+        if (s.global.size() != 0) {
+            if (G* g = take_global(s, p, global_share(s))) return g;
+        }
+        if (start_spinning(s, m)) {
+            if (G* g = steal(s, m, p->now_ns)) return g;
+        }
+        sleep_until_work(s, m);
+    }
+}
+
+}  // namespace
+
+void schedule_loop(M* m) noexcept {
+    scheduler& s = *m->home;
+    while (G* g = find_runnable(s, m)) {
+        if (m->spinning) stop_spinning(s, m);
+        execute(m, g);
+    }
+}
+
+}  // namespace weft::detail

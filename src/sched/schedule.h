@@ -1,0 +1,43 @@
+// schedule.h: what an M runs next.
+//
+// The order, pinned by a test:
+//
+//   1  timers of the own P that are due             5  a batch from the global queue
+//   2  every 61st time: one G from the global queue  6  (ready I/O: comes with the poller)
+//   3  run_next                                      7  half of another P's ring; the last of four rounds also
+//   4  the own ring                                     fires others' due timers and takes a stale run_next
+//
+// then the M goes to sleep by the protocol of idle.h and starts again at 1.
+//
+// run_next makes hand-offs fast, but a pair that wakes each other through it would starve the ring, so after 16 in a row the ring
+// has its turn. Another P's run_next is only stolen by who has seen the same G there at the same tick at least 3 µs
+// before: the thief keeps the time, so that a push costs nothing.
+//
+// Who: g0 of the M, but for pick_local: also a G that leaves.
+#pragma once
+
+#include "sched/scheduler.h"
+
+namespace weft::detail {
+
+// Steps 3 and 4, for the owner of p.
+[[nodiscard, gnu::always_inline]] inline G* pick_local(P* p) noexcept {
+    if (p->run_next.load(relaxed) != nullptr) {  // relaxed: only we set it
+        if (p->run_next_left != 0) {
+            if (G* g = p->run_next.exchange(nullptr, acquire)) {  // acquire: it is we who pushed it; a thief may have won
+                --p->run_next_left;
+                return g;
+            }
+        } else if (p->queue.empty()) {
+            p->run_next_left = P::run_next_in_a_row;
+            if (G* g = p->run_next.exchange(nullptr, acquire)) return g;  // as above
+        }
+    }
+    p->run_next_left = P::run_next_in_a_row;
+    return p->queue.pop();
+}
+
+// The loop of g0: runs Gs until the scheduler stops.
+void schedule_loop(M* m) noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,65 @@
+// scheduler.h: everything that belongs to one runtime: its Ps, Ms, Gs, queues and pools.
+//
+// No globals: several runtimes live side by side. The files of this folder are the functions that work on it:
+//
+//   spawn.cc     starting and ending Gs             switch.{h,cc}  from one G to the next
+//   park.{h,cc}  waiting and making ready           schedule.cc    what to run next, and the loop of g0
+//   idle.{h,cc}  sleeping and waking Ms             start.cc       starting and stopping it all
+//
+// Lock order, outermost first: an object's lock (channel, mutex …), timer_queue.lock, idle.lock; threads_lock, and the locks of
+// global queue, stack pool and G pool are leaves. No G is made ready while an object's lock is held.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <weft/runtime.h>
+
+#include "base/atomic.h"
+#include "sched/g_pool.h"
+#include "sched/global_queue.h"
+#include "sched/idle.h"
+#include "sched/m.h"
+#include "sched/p.h"
+#include "stack/stack.h"
+
+namespace weft::detail {
+
+inline constexpr uint32_t procs_max = 1024;
+
+struct scheduler {
+    scheduler(const runtime_options& o, uint32_t p_count, std::size_t stack_size);
+    ~scheduler();
+    scheduler(const scheduler&) = delete;
+    scheduler& operator=(const scheduler&) = delete;
+
+    // Immutable after start.
+    const std::string name;
+    const uint32_t procs;
+    P* const ps;  // procs of them
+    uint32_t* strides = nullptr;  // the numbers below procs that are coprime to it, for the order of stealing
+    uint32_t stride_count = 0;
+    uint32_t threads_max = 0;
+
+    stack_pool stacks;
+    g_pool gs;
+    global_queue global;
+    idle_state idle;
+
+    atomic<bool> stopping{false};       // no G is to be scheduled any more
+    atomic<uint64_t> next_id{1};        // ids of Gs, handed to Ps in batches
+    atomic<uint64_t> foreign_spawns{0};  // Gs started by plain threads
+    atomic<uint64_t> wakes{0};
+
+    spin_lock threads_lock;
+    // Guarded by threads_lock.
+    M* all_ms = nullptr;
+    uint32_t thread_count = 0;   // Ms whose thread has not ended
+    atomic<uint32_t> ended{0};   // counts up when one ends; a futex word for stop()
+};
+
+// The scheduler that plain threads start Gs on: that of weft::main, or one made on first use. Throws as runtime's constructor.
+[[nodiscard]] scheduler& default_scheduler();
+[[nodiscard]] scheduler* default_scheduler_if_any() noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,229 @@
+// start.cc: see start.h.
+#include "sched/start.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <numeric>
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "os/signals.h"
+#include "sched/current.h"
+#include "sched/park.h"
+#include "sched/schedule.h"
+#include "sched/spawn.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr std::size_t default_stack_size = 256 * 1024;
+constexpr std::size_t smallest_stack = 16 * 1024;
+constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
+constexpr uint64_t default_threads_max = 10'000;
+
+M* make_m(scheduler& s) noexcept {
+    auto* m = new (std::nothrow) M;
+    if (m == nullptr) return nullptr;
+    m->sightings = new (std::nothrow) M::sighting[s.procs];
+    if (m->sightings == nullptr) {
+        delete m;
+        return nullptr;
+    }
+    m->home = &s;
+    return m;
+}
+
+void free_m(M* m) noexcept {
+    delete[] m->sightings;
+    delete m;
+}
+
+// On the M's own thread, before it runs anything.
+void adopt_thread(M* m) noexcept {
+    const void* low = nullptr;
+    std::size_t size = 0;
+    os::thread_stack_bounds(low, size);
+    m->g0_fiber.adopt_thread(low, size);
+    m->eh = thread_eh_state();
+    m->tid = os::current_tid();
+    m->alternate_stack = install_alternate_stack();
+    m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
+    os::precise_timeouts();
+    set_current_m(m);
+}
+
+void abandon_thread(M* m) noexcept {
+    set_current_m(nullptr);
+    remove_alternate_stack(m->alternate_stack);
+}
+
+void* m_thread(void* argument) {
+    M* m = static_cast<M*>(argument);
+    scheduler& s = *m->home;
+    char name[16];
+    std::snprintf(name, sizeof(name), "%.9s-%u", s.name.c_str(), m->index);
+    os::name_thread(name);
+    adopt_thread(m);
+    acquire_p(m, m->next_p);
+    m->next_p = nullptr;
+    m->spinning = true;
+    schedule_loop(m);
+    abandon_thread(m);
+    s.ended.fetch_add(1, release);  // pairs with stop_scheduler
+    os::futex_wake_one(s.ended);
+    return nullptr;
+}
+
+// Puts m on the list of Ms. False: the limit is reached.
+bool enlist(scheduler& s, M* m) noexcept {
+    s.threads_lock.lock();
+    const bool fits = s.thread_count < s.threads_max;
+    if (fits) {
+        m->index = s.thread_count++;
+        m->random = prng(reinterpret_cast<uintptr_t>(&s) + m->index);
+        m->all_next = s.all_ms;
+        s.all_ms = m;
+    }
+    s.threads_lock.unlock();
+    return fits;
+}
+
+void delist(scheduler& s, M* m) noexcept {
+    s.threads_lock.lock();
+    M** link = &s.all_ms;
+    while (*link != m) link = &(*link)->all_next;
+    *link = m->all_next;
+    --s.thread_count;
+    s.threads_lock.unlock();
+}
+
+// Objects that outlive the scheduler must not find its Gs in their queues; closures that never ran are destroyed.
+std::size_t abandon_gs(scheduler& s) noexcept {
+    std::size_t abandoned = 0;
+    s.gs.for_each([&](G& g) {
+        const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
+        if (state == g_state::dead) return;
+        ++abandoned;
+        if (state == g_state::waiting && g.waiting != nullptr) {
+            waiter& w = *g.waiting;
+            if (w.lock != nullptr) {
+                const uint32_t bits = w.lock->lock_bits();
+                if (w.queue != nullptr) w.queue->remove(w);
+                w.lock->unlock_bits(bits);
+            }
+        }
+        if (!g.started() || (g.size_class != 0 && g.waiting == nullptr && g.since_ns == 0)) g.entry->destroy(g.closure);
+        if (!g.closure_is_inline()) ::operator delete(g.closure, std::align_val_t{g.entry->align});
+    });
+    return abandoned;
+}
+
+}  // namespace
+
+scheduler::scheduler(const runtime_options& o, uint32_t p_count, std::size_t stack_size)
+    : name(o.name),
+      procs(p_count),
+      ps(new P[p_count]),
+      stacks({.default_size = stack_size,
+              .cache_reserve = p_count * (P::cached_stacks_max + 1),
+              .always_guard = o.guard == guard_policy::always}) {
+    strides = new uint32_t[p_count];
+    for (uint32_t i = 1; i <= p_count; ++i) {
+        if (std::gcd(i, p_count) == 1) strides[stride_count++] = i % p_count;
+    }
+    idle.idle_ps = new uint64_t[(p_count + 63) / 64]();
+    for (uint32_t i = 0; i < p_count; ++i) {
+        ps[i].index = i;
+        idle.idle_ps[i / 64] |= uint64_t{1} << (i % 64);
+    }
+    idle.idle_p_count.store(p_count, relaxed);  // relaxed: nobody else yet
+    idle.wanted.store(1, relaxed);              // relaxed: as above
+}
+
+scheduler::~scheduler() {
+    for (M* m = all_ms; m != nullptr;) {
+        M* next = m->all_next;
+        free_m(m);
+        m = next;
+    }
+    delete[] idle.idle_ps;
+    delete[] strides;
+    delete[] ps;
+}
+
+scheduler* make_scheduler(const runtime_options& options) {
+    uint32_t procs = options.procs;
+    if (procs == 0) procs = static_cast<uint32_t>(os::env_number("RUN_MAXPROCS", 1, procs_max, os::usable_cpus()));
+    if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
+    std::size_t stack_size = options.stack_size;
+    if (stack_size == 0) stack_size = os::env_number("RUN_STACK_MAX", smallest_stack, largest_default_stack, default_stack_size);
+    if (stack_size < smallest_stack || stack_size > largest_default_stack) {
+        throw std::invalid_argument("weft: runtime_options::stack_size must be from 16 KiB to 64 MiB");
+    }
+    install_fatal_report();
+    auto s = std::make_unique<scheduler>(options, procs, stack_size);
+    s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
+    if (const int error = s->stacks.reserve(0)) {
+        throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");
+    }
+    register_scheduler(s.get());
+    return s.release();
+}
+
+int start_m(scheduler& s, P* p) noexcept {
+    M* m = make_m(s);
+    if (m == nullptr) return ENOMEM;
+    if (!enlist(s, m)) {
+        free_m(m);
+        return EAGAIN;
+    }
+    m->next_p = p;
+    const int error = os::start_thread(m->thread, &m_thread, m);
+    if (error != 0) {
+        delist(s, m);
+        free_m(m);
+    }
+    return error;
+}
+
+void start_first_m(scheduler& s) {
+    s.idle.lock.lock();
+    P* p = take_idle_p_locked(s, 0);
+    s.idle.spinning.store(1, relaxed);  // relaxed: locked; on behalf of the new M
+    s.idle.wanted.store(0, relaxed);    // relaxed: locked
+    s.idle.lock.unlock();
+    if (const int error = start_m(s, p)) {
+        throw resource_exhausted(std::error_code(error, std::generic_category()),
+                                 "weft: the first thread of a runtime could not be started");
+    }
+}
+
+bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept {
+    wake_all_to_stop(s);
+    for (uint32_t i = 0; i < s.procs; ++i) {
+        atomic<uintptr_t>& owner = s.ps[i].owner;
+        uintptr_t word = owner.load(relaxed);  // relaxed: the exchange decides
+        while (word != 0 && !owner.compare_exchange_weak(word, word | attention::preempt, acq_rel, relaxed)) {
+        }
+    }
+    s.threads_lock.lock();
+    uint32_t expected = 0;
+    for (M* m = s.all_ms; m != nullptr; m = m->all_next) expected += m->is_main ? 0 : 1;
+    s.threads_lock.unlock();
+    for (;;) {
+        const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
+        if (ended == expected) break;
+        if (!os::futex_wait(s.ended, ended, deadline_ns)) return false;
+    }
+    for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
+        if (!m->is_main) os::join_thread(m->thread);
+    }
+    abandoned = abandon_gs(s);
+    return true;
+}
+
+}  // namespace weft::detail

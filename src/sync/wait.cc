@@ -1,0 +1,142 @@
+// wait.cc: blocking, for green threads and plain ones. The contract is in weft/detail/wait.h.
+#include <weft/detail/wait.h>
+
+#include <new>
+
+#include <weft/error.h>
+
+#include "base/assert.h"
+#include "os/note.h"
+#include "os/os.h"
+#include "sched/park.h"
+#include "sched/switch.h"
+#include "sync/thread_note.h"
+
+namespace weft::detail {
+
+namespace {
+
+// What the current G writes down before it parks.
+void describe_wait(M* m, waiter& w, wait_reason reason) noexcept {
+    G* g = m->g;
+    w.g = g;
+    g->waiting = &w;
+    g->reason = reason;
+    g->since_ns = m->p->now_ns;
+    g->last_p = static_cast<uint16_t>(m->p->index);
+    m->p->count.parks.add();
+}
+
+// A plain thread waits on its note. False: the deadline has passed and nobody had unlinked w.
+bool thread_wait(waiter& w, guarded_word& lock, uint32_t bits, int64_t deadline_ns) noexcept {
+    thread_note& mine = this_thread_note();
+    w.note = &mine;
+    mine.told.reset();
+    lock.unlock_bits(bits);
+    if (mine.told.sleep(deadline_ns)) return true;
+    const uint32_t now_bits = lock.lock_bits();
+    const bool linked = w.queue != nullptr;
+    if (linked) w.queue->remove(w);
+    lock.unlock_bits(now_bits);
+    if (linked) return false;
+    const bool told = mine.told.sleep(never);  // whoever unlinked us is about to tell
+    WEFT_ASSERT(told);
+    return true;
+}
+
+void park(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
+    enter(m);
+    describe_wait(m, w, reason);
+    m->after = {after_switch::kind::park, bits, &lock, nullptr, m->g};
+    leave(switch_away(m));
+}
+
+}  // namespace
+
+void wait(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
+    queue.push_back(w);
+    w.lock = &lock;
+    if (M* m = current_g_m()) {
+        park(m, w, lock, bits, reason);
+    } else {
+        thread_wait(w, lock, bits, never);
+    }
+}
+
+void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
+    queue.push_front(w);
+    w.lock = &lock;
+    if (M* m = current_g_m()) {
+        park(m, w, lock, bits, reason);
+    } else {
+        thread_wait(w, lock, bits, never);
+    }
+}
+
+bool wait_until(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason,
+                int64_t deadline_ns) noexcept {
+    if (deadline_ns == never) {
+        wait(w, queue, lock, bits, reason);
+        return true;
+    }
+    queue.push_back(w);
+    w.lock = &lock;
+    M* m = current_g_m();
+    if (m == nullptr) return thread_wait(w, lock, bits, deadline_ns);
+
+    claim_word claim;
+    timer alarm;
+    w.claim = &claim;
+    alarm.deadline_ns = deadline_ns;
+    alarm.who = &w;
+
+    enter(m);
+    describe_wait(m, w, reason);
+    timer_queue& timers = m->p->timers;
+    timers.lock.lock();
+    timers.add_locked(alarm);
+    timers.lock.unlock();
+    after_push(*m->home, m->home->idle);
+    m->after = {after_switch::kind::park_claimable, bits, &lock, &claim, m->g};
+    leave(switch_away(m));
+
+    // Exactly one of deadline and queue has claimed us; take ourselves off the other (L4).
+    timers.lock.lock();
+    if (alarm.queued) timers.remove_locked(alarm);
+    const bool timed_out = alarm.fired;
+    timers.lock.unlock();
+    if (!timed_out) return true;
+    const uint32_t now_bits = lock.lock_bits();
+    if (w.queue != nullptr) w.queue->remove(w);
+    lock.unlock_bits(now_bits);
+    return false;
+}
+
+void wait_forever(wait_reason reason) noexcept {
+    wait_queue nobody;
+    spin_lock lock;
+    waiter me;
+    lock.lock();
+    wait(me, nobody, lock, 0, reason);
+    fatal("a wait that nothing can end has ended");
+}
+
+void ready(waiter& w) noexcept {
+    if (G* g = w.g) {
+        ready_g(g);
+    } else {
+        w.note->told.wake();
+    }
+}
+
+void ready_all(waiter* chain) noexcept {
+    while (chain != nullptr) {
+        waiter* next = chain->next;
+        ready(*chain);
+        chain = next;
+    }
+}
+
+int64_t now_ns() noexcept { return os::monotonic_ns(); }
+
+}  // namespace weft::detail
