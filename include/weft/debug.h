@@ -29,7 +29,6 @@ struct stats_snapshot {
     uint64_t wakes = 0;             // futex wakes of sleeping Ms
     uint64_t timers_fired = 0;
     uint64_t stacks_mapped = 0;     // slots of mapped stack slabs
-    uint64_t stacks_bound = 0;      // stacks in use by Gs
     uint64_t stack_cache_hits = 0;  // stacks taken from the P's own cache
     uint64_t stack_cache_misses = 0;
     uint64_t g_cache_hits = 0;  // dead Gs reused from the P's own cache

@@ -104,8 +104,9 @@ private:
 
 namespace detail {
 
-// Runs body(closure) as the main G of the default runtime on the calling thread; see weft::main.
-void run_main(const runtime_options& options, void (*body)(void*), void* closure, std::source_location where);
+// Runs body(closure) as the main G of the default runtime on the calling thread; see weft::main. code: where body leaves the exit
+// code, should the calling thread not come back.
+void run_main(const runtime_options& options, void (*body)(void*), void* closure, const int* code, std::source_location where);
 
 }  // namespace detail
 
@@ -134,6 +135,7 @@ int main(const runtime_options& options, F&& f, std::source_location where = std
             }
         },
         &c,
+        &c.code,
         where);
     if (c.error) std::rethrow_exception(c.error);
     return c.code;

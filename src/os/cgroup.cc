@@ -29,18 +29,19 @@ double parse_v2(const char* text) noexcept {
     return period > 0 && quota > 0 ? quota / period : 0;
 }
 
-double quota_of(const char* directory, bool v2) noexcept {
+// The file of a directory that holds a number or two; false if it cannot be read.
+bool read_in(const char* directory, const char* file, char* text, size_t size) noexcept {
     char path[PATH_MAX];
+    const int length = std::snprintf(path, sizeof(path), "%s/%s", directory, file);
+    return length > 0 && length < static_cast<int>(sizeof(path)) && read_text(path, text, size);
+}
+
+double quota_of(const char* directory, bool v2) noexcept {
     char text[128];
-    if (v2) {
-        std::snprintf(path, sizeof(path), "%s/cpu.max", directory);
-        return read_text(path, text, sizeof(text)) ? parse_v2(text) : 0;
-    }
-    std::snprintf(path, sizeof(path), "%s/cpu.cfs_quota_us", directory);
-    if (!read_text(path, text, sizeof(text))) return 0;
+    if (v2) return read_in(directory, "cpu.max", text, sizeof(text)) ? parse_v2(text) : 0;
+    if (!read_in(directory, "cpu.cfs_quota_us", text, sizeof(text))) return 0;
     const double quota = std::strtod(text, nullptr);
-    std::snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", directory);
-    if (!read_text(path, text, sizeof(text))) return 0;
+    if (!read_in(directory, "cpu.cfs_period_us", text, sizeof(text))) return 0;
     const double period = std::strtod(text, nullptr);
     return quota > 0 && period > 0 ? quota / period : 0;
 }

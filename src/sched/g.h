@@ -88,6 +88,11 @@ struct alignas(cache_line) G {
 
     [[nodiscard]] bool started() const noexcept { return context.sp != nullptr; }
 
+    // Its closure has not been called yet. For a G that is not running.
+    [[nodiscard]] bool never_ran() const noexcept {
+        return context.sp == nullptr || context.pc == reinterpret_cast<const void*>(&run_context_entry);
+    }
+
     [[nodiscard]] bool closure_is_inline() const noexcept { return closure == static_cast<const void*>(closure_storage); }
 
     void set_state(g_state from, g_state to) noexcept {

@@ -51,11 +51,18 @@ struct scheduler {
     atomic<uint64_t> foreign_spawns{0};  // Gs started by plain threads
     atomic<uint64_t> wakes{0};
 
+    // For weft::main only.
+    M* main_ended_by = nullptr;   // the M on which the main G returned; written by it
+    const int* main_code = nullptr;
+    atomic<uint32_t> main_thread_back{0};  // M0 has left its loop; a futex word
+
     spin_lock threads_lock;
     // Guarded by threads_lock.
     M* all_ms = nullptr;
     uint32_t thread_count = 0;   // Ms whose thread has not ended
     atomic<uint32_t> ended{0};   // counts up when one ends; a futex word for stop()
+
+    scheduler* next_registered = nullptr;  // guarded by the registry's lock, see crash.h
 };
 
 // The scheduler that plain threads start Gs on: that of weft::main, or one made on first use. Throws as runtime's constructor.

@@ -242,7 +242,7 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     recycle_g(m, from);
     to->stack = on;
     on->owner = to;
-    to->context.sp = on->top();  // started; the real value is written when it first leaves
+    to->context = {on->top(), nullptr, nullptr};  // started; the real values are written when it first leaves
     to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
     m->g = to;
     m->p->count.stack_hits.add();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "os/signals.h"
+#include "sched/crash.h"
 #include "sched/current.h"
 #include "sched/park.h"
 #include "sched/schedule.h"
@@ -24,6 +26,9 @@ constexpr std::size_t default_stack_size = 256 * 1024;
 constexpr std::size_t smallest_stack = 16 * 1024;
 constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
 constexpr uint64_t default_threads_max = 10'000;
+constexpr int64_t main_thread_grace_ns = 100'000'000;
+
+}  // namespace
 
 M* make_m(scheduler& s) noexcept {
     auto* m = new (std::nothrow) M;
@@ -37,12 +42,15 @@ M* make_m(scheduler& s) noexcept {
     return m;
 }
 
+namespace {
+
 void free_m(M* m) noexcept {
     delete[] m->sightings;
     delete m;
 }
 
-// On the M's own thread, before it runs anything.
+}  // namespace
+
 void adopt_thread(M* m) noexcept {
     const void* low = nullptr;
     std::size_t size = 0;
@@ -50,7 +58,7 @@ void adopt_thread(M* m) noexcept {
     m->g0_fiber.adopt_thread(low, size);
     m->eh = thread_eh_state();
     m->tid = os::current_tid();
-    m->alternate_stack = install_alternate_stack();
+    m->alternate_stack = os::install_alternate_stack();
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     os::precise_timeouts();
     set_current_m(m);
@@ -58,7 +66,18 @@ void adopt_thread(M* m) noexcept {
 
 void abandon_thread(M* m) noexcept {
     set_current_m(nullptr);
-    remove_alternate_stack(m->alternate_stack);
+    os::remove_alternate_stack(m->alternate_stack);
+}
+
+namespace {
+
+// main has returned on this thread. M0 has to leave weft::main now; if it cannot, because its G does not come back, the
+// process ends from here.
+void await_main_thread(scheduler& s) noexcept {
+    const int64_t deadline_ns = os::monotonic_ns() + main_thread_grace_ns;
+    while (s.main_thread_back.load(acquire) == 0) {  // pairs with run_main
+        if (!os::futex_wait(s.main_thread_back, 0, deadline_ns)) std::exit(s.main_code == nullptr ? 0 : *s.main_code);  // NOLINT
+    }
 }
 
 void* m_thread(void* argument) {
@@ -72,13 +91,15 @@ void* m_thread(void* argument) {
     m->next_p = nullptr;
     m->spinning = true;
     schedule_loop(m);
+    if (s.main_ended_by == m) await_main_thread(s);
     abandon_thread(m);
     s.ended.fetch_add(1, release);  // pairs with stop_scheduler
     os::futex_wake_one(s.ended);
     return nullptr;
 }
 
-// Puts m on the list of Ms. False: the limit is reached.
+}  // namespace
+
 bool enlist(scheduler& s, M* m) noexcept {
     s.threads_lock.lock();
     const bool fits = s.thread_count < s.threads_max;
@@ -92,6 +113,8 @@ bool enlist(scheduler& s, M* m) noexcept {
     return fits;
 }
 
+namespace {
+
 void delist(scheduler& s, M* m) noexcept {
     s.threads_lock.lock();
     M** link = &s.all_ms;
@@ -99,6 +122,14 @@ void delist(scheduler& s, M* m) noexcept {
     *link = m->all_next;
     --s.thread_count;
     s.threads_lock.unlock();
+}
+
+uint32_t count_threads(scheduler& s) noexcept {
+    uint32_t count = 0;
+    s.threads_lock.lock();
+    for (M* m = s.all_ms; m != nullptr; m = m->all_next) count += m->is_main ? 0 : 1;
+    s.threads_lock.unlock();
+    return count;
 }
 
 // Objects that outlive the scheduler must not find its Gs in their queues; closures that never ran are destroyed.
@@ -116,7 +147,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
                 w.lock->unlock_bits(bits);
             }
         }
-        if (!g.started() || (g.size_class != 0 && g.waiting == nullptr && g.since_ns == 0)) g.entry->destroy(g.closure);
+        if (g.never_ran()) g.entry->destroy(g.closure);
         if (!g.closure_is_inline()) ::operator delete(g.closure, std::align_val_t{g.entry->align});
     });
     return abandoned;
@@ -202,7 +233,7 @@ void start_first_m(scheduler& s) {
     }
 }
 
-bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept {
+void request_stop(scheduler& s) noexcept {
     wake_all_to_stop(s);
     for (uint32_t i = 0; i < s.procs; ++i) {
         atomic<uintptr_t>& owner = s.ps[i].owner;
@@ -210,13 +241,14 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
         while (word != 0 && !owner.compare_exchange_weak(word, word | attention::preempt, acq_rel, relaxed)) {
         }
     }
-    s.threads_lock.lock();
-    uint32_t expected = 0;
-    for (M* m = s.all_ms; m != nullptr; m = m->all_next) expected += m->is_main ? 0 : 1;
-    s.threads_lock.unlock();
+}
+
+bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept {
+    request_stop(s);
     for (;;) {
         const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
-        if (ended == expected) break;
+        // Counted anew each time: an M that has not ended yet may just be starting another one.
+        if (ended == count_threads(s)) break;
         if (!os::futex_wait(s.ended, ended, deadline_ns)) return false;
     }
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {

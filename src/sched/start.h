@@ -15,8 +15,18 @@ namespace weft::detail {
 // Creates an M whose thread starts spinning with p. Returns 0 or an errno value.
 [[nodiscard]] int start_m(scheduler& s, P* p) noexcept;
 
+// For weft::main, whose thread becomes an M: an M without a thread (nullptr: no memory), its place in the list of Ms (false: the
+// limit is reached), and the calling thread as that M, until abandon_thread.
+[[nodiscard]] M* make_m(scheduler& s) noexcept;
+[[nodiscard]] bool enlist(scheduler& s, M* m) noexcept;
+void adopt_thread(M* m) noexcept;
+void abandon_thread(M* m) noexcept;
+
 // Starts the first M, so that there is somebody to wake the others. Throws resource_exhausted.
 void start_first_m(scheduler& s);
+
+// Asks all Ms to stop at their next scheduling point. No G is scheduled from then on.
+void request_stop(scheduler& s) noexcept;
 
 // Makes all Ms stop at their next scheduling point and waits for them, at most until deadline_ns. True: all have ended; then the Gs that
 // are left have been taken off every queue, and abandoned says how many there were.

@@ -3,6 +3,7 @@
 
 #include "context/fp_control.h"
 #include "os/os.h"
+#include "sched/crash.h"
 #include "sched/park.h"
 #include "sched/schedule.h"
 #include "sched/spawn.h"

@@ -1,0 +1,152 @@
+// dump.cc: what every green thread is doing, written to a file descriptor.
+//
+// A G that is parked or runnable is held still while its stack is read: its special::frozen bit is set, a heavy fence makes the bit
+// visible to every thread of the process, and then its state is looked at. A resume stores "running" first and looks at the bit
+// after; so either the dump sees "running" and leaves the stack alone, or the resume sees the bit and waits until it is gone. Gs
+// are frozen a batch at a time, to pay for the fence once per batch.
+#include <weft/debug.h>
+#include <weft/runtime.h>
+
+#include <unistd.h>
+
+#include "os/os.h"
+#include "sched/crash.h"
+#include "sched/scheduler.h"
+#include "sched/switch.h"
+
+namespace weft {
+
+namespace detail {
+
+namespace {
+
+constexpr int batch_size = 64;
+constexpr int frames_max = 32;
+
+const char* text(g_state state) noexcept {
+    switch (state) {
+        case g_state::idle: return "idle";
+        case g_state::runnable: return "runnable";
+        case g_state::running: return "running";
+        case g_state::in_call: return "in call";
+        case g_state::waiting: return "waiting";
+        case g_state::dead: return "dead";
+    }
+    return "?";
+}
+
+const char* text(wait_reason reason) noexcept {
+    switch (reason) {
+        case wait_reason::none: return "waiting";
+        case wait_reason::chan_receive: return "chan receive";
+        case wait_reason::chan_send: return "chan send";
+        case wait_reason::chan_receive_nil: return "chan receive (nil chan)";
+        case wait_reason::chan_send_nil: return "chan send (nil chan)";
+        case wait_reason::mutex_lock: return "mutex lock";
+        case wait_reason::wait_group_wait: return "wait group";
+        case wait_reason::future_get: return "future";
+        case wait_reason::sleep: return "sleep";
+        case wait_reason::start: return "start";
+    }
+    return "?";
+}
+
+void print_since(report& out, int64_t since_ns, int64_t now_ns) noexcept {
+    if (since_ns <= 0 || since_ns > now_ns) return;
+    const int64_t ms = (now_ns - since_ns) / 1'000'000;
+    if (ms >= 60'000) {
+        out.print(", %lld minutes", static_cast<long long>(ms / 60'000));
+    } else if (ms >= 1'000) {
+        out.print(", %lld s", static_cast<long long>(ms / 1'000));
+    } else {
+        out.print(", %lld ms", static_cast<long long>(ms));
+    }
+}
+
+// g is frozen, or running.
+WEFT_NO_SANITIZE void print_g(report& out, const G& g, int64_t now_ns) noexcept {
+    const g_state state = g.state.load(acquire);  // pairs with set_state: context and stack are as it left them
+    if (state == g_state::dead || state == g_state::idle) return;
+    out.print("green thread %llu", static_cast<unsigned long long>(g.id));
+    if (g.name[0] != '\0') out.print(" \"%s\"", g.name);
+    out.print(" [%s", state == g_state::waiting ? text(g.reason) : text(state));
+    if (state == g_state::waiting || state == g_state::runnable) print_since(out, g.since_ns, now_ns);
+    out.print(", P%u]:\n", static_cast<unsigned>(g.last_p));
+    if (state == g_state::running) {
+        out.print("    (running; its stack cannot be read now)\n");
+    } else if (g.never_ran()) {
+        out.print("    (not started)\n");
+    } else {
+        out.backtrace(g.context.pc, g.context.fp, g.stack->low, g.stack->top(), frames_max);
+    }
+    out.print("    entry ");
+    out.frame(0, reinterpret_cast<const void*>(g.entry->run));
+    if (g.parent != 0) {
+        out.print("    started by green thread %llu", static_cast<unsigned long long>(g.parent));
+    } else {
+        out.print("    started by a plain thread");
+    }
+    out.print(" at %s:%u, in %s\n\n", g.where.file_name(), static_cast<unsigned>(g.where.line()), g.where.function_name());
+}
+
+class frozen_batch {
+public:
+    explicit frozen_batch(report& out) noexcept : out_(out), now_ns_(os::monotonic_ns()) {}
+
+    void add(G& g) noexcept {
+        gs_[count_++] = &g;
+        if (count_ == batch_size) print();
+    }
+
+    void print() noexcept {
+        for (int i = 0; i < count_; ++i) gs_[i]->special.fetch_or(special::frozen, acq_rel);
+        // Where there is no heavy fence, resumes fence themselves (special::no_fence).
+        if (!os::heavy_fence()) WEFT_FULL_FENCE();
+        for (int i = 0; i < count_; ++i) {
+            print_g(out_, *gs_[i], now_ns_);
+            gs_[i]->special.fetch_and(~special::frozen, release);  // pairs with switch_special
+        }
+        count_ = 0;
+    }
+
+private:
+    report& out_;
+    int64_t now_ns_;
+    int count_ = 0;
+    G* gs_[batch_size];
+};
+
+void dump_scheduler(scheduler& s, int fd) noexcept {
+    report out(fd);
+    out.print("weft: runtime \"%s\", %u Ps (%u idle), %u threads (%u idle)\n\n",
+              s.name.c_str(),
+              s.procs,
+              s.idle.idle_p_count.load(relaxed),  // relaxed: a snapshot
+              s.thread_count,
+              s.idle.idle_m_count.load(relaxed));  // relaxed: a snapshot
+    frozen_batch batch(out);
+    s.gs.for_each([&](G& g) {
+        if (g.state.load(relaxed) != g_state::dead) batch.add(g);  // relaxed: looked at again once frozen
+    });
+    batch.print();
+}
+
+}  // namespace
+
+}  // namespace detail
+
+void dump(int fd) noexcept {
+    const detail::M* m = detail::current_g_m();
+    detail::scheduler* s = m != nullptr ? m->home : detail::default_scheduler_if_any();
+    if (s == nullptr) {
+        detail::report(fd).print("weft: no runtime\n");
+        return;
+    }
+    detail::dump_scheduler(*s, fd);
+}
+
+void runtime::dump(int fd) const noexcept {
+    if (scheduler_ != nullptr) detail::dump_scheduler(*scheduler_, fd);
+}
+
+}  // namespace weft

@@ -1,0 +1,101 @@
+// signals_linux.cc: see signals.h.
+#include "os/signals.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include <sys/auxv.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+// Newer than some headers.
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+namespace weft::detail::os {
+
+namespace {
+
+constexpr std::size_t handler_needs = 64 * 1024;  // a report with a backtrace
+
+using handler_function = void (*)(const fault&);
+constinit handler_function fault_handler = nullptr;
+constinit struct sigaction previous_segv = {};
+constinit struct sigaction previous_bus = {};
+
+// Lies at the low end of the mapping that holds the alternate stack.
+struct alternate {
+    stack_t before;
+    std::size_t mapped;
+};
+
+void pass_on(int signal, siginfo_t* info, void* context) noexcept {
+    const struct sigaction& before = signal == SIGSEGV ? previous_segv : previous_bus;
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+        before.sa_sigaction(signal, info, context);
+    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+        before.sa_handler(signal);
+    } else {
+        // The default action, when the instruction faults again.
+        std::signal(signal, SIG_DFL);
+    }
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+    const auto* registers = static_cast<const ucontext_t*>(context);
+    fault f{signal, info->si_addr, nullptr, nullptr};
+#if defined(__x86_64__)
+    f.pc = reinterpret_cast<const void*>(registers->uc_mcontext.gregs[REG_RIP]);
+    f.fp = reinterpret_cast<const void*>(registers->uc_mcontext.gregs[REG_RBP]);
+#elif defined(__aarch64__)
+    f.pc = reinterpret_cast<const void*>(registers->uc_mcontext.pc);
+    f.fp = reinterpret_cast<const void*>(registers->uc_mcontext.regs[29]);
+#endif
+    fault_handler(f);
+    pass_on(signal, info, context);
+}
+
+}  // namespace
+
+void* install_alternate_stack() noexcept {
+    const std::size_t page = page_size();
+    std::size_t size = handler_needs + getauxval(AT_MINSIGSTKSZ) + sizeof(alternate);
+    size = (size + page - 1) / page * page;
+    void* memory = map_pages(size, false);
+    if (memory == nullptr) return nullptr;
+    std::memset(memory, 0, size);  // no page fault on a fault
+    auto* a = static_cast<alternate*>(memory);
+    a->mapped = size;
+    stack_t mine{};
+    mine.ss_sp = a + 1;
+    mine.ss_size = size - sizeof(alternate);
+    if (sigaltstack(&mine, &a->before) != 0) {
+        unmap_pages(memory, size);
+        return nullptr;
+    }
+    return a;
+}
+
+void remove_alternate_stack(void* handle) noexcept {
+    if (handle == nullptr) return;
+    auto* a = static_cast<alternate*>(handle);
+    if ((a->before.ss_flags & SS_DISABLE) != 0) a->before.ss_size = static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ));
+    sigaltstack(&a->before, nullptr);
+    unmap_pages(a, a->mapped);
+}
+
+void install_fault_handler(void (*handler)(const fault&)) noexcept {
+    if (fault_handler != nullptr) return;
+    fault_handler = handler;
+    struct sigaction action {};
+    action.sa_sigaction = &on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, &previous_segv);
+    sigaction(SIGBUS, &action, &previous_bus);
+}
+
+}  // namespace weft::detail::os

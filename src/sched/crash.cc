@@ -1,0 +1,214 @@
+// crash.cc: see crash.h.
+#include "sched/crash.h"
+
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <typeinfo>
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "os/signals.h"
+#include "sched/current.h"
+#include "sched/scheduler.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr int frames_max = 64;
+
+constinit spin_lock registry_lock;
+constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; changed under registry_lock
+constinit std::terminate_handler previous_terminate = nullptr;
+
+void print_own_stack(report& out, const G& g, const void* pc, const void* fp) noexcept {
+    out.backtrace(pc, fp, g.stack->low, g.stack->top(), frames_max);
+}
+
+void on_fatal() noexcept {
+    report out(STDERR_FILENO);
+    M* m = current_m();
+    if (m == nullptr || m->g == nullptr) {
+        out.print("weft: in a plain thread (tid %d)\n", os::current_tid());
+        return;
+    }
+    out.print("weft: in ");
+    print_identity(out, *m->g);
+    out.print("\n");
+    print_own_stack(out, *m->g, nullptr, __builtin_frame_address(0));
+}
+
+// An address in a guard belongs to the G whose stack it guards.
+void on_fault(const os::fault& f) noexcept {
+    for (scheduler* s = registry.load(acquire); s != nullptr; s = s->next_registered) {  // pairs with register_scheduler
+        bool in_guard = false;
+        stack* hit = s->stacks.find(f.address, in_guard);
+        if (hit == nullptr || !in_guard || hit->owner == nullptr) continue;
+        report out(STDERR_FILENO);
+        out.print("weft: fatal: stack overflow in ");
+        print_identity(out, *hit->owner);
+        out.print("\nweft: its stack of %zu KiB, %p to %p, is used up at %p; use spawn_options::stack_size, or RUN_STACK_MAX\n",
+                  hit->size() / 1024,
+                  static_cast<const void*>(hit->low),
+                  hit->top(),
+                  f.address);
+        out.backtrace(f.pc, f.fp, hit->low, hit->top(), frames_max);
+        out.flush();
+        std::abort();
+    }
+}
+
+// An exception that leaves a G's entry finds no handler, and no frames below: the stack of the throw still stands.
+void on_terminate() {
+    M* m = current_m();
+    if (m != nullptr && m->g != nullptr) {
+        report out(STDERR_FILENO);
+        out.print("weft: fatal: ");
+        if (std::type_info* type = abi::__cxa_current_exception_type()) {
+            int status = 0;
+            char* name = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
+            out.print("an exception of type %s", status == 0 ? name : type->name());
+            std::free(name);  // NOLINT: what __cxa_demangle asks for
+            try {
+                std::rethrow_exception(std::current_exception());
+            } catch (const std::exception& e) {
+                out.print(" (%s)", e.what());
+            } catch (...) {
+            }
+            out.print(" left ");
+        } else {
+            out.print("std::terminate was called in ");
+        }
+        print_identity(out, *m->g);
+        out.print("\nweft: use weft::async or weft::wait_group::go to pass exceptions on\n");
+        print_own_stack(out, *m->g, nullptr, __builtin_frame_address(0));
+    }
+    if (previous_terminate != nullptr) previous_terminate();
+    std::abort();
+}
+
+}  // namespace
+
+void install_fatal_report() noexcept {
+    static constinit atomic<bool> done{false};
+    if (done.exchange(true, acq_rel)) return;
+    set_fatal_hook(&on_fatal);
+    os::install_fault_handler(&on_fault);
+    previous_terminate = std::set_terminate(&on_terminate);
+}
+
+void register_scheduler(scheduler* s) noexcept {
+    registry_lock.lock();
+    s->next_registered = registry.load(relaxed);  // relaxed: written under the lock
+    registry.store(s, release);                   // pairs with on_fault
+    registry_lock.unlock();
+}
+
+void unregister_scheduler(scheduler* s) noexcept {
+    registry_lock.lock();
+    scheduler* at = registry.load(relaxed);  // relaxed: written under the lock
+    if (at == s) {
+        registry.store(s->next_registered, release);  // pairs with on_fault
+    } else {
+        while (at->next_registered != s) at = at->next_registered;
+        at->next_registered = s->next_registered;
+    }
+    registry_lock.unlock();
+}
+
+void report_overflow(G& g) noexcept {
+    {
+        report out(STDERR_FILENO);
+        out.print("weft: fatal: stack overflow in ");
+        print_identity(out, g);
+        out.print("\nweft: its stack of %zu KiB has no guard; the overflow was found at a switch; memory below it is damaged\n",
+                  g.stack->size() / 1024);
+    }
+    std::abort();
+}
+
+void report::print(const char* format, ...) noexcept {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        va_list arguments;
+        va_start(arguments, format);
+        const std::size_t room = buffer_size - used_;
+        const int wanted = std::vsnprintf(buffer_ + used_, room, format, arguments);
+        va_end(arguments);
+        if (wanted < 0) return;
+        if (static_cast<std::size_t>(wanted) < room) {
+            used_ += static_cast<std::size_t>(wanted);
+            return;
+        }
+        if (used_ == 0) {
+            used_ = buffer_size - 1;  // cut
+            return;
+        }
+        flush();
+    }
+}
+
+void report::flush() noexcept {
+    std::size_t done = 0;
+    while (done < used_) {
+        const ssize_t wrote = write(fd_, buffer_ + done, used_ - done);
+        if (wrote <= 0) break;
+        done += static_cast<std::size_t>(wrote);
+    }
+    used_ = 0;
+}
+
+void report::frame(int index, const void* pc) noexcept {
+    Dl_info info{};
+    if (dladdr(pc, &info) == 0) {
+        print("    #%-2d %p\n", index, pc);
+        return;
+    }
+    const char* module = std::strrchr(info.dli_fname, '/');
+    const auto offset = static_cast<const char*>(pc) - static_cast<const char*>(info.dli_fbase);
+    print("    #%-2d %p %s (%s+0x%tx)\n",
+          index,
+          pc,
+          info.dli_sname == nullptr ? "?" : info.dli_sname,
+          module == nullptr ? info.dli_fname : module + 1,
+          offset);
+}
+
+WEFT_NO_SANITIZE int report::backtrace(const void* pc, const void* fp, const void* low, const void* high, int max) noexcept {
+    int count = 0;
+    if (pc != nullptr) frame(count++, pc);
+    auto at = reinterpret_cast<uintptr_t>(fp);
+    const auto lowest = reinterpret_cast<uintptr_t>(low);
+    const auto highest = reinterpret_cast<uintptr_t>(high) - 2 * sizeof(void*);
+    while (count < max && at >= lowest && at <= highest && at % sizeof(void*) == 0) {
+        const auto* record = reinterpret_cast<void* const*>(at);
+        const auto next = reinterpret_cast<uintptr_t>(record[0]);
+        if (record[1] == nullptr) break;
+        frame(count++, record[1]);
+        if (next <= at) break;  // frames lie upwards
+        at = next;
+    }
+    if (count == max) print("    …\n");
+    return count;
+}
+
+void print_identity(report& out, const G& g) noexcept {
+    out.print("green thread %llu", static_cast<unsigned long long>(g.id));
+    if (g.name[0] != '\0') out.print(" \"%s\"", g.name);
+    if (g.parent != 0) {
+        out.print(" (started by %llu", static_cast<unsigned long long>(g.parent));
+    } else {
+        out.print(" (started by a plain thread");
+    }
+    out.print(" at %s:%u, in %s)", g.where.file_name(), static_cast<unsigned>(g.where.line()), g.where.function_name());
+}
+
+}  // namespace weft::detail

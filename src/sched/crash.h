@@ -1,0 +1,54 @@
+// crash.h: what the process says when it dies in a green thread.
+//
+// Three ways lead here: fatal() (misuse, or a bug of ours), a fault in the guard of a stack (overflow), and an exception that leaves
+// a detached green thread (std::terminate, with the stack still standing). All name the G, where it was started, and show
+// its stack; then what was there before us takes over: abort, the previous handler.
+//
+// Who: report functions in any state of the process; they allocate nothing and take no lock.
+#pragma once
+
+#include <cstddef>
+
+namespace weft::detail {
+
+struct G;
+struct scheduler;
+
+// Installs the handlers, once per process.
+void install_fatal_report() noexcept;
+
+// The schedulers there are, for the fault handler to find whose stack an address is in.
+void register_scheduler(scheduler* s) noexcept;
+void unregister_scheduler(scheduler* s) noexcept;
+
+// g has run over the end of its stack, which has no guard. Does not return.
+[[noreturn]] void report_overflow(G& g) noexcept;
+
+// Writes text for a report. Small enough for a signal handler's stack.
+class report {
+public:
+    explicit report(int fd) noexcept : fd_(fd) {}
+    ~report() { flush(); }
+    report(const report&) = delete;
+    report& operator=(const report&) = delete;
+
+    [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) noexcept;
+    void flush() noexcept;
+
+    // One frame: "    #0 0x… symbol+0x12 (module+0x1234)".
+    void frame(int index, const void* pc) noexcept;
+
+    // Up to max frames from fp on, which must lie in [low, high). Returns how many.
+    int backtrace(const void* pc, const void* fp, const void* low, const void* high, int max) noexcept;
+
+private:
+    static constexpr std::size_t buffer_size = 4096;
+    int fd_;
+    std::size_t used_ = 0;
+    char buffer_[buffer_size];
+};
+
+// "green thread 7 \"acceptor\" (started by 1 at main.cc:12, in int main())".
+void print_identity(report& out, const G& g) noexcept;
+
+}  // namespace weft::detail

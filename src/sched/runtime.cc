@@ -1,0 +1,178 @@
+// runtime.cc: weft::runtime, weft::main and the default runtime.
+#include <weft/runtime.h>
+#include <weft/time.h>
+
+#include <utility>
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/crash.h"
+#include "sched/current.h"
+#include "sched/park.h"
+#include "sched/schedule.h"
+#include "sched/spawn.h"
+#include "sched/start.h"
+#include "sched/switch.h"
+
+namespace weft {
+
+namespace detail {
+
+namespace {
+
+constexpr int64_t straggler_grace_ns = 100'000'000;
+constexpr int64_t drain_look_ns = 100'000;
+
+constinit atomic<scheduler*> default_one{nullptr};
+constinit spin_lock default_lock;  // while the default one is being made
+constinit atomic<bool> main_runs{false};
+
+void destroy(scheduler* s) noexcept {
+    unregister_scheduler(s);
+    delete s;
+}
+
+// Waits for the other Ms, but not for ever: a G that never comes back keeps its M, and then the scheduler has to stay.
+void finish_main(scheduler* s) noexcept {
+    std::size_t abandoned = 0;
+    if (stop_scheduler(*s, os::monotonic_ns() + straggler_grace_ns, abandoned)) destroy(s);
+}
+
+// Gs started less Gs finished; never too small: finished ones are counted first.
+uint64_t live_gs(const scheduler& s) noexcept {
+    uint64_t finished = 0;
+    for (uint32_t i = 0; i < s.procs; ++i) finished += s.ps[i].count.finished.get();
+    std::atomic_thread_fence(std::memory_order_acquire);  // with the one of the caller's next look
+    uint64_t spawned = s.foreign_spawns.load(acquire);    // so that the sums are taken in this order
+    for (uint32_t i = 0; i < s.procs; ++i) spawned += s.ps[i].count.spawned.get();
+    return spawned - finished;
+}
+
+}  // namespace
+
+scheduler* default_scheduler_if_any() noexcept { return default_one.load(acquire); }  // pairs with default_scheduler
+
+scheduler& default_scheduler() {
+    if (scheduler* s = default_one.load(acquire)) return *s;  // pairs with below
+    default_lock.lock();
+    scheduler* s = default_one.load(relaxed);  // relaxed: written under the lock
+    if (s == nullptr) {
+        try {
+            s = make_scheduler(runtime_options{});
+            start_first_m(*s);
+        } catch (...) {
+            default_lock.unlock();
+            if (s != nullptr) destroy(s);
+            throw;
+        }
+        default_one.store(s, release);  // pairs with above
+    }
+    default_lock.unlock();
+    return *s;
+}
+
+void run_main(const runtime_options& options, void (*body)(void*), void* closure, const int* code, std::source_location where) {
+    if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
+    if (main_runs.exchange(true, acq_rel)) fatal("weft::main() was called while another weft::main() runs; use weft::runtime");
+    scheduler* s = nullptr;
+    M* m = nullptr;
+    G* g = nullptr;
+    try {
+        s = make_scheduler(options);
+        m = make_m(*s);
+        if (m == nullptr) throw std::bad_alloc();
+        m->is_main = true;
+        const bool fits = enlist(*s, m);
+        WEFT_ASSERT(fits);
+        auto whole = [body, closure, s] {
+            body(closure);
+            s->main_ended_by = current_m();
+            request_stop(*s);
+        };
+        using entry = decltype(whole);
+        const spawning made = spawn_begin(s, {.name = "main"}, entry_type_of<entry>, where);
+        ::new (made.closure) entry(whole);
+        g = made.g;
+    } catch (...) {
+        if (s != nullptr) destroy(s);
+        main_runs.store(false, release);  // pairs with the exchange
+        throw;
+    }
+    s->main_code = code;
+    scheduler* before = default_one.exchange(s, acq_rel);
+
+    adopt_thread(m);
+    s->idle.lock.lock();
+    P* p = take_idle_p_locked(*s, 0);
+    s->idle.lock.unlock();
+    acquire_p(m, p);
+    g->set_state(g_state::dead, g_state::runnable);
+    s->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+    const bool fits = p->queue.push(g);
+    WEFT_ASSERT(fits);
+    schedule_loop(m);
+    abandon_thread(m);
+    s->main_thread_back.store(1, release);  // pairs with await_main_thread
+    os::futex_wake_one(s->main_thread_back);
+
+    default_one.store(before, release);  // pairs with default_scheduler
+    finish_main(s);
+    main_runs.store(false, release);  // pairs with the exchange
+}
+
+}  // namespace detail
+
+runtime::runtime(runtime_options options) : options_(std::move(options)) { start(); }
+
+runtime::~runtime() { stop(); }
+
+void runtime::start() {
+    if (scheduler_ != nullptr) return;
+    detail::scheduler* s = detail::make_scheduler(options_);
+    try {
+        detail::start_first_m(*s);
+    } catch (...) {
+        detail::destroy(s);
+        throw;
+    }
+    scheduler_ = s;
+}
+
+std::size_t runtime::stop() {
+    if (scheduler_ == nullptr) return 0;
+    const detail::M* m = detail::current_g_m();
+    if (m != nullptr && m->home == scheduler_) {
+        detail::fatal("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
+    }
+    std::size_t abandoned = 0;
+    const bool ended = detail::stop_scheduler(*scheduler_, detail::never, abandoned);
+    WEFT_ASSERT(ended);
+    detail::destroy(std::exchange(scheduler_, nullptr));
+    return abandoned;
+}
+
+bool runtime::running() const noexcept { return scheduler_ != nullptr; }
+
+void runtime::drain() {
+    const detail::scheduler* s = checked();
+    const detail::M* m = detail::current_g_m();
+    if (m != nullptr && m->home == s) {
+        detail::fatal("weft::runtime::drain() was called by one of its own green threads, which would wait for itself");
+    }
+    while (detail::live_gs(*s) != 0) {
+        if (m == nullptr) {
+            detail::os::sleep_ns(detail::drain_look_ns);
+        } else {
+            detail::sleep_until_ns(detail::os::monotonic_ns() + detail::drain_look_ns);
+        }
+    }
+}
+
+unsigned runtime::procs() const noexcept { return scheduler_ == nullptr ? 0 : scheduler_->procs; }
+
+detail::scheduler* runtime::checked() const {
+    if (scheduler_ == nullptr) detail::fatal("a weft::runtime was used after stop(); start() it again first");
+    return scheduler_;
+}
+
+}  // namespace weft

@@ -1,0 +1,98 @@
+// sync.cc: the untyped slow paths of spin locks, counts, channels and futures.
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include <weft/detail/chan_state.h>
+#include <weft/detail/count_word.h>
+#include <weft/future.h>
+#include <weft/time.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+
+namespace weft {
+
+namespace detail {
+
+namespace {
+
+constexpr uint32_t pauses_before_yield = 64;
+constexpr uint32_t yields_before_sleep = 128;
+constexpr int64_t lock_sleep_ns = 50'000;
+
+constinit atomic<unobserved_exception_hook> unobserved_hook{nullptr};
+
+}  // namespace
+
+void spin_backoff(uint32_t attempt) noexcept {
+    if (attempt < pauses_before_yield) {
+        const uint32_t pauses = attempt < 4 ? 1U << attempt : 16;
+        for (uint32_t i = 0; i < pauses; ++i) os::cpu_relax();
+    } else if (attempt < yields_before_sleep) {
+        os::yield_thread();
+    } else {
+        os::sleep_ns(lock_sleep_ns);
+    }
+}
+
+void fatal_count(int64_t count, int64_t change) noexcept {
+    if (count + change < 0) {
+        fatal("negative weft::wait_group count: %lld was taken off %lld; done() was called more often than add()",
+              static_cast<long long>(-change),
+              static_cast<long long>(count));
+    }
+    fatal("weft::wait_group count too large: %lld added to %lld", static_cast<long long>(change), static_cast<long long>(count));
+}
+
+void chan_close(chan_core* core) {
+    if (core == nullptr) fatal("close of a nil weft::chan");
+    core->lock.lock();
+    if (core->closed) {
+        core->lock.unlock();
+        fatal("close of a closed weft::chan");
+    }
+    core->closed = true;
+    waiter* receivers = core->receivers.pop_all_claimed();
+    waiter* senders = core->senders.pop_all_claimed();
+    core->lock.unlock();
+    // ok stays false: closed.
+    ready_all(receivers);
+    ready_all(senders);
+}
+
+chan_status nil_wait(wait_reason reason, int64_t deadline_ns) {
+    if (deadline_ns == 0) return chan_status::would_block;
+    if (deadline_ns == never) wait_forever(reason);
+    wait_queue nobody;
+    spin_lock lock;
+    waiter me;
+    lock.lock();
+    const bool woken = wait_until(me, nobody, lock, 0, reason, deadline_ns);
+    WEFT_ASSERT(!woken);
+    return chan_status::timeout;
+}
+
+void throw_chan_too_large() { throw std::bad_array_new_length(); }
+
+void report_unobserved(const std::exception_ptr& e) noexcept {
+    if (auto hook = unobserved_hook.load(acquire)) {  // pairs with set_unobserved_exception_hook
+        hook(e);
+        return;
+    }
+    try {
+        std::rethrow_exception(e);
+    } catch (const std::exception& known) {
+        warn("nobody took the exception of a weft::future: %s", known.what());
+    } catch (...) {
+        warn("nobody took the exception of a weft::future; it is not a std::exception");
+    }
+}
+
+}  // namespace detail
+
+unobserved_exception_hook set_unobserved_exception_hook(unobserved_exception_hook hook) noexcept {
+    return detail::unobserved_hook.exchange(hook, detail::acq_rel);
+}
+
+}  // namespace weft

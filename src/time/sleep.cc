@@ -1,0 +1,46 @@
+// sleep.cc: sleep_for and sleep_until.
+//
+// A sleeping G is a timer with nobody else to end the wait, so there is no claim: the lock of the P's timers is held until the
+// G is parked, and who takes the timer out of the heap under it has won.
+#include <weft/time.h>
+
+#include "os/note.h"
+#include "sched/park.h"
+#include "sched/switch.h"
+#include "sync/thread_note.h"
+
+namespace weft::detail {
+
+void sleep_until_ns(int64_t deadline_ns) noexcept {
+    M* m = current_g_m();
+    if (m == nullptr) {
+        thread_note& mine = this_thread_note();
+        mine.told.reset();
+        while (os::monotonic_ns() < deadline_ns) mine.told.sleep(deadline_ns);
+        return;
+    }
+    enter(m);
+    P* p = m->p;
+    p->now_ns = os::monotonic_ns();
+    if (deadline_ns <= p->now_ns) {
+        leave(m);
+        return;
+    }
+    waiter me;
+    timer alarm;
+    me.g = m->g;
+    alarm.deadline_ns = deadline_ns;
+    alarm.who = &me;
+    m->g->waiting = &me;
+    m->g->reason = wait_reason::sleep;
+    m->g->since_ns = p->now_ns;
+    m->g->last_p = static_cast<uint16_t>(p->index);
+    p->count.parks.add();
+    p->timers.lock.lock();
+    if (deadline_ns != never) p->timers.add_locked(alarm);
+    after_push(*m->home, m->home->idle);
+    m->after = {after_switch::kind::park, 0, &p->timers.lock, nullptr, m->g};
+    leave(switch_away(m));
+}
+
+}  // namespace weft::detail
