@@ -133,7 +133,7 @@ struct fiber {
 };
 
 // Directly before a switch from one stack to another.
-WEFT_NO_SANITIZE [[gnu::always_inline]] inline void leave_stack([[maybe_unused]] fiber& from, [[maybe_unused]] fiber& to,
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack([[maybe_unused]] fiber& from, [[maybe_unused]] fiber& to,
                                                                 [[maybe_unused]] bool dying) {
 #if defined(WEFT_ASAN)
     __sanitizer_start_switch_fiber(dying ? nullptr : &from.fake_stack, to.low, to.size);
@@ -144,7 +144,7 @@ WEFT_NO_SANITIZE [[gnu::always_inline]] inline void leave_stack([[maybe_unused]]
 }
 
 // Directly after a switch, on the stack that was switched to.
-WEFT_NO_SANITIZE [[gnu::always_inline]] inline void arrive_on_stack([[maybe_unused]] fiber& self) {
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline void arrive_on_stack([[maybe_unused]] fiber& self) {
 #if defined(WEFT_ASAN)
     __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);
 #endif

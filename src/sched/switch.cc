@@ -79,7 +79,7 @@ bool timers_want_g0(P* p) noexcept {
 }
 
 // Steps 2 to 4, from G to G.
-WEFT_NO_SANITIZE [[gnu::noinline]] M* switch_g_to_g(M* m, G* from, G* to, bool dying) noexcept {
+[[gnu::noinline]] WEFT_NO_SANITIZE M* switch_g_to_g(M* m, G* from, G* to, bool dying) noexcept {
     from->eh = *m->eh;
     *m->eh = to->eh;
     m->g = to;
@@ -93,7 +93,7 @@ WEFT_NO_SANITIZE [[gnu::noinline]] M* switch_g_to_g(M* m, G* from, G* to, bool d
     return m;
 }
 
-WEFT_NO_SANITIZE [[gnu::noinline]] M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
+[[gnu::noinline]] WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     from->eh = *m->eh;
     *m->eh = m->g0_eh;
     m->g = nullptr;
@@ -104,7 +104,7 @@ WEFT_NO_SANITIZE [[gnu::noinline]] M* switch_g_to_g0(M* m, G* from, bool dying) 
     return m;
 }
 
-WEFT_NO_SANITIZE [[gnu::noinline]] void switch_g0_to_g(M* m, G* to) noexcept {
+[[gnu::noinline]] WEFT_NO_SANITIZE void switch_g0_to_g(M* m, G* to) noexcept {
     m->g0_eh = *m->eh;
     *m->eh = to->eh;
     m->g = to;

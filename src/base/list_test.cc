@@ -1,0 +1,97 @@
+// list_test.cc: the intrusive list keeps order, and count.
+#include "base/list.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace weft::detail {
+namespace {
+
+struct node {
+    int value = 0;
+    node* next = nullptr;
+};
+
+std::vector<int> drained(fifo<node>& list) {
+    std::vector<int> values;
+    while (const node* n = list.pop_front()) values.push_back(n->value);
+    return values;
+}
+
+class List : public ::testing::Test {
+protected:
+    List() {
+        for (int i = 0; i < 6; ++i) nodes_[i].value = i;
+    }
+
+    node nodes_[6];
+    fifo<node> list_;
+};
+
+TEST_F(List, AnEmptyListHasNoFirstNode) {
+    EXPECT_TRUE(list_.empty());
+    EXPECT_EQ(list_.size(), 0U);
+    EXPECT_EQ(list_.pop_front(), nullptr);
+}
+
+TEST_F(List, NodesLeaveInTheOrderTheyWereAppended) {
+    for (node& n : nodes_) list_.push_back(&n);
+    EXPECT_EQ(list_.size(), 6U);
+    EXPECT_EQ(drained(list_), (std::vector{0, 1, 2, 3, 4, 5}));
+    EXPECT_TRUE(list_.empty());
+}
+
+TEST_F(List, NodesPushedToTheFrontLeaveNewestFirst) {
+    for (node& n : nodes_) list_.push_front(&n);
+    EXPECT_EQ(drained(list_), (std::vector{5, 4, 3, 2, 1, 0}));
+}
+
+TEST_F(List, ANodeThatWasPushedToTheFrontOfAnEmptyListIsAlsoItsTail) {
+    list_.push_front(&nodes_[0]);
+    list_.push_back(&nodes_[1]);
+    EXPECT_EQ(drained(list_), (std::vector{0, 1}));
+}
+
+TEST_F(List, APoppedNodeHasNoSuccessor) {
+    list_.push_back(&nodes_[0]);
+    list_.push_back(&nodes_[1]);
+    EXPECT_EQ(list_.pop_front()->next, nullptr);
+}
+
+TEST_F(List, AListThatRanEmptyCanBeFilledAgain) {
+    list_.push_back(&nodes_[0]);
+    EXPECT_EQ(drained(list_), std::vector{0});
+    list_.push_back(&nodes_[1]);
+    list_.push_back(&nodes_[2]);
+    EXPECT_EQ(list_.size(), 2U);
+    EXPECT_EQ(drained(list_), (std::vector{1, 2}));
+}
+
+TEST_F(List, AppendingKeepsBothOrdersAndEmptiesTheOther) {
+    fifo<node> other;
+    list_.push_back(&nodes_[0]);
+    list_.push_back(&nodes_[1]);
+    other.push_back(&nodes_[2]);
+    other.push_back(&nodes_[3]);
+    list_.append(other);
+    EXPECT_TRUE(other.empty());
+    EXPECT_EQ(other.size(), 0U);
+    EXPECT_EQ(list_.size(), 4U);
+    list_.push_back(&nodes_[4]);
+    EXPECT_EQ(drained(list_), (std::vector{0, 1, 2, 3, 4}));
+}
+
+TEST_F(List, AppendingToAndFromAnEmptyListIsNoSpecialCase) {
+    fifo<node> other;
+    list_.append(other);
+    EXPECT_TRUE(list_.empty());
+    other.push_back(&nodes_[0]);
+    list_.append(other);
+    EXPECT_EQ(list_.size(), 1U);
+    list_.append(other);
+    EXPECT_EQ(drained(list_), std::vector{0});
+}
+
+}  // namespace
+}  // namespace weft::detail
