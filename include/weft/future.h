@@ -39,7 +39,7 @@ public:
     using stored = std::conditional_t<std::is_void_v<T>, std::monostate,
                                       std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
-    future_state() { pending_.add(1); }
+    future_state() { pending_.increment(); }
     future_state(const future_state&) = delete;
     future_state& operator=(const future_state&) = delete;
 
@@ -64,7 +64,7 @@ public:
         }
     }
 
-    void complete() noexcept { pending_.add(-1); }
+    void complete() noexcept { pending_.decrement(); }
 
     void wait() noexcept { pending_.wait(wait_reason::future_get); }
 
@@ -129,7 +129,7 @@ public:
 
 private:
     template <typename F>
-    friend auto async_on(detail::scheduler* s, const spawn_options& options, F&& f, std::source_location where)
+    friend auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, std::source_location where)
         -> future<std::invoke_result_t<std::decay_t<F>&>>;
 
     explicit future(std::shared_ptr<detail::future_state<T>> state) noexcept : state_(std::move(state)) {}
@@ -148,7 +148,7 @@ private:
 
 // As async(), on the runtime s. For runtime::async.
 template <typename F>
-auto async_on(detail::scheduler* s, const spawn_options& options, F&& f, std::source_location where)
+auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, std::source_location where)
     -> future<std::invoke_result_t<std::decay_t<F>&>> {
     using result = std::invoke_result_t<std::decay_t<F>&>;
     auto state = std::make_shared<detail::future_state<result>>();
@@ -167,13 +167,13 @@ auto async_on(detail::scheduler* s, const spawn_options& options, F&& f, std::so
 // Starts f() as a green thread and returns a future for its result. Throws as go(). Allocates the shared state.
 template <typename F>
 [[nodiscard]] auto async(F&& f, std::source_location where = std::source_location::current()) {
-    return async_on(nullptr, spawn_options{}, std::forward<F>(f), where);
+    return async_on(nullptr, nullptr, std::forward<F>(f), where);
 }
 
 template <typename F>
 [[nodiscard]] auto async(const spawn_options& options, F&& f,
                          std::source_location where = std::source_location::current()) {
-    return async_on(nullptr, options, std::forward<F>(f), where);
+    return async_on(nullptr, &options, std::forward<F>(f), where);
 }
 
 }  // namespace weft

@@ -61,14 +61,29 @@ struct spawning {
 
 // Takes a G, with room for a closure of type entry, for the runtime s (nullptr: the caller's own, or the default one).
 // Throws resource_exhausted or std::bad_alloc. Followed by exactly one of the other two.
-spawning spawn_begin(scheduler* s, const spawn_options& options, const entry_type& entry, std::source_location where);
+// options may be nullptr.
+spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where);
 void spawn_commit(G* g) noexcept;
 void spawn_abandon(G* g) noexcept;
 
+// All three in one for the caller's own runtime (or the default one) and a closure that can be copied as bytes, fits into a G, and
+// lies in a buffer of whole words.
+void spawn_copy(const entry_type& entry, const void* closure, std::source_location where);
+
+inline constexpr std::size_t copied_closure_max = 64;
+
 template <typename F>
-void spawn(scheduler* s, const spawn_options& options, F&& f, std::source_location where) {
+void spawn(scheduler* s, const spawn_options* options, F&& f, std::source_location where) {
     using closure = std::decay_t<F>;
     static_assert(std::is_invocable_v<closure&>, "weft::go: the function must be callable without arguments");
+    if constexpr (std::is_trivially_copyable_v<closure> && sizeof(closure) <= copied_closure_max && alignof(closure) <= 8) {
+        if (s == nullptr && options == nullptr) {
+            alignas(8) std::byte words[(sizeof(closure) + 7) / 8 * 8];
+            ::new (static_cast<void*>(words)) closure(std::forward<F>(f));
+            spawn_copy(entry_type_of<closure>, words, where);
+            return;
+        }
+    }
     const spawning made = spawn_begin(s, options, entry_type_of<closure>, where);
     if constexpr (std::is_nothrow_constructible_v<closure, F&&>) {
         ::new (made.closure) closure(std::forward<F>(f));
@@ -90,12 +105,12 @@ void spawn(scheduler* s, const spawn_options& options, F&& f, std::source_locati
 // there is no room for another G; nothing has been started then. O(1), no allocation for closures up to 64 bytes.
 template <typename F>
 void go(F&& f, std::source_location where = std::source_location::current()) {
-    detail::spawn(nullptr, spawn_options{}, std::forward<F>(f), where);
+    detail::spawn(nullptr, nullptr, std::forward<F>(f), where);
 }
 
 template <typename F>
 void go(const spawn_options& options, F&& f, std::source_location where = std::source_location::current()) {
-    detail::spawn(nullptr, options, std::forward<F>(f), where);
+    detail::spawn(nullptr, &options, std::forward<F>(f), where);
 }
 
 // Lets other runnable green threads run first. Returns whether another one ran. Green threads only: a plain thread that calls it

@@ -69,30 +69,31 @@ public:
     // As weft::go and weft::async, but on this runtime, whoever calls. Fatal when it is stopped.
     template <typename F>
     void go(F&& f, std::source_location where = std::source_location::current()) {
-        detail::spawn(checked(), spawn_options{}, std::forward<F>(f), where);
+        detail::spawn(checked(), nullptr, std::forward<F>(f), where);
     }
 
     template <typename F>
     void go(const spawn_options& options, F&& f, std::source_location where = std::source_location::current()) {
-        detail::spawn(checked(), options, std::forward<F>(f), where);
+        detail::spawn(checked(), &options, std::forward<F>(f), where);
     }
 
     template <typename F>
     [[nodiscard]] auto async(F&& f, std::source_location where = std::source_location::current()) {
-        return async_on(checked(), spawn_options{}, std::forward<F>(f), where);
+        return async_on(checked(), nullptr, std::forward<F>(f), where);
     }
 
     template <typename F>
     [[nodiscard]] auto async(const spawn_options& options, F&& f,
                              std::source_location where = std::source_location::current()) {
-        return async_on(checked(), options, std::forward<F>(f), where);
+        return async_on(checked(), &options, std::forward<F>(f), where);
     }
 
     // Runs f as a green thread of this runtime and blocks the caller until it returns. Returns what f returns, throws what it
     // throws. Other Gs go on.
     template <typename F>
     auto run(F&& f, std::source_location where = std::source_location::current()) {
-        return async_on(checked(), spawn_options{.name = "run"}, std::forward<F>(f), where).get();
+        const spawn_options named{.name = "run"};
+        return async_on(checked(), &named, std::forward<F>(f), where).get();
     }
 
 private:

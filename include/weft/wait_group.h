@@ -34,7 +34,7 @@ public:
     void add(int n = 1) noexcept { count_.add(n); }
 
     // One piece is finished. The group may be gone when this returns.
-    void done() noexcept { count_.add(-1); }
+    void done() noexcept { count_.decrement(); }
 
     // Blocks until the count is zero; then rethrows the first exception that left a function started by go(), if any.
     void wait() {
@@ -45,14 +45,21 @@ public:
     // Starts f as a green thread that counts as one piece of work. Throws what weft::go throws; the count is then as before.
     template <typename F>
     void go(F&& f, std::source_location where = std::source_location::current()) {
-        go(spawn_options{}, std::forward<F>(f), where);
+        spawn(nullptr, std::forward<F>(f), where);
     }
 
     template <typename F>
     void go(const spawn_options& options, F&& f, std::source_location where = std::source_location::current()) {
-        count_.add(1);
+        spawn(&options, std::forward<F>(f), where);
+    }
+
+private:
+    template <typename F>
+    void spawn(const spawn_options* options, F&& f, std::source_location where) {
+        count_.increment();
         try {
-            weft::go(
+            detail::spawn(
+                nullptr,
                 options,
                 [this, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
                     try {
@@ -65,12 +72,11 @@ public:
                 },
                 where);
         } catch (...) {
-            count_.add(-1);
+            count_.decrement();
             throw;
         }
     }
 
-private:
     void keep(std::exception_ptr e) noexcept {
         const uint32_t lock_held = failed_lock_.lock_bits();
         if (!failed_) failed_ = std::move(e);

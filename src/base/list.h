@@ -24,14 +24,6 @@ public:
         ++size_;
     }
 
-    // LIFO use of the same list: for caches, where the newest is the warmest.
-    void push_front(Node* node) noexcept {
-        node->next = head_;
-        if (head_ == nullptr) tail_ = node;
-        head_ = node;
-        ++size_;
-    }
-
     [[nodiscard]] Node* pop_front() noexcept {
         Node* node = head_;
         if (node == nullptr) return nullptr;
@@ -58,6 +50,37 @@ public:
 private:
     Node* head_ = nullptr;
     Node* tail_ = nullptr;
+    uint32_t size_ = 0;
+};
+
+// An intrusive last-in first-out list: for caches, where the newest is the warmest.
+template <typename Node>
+class lifo {
+public:
+    [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+    [[nodiscard]] uint32_t size() const noexcept { return size_; }
+
+    void push(Node* node) noexcept {
+        node->next = head_;
+        head_ = node;
+        ++size_;
+    }
+
+    [[nodiscard]] Node* pop() noexcept {
+        Node* node = head_;
+        if (node == nullptr) return nullptr;
+        head_ = node->next;
+        --size_;
+        return node;
+    }
+
+    // Moves all of batch here.
+    void take_all(fifo<Node>& batch) noexcept {
+        while (Node* node = batch.pop_front()) push(node);
+    }
+
+private:
+    Node* head_ = nullptr;
     uint32_t size_ = 0;
 };
 

@@ -17,8 +17,9 @@ namespace weft::detail {
 
 struct eh_state {
     void* caught = nullptr;
-    uint32_t uncaught = 0;
+    uint64_t uncaught = 0;  // the ABI's 32-bit count and padding: copied as one
 };
+static_assert(sizeof(eh_state) == 16, "two words");
 
 
 // This thread's two words. Stays valid for the thread's life.

@@ -27,7 +27,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     for (uint32_t i = 0; i < s.procs; ++i) {
         const auto& count = s.ps[i].count;
         all.spawned += count.spawned.get();
-        all.switches += s.ps[i].tick.load(relaxed);  // relaxed: as above
+        all.switches += s.ps[i].tick();
         all.parks += count.parks.get();
         all.steals += count.steals.get();
         all.steal_rounds += count.steal_rounds.get();

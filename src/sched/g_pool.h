@@ -36,14 +36,14 @@ public:
     [[nodiscard]] fifo<G> take(uint32_t n) noexcept {
         fifo<G> batch;
         lock_.lock();
-        while (batch.size() < n && !depot_.empty()) batch.push_back(depot_.pop_front());
+        while (batch.size() < n && !depot_.empty()) batch.push_back(depot_.pop());
         lock_.unlock();
         return batch;
     }
 
     void give(fifo<G>& batch) noexcept {
         lock_.lock();
-        while (G* g = batch.pop_front()) depot_.push_front(g);
+        depot_.take_all(batch);
         lock_.unlock();
     }
 
@@ -58,7 +58,7 @@ public:
         lock_.lock();
         b->next = blocks_.load(relaxed);  // relaxed: written under the lock
         blocks_.store(b, release);        // pairs with for_each
-        depot_.append(fresh);
+        depot_.take_all(fresh);
         lock_.unlock();
     }
 
@@ -77,7 +77,7 @@ private:
     };
 
     spin_lock lock_;
-    fifo<G> depot_;  // guarded by lock_
+    lifo<G> depot_;  // guarded by lock_
     atomic<block*> blocks_{nullptr};
 };
 

@@ -84,7 +84,7 @@ int64_t earliest_deadline(const scheduler& s) noexcept {
 // Schedules of all Ps, to see whether anything moves.
 uint64_t total_ticks(const scheduler& s) noexcept {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < s.procs; ++i) sum += s.ps[i].tick.load(relaxed);  // relaxed: a look
+    for (uint32_t i = 0; i < s.procs; ++i) sum += s.ps[i].tick();
     return sum;
 }
 
@@ -223,6 +223,7 @@ P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept {
     }
     idle.idle_ps[index / bits_per_word] &= ~(uint64_t{1} << (index % bits_per_word));
     add(idle.idle_p_count, -1);
+    publish_wanted_locked(idle);
     return &s.ps[index];
 }
 

@@ -71,7 +71,7 @@ struct alignas(cache_line) M {
     // What this M saw of other Ps' run_next when it last looked, to tell a stale one from a hand-off in flight.
     struct sighting {
         G* g = nullptr;
-        uint32_t tick = 0;
+        uint64_t tick = 0;
         int64_t at_ns = 0;
     };
     sighting* sightings = nullptr;  // one per P

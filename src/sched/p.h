@@ -55,12 +55,11 @@ struct alignas(2 * cache_line) P {
     // What a switch touches.
     atomic<uintptr_t> owner{0};  // M | attention bits; 0: idle
     atomic<G*> run_next{nullptr};
-    uint32_t ticks_left = global_every;  // owner only, like all that is not atomic
-    uint32_t run_next_left = run_next_in_a_row;
-    atomic<uint32_t> tick{0};  // schedules; written by the owner, read by lookouts
+    atomic<uint32_t> ticks_left{global_every};  // schedules until the way through g0 is due; written by the owner
+    uint32_t run_next_left = run_next_in_a_row;  // owner only, like all that is not atomic
     uint32_t index = 0;
-    fifo<G> dead_gs;
-    fifo<struct stack> stacks;  // class 0
+    lifo<G> dead_gs;
+    lifo<struct stack> stacks;  // class 0
     uint32_t credits = 0;  // for stacks; see stack.h
     atomic<p_state> state{p_state::idle};
     uint64_t next_id = 0;  // ids of Gs still to give out …
@@ -73,8 +72,25 @@ struct alignas(2 * cache_line) P {
 
     struct {
         counter spawned, finished, parks, steals, steal_rounds, global_gets, overflows, timers_fired;
-        counter stack_hits, stack_misses, g_hits, g_misses, switches;
+        counter stack_hits, stack_misses, g_hits, g_misses, switches;  // switches: up to the last new countdown
     } count;
+
+    // Schedules so far. Anybody: exact for the owner, a look for others.
+    [[nodiscard]] uint64_t tick() const noexcept {
+        return count.switches.get() + global_every - ticks_left.load(relaxed);  // relaxed: a look
+    }
+
+    // Starts the countdown to the next way through g0. Owner.
+    void restart_ticks() noexcept {
+        count.switches.add(global_every - ticks_left.load(relaxed));  // relaxed: only we write it
+        ticks_left.store(global_every, relaxed);                      // relaxed: as above
+    }
+
+    // Makes the next switch go through g0: the countdown ends now. Owner.
+    void end_ticks() noexcept {
+        count.switches.add(uint64_t{1} - ticks_left.load(relaxed));  // so that tick() stays as it is. relaxed: ours
+        ticks_left.store(1, relaxed);                                // relaxed: only we write it
+    }
 
     [[nodiscard]] bool has_work() const noexcept {
         return run_next.load(relaxed) != nullptr || !queue.empty();  // relaxed: a look; the idle protocol fences

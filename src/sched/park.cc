@@ -6,9 +6,6 @@
 
 namespace weft::detail {
 
-namespace {
-
-// The ring is full: half of it and g go to the global queue.
 void overflow(scheduler& s, P* p, G* g) noexcept {
     G* half[run_queue::capacity / 2];
     const uint32_t taken = p->queue.pop_half(half);
@@ -25,25 +22,6 @@ void overflow(scheduler& s, P* p, G* g) noexcept {
     p->count.overflows.add();
 }
 
-void append(M* m, G* g) noexcept {
-    if (!m->p->queue.push(g)) [[unlikely]] overflow(*m->home, m->p, g);
-}
-
-}  // namespace
-
-void push_next(M* m, G* g) noexcept {
-    WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);  // relaxed: ours
-    G* displaced = m->p->run_next.exchange(g, acq_rel);        // publishes g to thieves; a displaced G is ours
-    if (displaced != nullptr) append(m, displaced);
-    after_push(*m->home, m->home->idle);
-}
-
-void push_last(M* m, G* g) noexcept {
-    WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);  // relaxed: ours
-    append(m, g);
-    after_push(*m->home, m->home->idle);
-}
-
 void push_outside(G* g) noexcept {
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;
@@ -51,20 +29,7 @@ void push_outside(G* g) noexcept {
     wake_for_outside(s, preferred);
 }
 
-void ready_g_inside(M* m, G* g) noexcept {
-    g->set_state(g_state::waiting, g_state::runnable);
-    push_next(m, g);
-}
-
-void ready_g(G* g) noexcept {
-    M* m = current_g_m();
-    if (m != nullptr && m->home == g->home) {
-        enter(m);
-        g->since_ns = m->p->now_ns;
-        ready_g_inside(m, g);
-        leave(m);
-        return;
-    }
+void ready_g_outside(G* g) noexcept {
     g->set_state(g_state::waiting, g_state::runnable);
     push_outside(g);
 }

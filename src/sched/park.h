@@ -12,20 +12,43 @@
 
 namespace weft::detail {
 
-// Puts g, which is runnable, where m's P runs it next. In the runtime.
-void push_next(M* m, G* g) noexcept;
+// The ring is full: half of it and g go to the global queue.
+[[gnu::noinline]] void overflow(scheduler& s, P* p, G* g) noexcept;
 
 // Puts g, which is runnable, at the end of m's P's queue. In the runtime.
-void push_last(M* m, G* g) noexcept;
+[[gnu::always_inline]] inline void push_last(M* m, G* g) noexcept {
+    WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);  // relaxed: ours
+    scheduler& s = *m->home;
+    if (!m->p->queue.push(g)) [[unlikely]] overflow(s, m->p, g);
+    after_push(s, s.idle);
+}
+
+// Puts g, which is runnable, where m's P runs it next. In the runtime.
+[[gnu::always_inline]] inline void push_next(M* m, G* g) noexcept {
+    WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);  // relaxed: ours
+    scheduler& s = *m->home;
+    P* p = m->p;
+    G* displaced = p->run_next.load(relaxed);  // relaxed: only we set it
+    if (displaced == nullptr) {
+        p->run_next.store(g, release);  // R1 to thieves' A1: nobody else writes an empty slot
+    } else {
+        displaced = p->run_next.exchange(g, acq_rel);  // publishes g to thieves; a displaced G is ours
+        if (displaced != nullptr && !p->queue.push(displaced)) [[unlikely]] overflow(s, p, displaced);
+    }
+    after_push(s, s.idle);
+}
 
 // Puts g, which is runnable, on its scheduler's global queue and sees to it that somebody runs it. Any thread.
 void push_outside(G* g) noexcept;
 
-// Ends g's wait: waiting to runnable. From a G of the same runtime it runs next there.
-void ready_g(G* g) noexcept;
+// Ends g's wait: waiting to runnable; it runs next on m's P. In the runtime as m, which belongs to g's scheduler.
+[[gnu::always_inline]] inline void ready_g_inside(M* m, G* g) noexcept {
+    g->set_state(g_state::waiting, g_state::runnable);
+    push_next(m, g);
+}
 
-// As ready_g when already in the runtime as m, which belongs to g's scheduler.
-void ready_g_inside(M* m, G* g) noexcept;
+// Ends g's wait from a thread that is no M of its scheduler.
+void ready_g_outside(G* g) noexcept;
 
 // Fires what is due in q and pushes the woken Gs to m's P. In the runtime. Returns how many.
 uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept;

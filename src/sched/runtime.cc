@@ -90,7 +90,8 @@ void run_main(const runtime_options& options, void (*body)(void*), void* closure
             request_stop(*s);
         };
         using entry = decltype(whole);
-        const spawning made = spawn_begin(s, {.name = "main"}, entry_type_of<entry>, where);
+        const spawn_options named{.name = "main"};
+        const spawning made = spawn_begin(s, &named, entry_type_of<entry>, where);
         ::new (made.closure) entry(whole);
         g = made.g;
     } catch (...) {

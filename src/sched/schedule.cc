@@ -39,7 +39,7 @@ uint32_t global_share(const scheduler& s) noexcept {
 G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
     G* g = victim->run_next.load(acquire);  // so that the compare below is of a G that is there now
     M::sighting& seen = m->sightings[victim->index];
-    const uint32_t tick = victim->tick.load(relaxed);  // relaxed: a look
+    const uint64_t tick = victim->tick();
     if (g == nullptr || seen.g != g || seen.tick != tick) {
         seen = {g, tick, now_ns};
         return nullptr;
@@ -92,8 +92,8 @@ G* find_runnable(scheduler& s, M* m) noexcept {
 
         p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
-        const bool look_at_global = p->ticks_left <= 1;
-        p->ticks_left = P::global_every;
+        const bool look_at_global = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
+        if (look_at_global) p->restart_ticks();
         if (look_at_global && s.global.size() != 0) {
             if (G* g = take_global(s, p, 1)) return g;
         }

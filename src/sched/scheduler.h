@@ -40,6 +40,7 @@ struct scheduler {
     uint32_t* strides = nullptr;  // the numbers below procs that are coprime to it, for the order of stealing
     uint32_t stride_count = 0;
     uint32_t threads_max = 0;
+    uint32_t g_flags = 0;  // special bits of every G: no_fence where the system has no heavy fence
 
     stack_pool stacks;
     g_pool gs;

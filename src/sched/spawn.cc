@@ -55,7 +55,7 @@ G* take_cached(P* p) noexcept {
     if (p->credits == 0 || p->dead_gs.empty()) return nullptr;
     --p->credits;
     p->count.g_hits.add();
-    return p->dead_gs.pop_front();
+    return p->dead_gs.pop();
 }
 
 // Fills the caches of the caller's P. Throws; then nothing is lost.
@@ -80,7 +80,7 @@ void refill_caches(scheduler& s) {
     M* m = current_m();
     enter(m);
     m->p->credits += credits;
-    m->p->dead_gs.append(gs);
+    m->p->dead_gs.take_all(gs);
     m->p->count.g_misses.add();
     leave(m);
 }
@@ -123,88 +123,155 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     return taken;
 }
 
-void start_on(G* g, struct stack* on) noexcept {
+[[gnu::always_inline]] inline void start_on(G* g, struct stack* on) noexcept {
     g->stack = on;
     on->owner = g;
     on->sanitizers.begin_g();
-    if (on->guard == guard_kind::canary) g->special.fetch_or(special::canary, relaxed);  // relaxed: ours
+    if (on->guard == guard_kind::canary) [[unlikely]] g->special.fetch_or(special::canary, relaxed);  // relaxed: ours
     run_context_init(&g->context, on->top(), &g_main, g);
 }
 
-void fill_in(scheduler& s, G* g, P* p, const spawn_options& options, const entry_type& entry, std::source_location where) noexcept {
-    g->id = next_id(s, p);
-    g->entry = &entry;
-    g->where = where;
-    g->home = &s;
-    g->size_class = 0;
-    g->context.sp = nullptr;
-    g->eh = {};
-    g->waiting = nullptr;
-    g->reason = wait_reason::none;
-    uint32_t flags = os::has_heavy_fence() ? 0 : special::no_fence;
+// The parts of a spawn that most spawns do not need.
+[[gnu::noinline]] void apply_options(G* g, const spawn_options& options) noexcept {
     if (options.own_fp_control) {
-        flags |= special::own_fp;
+        g->special.fetch_or(special::own_fp, relaxed);  // relaxed: ours, but for frozen
         g->fp_control = default_fp_control();
-    }
-    if (flags != 0 || (g->special.load(relaxed) & ~special::frozen) != 0) {  // relaxed: ours, but for frozen
-        g->special.fetch_and(special::frozen, relaxed);                      // relaxed: as above
-        g->special.fetch_or(flags, relaxed);                                 // relaxed: as above
     }
     const std::size_t length = std::min(options.name.size(), G::name_size - 1);
     if (length != 0) std::memcpy(g->name, options.name.data(), length);
     g->name[length] = '\0';
 }
 
+// The G for a spawn on s by a caller that is not m of s, or whose P's caches are empty, or that wants a larger stack. Throws.
+[[gnu::noinline]] G* take_slowly(scheduler& s, bool local, std::size_t stack_size) {
+    struct stack* large = stack_size == 0 ? nullptr : take_large(s, stack_size);
+    G* g = nullptr;
+    try {
+        if (!local) g = take_from_outside(s);
+        while (g == nullptr) {
+            M* m = current_m();
+            enter(m);
+            g = take_cached(m->p);
+            leave(m);
+            if (g == nullptr) refill_caches(s);
+        }
+    } catch (...) {
+        if (large != nullptr) s.stacks.give(large);
+        throw;
+    }
+    g->context.sp = nullptr;
+    g->size_class = 0;
+    if (large != nullptr) {
+        g->size_class = large->size_class;
+        start_on(g, large);
+    }
+    return g;
+}
+
 }  // namespace
 
-spawning spawn_begin(scheduler* s, const spawn_options& options, const entry_type& entry, std::source_location where) {
+namespace {
+
+// What every spawn writes into its G.
+[[gnu::always_inline]] inline void fill_in(scheduler& s, G* g, M* m, P* p, const spawn_options* options, const entry_type& entry,
+                                           std::source_location where) noexcept {
+    g->id = next_id(s, p);
+    g->parent = m != nullptr ? m->g->id : 0;
+    g->entry = &entry;
+    g->where = where;
+    g->home = &s;
+    g->eh = {};
+    g->name[0] = '\0';
+    if (g->special.load(relaxed) != s.g_flags) [[unlikely]] {  // relaxed: ours, but for frozen
+        const uint32_t kept = g->stack == nullptr ? special::frozen : special::frozen | special::canary;
+        g->special.fetch_and(kept, relaxed);      // relaxed: as above
+        g->special.fetch_or(s.g_flags, relaxed);  // relaxed: as above
+    }
+    if (options != nullptr) [[unlikely]] apply_options(g, *options);
+}
+
+// size bytes in words; both sides are aligned for words, and the last one may reach beyond size, within a buffer of words.
+[[gnu::always_inline]] inline void copy_words(std::byte* to, const void* from, std::size_t size) noexcept {
+    const auto* words = static_cast<const std::byte*>(from);
+    for (std::size_t at = 0; at < size; at += sizeof(uint64_t)) std::memcpy(to + at, words + at, sizeof(uint64_t));
+}
+
+// A G of m's own caches; nullptr if they are empty. In the runtime.
+[[gnu::always_inline]] inline G* take_quickly(M* m) noexcept {
+    G* g = take_cached(m->p);
+    if (g != nullptr) {
+        g->context.sp = nullptr;
+        g->size_class = 0;
+    }
+    return g;
+}
+
+// g, made by a G of its own scheduler, runs next on m's P. In the runtime.
+[[gnu::always_inline]] inline void start_here(M* m, G* g) noexcept {
+    P* p = m->p;
+    g->set_state(g_state::dead, g_state::runnable);
+    p->count.spawned.add();
+    g->since_ns = p->now_ns;
+    push_next(m, g);
+}
+
+}  // namespace
+
+spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where) {
     M* m = current_g_m();
     if (s == nullptr) s = m != nullptr ? m->home : &default_scheduler();
     const bool local = m != nullptr && m->home == s;
 
     void* closure = allocate_closure(entry);
-    struct stack* large = nullptr;
     G* g = nullptr;
-    try {
-        if (options.stack_size != 0) large = take_large(*s, options.stack_size);
-        if (!local) g = take_from_outside(*s);
-        while (g == nullptr) {
-            m = current_m();
-            enter(m);
-            g = take_cached(m->p);
-            leave(m);
-            if (g == nullptr) refill_caches(*s);
+    if (local && (options == nullptr || options->stack_size == 0)) [[likely]] {
+        enter(m);
+        g = take_quickly(m);
+        leave(m);
+    }
+    if (g == nullptr) [[unlikely]] {
+        try {
+            g = take_slowly(*s, local, options == nullptr ? 0 : options->stack_size);
+        } catch (...) {
+            free_closure(entry, closure);
+            throw;
         }
-    } catch (...) {
-        if (large != nullptr) s->stacks.give(large);
-        free_closure(entry, closure);
-        throw;
     }
-
-    G* parent = m != nullptr ? m->g : nullptr;
-    fill_in(*s, g, local ? m->p : nullptr, options, entry, where);
-    g->parent = parent != nullptr ? parent->id : 0;
+    fill_in(*s, g, m, local ? m->p : nullptr, options, entry, where);
     g->closure = closure != nullptr ? closure : g->closure_storage;
-    if (large != nullptr) {
-        g->size_class = large->size_class;
-        start_on(g, large);
-    }
     return {g, g->closure};
 }
 
 void spawn_commit(G* g) noexcept {
-    g->set_state(g_state::dead, g_state::runnable);
     M* m = current_g_m();
-    if (m == nullptr || m->home != g->home) {
+    if (m == nullptr || m->home != g->home) [[unlikely]] {
+        g->set_state(g_state::dead, g_state::runnable);
         g->home->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
         push_outside(g);
         return;
     }
     enter(m);
-    m->p->count.spawned.add();
-    g->since_ns = m->p->now_ns;
-    push_next(m, g);
+    start_here(m, g);
     leave(m);
+}
+
+void spawn_copy(const entry_type& entry, const void* closure, std::source_location where) {
+    M* m = current_g_m();
+    if (m != nullptr) [[likely]] {
+        enter(m);
+        if (G* g = take_quickly(m)) [[likely]] {
+            fill_in(*m->home, g, m, m->p, nullptr, entry, where);
+            g->closure = g->closure_storage;
+            copy_words(g->closure_storage, closure, entry.size);
+            start_here(m, g);
+            leave(m);
+            return;
+        }
+        leave(m);
+    }
+    const spawning made = spawn_begin(nullptr, nullptr, entry, where);
+    std::memcpy(made.closure, closure, entry.size);
+    spawn_commit(made.g);
 }
 
 void spawn_abandon(G* g) noexcept {
@@ -221,18 +288,24 @@ void spawn_abandon(G* g) noexcept {
     s.stacks.unreserve(1);
 }
 
+// The P's cache of stacks is empty.
+[[gnu::noinline]] static struct stack* take_stack_slowly(M* m) noexcept {
+    P* p = m->p;
+    p->count.stack_misses.add();
+    fifo<struct stack> batch = m->home->stacks.take_reused(P::cached_stacks_max / 2);
+    p->stacks.take_all(batch);
+    struct stack* s = p->stacks.pop();
+    return s != nullptr ? s : m->home->stacks.take();
+}
+
 void bind_stack(M* m, G* to) noexcept {
     if (to->stack != nullptr) return;  // a larger one, since the spawn
-    P* p = m->p;
-    if (p->stacks.empty()) {
-        p->count.stack_misses.add();
-        fifo<struct stack> batch = m->home->stacks.take_reused(P::cached_stacks_max / 2);
-        p->stacks.append(batch);
+    struct stack* on = m->p->stacks.pop();
+    if (on == nullptr) [[unlikely]] {
+        on = take_stack_slowly(m);
     } else {
-        p->count.stack_hits.add();
+        m->p->count.stack_hits.add();
     }
-    struct stack* on = p->stacks.pop_front();
-    if (on == nullptr) on = m->home->stacks.take();
     start_on(to, on);
 }
 
@@ -248,36 +321,51 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     m->p->count.stack_hits.add();
 }
 
-void recycle_g(M* m, G* g) noexcept {
+// A stack that does not go into the P's cache, or makes it overflow.
+[[gnu::noinline]] static void give_stack_back(M* m, struct stack* left) noexcept {
+    P* p = m->p;
+    stack_pool& pool = m->home->stacks;
+    if (left->size_class != 0) {
+        pool.give(left);
+        return;
+    }
+    fifo<struct stack> spill;
+    spill.push_back(left);
+    while (p->stacks.size() > P::cached_stacks_max / 2) spill.push_back(p->stacks.pop());
+    pool.give(spill);
+}
+
+// The P has more dead Gs, or more credits, than it may keep.
+[[gnu::noinline]] static void spill_caches(M* m) noexcept {
     P* p = m->p;
     scheduler& s = *m->home;
+    if (p->credits > P::credits_max) {
+        s.stacks.unreserve(P::cache_batch);
+        p->credits -= P::cache_batch;
+    }
+    if (p->dead_gs.size() > P::cached_gs_max) {
+        fifo<G> spill;
+        while (p->dead_gs.size() > P::cached_gs_max / 2) spill.push_back(p->dead_gs.pop());
+        s.gs.give(spill);
+    }
+}
+
+void recycle_g(M* m, G* g) noexcept {
+    P* p = m->p;
     g->set_state(g_state::running, g_state::dead);
     p->count.finished.add();
     if (struct stack* left = g->stack) {
         g->stack = nullptr;
         left->owner = nullptr;
         left->sanitizers.end_g();
-        if (left->size_class != 0) {
-            s.stacks.give(left);
+        if (left->size_class == 0 && p->stacks.size() < P::cached_stacks_max) [[likely]] {
+            p->stacks.push(left);
         } else {
-            p->stacks.push_front(left);
-            if (p->stacks.size() > P::cached_stacks_max) {
-                fifo<struct stack> spill;
-                while (p->stacks.size() > P::cached_stacks_max / 2) spill.push_back(p->stacks.pop_front());
-                s.stacks.give(spill);
-            }
+            give_stack_back(m, left);
         }
     }
-    if (++p->credits > P::credits_max) {
-        s.stacks.unreserve(P::cache_batch);
-        p->credits -= P::cache_batch;
-    }
-    p->dead_gs.push_front(g);
-    if (p->dead_gs.size() > P::cached_gs_max) {
-        fifo<G> spill;
-        while (p->dead_gs.size() > P::cached_gs_max / 2) spill.push_back(p->dead_gs.pop_front());
-        s.gs.give(spill);
-    }
+    p->dead_gs.push(g);
+    if (++p->credits > P::credits_max || p->dead_gs.size() > P::cached_gs_max) [[unlikely]] spill_caches(m);
 }
 
 }  // namespace weft::detail

@@ -162,6 +162,7 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, std::size_t sta
       stacks({.default_size = stack_size,
               .cache_reserve = p_count * (P::cached_stacks_max + 1),
               .always_guard = o.guard == guard_policy::always}) {
+    g_flags = os::has_heavy_fence() ? 0 : special::no_fence;
     strides = new uint32_t[p_count];
     for (uint32_t i = 1; i <= p_count; ++i) {
         if (std::gcd(i, p_count) == 1) strides[stride_count++] = i % p_count;
@@ -225,7 +226,7 @@ void start_first_m(scheduler& s) {
     s.idle.lock.lock();
     P* p = take_idle_p_locked(s, 0);
     s.idle.spinning.store(1, relaxed);  // relaxed: locked; on behalf of the new M
-    s.idle.wanted.store(0, relaxed);    // relaxed: locked
+    s.idle.wanted.store(0, relaxed);    // relaxed: locked; the new M is responsible
     s.idle.lock.unlock();
     if (const int error = start_m(s, p)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()),

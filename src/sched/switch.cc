@@ -1,12 +1,9 @@
-// switch.cc: see switch.h for the protocol.
+// switch.cc: the rare parts of a switch. See switch.h for the protocol.
 #include "sched/switch.h"
 
 #include "context/fp_control.h"
 #include "os/os.h"
 #include "sched/crash.h"
-#include "sched/park.h"
-#include "sched/schedule.h"
-#include "sched/spawn.h"
 
 namespace weft::detail {
 
@@ -27,84 +24,8 @@ uint64_t cpu_ticks() noexcept {
 #endif
 }
 
-// The slow half of enter(G) and leave(G): see special.
-[[gnu::noinline, gnu::cold]] void switch_special(G* from, G* to) noexcept {
-    if (from != nullptr) {
-        const uint32_t flags = from->special.load(relaxed);  // relaxed: set by the owner
-        if ((flags & special::own_fp) != 0) {
-            from->fp_control = read_fp_control();
-            write_fp_control(default_fp_control());
-        }
-        if ((flags & special::canary) != 0 && !canary_intact(*from->stack)) report_overflow(*from);
-    }
-    if (to == nullptr) return;
-    if ((to->special.load(relaxed) & special::no_fence) != 0) WEFT_FULL_FENCE();  // relaxed: set by the owner
-    while ((to->special.load(acquire) & special::frozen) != 0) {                  // pairs with the dump's thaw
-        // A dump reads the stack: not running yet after all.
-        to->state.store(g_state::runnable, relaxed);  // relaxed: it was, and we own it
-        for (uint32_t i = 0; (to->special.load(relaxed) & special::frozen) != 0; ++i) spin_backoff(i);  // relaxed: a look
-        to->state.store(g_state::running, relaxed);  // relaxed: the fence below
-        WEFT_FULL_FENCE();
-    }
-    if ((to->special.load(relaxed) & special::own_fp) != 0) write_fp_control(to->fp_control);  // relaxed: set by the owner
-}
-
-// A P with timers looks at the clock from time to time. True: something is due, or the CPU tick says so.
-bool timers_want_g0(P* p) noexcept {
-    const uint64_t ticks = cpu_ticks();
-    if (ticks < p->clock_due && p->clock_due - ticks <= clock_interval) return false;
-    p->clock_due = ticks + clock_interval;
-    p->now_ns = os::monotonic_ns();
-    return p->timers.next_deadline() <= p->now_ns;
-}
-
-// The next G of p's own run_next or ring, if the way through g0 is not due; nullptr otherwise. A G that has never run is only
-// returned if a stack for it is at hand.
-[[gnu::always_inline]] inline G* pick_direct(M* m, P* p) noexcept {
-    if (--p->ticks_left == 0) {
-        p->ticks_left = 1;  // g0 sets it anew
-        return nullptr;
-    }
-    if (p->timers.next_deadline() != never && timers_want_g0(p)) [[unlikely]] return nullptr;
-    G* g = pick_local(p);
-    if (g != nullptr && g->stack == nullptr && p->stacks.empty()) [[unlikely]] {
-        m->picked = g;
-        return nullptr;
-    }
-    return g;
-}
-
-[[gnu::always_inline]] inline void count_switch(P* p) noexcept {
-    p->tick.store(p->tick.load(relaxed) + 1, relaxed);  // relaxed: written by the owner, a look for others
-}
-
-// Steps 2 to 4, from G to G.
-[[gnu::noinline]] WEFT_NO_SANITIZE M* switch_g_to_g(M* m, G* from, G* to, bool dying) noexcept {
-    from->eh = *m->eh;
-    *m->eh = to->eh;
-    m->g = to;
-    to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
-    compiler_fence();
-    // relaxed: frozen is ordered by the dump's heavy fence, the rest is the owner's
-    if ((from->special.load(relaxed) | to->special.load(relaxed)) != 0) [[unlikely]] switch_special(dying ? nullptr : from, to);
-    leave_stack(from->stack->sanitizers, to->stack->sanitizers, dying);
-    m = static_cast<M*>(switch_context(&from->context, &to->context, m));
-    arrive_on_stack(from->stack->sanitizers);
-    return m;
-}
-
-[[gnu::noinline]] WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
-    from->eh = *m->eh;
-    *m->eh = m->g0_eh;
-    m->g = nullptr;
-    if (!dying && from->special.load(relaxed) != 0) [[unlikely]] switch_special(from, nullptr);  // relaxed: the owner's
-    leave_stack(from->stack->sanitizers, m->g0_fiber, dying);
-    m = static_cast<M*>(switch_context(&from->context, &m->g0, m));
-    arrive_on_stack(from->stack->sanitizers);
-    return m;
-}
-
 [[gnu::noinline]] WEFT_NO_SANITIZE void switch_g0_to_g(M* m, G* to) noexcept {
+    m->after.what = after_switch::kind::nothing;
     m->g0_eh = *m->eh;
     *m->eh = to->eh;
     m->g = to;
@@ -126,65 +47,70 @@ void enter_slow(M* m) noexcept {
         WEFT_ASSERT((word & ~attention::mask) == self);
     }
     // asked is withdrawn by that; preempt asks for the way through g0.
-    if ((word & attention::preempt) != 0) p->ticks_left = 1;
+    if ((word & attention::preempt) != 0) p->end_ticks();
 }
 
-[[gnu::noinline]] void finish_switch(M* m) noexcept {
-    after_switch& after = m->after;
-    G* g = after.g;
-    switch (after.what) {
-        case after_switch::kind::nothing:
-            return;
-        case after_switch::kind::park:
-            g->set_state(g_state::running, g_state::waiting);
-            after.lock->unlock_bits(after.bits);  // from here on g may run elsewhere
-            break;
-        case after_switch::kind::requeue:
-            g->set_state(g_state::running, g_state::runnable);
-            push_last(m, g);
-            break;
-        case after_switch::kind::park_claimable: {
-            g->set_state(g_state::running, g_state::waiting);
-            const bool parked = after.claim->publish_parked();
-            after.lock->unlock_bits(after.bits);  // from here on g may run elsewhere, if parked
-            if (!parked) ready_g_inside(m, g);
-            break;
+void switch_special(G* from, G* to) noexcept {
+    if (from != nullptr) {
+        const uint32_t flags = from->special.load(relaxed);  // relaxed: set by the owner
+        if ((flags & special::own_fp) != 0) {
+            from->fp_control = read_fp_control();
+            write_fp_control(default_fp_control());
         }
-        case after_switch::kind::die:
-            recycle_g(m, g);
-            break;
+        if ((flags & special::canary) != 0 && !canary_intact(*from->stack)) report_overflow(*from);
     }
-    after.what = after_switch::kind::nothing;
+    if (to == nullptr) return;
+    if ((to->special.load(relaxed) & special::no_fence) != 0) WEFT_FULL_FENCE();  // relaxed: set by the owner
+    while ((to->special.load(acquire) & special::frozen) != 0) {                  // pairs with the dump's thaw
+        // A dump reads the stack: not running yet after all.
+        to->state.store(g_state::runnable, relaxed);  // relaxed: it was, and we own it
+        for (uint32_t i = 0; (to->special.load(relaxed) & special::frozen) != 0; ++i) spin_backoff(i);  // relaxed: a look
+        to->state.store(g_state::running, relaxed);  // relaxed: the fence below
+        WEFT_FULL_FENCE();
+    }
+    if ((to->special.load(relaxed) & special::own_fp) != 0) write_fp_control(to->fp_control);  // relaxed: set by the owner
 }
 
-M* switch_away(M* m) noexcept {
-    P* p = m->p;
-    G* from = m->g;
-    G* to = pick_direct(m, p);
-    if (to != nullptr) [[likely]] {
-        count_switch(p);
-        if (!to->started()) [[unlikely]] bind_stack(m, to);
-        m = switch_g_to_g(m, from, to, false);
-    } else {
-        m = switch_g_to_g0(m, from, false);
-    }
-    finish_switch(m);
+bool timers_want_g0(P* p) noexcept {
+    const uint64_t ticks = cpu_ticks();
+    if (ticks < p->clock_due && p->clock_due - ticks <= clock_interval) return false;
+    p->clock_due = ticks + clock_interval;
+    p->now_ns = os::monotonic_ns();
+    return p->timers.next_deadline() <= p->now_ns;
+}
+
+void finish_park_claimable(M* m) noexcept {
+    const after_switch after = m->after;
+    after.g->set_state(g_state::running, g_state::waiting);
+    const bool parked = after.claim->publish_parked();
+    after.lock->unlock_bits(after.bits);  // from here on g may run elsewhere, if parked
+    if (!parked) ready_g_inside(m, after.g);
+}
+
+WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
+    from->eh = *m->eh;
+    *m->eh = m->g0_eh;
+    m->g = nullptr;
+    if (!dying && from->special.load(relaxed) != 0) [[unlikely]] switch_special(from, nullptr);  // relaxed: the owner's
+    leave_stack(from->stack->sanitizers, m->g0_fiber, dying);
+    m = static_cast<M*>(switch_context(&from->context, &m->g0, m));
+    arrive_on_stack(from->stack->sanitizers);
     return m;
 }
 
 G* exit_g(M* m) noexcept {
-    P* p = m->p;
     G* from = m->g;
-    G* to = pick_direct(m, p);
+    G* to = pick_direct(m, m->p);
     if (to == nullptr) {
         m->after.what = after_switch::kind::die;
         m->after.g = from;
-        switch_g_to_g0(m, from, true);
+        static_cast<void>(switch_g_to_g0(m, from, true));
     } else {
-        count_switch(p);
         if (!to->started()) {
-            if (!sanitized && from->size_class == 0 && to->stack == nullptr && (from->special.load(relaxed) | to->special.load(relaxed)) == 0) {
-                // The stack is hot and empty but for our caller: the next G starts on it at once. (relaxed: the owner's)
+            // relaxed: the owner's
+            const bool plain = (from->special.load(relaxed) | to->special.load(relaxed)) == 0 && from->size_class == 0;
+            if (!sanitized && plain && to->stack == nullptr) {
+                // The stack is hot, and empty but for our caller: the next G starts on it at once.
                 hand_stack_over(m, from, to);
                 return to;
             }
@@ -192,14 +118,14 @@ G* exit_g(M* m) noexcept {
         }
         m->after.what = after_switch::kind::die;
         m->after.g = from;
-        switch_g_to_g(m, from, to, true);
+        static_cast<void>(switch_g_to_g(m, from, to, true));
     }
-    WEFT_ASSERT(!"a finished green thread was resumed");
-    __builtin_unreachable();
+    fatal("a finished green thread was resumed");
 }
 
 void execute(M* m, G* g) noexcept {
-    count_switch(m->p);
+    P* p = m->p;
+    p->ticks_left.store(p->ticks_left.load(relaxed) - 1, relaxed);  // relaxed: only we write it
     if (!g->started()) bind_stack(m, g);
     switch_g0_to_g(m, g);
     finish_switch(m);

@@ -14,6 +14,9 @@
 //
 // The switch returns the M it arrived on: nothing kept from before may be used for that.
 //
+// All of the common path is inlined into the three functions that contain it (yield, park, exit), because an inline switch makes its
+// container save the callee-saved registers: once is enough. What is rare is out of line, in switch.cc.
+//
 // Who: the M's own thread, in the runtime. See: docs/context_switch.md
 #pragma once
 
@@ -21,17 +24,27 @@
 #include "sched/current.h"
 #include "sched/m.h"
 #include "sched/p.h"
+#include "sched/park.h"
+#include "sched/schedule.h"
 #include "sched/scheduler.h"
+#include "sched/spawn.h"
+
+// The pieces of a switch. Sanitizers want them apart and uninstrumented.
+#if defined(WEFT_ASAN) || defined(WEFT_TSAN)
+#define WEFT_SWITCH_PIECE [[gnu::noinline]] WEFT_NO_SANITIZE inline
+#else
+#define WEFT_SWITCH_PIECE [[gnu::always_inline]] inline
+#endif
 
 namespace weft::detail {
 
 // ---- Entering and leaving the runtime: see docs/retake.md for the handshake the word is one half of.
 
 // The slow way of enter(): somebody wants this M's attention.
-void enter_slow(M* m) noexcept;
+[[gnu::cold]] void enter_slow(M* m) noexcept;
 
 // From here on m's P stays m's, until leave(). No user code, allocation or exception in between.
-inline void enter(M* m) noexcept {
+[[gnu::always_inline]] inline void enter(M* m) noexcept {
     WEFT_DCHECK(m->in_runtime.load(relaxed) == 0);
     m->in_runtime.store(1, relaxed);  // relaxed: the retaker's heavy fence orders it
     compiler_fence();
@@ -39,21 +52,95 @@ inline void enter(M* m) noexcept {
     if (m->p->owner.load(relaxed) != reinterpret_cast<uintptr_t>(m)) [[unlikely]] enter_slow(m);
 }
 
-inline void leave(M* m) noexcept {
+[[gnu::always_inline]] inline void leave(M* m) noexcept {
     compiler_fence();
     m->in_runtime.store(0, relaxed);  // relaxed: as in enter
 }
 
 // The M the caller runs on as a green thread; nullptr in a plain thread (or on g0).
-[[nodiscard]] inline M* current_g_m() noexcept {
+[[nodiscard, gnu::always_inline]] inline M* current_g_m() noexcept {
     M* m = current_m();
     return m != nullptr && m->g != nullptr ? m : nullptr;
 }
 
-// ---- Switching.
+// ---- The rare parts.
 
-// Leaves the current G, for what m->after says, for the next G of the P or for g0. Returns on the M that resumes the G.
-[[nodiscard]] M* switch_away(M* m) noexcept;
+// Step 2 for Gs with special bits. from or to may be nullptr: g0, or dying.
+[[gnu::cold]] void switch_special(G* from, G* to) noexcept;
+
+// Whether p, which has timers, has to go through g0 for them.
+[[nodiscard, gnu::noinline]] bool timers_want_g0(P* p) noexcept;
+
+// Step 4 for a park with a deadline, and for a G that is finished.
+[[gnu::noinline]] void finish_park_claimable(M* m) noexcept;
+
+// To g0, because there is nothing local to run. As switch_g_to_g.
+[[nodiscard, gnu::noinline]] M* switch_g_to_g0(M* m, G* from, bool dying) noexcept;
+
+// ---- The common path.
+
+// The next G of p's own run_next or ring, if the way through g0 is not due; nullptr otherwise. A G that has never run is only
+// returned if a stack for it is at hand.
+[[nodiscard, gnu::always_inline]] inline G* pick_direct(M* m, P* p) noexcept {
+    const uint32_t left = p->ticks_left.load(relaxed) - 1;  // relaxed: only we write it
+    if (left == 0) [[unlikely]] return nullptr;
+    if (p->timers.next_deadline() != never && timers_want_g0(p)) [[unlikely]] return nullptr;
+    G* g = pick_local(p);
+    if (g == nullptr) return nullptr;
+    if (!g->started() && g->stack == nullptr && p->stacks.empty()) [[unlikely]] {
+        m->picked = g;
+        return nullptr;
+    }
+    p->ticks_left.store(left, relaxed);  // relaxed: as above
+    return g;
+}
+
+// Steps 2 and 3. Returns the M on which from goes on.
+[[nodiscard]] WEFT_SWITCH_PIECE M* switch_g_to_g(M* m, G* from, G* to, bool dying) noexcept {
+    eh_state* eh = m->eh;
+    from->eh = *eh;
+    *eh = to->eh;
+    m->g = to;
+    to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
+    compiler_fence();
+    // relaxed: frozen is ordered by the dump's heavy fence, the rest is the owner's
+    if ((from->special.load(relaxed) | to->special.load(relaxed)) != 0) [[unlikely]] switch_special(dying ? nullptr : from, to);
+    leave_stack(from->stack->sanitizers, to->stack->sanitizers, dying);
+    m = static_cast<M*>(switch_context(&from->context, &to->context, m));
+    arrive_on_stack(from->stack->sanitizers);
+    return m;
+}
+
+// Step 4: does what m->after says. Every switch away from a G writes it anew; the one from g0 clears it.
+[[gnu::always_inline]] inline void finish_switch(M* m) noexcept {
+    const auto what = m->after.what;
+    G* g = m->after.g;
+    if (what == after_switch::kind::park) {
+        g->set_state(g_state::running, g_state::waiting);
+        m->after.lock->unlock_bits(m->after.bits);  // from here on g may run elsewhere
+    } else if (what == after_switch::kind::requeue) {
+        g->set_state(g_state::running, g_state::runnable);
+        push_last(m, g);
+    } else if (what == after_switch::kind::die) {
+        recycle_g(m, g);
+    } else if (what == after_switch::kind::park_claimable) {
+        finish_park_claimable(m);
+    }
+}
+
+// Leaves the current G, for what m->after says, for the next G of the P or for g0. Returns the M that resumes the G.
+[[nodiscard, gnu::always_inline]] inline M* switch_away(M* m) noexcept {
+    G* from = m->g;
+    G* to = pick_direct(m, m->p);
+    if (to != nullptr) [[likely]] {
+        if (!to->started()) [[unlikely]] bind_stack(m, to);
+        m = switch_g_to_g(m, from, to, false);
+    } else {
+        m = switch_g_to_g0(m, from, false);
+    }
+    finish_switch(m);
+    return m;
+}
 
 // The current G is finished. Leaves its stack for good; or, if the next G of the P has not started yet, returns that one, to be run
 // by the caller on this stack: Gs that run to completion share one hot stack.
@@ -61,8 +148,5 @@ inline void leave(M* m) noexcept {
 
 // From g0: runs g until some G has nothing to switch to.
 void execute(M* m, G* g) noexcept;
-
-// Does what m->after says; step 4.
-void finish_switch(M* m) noexcept;
 
 }  // namespace weft::detail

@@ -7,42 +7,55 @@
 
 namespace weft {
 
-namespace detail {
-
 namespace {
 
-// Whether anybody else could run instead of the caller.
-bool others_wait(const scheduler& s, const P* p) noexcept {
-    return p->has_work() || s.global.size() != 0 || p->timers.next_deadline() != never || s.stopping.load(relaxed);  // relaxed: a look
+using namespace detail;
+
+// Nothing to run in the P's own queue. Whether g0 may find something else.
+bool g0_may_find(const scheduler& s, const P* p) noexcept {
+    return p->has_work() || s.global.size() != 0 || p->timers.next_deadline() != never ||
+           s.stopping.load(relaxed);  // relaxed: a look
 }
 
-}  // namespace
-
-}  // namespace detail
-
-bool yield() {
-    using namespace detail;
-    M* m = current_g_m();
-    if (m == nullptr) fatal("weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
-    enter(m);
+// yield() by way of g0.
+[[gnu::noinline]] bool yield_through_g0(M* m) noexcept {
     P* p = m->p;
-    if (!others_wait(*m->home, p)) {
+    if (m->picked == nullptr && !g0_may_find(*m->home, p)) {
         leave(m);
         return false;
     }
-    G* g = m->g;
-    const uint32_t tick = p->tick.load(relaxed);  // relaxed: ours
-    g->last_p = static_cast<uint16_t>(p->index);
-    m->after = {after_switch::kind::requeue, 0, nullptr, nullptr, g};
-    m = switch_away(m);
-    // Another G ran unless the very next schedule of the same P was ours.
-    const bool another = m->p != p || p->tick.load(relaxed) - tick > 1;  // relaxed: ours, or just a look
+    const uint64_t tick = p->tick();
+    m->after.what = after_switch::kind::requeue;
+    m->after.g = m->g;
+    m = switch_g_to_g0(m, m->g, false);
+    finish_switch(m);
+    // Another G ran, unless the very next schedule of the same P was ours.
+    const bool another = m->p != p || p->tick() - tick > 1;
     leave(m);
     return another;
 }
 
+}  // namespace
+
+bool yield() {
+    M* m = current_g_m();
+    if (m == nullptr) [[unlikely]] {
+        fatal("weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
+    }
+    enter(m);
+    G* from = m->g;
+    G* to = pick_direct(m, m->p);
+    if (to == nullptr) [[unlikely]] return yield_through_g0(m);
+    m->after.what = after_switch::kind::requeue;
+    m->after.g = from;
+    if (!to->started()) [[unlikely]] bind_stack(m, to);
+    m = switch_g_to_g(m, from, to, false);
+    finish_switch(m);
+    leave(m);
+    return true;
+}
+
 void checkpoint() {
-    using namespace detail;
     M* m = current_g_m();
     if (m == nullptr) return;
     // relaxed: a request that is seen a little later is as good

@@ -170,7 +170,7 @@ void stack_pool::unreserve(uint32_t n) noexcept {
 
 stack* stack_pool::take() noexcept {
     lock_.lock();
-    stack* s = depot_[0].pop_front();
+    stack* s = depot_[0].pop();
     if (s == nullptr) s = carve_locked(0);
     lock_.unlock();
     WEFT_ASSERT(s != nullptr);  // I1
@@ -180,7 +180,7 @@ stack* stack_pool::take() noexcept {
 fifo<stack> stack_pool::take_reused(uint32_t n) noexcept {
     fifo<stack> batch;
     lock_.lock();
-    while (batch.size() < n && !depot_[0].empty()) batch.push_back(depot_[0].pop_front());
+    while (batch.size() < n && !depot_[0].empty()) batch.push_back(depot_[0].pop());
     lock_.unlock();
     return batch;
 }
@@ -188,7 +188,7 @@ fifo<stack> stack_pool::take_reused(uint32_t n) noexcept {
 stack* stack_pool::take_large(int size_class, int& error) noexcept {
     WEFT_ASSERT(size_class > 0 && size_class < stack_classes);
     lock_.lock();
-    stack* s = depot_[size_class].pop_front();
+    stack* s = depot_[size_class].pop();
     if (s == nullptr) s = carve_locked(size_class);
     if (s == nullptr) {
         error = map_slab_locked(size_class, large_class_slots);
@@ -200,13 +200,13 @@ stack* stack_pool::take_large(int size_class, int& error) noexcept {
 
 void stack_pool::give(stack* s) noexcept {
     lock_.lock();
-    depot_[s->size_class].push_front(s);
+    depot_[s->size_class].push(s);
     lock_.unlock();
 }
 
 void stack_pool::give(fifo<stack>& batch) noexcept {
     lock_.lock();
-    while (stack* s = batch.pop_front()) depot_[s->size_class].push_front(s);
+    while (stack* s = batch.pop_front()) depot_[s->size_class].push(s);
     lock_.unlock();
 }
 

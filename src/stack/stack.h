@@ -117,7 +117,7 @@ private:
 
     spin_lock lock_;
     // Guarded by lock_.
-    fifo<stack> depot_[stack_classes];
+    lifo<stack> depot_[stack_classes];
     slab* carving_[stack_classes] = {};  // the newest slab of each class, with slots never used so far
     uint64_t slots_[stack_classes] = {};
     uint64_t credits_ = 0;  // of class 0

@@ -17,19 +17,21 @@ namespace weft::detail {
 namespace {
 
 // What the current G writes down before it parks.
-void describe_wait(M* m, waiter& w, wait_reason reason) noexcept {
+[[gnu::always_inline]] inline void describe_wait(M* m, waiter& w, wait_reason reason) noexcept {
     G* g = m->g;
+    P* p = m->p;
     w.g = g;
     g->waiting = &w;
     g->reason = reason;
-    g->since_ns = m->p->now_ns;
-    g->last_p = static_cast<uint16_t>(m->p->index);
-    m->p->count.parks.add();
+    g->since_ns = p->now_ns;
+    g->last_p = static_cast<uint16_t>(p->index);
+    p->count.parks.add();
 }
 
 // A plain thread waits on its note. False: the deadline has passed and nobody had unlinked w.
 bool thread_wait(waiter& w, guarded_word& lock, uint32_t bits, int64_t deadline_ns) noexcept {
     thread_note& mine = this_thread_note();
+    w.g = nullptr;
     w.note = &mine;
     mine.told.reset();
     lock.unlock_bits(bits);
@@ -44,10 +46,14 @@ bool thread_wait(waiter& w, guarded_word& lock, uint32_t bits, int64_t deadline_
     return true;
 }
 
-void park(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
+// The current G is in its queue: parks it, to be switched away from with the lock still held.
+[[gnu::always_inline]] inline void park(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
     enter(m);
     describe_wait(m, w, reason);
-    m->after = {after_switch::kind::park, bits, &lock, nullptr, m->g};
+    m->after.what = after_switch::kind::park;
+    m->after.bits = bits;
+    m->after.lock = &lock;
+    m->after.g = m->g;
     leave(switch_away(m));
 }
 
@@ -56,21 +62,23 @@ void park(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason
 void wait(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
     queue.push_back(w);
     w.lock = &lock;
-    if (M* m = current_g_m()) {
-        park(m, w, lock, bits, reason);
-    } else {
+    M* m = current_g_m();
+    if (m == nullptr) {
         thread_wait(w, lock, bits, never);
+        return;
     }
+    park(m, w, lock, bits, reason);
 }
 
 void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
     queue.push_front(w);
     w.lock = &lock;
-    if (M* m = current_g_m()) {
-        park(m, w, lock, bits, reason);
-    } else {
+    M* m = current_g_m();
+    if (m == nullptr) {
         thread_wait(w, lock, bits, never);
+        return;
     }
+    park(m, w, lock, bits, reason);
 }
 
 bool wait_until(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason,
@@ -122,11 +130,20 @@ void wait_forever(wait_reason reason) noexcept {
 }
 
 void ready(waiter& w) noexcept {
-    if (G* g = w.g) {
-        ready_g(g);
-    } else {
+    G* g = w.g;
+    if (g == nullptr) {
         w.note->told.wake();
+        return;
     }
+    M* m = current_g_m();
+    if (m == nullptr || m->home != g->home) {
+        ready_g_outside(g);
+        return;
+    }
+    enter(m);
+    g->since_ns = m->p->now_ns;
+    ready_g_inside(m, g);
+    leave(m);
 }
 
 void ready_all(waiter* chain) noexcept {

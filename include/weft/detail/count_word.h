@@ -7,7 +7,7 @@
 //
 // Rejected: count and lock in two words (the last done() would unlock a lock that the woken waiter has already destroyed).
 //
-// Invariants: I1. Bit waiting is set exactly when the queue is not empty, whenever the lock is free.
+// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter whose time was up may leave it set).
 //             I2. After the store of 0 the object is not touched.
 // Ordering:   R1 (a decrement, or the store of 0) pairs with A1 (a waiter reads zero): what was done before done() is
 //             visible after wait().
@@ -28,29 +28,28 @@ namespace weft::detail {
 
 class count_word {
 public:
-    static constexpr int64_t max_count = (int64_t{1} << 30) - 1;
+    static constexpr uint32_t max_count = (1U << 30) - 1;
 
-    // Adds change to the count and, if it becomes zero, wakes all who wait. The object may be gone when this returns with
-    // the count at zero.
-    void add(int32_t change) noexcept {
-        atomic<uint32_t>& word = state_.word();
-        uint32_t seen = word.load(relaxed);  // relaxed: the exchanges below decide
-        for (uint32_t attempt = 0;;) {
-            if ((seen & guarded_word::guard) != 0) {
-                spin_backoff(attempt++);
-                seen = word.load(relaxed);  // relaxed: as above
-                continue;
-            }
-            const int64_t count = int64_t{seen >> shift} + change;
-            if (count < 0 || count > max_count) fatal_count(int64_t{seen >> shift}, change);
-            const bool wakes = count == 0 && (seen & waiting) != 0;
-            const uint32_t wanted =
-                wakes ? seen | guarded_word::guard : (static_cast<uint32_t>(count) << shift) | (seen & waiting);
-            if (!word.compare_exchange_weak(seen, wanted, acq_rel, relaxed)) continue;  // R1; acquire: the queue, if we lock
-            if (wakes) release_waiters();
-            return;
-        }
+    // Adds one to the count.
+    void increment() noexcept {
+        uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchange decides
+        const bool plain = (seen & guarded_word::guard) == 0 && seen < one * max_count;
+        // acq_rel: as in add_slow
+        if (!plain || !state_.word().compare_exchange_strong(seen, seen + one, acq_rel, relaxed)) add_slow(1);
     }
+
+    // Takes one off the count and, if it becomes zero, wakes all who wait. The object may be gone when this returns with the
+    // count at zero.
+    void decrement() noexcept {
+        uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchange decides
+        // Not the last one of a count that is waited for, not below zero, and not while the lock is held.
+        const bool plain = (seen & guarded_word::guard) == 0 && (seen >= 2 * one || seen == one);
+        // R1
+        if (!plain || !state_.word().compare_exchange_strong(seen, seen - one, acq_rel, relaxed)) add_slow(-1);
+    }
+
+    // Adds change to the count, as increment and decrement.
+    void add(int32_t change) noexcept { add_slow(change); }
 
     // Blocks until the count is zero.
     void wait(wait_reason reason) noexcept {
@@ -86,6 +85,27 @@ public:
 private:
     static constexpr uint32_t waiting = 2;
     static constexpr uint32_t shift = 2;
+    static constexpr uint32_t one = 1U << shift;
+
+    [[gnu::noinline]] void add_slow(int32_t change) noexcept {
+        atomic<uint32_t>& word = state_.word();
+        uint32_t seen = word.load(relaxed);  // relaxed: the exchanges below decide
+        for (uint32_t attempt = 0;;) {
+            if ((seen & guarded_word::guard) != 0) {
+                spin_backoff(attempt++);
+                seen = word.load(relaxed);  // relaxed: as above
+                continue;
+            }
+            const int64_t count = int64_t{seen >> shift} + change;
+            if (count < 0 || count > max_count) fatal_count(int64_t{seen >> shift}, change);
+            const bool wakes = count == 0 && (seen & waiting) != 0;
+            const uint32_t wanted =
+                wakes ? seen | guarded_word::guard : (static_cast<uint32_t>(count) << shift) | (seen & waiting);
+            if (!word.compare_exchange_weak(seen, wanted, acq_rel, relaxed)) continue;  // R1; acquire: the queue, if we lock
+            if (wakes) release_waiters();
+            return;
+        }
+    }
 
     // The count goes from the last piece to zero and we hold the lock.
     void release_waiters() noexcept {

@@ -83,18 +83,21 @@ private:
 
 class wait_queue;
 
-// One blocked caller in one queue. Lives in the caller's frame; guarded by the queue's lock while linked.
+// One blocked caller in one queue. Lives in the caller's frame; guarded by the queue's lock while linked. Left uninitialised: what
+// push_ and wait() write anyway.
 struct waiter {
-    waiter* next = nullptr;
-    waiter* prev = nullptr;
+    waiter() noexcept {}  // NOLINT: see above
+
+    waiter* next;
+    waiter* prev;
     wait_queue* queue = nullptr;  // where it is linked; nullptr once unlinked
-    guarded_word* lock = nullptr; // the lock of that queue
-    G* g = nullptr;               // who waits: a green thread …
-    thread_note* note = nullptr;  // … or a plain thread
+    guarded_word* lock;           // the lock of that queue
+    G* g;                         // who waits: a green thread, or if nullptr …
+    thread_note* note;            // … a plain thread
     claim_word* claim = nullptr;  // nullptr: one queue, no deadline (L6)
     void* slot = nullptr;         // what the object hands over, or takes from
     bool ok = false;              // set by the winner before ready(): true if slot was served, false if closed
-    bool must_ready = true;       // set by the winner's claim
+    bool must_ready;              // set by the winner's claim
 };
 
 // The waiters of one object, oldest first. Guarded by the object's lock.

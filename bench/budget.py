@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Instruction budgets: fails when an operation costs more instructions, or asks for memory.
+
+    bench/budget.py build/native/bench/weft_budget
+    bench/budget.py --build build/native
+
+Runs each program of weft/weft_budget.cc at two sizes under callgrind and divides the difference of the
+instruction counts by the difference of the sizes. Counts do not depend on what else the machine does.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+SMALL, LARGE = 20_000, 60_000
+PROGRAM_TIMEOUT_S = 120
+
+
+@dataclass(frozen=True)
+class Budget:
+    workload: str
+    operation: str
+    instructions: float
+    mallocs: float | None = None  # per operation; None: not limited
+
+
+BUDGETS = [
+    Budget("yield", "yield", 110),
+    Budget("spawn_join", "spawn + join", 190, mallocs=0),
+    Budget("round_trip", "unbuffered round trip", 420),
+    Budget("buffered", "buffered message (128)", 110),
+]
+
+
+def fail(message: str) -> None:
+    print(f"budget: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        fail(f"{' '.join(command)}: not finished after {PROGRAM_TIMEOUT_S} s")
+    if done.returncode != 0:
+        fail(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def instructions(binary: str, workload: str, n: int) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "callgrind.out"
+        run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", binary, workload, str(n)])
+        total = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.MULTILINE)
+        if total is None:
+            fail(f"callgrind wrote no total for {workload}")
+        return int(total.group(1))
+
+
+def mallocs(binary: str, workload: str, n: int) -> int:
+    return json.loads(run([binary, workload, str(n)]).stdout.splitlines()[-1])["mallocs"]
+
+
+def slope(measure, binary: str, workload: str) -> float:
+    return (measure(binary, workload, LARGE) - measure(binary, workload, SMALL)) / (LARGE - SMALL)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Instruction budgets by callgrind.")
+    parser.add_argument("binary", nargs="?", help="the program weft_budget")
+    parser.add_argument("--build", help="the build tree to find it in")
+    arguments = parser.parse_args()
+    if (arguments.binary is None) == (arguments.build is None):
+        parser.error("name either the program or --build")
+    binary = arguments.binary or str(pathlib.Path(arguments.build) / "bench" / "weft_budget")
+    if not pathlib.Path(binary).is_file():
+        fail(f"there is no {binary}; build the target weft_budget")
+    if shutil.which("valgrind") is None:
+        fail("no valgrind; run: apt-get install valgrind")
+
+    met = True
+    print(f"{'operation, P=1':<24}{'instructions':>14}{'budget':>8}{'mallocs':>10}{'budget':>8}")
+    for budget in BUDGETS:
+        count = slope(instructions, binary, budget.workload)
+        asked = slope(mallocs, binary, budget.workload)
+        limit = "-" if budget.mallocs is None else f"{budget.mallocs:g}"
+        ok = count <= budget.instructions and (budget.mallocs is None or asked <= budget.mallocs)
+        verdict = "" if ok else "  over budget"
+        print(f"{budget.operation:<24}{count:>14.1f}{budget.instructions:>8g}{asked:>10.3f}{limit:>8}{verdict}", flush=True)
+        met = met and ok
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,323 @@
+"""From raw results to docs/benchmarks.md and its charts."""
+
+from dataclasses import dataclass
+from statistics import median
+
+import chart
+from rows import CURVES, DETAILS, GROUPS, MAIN_PEERS, PEERS, ROWS, TARGETS
+
+ROW = {row.id: row for row in ROWS}
+
+
+def number(value):
+    """Three significant digits, and commas."""
+    if value is None:
+        return "—"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def factor(value):
+    """A ratio: two digits after the point, or two that are not zero."""
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Of figures of the same round."""
+
+    middle: float
+    low: float
+    high: float
+    rounds: int
+
+    def __str__(self):
+        return f"×{factor(self.middle)} ({factor(self.low)}–{factor(self.high)})"
+
+
+class Results:
+    def __init__(self, raw):
+        self.raw = raw
+        self.lines = {}  # (row, p, peer): {round: line}
+        for run in raw["runs"]:
+            if not run["failure"]:
+                self.lines.setdefault((run["row"], run["p"], run["peer"]), {})[run["round"]] = run["line"]
+
+    def by_round(self, row, p, peer, metric):
+        return {index: line[metric] for index, line in self.lines.get((row, p, peer), {}).items() if metric in line}
+
+    def middle(self, row, p, peer, metric):
+        values = self.by_round(row, p, peer, metric).values()
+        return median(values) if values else None
+
+    def has(self, row):
+        return any(key[0] == row for key in self.lines)
+
+    @staticmethod
+    def ratio(ours, theirs):
+        """The median of the ratios, round by round; None when no round has both."""
+        ratios = [ours[index] / theirs[index] for index in ours if theirs.get(index, 0) > 0]
+        return Ratio(median(ratios), min(ratios), max(ratios), len(ratios)) if ratios else None
+
+    def to_peer(self, row, p, peer, metric):
+        return self.ratio(self.by_round(row, p, "weft", metric), self.by_round(row, p, peer, metric))
+
+    def to_best(self, row, p, metric):
+        best = {}
+        for peer in PEERS:
+            if peer != "weft":
+                for index, value in self.by_round(row, p, peer, metric).items():
+                    best[index] = min(value, best.get(index, value))
+        return self.ratio(self.by_round(row, p, "weft", metric), best)
+
+
+# Targets.
+
+
+@dataclass(frozen=True)
+class Verdict:
+    text: str
+    figures: dict  # p: (what was measured, as text; met or not)
+
+    @property
+    def word(self):
+        if not self.figures:
+            return "not measured"
+        missed = [p for p, (_, met) in self.figures.items() if not met]
+        if not missed:
+            return "met"
+        if len(missed) == len(self.figures):
+            return "missed"
+        return "missed at " + ", ".join(f"P={p}" for p in missed)
+
+
+def judge(results, target):
+    figures = {}
+    for p in target.procs:
+        ours = results.by_round(target.row, p, "weft", target.metric)
+        if not ours:
+            continue
+        if target.against == "":
+            value = median(ours.values())
+            text = f"{number(value)} B"
+            if target.metric == "parked_bytes":
+                text += f" + {number(results.middle(target.row, p, 'weft', 'page_table_bytes'))} B page tables"
+            figures[p] = (text, value <= target.limit)
+            continue
+        if target.against == "best":
+            ratio = results.to_best(target.row, p, target.metric)
+        elif target.against == "P=1":
+            ratio = results.ratio(ours, results.by_round(target.row, 1, "weft", target.metric))
+        elif target.against.startswith("self:"):
+            ratio = results.ratio(ours, results.by_round(target.against[5:], p, "weft", target.metric))
+        else:
+            ratio = results.to_peer(target.row, p, target.against, target.metric)
+        if ratio is not None:
+            figures[p] = (str(ratio), ratio.middle <= target.limit)
+    return Verdict(target.text, figures)
+
+
+def targets_as_text(raw):
+    results = Results(raw)
+    out = ["", f"{'target':<52}{'P=1':<30}{'P=2':<30}"]
+    for target in TARGETS:
+        verdict = judge(results, target)
+        if not verdict.figures:
+            continue
+        cells = "".join(f"{verdict.figures[p][0] if p in verdict.figures else '':<30}" for p in (1, 2))
+        out.append(f"{verdict.text:<52}{cells}{verdict.word}")
+    return "\n".join(out) if len(out) > 2 else ""
+
+
+def targets_table(results):
+    out = ["| target | P=1 | P=2 | |", "|---|---|---|---|"]
+    for target in TARGETS:
+        verdict = judge(results, target)
+        cells = " | ".join(verdict.figures[p][0] if p in verdict.figures else "" for p in (1, 2))
+        word = verdict.word if verdict.word in ("met", "not measured") else f"**{verdict.word}**"
+        out.append(f"| {verdict.text} | {cells} | {word} |")
+    return out
+
+
+# Tables.
+
+
+def peers_in(results, rows):
+    return [peer for peer in PEERS if any((row.id, p, peer) in results.lines for row in rows for p in row.procs)]
+
+
+def group_table(results, rows):
+    peers = peers_in(results, rows)
+    out = ["| | unit | P | " + " | ".join(PEERS[peer] for peer in peers) + " |", "|---|---|---|" + "---|" * len(peers)]
+    for row in rows:
+        for p in row.procs:
+            middles = {peer: results.middle(row.id, p, peer, row.metric) for peer in peers}
+            if all(value is None for value in middles.values()):
+                continue
+            best = min(value for value in middles.values() if value is not None)
+            cells = []
+            for peer in peers:
+                text = number(middles[peer])
+                if middles[peer] == best:
+                    text = f"**{text}**"
+                ratio = None if peer == "weft" else results.to_peer(row.id, p, peer, row.metric)
+                if ratio is not None:
+                    rounds = f", n={ratio.rounds}" if ratio.rounds < results.raw["rounds"] else ""
+                    text += f" <sub>{ratio}{rounds}</sub>"
+                cells.append(text)
+            title = f"{row.title} <sub>{row.note}</sub>" if row.note else row.title
+            out.append(f"| {title if p == row.procs[0] else ''} | {row.unit} | {p} | " + " | ".join(cells) + " |")
+    return out
+
+
+def curve_table(results, curve):
+    peers = [peer for peer in MAIN_PEERS
+             if any(results.middle(row, 1, peer, metric) is not None for row, metric in curve.points.values())]
+    out = ["| N | " + " | ".join(PEERS[peer] for peer in peers) + " |", "|---|" + "---|" * len(peers)]
+    for n, (row, metric) in curve.points.items():
+        out.append(f"| {n:,} | " + " | ".join(number(results.middle(row, 1, peer, metric)) for peer in peers) + " |")
+    return out
+
+
+def details_table(results):
+    rows = [ROW[row] for row, _, _, _ in DETAILS]
+    peers = peers_in(results, rows)
+    out = ["| | unit | P | " + " | ".join(PEERS[peer] for peer in peers) + " |", "|---|---|---|" + "---|" * len(peers)]
+    for row, metric, title, unit in DETAILS:
+        for p in (1,) if "P=1" in title else ROW[row].procs:
+            values = [results.middle(row, p, peer, metric) for peer in peers]
+            if any(value is not None for value in values):
+                out.append(f"| {title} | {unit} | {p} | " + " | ".join(map(number, values)) + " |")
+    return out
+
+
+def losses(results):
+    out = []
+    for row in ROWS:
+        for p in row.procs:
+            slower = []
+            for peer in PEERS:
+                ratio = None if peer == "weft" else results.to_peer(row.id, p, peer, row.metric)
+                if ratio is not None and ratio.middle > 1:
+                    slower.append(f"{PEERS[peer]} {ratio}")
+            if slower:
+                out.append(f"- {row.title}, P={p}: against {'; '.join(slower)}")
+    return out or ["- Nowhere in these tables."]
+
+
+# The page.
+
+PEER_NOTES = """\
+- **Go**: goroutines, channels, `sync.Mutex`, `sync.WaitGroup`, default settings. "GOGC=off" is the same program without
+  garbage collection, where memory matters. Go's stacks grow by copying and start at 2 KiB.
+- **tokio**: stackless tasks on the multi-threaded runtime with P workers, no I/O or time driver, link-time optimization,
+  mimalloc (glibc's malloc makes spawning twice as slow). It has no rendezvous channel: where the others are unbuffered it
+  has an `mpsc` of capacity 1, whose send returns before anyone has received. Channels with several receivers are
+  async-channel 1.9 (2.5 is slower). Its mutex hands over in order; Go's, Boost.Fiber's and weft's let a running task in first.
+- **Boost.Fiber**: `round_robin` and pooled stacks at P=1; `work_stealing` and a malloc that never trims at P=2; 16 KiB
+  stacks without guard pages. A `buffered_channel` of capacity 128 holds 127 values. In skynet children start by
+  `launch::dispatch`.
+- **std::thread**: one OS thread per task, held to P CPUs by affinity; channels are a mutex and condition variables. Fewer
+  operations and at most 1000 threads.
+- **weft**: default stacks of 256 KiB with guard regions; checks of arguments and states are on, as in every build."""
+
+METHOD = """\
+- All programs do the same work and check its result: sums, counts, winners. The C++ programs share one source
+  (`bench/workload/`); the Go and Rust ones follow it line by line (`bench/peers/`).
+- Peers take turns within every round, so that a slow minute of the machine hits all of them. Times are medians over the
+  rounds; "×0.31 (0.28–0.36)" is weft's time divided by the peer's, in the same round: median (lowest–highest).
+  Below 1 weft is faster. n is given where fewer rounds were run.
+- P is the number of scheduler threads (GOMAXPROCS, tokio's workers, …). Every run is a process of its own. What is timed comes
+  after a warm-up in the same process; first-time costs are shown apart. Nothing is pinned, except std::thread.
+- A run during which other processes or the hypervisor took more than 15 % of a core that the run needed is repeated once.
+- Differences below about 10 % say nothing on a machine like this one."""
+
+
+def page(results):
+    raw = results.raw
+    m = raw["machine"]
+    runs = raw["runs"]
+    versions = {run["peer"]: run["line"]["version"] for run in runs if not run["failure"]}
+    if "weft" in versions:
+        versions["weft"] = f"{raw['weft']}, {versions['weft']}"
+    disturbed = sum(run["disturbed"] for run in runs)
+    out = [
+        "# Benchmarks", "",
+        "weft beside the same work in Go, tokio, Boost.Fiber and std::thread, on one machine in one session. Written by",
+        "`bench/run.py`" + (" in its **quick** form: fewer rounds of less work." if raw["quick"] else "; do not edit."), "",
+        "| | |", "|---|---|",
+        f"| date | {raw['date']} |",
+        f"| machine | {m['cpu']}, {m['cores']} cores{', virtual machine' if m['virtual'] else ''}, {m['memory_gib']} GiB |",
+        f"| system | {m['system']}, Linux {m['kernel']}; huge pages: {m['thp']}; vm.max_map_count {m['max_map_count']} |",
+        *(f"| {PEERS[peer]} | {versions[peer]} |" for peer in PEERS if peer in versions and peer != "go-nogc"),
+        *(f"| {PEERS[peer]} | left out: {reason} |" for peer, reason in raw["missing"].items()),
+        f"| rounds | {raw['rounds']}; {len(runs)} runs, {raw['retries']} repeated, {disturbed} kept although disturbed |",
+        "",
+    ]
+    failures = [run for run in runs if run["failure"]]
+    if failures:
+        out += ["Failed runs:", "", *(f"- {PEERS[run['peer']]}, {run['row']}, P={run['p']}: {run['failure']}" for run in failures), ""]
+    if raw["skipped"]:
+        out += [f"Left out for want of memory: {', '.join(raw['skipped'])}.", ""]
+
+    out += ["## What weft is held to", "", *targets_table(results), ""]
+    out += ["## Where weft is slower, or larger", "", *losses(results), ""]
+    for group, title in GROUPS.items():
+        rows = [row for row in ROWS if row.group == group and results.has(row.id)]
+        if group != "curve" and rows:
+            out += [f"## {title}", "", f"![{title}](img/bench-{group}.svg)", "", *group_table(results, rows), ""]
+    curves = [curve for curve in CURVES if any(results.has(row) for row, _ in curve.points.values())]
+    if curves:
+        out += [f"## {GROUPS['curve']}", "", "P=1, logarithmic axes.", ""]
+    for curve in curves:
+        out += [f"### {curve.title}, {curve.unit}", "", f"![{curve.title}](img/bench-growth-{curve.id}.svg)", "",
+                *curve_table(results, curve), ""]
+        if curve.id == "bytes":
+            out += ["Memory is counted in pages by the kernel: below a thousand tasks the figures are mostly the runtime's own.", ""]
+    details = details_table(results)
+    if len(details) > 2:
+        out += ["## Memory, and the first time", "", *details, ""]
+    out += ["## What is not the same", "", PEER_NOTES, "", "## How this was measured", "", METHOD, "",
+            "To repeat it: `./dev bench`, or `bench/run.py`; one row: `bench/run.py --only pingpong`.", ""]
+    return "\n".join(out)
+
+
+def charts(results):
+    """{file name: SVG}"""
+    out = {}
+    for group, title in GROUPS.items():
+        rows = []
+        for row in ROWS:
+            if row.group != group or group == "curve" or not results.has(row.id):
+                continue
+            by_p = {p: {peer: value for peer in PEERS
+                        if (value := results.middle(row.id, p, peer, row.metric)) is not None} for p in row.procs}
+            rows.append((row.title, row.unit, by_p))
+        if rows:
+            out[f"bench-{group}.svg"] = chart.bars(title, rows, PEERS, number)
+    for curve in CURVES:
+        series = {}
+        for peer in MAIN_PEERS:
+            points = {n: results.middle(row, 1, peer, metric) for n, (row, metric) in curve.points.items()}
+            points = {n: value for n, value in points.items() if value is not None and value > 0}
+            if points:
+                series[peer] = points
+        if series:
+            out[f"bench-growth-{curve.id}.svg"] = chart.lines(curve.title, curve.unit, series, PEERS, number)
+    return out
+
+
+def write(raw, folder):
+    """Writes folder/benchmarks.md and folder/img/bench-*.svg; returns their paths."""
+    results = Results(raw)
+    images = folder / "img"
+    images.mkdir(parents=True, exist_ok=True)
+    for old in images.glob("bench-*.svg"):
+        old.unlink()
+    paths = [folder / "benchmarks.md"]
+    paths[0].write_text(page(results), encoding="utf-8")
+    for name, svg in charts(results).items():
+        paths.append(images / name)
+        paths[-1].write_text(svg, encoding="utf-8")
+    return paths

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Measures weft beside the same work in Go, tokio, Boost.Fiber and std::thread.
+
+    bench/run.py                    everything: about 25 minutes on 2 cores
+    bench/run.py --quick            about 5 minutes, fewer rounds of less work
+    bench/run.py --only pingpong    the rows whose name contains the word
+    bench/run.py --report-only      the tables and charts again, from the last results
+
+Builds weft and the peers and runs them in turns (A B C D, A B C D, …), so that a slow minute of the machine hits
+all of them. A full run writes docs/benchmarks.md and docs/img/bench-*.svg; --quick and --only write the same
+to build/bench/report. Raw results: build/bench/results.json, results-quick.json, results-only.json.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import resource
+import subprocess
+import sys
+import time
+
+import report
+import toolchain
+from rows import PEERS, ROWS
+
+ROUNDS, QUICK_ROUNDS = 7, 3
+QUICK_DIVISOR = 4
+RUN_TIMEOUT_S = 180
+DISTURBED_SHARE = 0.15  # of one core, used by others while we ran
+RETRY_SHARE = 0.15  # of all runs may be repeated because they were disturbed
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def machine():
+    """What the figures depend on, as far as the machine tells."""
+    cpuinfo = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    model = re.search(r"^model name\s*: (.*)$", cpuinfo, re.MULTILINE)
+    virtual = "hypervisor" in (re.search(r"^flags\s*:.*$", cpuinfo, re.MULTILINE) or [""])[0]
+    memory = re.search(r"MemTotal:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text(encoding="utf-8"))
+    system = "?"
+    for line in pathlib.Path("/etc/os-release").read_text(encoding="utf-8").splitlines():
+        if line.startswith("PRETTY_NAME="):
+            system = line.split("=", 1)[1].strip('"')
+
+    def setting(path):
+        try:
+            return pathlib.Path(path).read_text(encoding="utf-8").strip()
+        except OSError:
+            return "?"
+
+    thp = re.search(r"\[(\w+)\]", setting("/sys/kernel/mm/transparent_hugepage/enabled"))
+    return {
+        "cpu": model[1].strip() if model else platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "virtual": virtual,
+        "memory_gib": round(int(memory[1]) / 2**20) if memory else 0,
+        "system": system,
+        "kernel": re.match(r"[\d.]+", platform.release())[0],
+        "thp": thp[1] if thp else "?",
+        "max_map_count": setting("/proc/sys/vm/max_map_count"),
+    }
+
+
+def weft_version():
+    changelog = toolchain.ROOT / "CHANGELOG.md"
+    heading = re.search(r"^## (\d+\.\d+\.\d+)", changelog.read_text(encoding="utf-8"), re.MULTILINE)
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=toolchain.ROOT, capture_output=True, text=True,
+                            check=False).stdout.strip()
+    return " ".join(filter(None, [heading[1] if heading else "?", f"({commit})" if commit else ""]))
+
+
+def available_gib():
+    text = pathlib.Path("/proc/meminfo").read_text(encoding="utf-8")
+    return int(re.search(r"MemAvailable:\s+(\d+)", text)[1]) / 2**20
+
+
+def machine_cpu_seconds():
+    """(busy, stolen) seconds of all CPUs since boot."""
+    with open("/proc/stat", encoding="utf-8") as stat:
+        user, nice, system, _idle, _wait, irq, soft, steal = map(int, stat.readline().split()[1:9])
+    return (user + nice + system + irq + soft) / TICKS, steal / TICKS
+
+
+def children_cpu_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def run_once(program, peer, row, p, n):
+    """One process. Returns the JSON line it printed, with how it went."""
+    command = [program, row.workload, "--p", str(p), "--n", str(n), "--k", str(row.k), "--cap", str(row.cap)]
+    environment = dict(os.environ)
+    for name in [name for name in environment if name.startswith(("RUN_", "GO", "TOKIO_"))]:
+        del environment[name]
+    if peer == "go-nogc":
+        environment["GOGC"] = "off"
+
+    busy, stolen = machine_cpu_seconds()
+    ours = children_cpu_seconds()
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, env=environment, check=False)
+        failure = "" if done.returncode == 0 else f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"
+    except subprocess.TimeoutExpired:
+        done, failure = None, f"not finished after {RUN_TIMEOUT_S} s"
+    wall = time.monotonic() - begin
+    ours = children_cpu_seconds() - ours
+    busy_after, stolen_after = machine_cpu_seconds()
+    others = max(0.0, (busy_after - busy) - ours) + (stolen_after - stolen)
+
+    result = {"wall_s": round(wall, 3), "cpu_s": round(ours, 3), "others_s": round(others, 3), "failure": failure}
+    if not failure:
+        try:
+            result["line"] = json.loads(done.stdout.splitlines()[-1])
+        except (IndexError, ValueError):
+            result["failure"] = f"printed no result: {done.stdout[-200:]!r}"
+    return result
+
+
+def disturbed(result, p):
+    """Whether others took more than a run at this P can spare. /proc/stat counts in ticks: a little slack."""
+    spare = max(DISTURBED_SHARE, len(os.sched_getaffinity(0)) - p - 0.5)
+    return result["others_s"] > spare * result["wall_s"] + 2 / TICKS
+
+
+class Session:
+    """All rounds of one call."""
+
+    def __init__(self, programs, arguments):
+        self.programs = programs
+        self.quick = arguments.quick
+        self.rounds = arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS)
+        chosen = [row for row in ROWS if not arguments.only or any(word in row.id for word in arguments.only)]
+        self.skipped = [row.id for row in chosen if row.memory_gib > available_gib()]
+        self.rows = [row for row in chosen if row.id not in self.skipped]
+        self.runs = []
+        self.retries = 0
+        self.seconds = {}  # (row, p, peer): of the latest run
+
+    def plan(self, index):
+        """What round `index` (from 0) runs, in order: (row, p, [peers])."""
+        for row in self.rows:
+            if index >= (row.quick_rounds if self.quick else row.rounds):
+                continue
+            for p in row.procs:
+                peers = [peer for peer in row.peers
+                         if peer in self.programs and index < row.rounds_for.get(peer, self.rounds)
+                         and not (self.quick and row.heavy and peer in row.rounds_for)]
+                if peers:
+                    yield row, p, peers
+
+    def all_runs(self):
+        return sum(len(peers) for index in range(self.rounds) for _, _, peers in self.plan(index))
+
+    def remaining_s(self, index, done_in_round):
+        """An estimate from the latest run of each kind; None in the first round."""
+        if index == 0:
+            return None
+        left = sum(self.seconds.get((row.id, p, peer), 0) for later in range(index, self.rounds)
+                   for row, p, peers in self.plan(later) for peer in peers)
+        return left - done_in_round
+
+    def size(self, row, peer):
+        n = row.n_for.get(peer, row.n)
+        if self.quick and row.metric == "ns_per_op" and row.workload != "spawn_block":
+            n = max(n // QUICK_DIVISOR, row.k)
+        return n
+
+    def measure(self, index, row, p, peer):
+        program, n = self.programs[peer], self.size(row, peer)
+        result = run_once(program, peer, row, p, n)
+        if not result["failure"] and disturbed(result, p) and self.retries < RETRY_SHARE * self.all_runs():
+            self.retries += 1
+            again = run_once(program, peer, row, p, n)
+            if not again["failure"] and again["others_s"] < result["others_s"]:
+                result = again
+        result.update(round=index, row=row.id, p=p, peer=peer, disturbed=disturbed(result, p))
+        self.runs.append(result)
+        self.seconds[row.id, p, peer] = result["wall_s"]
+        return result
+
+    def run(self, save):
+        for index in range(self.rounds):
+            done_in_round = 0.0
+            for row, p, peers in self.plan(index):
+                cells = []
+                for peer in peers:
+                    result = self.measure(index, row, p, peer)
+                    done_in_round += result["wall_s"]
+                    if result["failure"]:
+                        cells.append(f"{PEERS[peer]} FAILED ({result['failure']})")
+                    else:
+                        mark = "*" if result["disturbed"] else ""
+                        cells.append(f"{PEERS[peer]} {report.number(result['line'][row.metric])}{mark}")
+                left = self.remaining_s(index, done_in_round)
+                clock = "" if left is None else f"   [{max(0, left) / 60:.0f} min left]"
+                print(f"round {index + 1}/{self.rounds}  {row.id} P={p}: {'  '.join(cells)} {row.unit}{clock}", flush=True)
+            save()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Measures weft beside its peers.", epilog=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, help=f"rounds (default {ROUNDS}; quick: {QUICK_ROUNDS})")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds of less work")
+    parser.add_argument("--only", action="append", metavar="WORD", help="only rows whose name contains WORD; repeatable")
+    parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated: %(default)s")
+    parser.add_argument("--report-only", action="store_true", help="write the report from the last results")
+    arguments = parser.parse_args()
+    if arguments.rounds is not None and arguments.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    wanted = arguments.peers.split(",")
+    if unknown := [peer for peer in wanted if peer not in PEERS]:
+        parser.error(f"no peer {unknown[0]}; there are: {', '.join(PEERS)}")
+
+    full = not arguments.only and not arguments.quick
+    kind = "" if full else "-only" if arguments.only else "-quick"
+    stored = toolchain.OUT / f"results{kind}.json"
+    if arguments.report_only:
+        if not stored.exists():
+            sys.exit(f"run.py: no {stored}; run without --report-only first")
+        results = json.loads(stored.read_text(encoding="utf-8"))
+    else:
+        begin = time.monotonic()
+        programs, missing = toolchain.build(wanted)
+        if not programs:
+            sys.exit("run.py: nothing could be built")
+        session = Session(programs, arguments)
+        if not session.rows:
+            sys.exit("run.py: no row to run; rows are: " + ", ".join(row.id for row in ROWS))
+        results = {"machine": machine(), "weft": weft_version(), "missing": missing, "quick": arguments.quick,
+                   "date": datetime.date.today().isoformat(), "rounds": session.rounds, "skipped": session.skipped,
+                   "runs": session.runs, "retries": 0}
+
+        def save():
+            results["retries"] = session.retries
+            stored.write_text(json.dumps(results, indent=1), encoding="utf-8")
+
+        try:
+            session.run(save)
+        except KeyboardInterrupt:
+            print("\ninterrupted: reporting what there is", flush=True)
+            save()
+        print(f"measured in {(time.monotonic() - begin) / 60:.1f} minutes; raw results: {stored.relative_to(toolchain.ROOT)}")
+
+    print(report.targets_as_text(results))
+    for path in report.write(results, toolchain.ROOT / "docs" if full else toolchain.OUT / "report"):
+        print(f"wrote {path.relative_to(toolchain.ROOT)}")
+    return 1 if any(run["failure"] for run in results["runs"]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

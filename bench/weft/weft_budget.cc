@@ -1,0 +1,163 @@
+// weft_budget.cc: the smallest programs whose instructions are counted.
+//
+//     weft_budget WORKLOAD N
+//
+// Does N operations at P=1 and prints how often the process asked for memory, as
+// {"workload":…,"n":…,"mallocs":…}. budget.py runs it at two sizes under callgrind: what start, stop
+// and warm-up cost is in both, so the difference is the price of the operations alone.
+#include <atomic>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <weft/weft.h>
+
+// glibc's own names for its allocator, so that ours can count and pass on. operator new ends here too.
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* old, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+}
+
+namespace {
+
+std::atomic<int64_t> mallocs{0};
+
+void count_malloc() { mallocs.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(size_t size) {
+    count_malloc();
+    return __libc_malloc(size);
+}
+
+void* calloc(size_t count, size_t size) {
+    count_malloc();
+    return __libc_calloc(count, size);
+}
+
+void* realloc(void* old, size_t size) {
+    count_malloc();
+    return __libc_realloc(old, size);
+}
+
+void* memalign(size_t alignment, size_t size) {
+    count_malloc();
+    return __libc_memalign(alignment, size);
+}
+
+void* aligned_alloc(size_t alignment, size_t size) {
+    count_malloc();
+    return __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void** result, size_t alignment, size_t size) {
+    count_malloc();
+    *result = __libc_memalign(alignment, size);
+    return *result == nullptr ? 12 : 0;  // ENOMEM
+}
+
+}  // extern "C"
+
+namespace {
+
+void check(bool ok, const char* what) {
+    if (ok) return;
+    std::fprintf(stderr, "weft_budget: wrong result: %s\n", what);
+    std::exit(1);
+}
+
+// Two Gs take turns; n yields altogether.
+void yield(int64_t n) {
+    weft::wait_group done;
+    done.add(2);
+    for (int i = 0; i < 2; ++i) {
+        weft::go([&done, n] {
+            for (int64_t turn = 0; turn < n / 2; ++turn) weft::yield();
+            done.done();
+        });
+    }
+    done.wait();
+}
+
+// One empty G at a time.
+void spawn_join(int64_t n) {
+    int64_t ran = 0;
+    weft::wait_group done;
+    for (int64_t i = 0; i < n; ++i) {
+        done.add(1);
+        weft::go([&ran, &done] {
+            ++ran;
+            done.done();
+        });
+        done.wait();
+    }
+    check(ran == n, "every G ran once");
+}
+
+// One value to and fro over two unbuffered channels.
+void round_trip(int64_t n) {
+    weft::chan<int64_t> ping;
+    weft::chan<int64_t> pong;
+    weft::wait_group done;
+    done.add(1);
+    weft::go([&] {
+        while (const auto value = ping.recv()) pong.send(*value + 1);
+        done.done();
+    });
+    for (int64_t i = 0; i < n; ++i) {
+        ping.send(i);
+        check(pong.recv() == i + 1, "the echo");
+    }
+    ping.close();
+    done.wait();
+}
+
+// n values through a buffer of 128.
+void buffered(int64_t n) {
+    weft::chan<int64_t> channel(128);
+    weft::go([&] {
+        for (int64_t i = 0; i < n; ++i) channel.send(i);
+        channel.close();
+    });
+    int64_t sum = 0;
+    for (const int64_t value : channel) sum += value;
+    check(sum == n * (n - 1) / 2, "the sum of the messages");
+}
+
+struct program {
+    const char* name;
+    void (*run)(int64_t n);
+};
+
+constexpr program programs[] = {
+    {"yield", yield},
+    {"spawn_join", spawn_join},
+    {"round_trip", round_trip},
+    {"buffered", buffered},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int64_t n = argc == 3 ? std::strtoll(argv[2], nullptr, 10) : 0;
+    for (const program& entry : programs) {
+        if (n <= 0 || std::strcmp(argv[1], entry.name) != 0) continue;
+        return weft::main(weft::runtime_options{.procs = 1}, [&] {
+            entry.run(256);  // Caches fill; stacks are bound.
+            const int64_t before = mallocs.load();
+            entry.run(n);
+            const int64_t during = mallocs.load() - before;
+            std::printf("{\"workload\":\"%s\",\"n\":%" PRId64 ",\"mallocs\":%" PRId64 "}\n", entry.name, n, during);
+            return 0;
+        });
+    }
+    std::fprintf(stderr, "usage: weft_budget yield|spawn_join|round_trip|buffered N\n");
+    return 2;
+}

@@ -1,0 +1,105 @@
+# weft_flags.cmake: how our own code is compiled.
+#
+# weft_own_flags(target) gives a target the code generation that backtraces, guard regions and indirect-branch
+# protection need; weft_warnings and weft_strict_warnings the warnings. Sanitizers and link-time optimization
+# are settings of the whole build: everything in it, GoogleTest too, has to agree.
+include(CheckCXXCompilerFlag)
+include(weft_target)
+
+get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT multi_config)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+set(weft_clang FALSE)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  set(weft_clang TRUE)
+endif()
+
+# Flags of the kind "add it where the compiler knows it": the list weft_codegen.
+set(weft_codegen -g -fno-omit-frame-pointer)
+function(weft_add_if_known flag)
+  string(MAKE_C_IDENTIFIER "weft_has${flag}" known)
+  check_cxx_compiler_flag("${flag}" ${known})
+  if(${known})
+    set(weft_codegen ${weft_codegen} "${flag}" PARENT_SCOPE)
+  endif()
+endfunction()
+weft_add_if_known(-mno-omit-leaf-frame-pointer)
+weft_add_if_known(-fstack-clash-protection)
+if(BUILD_SHARED_LIBS)
+  weft_add_if_known(-fno-semantic-interposition)
+endif()
+
+# Indirect-branch protection. The assembler files look at the macros that these flags set.
+set(weft_branch_protection)
+if(weft_processor STREQUAL "x86_64")
+  check_cxx_compiler_flag(-fcf-protection weft_has_cf_protection)
+  if(weft_has_cf_protection)
+    set(weft_branch_protection -fcf-protection)
+  endif()
+elseif(weft_processor STREQUAL "aarch64")
+  check_cxx_compiler_flag(-mbranch-protection=standard weft_has_branch_protection)
+  if(weft_has_branch_protection)
+    set(weft_branch_protection -mbranch-protection=standard)
+  endif()
+endif()
+
+set(weft_sanitize_flags)
+if(WEFT_SANITIZE STREQUAL "address")
+  set(weft_sanitize_flags -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(WEFT_SANITIZE STREQUAL "thread")
+  set(weft_sanitize_flags -fsanitize=thread)
+elseif(WEFT_SANITIZE)
+  message(FATAL_ERROR "weft: WEFT_SANITIZE is \"${WEFT_SANITIZE}\"; it may be address, thread, or empty")
+endif()
+if(weft_sanitize_flags)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${weft_sanitize_flags}>")
+  add_link_options(${weft_sanitize_flags})
+endif()
+
+if(WEFT_LTO)
+  set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+endif()
+
+# The inline form of the context switch is for plain builds: a sanitizer wants to see the switch, and a link-time
+# optimizer may inline what must not be inlined.
+if(NOT WEFT_CONTEXT MATCHES "^(auto|asm)$")
+  message(FATAL_ERROR "weft: WEFT_CONTEXT is \"${WEFT_CONTEXT}\"; it may be auto or asm")
+endif()
+set(weft_force_asm_switch FALSE)
+if(WEFT_CONTEXT STREQUAL "asm" OR WEFT_LTO OR WEFT_SANITIZE)
+  set(weft_force_asm_switch TRUE)
+endif()
+
+function(weft_own_flags target)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:${weft_codegen}>"
+    ${weft_branch_protection})
+  if(weft_force_asm_switch)
+    target_compile_definitions(${target} PRIVATE WEFT_FORCE_ASM_SWITCH=1)
+  endif()
+  if(WEFT_DEBUG_CHECKS OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_definitions(${target} PRIVATE WEFT_DEBUG_CHECKS=1)
+  endif()
+endfunction()
+
+function(weft_warnings target)
+  set(warnings
+    -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wimplicit-fallthrough)
+  if(weft_clang)
+    list(APPEND warnings -Wthread-safety)
+  endif()
+  if(WEFT_WERROR)
+    list(APPEND warnings -Werror)
+  endif()
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
+endfunction()
+
+# For what ships: the library and the examples. A test compares sizes with literals all day long.
+function(weft_strict_warnings target)
+  weft_warnings(${target})
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wconversion;-Wsign-conversion;-Wold-style-cast>")
+endfunction()

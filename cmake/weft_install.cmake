@@ -1,0 +1,37 @@
+# weft_install.cmake: headers, library, CMake package and pkg-config file. The installed tree may be moved.
+include(CMakePackageConfigHelpers)
+
+set(weft_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
+
+install(TARGETS weft EXPORT weft_targets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT weft_targets
+  NAMESPACE weft::
+  FILE weft-targets.cmake
+  DESTINATION "${weft_package_dir}")
+
+configure_package_config_file(
+  "${CMAKE_CURRENT_LIST_DIR}/weft-config.cmake.in" "${PROJECT_BINARY_DIR}/weft-config.cmake"
+  INSTALL_DESTINATION "${weft_package_dir}"
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/weft-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/weft-config.cmake"
+  "${PROJECT_BINARY_DIR}/weft-config-version.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/weft_target.cmake"
+  DESTINATION "${weft_package_dir}")
+
+# pkg-config finds the tree from where its own file lies.
+file(RELATIVE_PATH weft_pc_to_prefix
+  "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+set(weft_dl_flag)
+if(CMAKE_DL_LIBS)
+  list(TRANSFORM CMAKE_DL_LIBS PREPEND "-l" OUTPUT_VARIABLE weft_dl_flag)
+  list(JOIN weft_dl_flag " " weft_dl_flag)
+endif()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/weft.pc.in" "${PROJECT_BINARY_DIR}/weft.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/weft.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/weft")

@@ -1,0 +1,23 @@
+# weft_target.cmake: weft_target(target) prepares a user's target to run on green threads.
+#
+# Adds two flags, for that target only:
+#   -fstack-clash-protection   a large frame touches its pages one by one, so that it meets the guard region below
+#                              a green stack instead of stepping over it;
+#   -fno-omit-frame-pointer    the backtraces in weft::dump reach through the target's functions.
+# Nothing depends on them for correct programs. Installed with the package: find_package(weft) defines it.
+include_guard(GLOBAL)
+include(CheckCXXCompilerFlag)
+
+function(weft_target target)
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "weft_target: there is no target \"${target}\"")
+  endif()
+  check_cxx_compiler_flag(-fstack-clash-protection WEFT_HAS_STACK_CLASH_PROTECTION)
+  check_cxx_compiler_flag(-fno-omit-frame-pointer WEFT_HAS_FRAME_POINTER)
+  if(WEFT_HAS_STACK_CLASH_PROTECTION)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:-fstack-clash-protection>")
+  endif()
+  if(WEFT_HAS_FRAME_POINTER)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>")
+  endif()
+endfunction()

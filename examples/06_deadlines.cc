@@ -1,0 +1,106 @@
+// 06_deadlines.cc: waiting, but not for ever.
+//
+// What one learns: every channel operation comes in three forms. recv() and send() wait as long as it takes,
+// try_recv() and try_send() do not wait at all, recv_for() and send_for() (and _until) wait up to a deadline. The
+// last two say how it went: ok, would_block, timeout, closed. A value is moved from only on ok, so after a timeout
+// the sender still has it. A future can be waited for in the same way. weft::sleep_for parks the green thread, not
+// the OS thread under it.
+//
+// Prints:
+//     an empty channel, not waiting:      would_block
+//     an empty channel, for 10 ms:        timeout
+//     a value that comes after 5 ms:      ok, 42
+//     a full channel, for 10 ms:          timeout, and the sender still has "second"
+//     a closed channel, first:            ok, first
+//     a closed channel, then:             closed
+//     three replicas, whoever is first:   the quick one
+//     a future, for 10 ms:                timeout; in the end: 7
+#include <chrono>
+#include <cstdio>
+#include <future>
+#include <string>
+#include <utility>
+
+#include <weft/weft.h>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+const char* name(weft::chan_status status) {
+    switch (status) {
+        case weft::chan_status::ok:
+            return "ok";
+        case weft::chan_status::would_block:
+            return "would_block";
+        case weft::chan_status::timeout:
+            return "timeout";
+        case weft::chan_status::closed:
+            return "closed";
+    }
+    return "?";
+}
+
+void receive() {
+    const weft::chan<int> numbers;
+    std::printf("an empty channel, not waiting:      %s\n", name(numbers.try_recv().status));
+    std::printf("an empty channel, for 10 ms:        %s\n", name(numbers.recv_for(10ms).status));
+
+    weft::go([numbers] {
+        weft::sleep_for(5ms);
+        numbers.send(42);
+    });
+    auto answer = numbers.recv_for(10s);
+    std::printf("a value that comes after 5 ms:      %s, %d\n", name(answer.status), *answer);
+}
+
+void send() {
+    const weft::chan<std::string> letters(1);
+    letters.send("first");
+
+    std::string letter = "second";
+    const weft::chan_status status = letters.send_for(std::move(letter), 10ms);
+    std::printf("a full channel, for 10 ms:          %s, and the sender still has \"%s\"\n", name(status),
+                letter.c_str());
+
+    letters.close();  // what is buffered can still be received
+    auto received = letters.try_recv();
+    std::printf("a closed channel, first:            %s, %s\n", name(received.status), received->c_str());
+    received = letters.try_recv();
+    std::printf("a closed channel, then:             %s\n", name(received.status));
+}
+
+// Ask three, take the first answer. The channel has room for all three, so that the late ones do not wait for ever.
+void first_of_three() {
+    const weft::chan<const char*> answers(3);
+    const auto replica = [answers](const char* who, std::chrono::milliseconds delay) {
+        weft::go([=] {
+            weft::sleep_for(delay);
+            answers.send(who);
+        });
+    };
+    replica("the slow one", 10s);
+    replica("the quick one", 5ms);
+    replica("the slower one", 20s);
+    std::printf("three replicas, whoever is first:   %s\n", *answers.recv());
+}
+
+void wait_for_a_future() {
+    const weft::chan<int> result;
+    weft::future<int> seven = weft::async([result] { return *result.recv(); });
+    const bool timed_out = seven.wait_for(10ms) == std::future_status::timeout;
+    result.send(7);
+    std::printf("a future, for 10 ms:                %s; in the end: %d\n", timed_out ? "timeout" : "ready",
+                seven.get());
+}
+
+}  // namespace
+
+int main() {
+    return weft::main([] {
+        receive();
+        send();
+        first_of_three();
+        wait_for_a_future();
+    });
+}

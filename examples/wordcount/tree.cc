@@ -1,0 +1,242 @@
+#include "tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "word_table.h"
+
+namespace wordcount {
+
+namespace {
+
+constexpr std::size_t least_block = 4096;  // some files, those of /proc for one, are longer than they say
+
+struct dir_closer {
+    void operator()(DIR* dir) const noexcept { closedir(dir); }
+};
+
+using dir_handle = std::unique_ptr<DIR, dir_closer>;
+
+// Opens a directory, but not through a symbolic link unless it is the root. nullptr: see errno.
+dir_handle open_directory(const std::string& path, bool is_root) {
+    const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_root ? 0 : O_NOFOLLOW));
+    if (fd < 0) return nullptr;
+    dir_handle dir(fdopendir(fd));
+    if (!dir) close(fd);
+    return dir;
+}
+
+// The file type bits (S_IFMT) of what readdir found; 0 if it is gone or may not be looked at, which is then noted.
+mode_t type_of(const dirent& found, int directory_fd, const std::string& path, census& seen) {
+    if (found.d_type != DT_UNKNOWN) return DTTOIF(found.d_type);
+    struct stat facts{};
+    if (fstatat(directory_fd, found.d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0) return facts.st_mode & S_IFMT;
+    seen.note_errno(errno, path);
+    return 0;
+}
+
+void note_link(int directory_fd, const char* name, const std::string& path, census& seen) {
+    struct stat target{};
+    const bool leads_nowhere = fstatat(directory_fd, name, &target, 0) != 0 && (errno == ENOENT || errno == ELOOP);
+    seen.note(leads_nowhere ? skip::broken_link : skip::symbolic_link, path);
+}
+
+std::uint64_t nanoseconds(const timespec& t) noexcept {
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+// A walk in progress: directories still to be read, the last found first.
+class walker {
+public:
+    walker(census& seen, const std::function<void(std::string)>& visit) : seen_(seen), visit_(visit) {}
+
+    void run(const std::string& root) {
+        struct stat facts{};
+        if (stat(root.c_str(), &facts) != 0) return seen_.note_errno(errno, root);
+        if (!S_ISDIR(facts.st_mode)) {
+            std::error_code ignored;
+            const std::string target = std::filesystem::canonical(root, ignored).string();  // root may be a link
+            return found(facts.st_mode & S_IFMT, target.empty() ? root : target);
+        }
+        root_device_ = facts.st_dev;
+        pending_.push_back(root);
+        for (bool is_root = true; !pending_.empty(); is_root = false) {
+            const std::string path = std::move(pending_.back());
+            pending_.pop_back();
+            read_directory(path, is_root);
+        }
+    }
+
+private:
+    void read_directory(const std::string& path, bool is_root) {
+        const dir_handle dir = open_directory(path, is_root);
+        if (!dir) return seen_.note_errno(errno, path);
+        struct stat facts{};
+        if (fstat(dirfd(dir.get()), &facts) != 0) return seen_.note_errno(errno, path);
+        if (facts.st_dev != root_device_) return seen_.note(skip::other_file_system, path);
+
+        ++seen_.directories;
+        seen_.mark(path, 0, 0);
+        const std::string prefix = path.back() == '/' ? path : path + '/';
+        for (;;) {
+            errno = 0;  // NOLINT: how readdir tells an error from the end
+            const dirent* const entry = readdir(dir.get());
+            if (entry == nullptr) break;
+            const std::string_view name = entry->d_name;
+            if (name == "." || name == "..") continue;
+            std::string child = prefix + entry->d_name;
+            const mode_t type = type_of(*entry, dirfd(dir.get()), child, seen_);
+            if (type == S_IFLNK) {
+                note_link(dirfd(dir.get()), entry->d_name, child, seen_);
+            } else if (type != 0) {
+                found(type, std::move(child));
+            }
+        }
+        if (errno != 0) seen_.note_errno(errno, path);
+    }
+
+    void found(mode_t type, std::string path) {
+        switch (type) {
+            case S_IFREG:
+                return visit_(std::move(path));
+            case S_IFDIR:
+                return pending_.push_back(std::move(path));
+            case S_IFIFO:
+                return seen_.note(skip::fifo, path);
+            case S_IFSOCK:
+                return seen_.note(skip::socket, path);
+            default:
+                return seen_.note(skip::device, path);
+        }
+    }
+
+    census& seen_;
+    const std::function<void(std::string)>& visit_;
+    dev_t root_device_ = 0;
+    std::vector<std::string> pending_;
+};
+
+}  // namespace
+
+std::string_view name_of(skip kind) noexcept {
+    switch (kind) {
+        case skip::symbolic_link:
+            return "symbolic links, not followed";
+        case skip::broken_link:
+            return "broken symbolic links";
+        case skip::permission_denied:
+            return "permission denied";
+        case skip::gone:
+            return "gone before we got there";
+        case skip::fifo:
+            return "named pipes";
+        case skip::socket:
+            return "sockets";
+        case skip::device:
+            return "devices";
+        case skip::other_file_system:
+            return "other file systems, not entered";
+        case skip::name_too_long:
+            return "path names too long";
+        case skip::read_error:
+            return "read errors";
+    }
+    return "?";
+}
+
+void census::note(skip kind, const std::string& path) {
+    const auto i = static_cast<std::size_t>(kind);
+    if (skipped[i]++ == 0) example[i] = path;
+    mark(path, 0, i + 1);
+}
+
+void census::note_errno(int error, const std::string& path) {
+    switch (error) {
+        case EACCES:
+        case EPERM:
+            return note(skip::permission_denied, path);
+        case ENOENT:
+        case ENOTDIR:
+            return note(skip::gone, path);
+        case ELOOP:
+            return note(skip::symbolic_link, path);  // it was something else a moment ago
+        case ENAMETOOLONG:
+            return note(skip::name_too_long, path);
+        default:
+            return note(skip::read_error, path);
+    }
+}
+
+void census::add(const census& other) {
+    files += other.files;
+    directories += other.directories;
+    for (std::size_t i = 0; i < skip_kinds; ++i) {
+        if (skipped[i] == 0) example[i] = other.example[i];
+        skipped[i] += other.skipped[i];
+    }
+    fingerprint += other.fingerprint;
+}
+
+void census::mark(std::string_view path, std::uint64_t size, std::uint64_t changed) noexcept {
+    std::uint64_t h = hash_of(path);
+    for (const std::uint64_t part : {size, changed}) h = (h ^ (h >> 29) ^ part) * 0xbf58476d1ce4e5b9U;
+    fingerprint += h;  // a sum does not depend on the order
+}
+
+void walk(const std::string& root, census& seen, const std::function<void(std::string)>& visit) {
+    walker(seen, visit).run(root);
+}
+
+input_file::input_file(std::string path, census& seen) : path_(std::move(path)), seen_(seen) {
+    // Not blocking: what was a file a moment ago may be a named pipe without a writer now.
+    fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd_ < 0) {
+        seen_.note_errno(errno, path_);
+        return;
+    }
+    struct stat facts{};
+    if (fstat(fd_, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        close(std::exchange(fd_, -1));
+        seen_.note(skip::gone, path_);
+        return;
+    }
+    ++seen_.files;
+    size_ = static_cast<std::uint64_t>(facts.st_size);
+}
+
+input_file::~input_file() {
+    if (fd_ < 0) return;
+    struct stat facts{};
+    if (fstat(fd_, &facts) == 0) seen_.mark(path_, read_, nanoseconds(facts.st_mtim));
+    close(fd_);
+}
+
+std::size_t input_file::read(char* to, std::size_t room) {
+    if (fd_ < 0) return 0;
+    ssize_t got = 0;
+    do {
+        got = ::read(fd_, to, room);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        seen_.note_errno(errno, path_);
+        return 0;
+    }
+    read_ += static_cast<std::uint64_t>(got);
+    return static_cast<std::size_t>(got);
+}
+
+std::size_t input_file::block_size(std::size_t most) const noexcept {
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(size_ + 1, std::min(least_block, most), most));
+}
+
+}  // namespace wordcount

@@ -1,0 +1,99 @@
+// count_word_test.cc: the count, as one thread sees it, and a wake by another.
+#include <weft/detail/count_word.h>
+
+#include <cstdint>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "support/scale.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr wait_reason why = wait_reason::wait_group_wait;
+
+TEST(CountWord, BeginsAtZeroAndDoesNotWait) {
+    count_word count;
+    EXPECT_TRUE(count.is_zero());
+    count.wait(why);
+    EXPECT_TRUE(count.wait_until(why, 0));
+    EXPECT_TRUE(count.wait_until(why, never));
+}
+
+TEST(CountWord, IsZeroAgainWhenAsMuchWasTakenOffAsWasAdded) {
+    count_word count;
+    count.add(3);
+    EXPECT_FALSE(count.is_zero());
+    count.add(-1);
+    count.add(2);
+    count.add(-3);
+    EXPECT_FALSE(count.is_zero());
+    count.add(-1);
+    EXPECT_TRUE(count.is_zero());
+    count.wait(why);
+}
+
+TEST(CountWord, AddingNothingChangesNothing) {
+    count_word count;
+    count.add(0);
+    EXPECT_TRUE(count.is_zero());
+    count.add(1);
+    count.add(0);
+    EXPECT_FALSE(count.is_zero());
+    count.add(-1);
+    EXPECT_TRUE(count.is_zero());
+}
+
+TEST(CountWord, HoldsTheLargestCount) {
+    count_word count;
+    count.add(count_word::max_count);
+    EXPECT_FALSE(count.is_zero());
+    count.add(-1);
+    count.add(1);
+    count.add(-count_word::max_count);
+    EXPECT_TRUE(count.is_zero());
+}
+
+TEST(CountWord, ADeadlineOfZeroDoesNotWait) {
+    count_word count;
+    count.add(1);
+    EXPECT_FALSE(count.wait_until(why, 0));
+    count.add(-1);
+}
+
+TEST(CountWord, AWaitThatTimedOutLeavesNobodyBehind) {
+    count_word count;
+    count.add(2);
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(count.wait_until(why, 1));
+    count.add(-1);
+    EXPECT_FALSE(count.wait_until(why, now_ns() + 100'000));
+    count.add(-1);
+    EXPECT_TRUE(count.is_zero());
+    EXPECT_TRUE(count.wait_until(why, 1));
+}
+
+// The word is destroyed the moment the wait returns, while add() may still be on its way out.
+TEST(CountWord, MayBeDestroyedAsSoonAsItsWaitHasReturned) {
+    const int rounds = test::scaled(3'000);
+    std::optional<count_word> count;
+    atomic<int> turn{0};
+    std::thread other([&] {
+        for (int i = 1; i <= rounds; ++i) {
+            while (turn.load() != i) std::this_thread::yield();
+            count->add(-1);
+        }
+    });
+    for (int i = 1; i <= rounds; ++i) {
+        count.emplace();
+        count->add(1);
+        turn.store(i);
+        count->wait(why);
+        count.reset();
+    }
+    other.join();
+}
+
+}  // namespace
+}  // namespace weft::detail

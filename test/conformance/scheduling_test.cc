@@ -1,0 +1,334 @@
+// scheduling_test.cc: who runs when: progress, fairness, order, and that no processor idles while work waits.
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+using Scheduling = procs_test;
+WEFT_SWEEP(Scheduling);
+
+// Order can be promised where there is only one place to run.
+class OneProcessor : public procs_test {};
+
+WEFT_SWEEP_OVER(OneProcessor, 1U);
+
+TEST_P(Scheduling, YieldLetsOthersProgress) {
+    const int turns = rt().run([] {
+        std::atomic<bool> stop = false;
+        std::atomic<int> others_turns = 0;
+        wait_group both;
+        both.go([&] {
+            while (!stop) weft::yield();
+        });
+        both.go([&] {
+            for (int i = 0; i < 1000; ++i) {
+                ++others_turns;
+                weft::yield();
+            }
+            stop = true;
+        });
+        both.wait();
+        return others_turns.load();
+    });
+    EXPECT_EQ(turns, 1000);
+}
+
+TEST_P(Scheduling, YieldSaysWhetherAnotherOneRan) {
+    EXPECT_FALSE(rt().run([] { return weft::yield(); }));  // alone
+}
+
+TEST_P(OneProcessor, YieldSaysThatAnotherOneRan) {
+    const bool other_ran = rt().run([] {
+        bool ran = false;
+        go([&ran] { ran = true; });
+        return weft::yield() && ran;
+    });
+    EXPECT_TRUE(other_ran);
+}
+
+// The newest takes the place that runs next; whoever it displaces goes to the end of the queue.
+TEST_P(OneProcessor, TheNewestRunsFirstAndTheOthersInOrder) {
+    const std::vector<int> order = rt().run([] {
+        std::vector<int> ran;
+        wait_group all;
+        for (int i = 0; i < 100; ++i) {
+            all.go([&ran, i] { ran.push_back(i); });
+        }
+        all.wait();
+        return ran;
+    });
+    std::vector<int> expected = {99};
+    for (int i = 0; i < 99; ++i) expected.push_back(i);
+    EXPECT_EQ(order, expected);
+}
+
+TEST_P(OneProcessor, YieldersTakeTurns) {
+    constexpr std::size_t yielders = 5;
+    const std::vector<std::size_t> order = rt().run([] {
+        std::vector<std::size_t> turns;
+        wait_group all;
+        for (std::size_t i = 0; i < yielders; ++i) {
+            all.go([&turns, i] {
+                for (int round = 0; round < 100; ++round) {
+                    turns.push_back(i);
+                    weft::yield();
+                }
+            });
+        }
+        all.wait();
+        return turns;
+    });
+    ASSERT_EQ(order.size(), yielders * 100);
+    for (std::size_t i = yielders; i < order.size(); ++i) ASSERT_EQ(order[i], order[i - yielders]) << "turn " << i;
+}
+
+TEST_P(OneProcessor, AWokenGreenThreadRunsNext) {
+    const std::vector<char> order = rt().run([] {
+        std::vector<char> ran;
+        const chan<int> c;
+        wait_group all;
+        all.go([&] {
+            c.recv();
+            ran.push_back('w');
+        });
+        weft::yield();  // it waits now
+        all.go([&ran] { ran.push_back('q'); });
+        c.send(1);
+        all.wait();
+        return ran;
+    });
+    EXPECT_EQ(order, (std::vector<char>{'w', 'q'}));
+}
+
+// As many green threads as processors, each waiting busily for the one before it: all must be running at the same time.
+void run_all_at_once(unsigned procs) {
+    std::atomic<unsigned> turn = 0;
+    wait_group all;
+    constexpr unsigned laps = 3;
+    for (unsigned p = 0; p < procs; ++p) {
+        all.go([&turn, p, procs] {
+            for (unsigned lap = 0; lap < laps; ++lap) {
+                busily([&] { return turn == lap * procs + p; });
+                ++turn;
+            }
+        });
+    }
+    all.wait();
+}
+
+TEST_P(Scheduling, EveryProcessorRunsWhenThereIsWorkForEach) {
+    const int tries = scaled(10);
+    for (int i = 0; i < tries; ++i) rt().run([this] { run_all_at_once(procs()); });
+}
+
+TEST_P(Scheduling, EveryProcessorRunsAgainAfterAPause) {
+    const int tries = scaled(10);
+    for (int i = 0; i < tries; ++i) {
+        rt().run([this] {
+            sleep_for(2ms);  // nothing to do anywhere: the threads fall asleep
+            run_all_at_once(procs());
+        });
+    }
+}
+
+// Just after a burst of work for all, when the threads are about to fall asleep.
+TEST_P(Scheduling, EveryProcessorRunsAgainAtTheEdgeOfSleep) {
+    const int tries = scaled(10);
+    rt().run([this, tries] {
+        for (int i = 0; i < tries; ++i) {
+            wait_group burst;
+            for (unsigned p = 0; p < procs(); ++p) burst.go([] { compute_for(20us); });
+            burst.wait();
+            run_all_at_once(procs());
+        }
+    });
+}
+
+TEST_P(Scheduling, WorkQueuedBehindAComputationRunsElsewhere) {
+    if (procs() < 2) GTEST_SKIP() << "needs a second processor";
+    const int tries = scaled(200);
+    rt().run([tries] {
+        for (int i = 0; i < tries; ++i) {
+            std::atomic<bool> ran = false;
+            wait_group other;
+            other.go([&ran] { ran = true; });
+            busily([&] { return ran.load(); });  // no call into the runtime: somebody else has to come and take it
+            other.wait();
+        }
+    });
+}
+
+TEST_P(Scheduling, WorkFromAPlainThreadGetsInBetweenYielders) {
+    std::atomic<bool> stop = false;
+    const unsigned yielders = 2 * procs();
+    for (unsigned i = 0; i < yielders; ++i) {
+        rt().go([&stop] {
+            while (!stop) weft::yield();
+        });
+    }
+    rt().go([&stop] { stop = true; });  // would else never end
+    rt().drain();
+}
+
+// Two green threads that wake each other are always each other's next; the queue behind them must still move.
+TEST_P(Scheduling, APairThatWakesEachOtherDoesNotStarveTheQueue) {
+    rt().run([this] {
+        std::atomic<bool> stop = false;
+        wait_group all;
+        for (unsigned pair = 0; pair < procs(); ++pair) {
+            const chan<int> ping;
+            const chan<int> pong;
+            all.go([=, &stop] {
+                while (!stop) {
+                    ping.send(1);
+                    pong.recv();
+                }
+                ping.close();
+            });
+            all.go([=] {
+                for (const int v : ping) pong.send(v);
+            });
+        }
+        for (int i = 0; i < 100; ++i) weft::yield();  // from the end of the queue to its front, a hundred times
+        stop = true;
+        all.wait();
+    });
+}
+
+// A pair that computes a millisecond per turn does not keep a pair with short turns from having its own.
+TEST_P(OneProcessor, AHeavyPairAndALightPairBothHaveTheirTurns) {
+    std::atomic<int> heavy = 0;
+    std::atomic<int> light = 0;
+    rt().run([&] {
+        std::atomic<bool> stop = false;
+        wait_group all;
+        const auto start_pair = [&](std::atomic<int>& turns, std::chrono::microseconds work) {
+            const chan<int> baton;
+            for (int member = 0; member < 2; ++member) {
+                all.go([=, &turns, &stop] {
+                    while (baton.recv()) {
+                        compute_for(work);
+                        ++turns;
+                        if (stop) {
+                            baton.close();
+                        } else {
+                            baton.send(1);
+                        }
+                    }
+                });
+            }
+            baton.send(1);
+        };
+        start_pair(heavy, 1000us);
+        start_pair(light, 1us);
+        sleep_for(300ms);
+        stop = true;
+        all.wait();
+    });
+    EXPECT_GT(heavy, 0);
+    EXPECT_GT(light, heavy / 20);
+}
+
+TEST_P(Scheduling, AGreenThreadThatComputesAndYieldsStarvesNobody) {
+    rt().run([this] {
+        std::atomic<bool> stop = false;
+        wait_group all;
+        for (unsigned i = 0; i < procs(); ++i) {
+            all.go([&stop] {
+                while (!stop) {
+                    compute_for(100us);
+                    weft::yield();
+                }
+            });
+        }
+        const chan<int> c;
+        all.go([c] {
+            for (int i = 0; i < 20; ++i) c.send(i);
+            c.close();
+        });
+        int received = 0;
+        for (const int v : c) received += v;
+        sleep_for(1ms);
+        stop = true;
+        all.wait();
+        EXPECT_EQ(received, 190);
+    });
+}
+
+TEST_P(Scheduling, CheckpointLetsOthersInWhenTheSliceIsOver) {
+    rt().run([this] {
+        std::atomic<bool> stop = false;
+        wait_group all;
+        all.go([&stop] { stop = true; });
+        for (unsigned i = 0; i < procs(); ++i) {  // these run first, and on one processor for ever
+            all.go([&stop] {
+                while (!stop) checkpoint();
+            });
+        }
+        all.wait();
+    });
+}
+
+TEST_P(Scheduling, ManyBarriersInARowNeverHang) {
+    constexpr int parties = 20;
+    const int rounds = scaled(500);
+    const int total = rt().run([rounds] {
+        std::atomic<int> arrivals = 0;
+        const chan<int> arrived;
+        std::vector<chan<int>> go_on(parties);
+        wait_group all;
+        for (const chan<int>& mine : go_on) {
+            all.go([&arrivals, arrived, mine, rounds] {
+                for (int r = 0; r < rounds; ++r) {
+                    ++arrivals;
+                    arrived.send(r);
+                    mine.recv();
+                }
+            });
+        }
+        for (int r = 0; r < rounds; ++r) {
+            for (int i = 0; i < parties; ++i) arrived.recv();
+            for (const chan<int>& one : go_on) one.send(r);
+        }
+        all.wait();
+        return arrivals.load();
+    });
+    EXPECT_EQ(total, rounds * parties);
+}
+
+TEST(ManyProcessors, ARuntimeWith1024ProcessorsStartsAndRuns) {
+    runtime rt({.procs = 1024});
+    EXPECT_EQ(rt.procs(), 1024U);
+    std::atomic<int> ran = 0;
+    rt.run([&] {
+        wait_group all;
+        for (int i = 0; i < 5000; ++i) {
+            all.go([&ran] { ++ran; });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(ran, 5000);
+}
+
+TEST_P(Scheduling, TheRuntimeHasTheProcessorsItWasGiven) {
+    EXPECT_EQ(rt().procs(), procs());
+    EXPECT_EQ(rt().stats().procs, procs());
+}
+
+}  // namespace
+}  // namespace weft::test

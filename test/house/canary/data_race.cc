@@ -1,0 +1,11 @@
+// data_race.cc: two threads write one variable. The thread sanitizer has to end it.
+#include <cstdio>
+#include <thread>
+
+int main() {
+    int shared = 0;
+    std::thread other([&shared] { shared = 1; });
+    shared = 2;
+    other.join();
+    std::printf("%d\n", shared);
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""layers.py [ROOT]: the folders of src/ are layers; an include may only point down.
+
+  1. A folder of src/ includes only itself, include/weft/, and the folders listed before it in LAYERS.
+  2. Headers under include/weft/ include only the standard library and each other.
+  3. Folders that must not know the operating system include only the standard library and the compiler's own headers.
+  4. #if on a system or a processor lives in the folders that exist for it.
+
+Unit tests (x_test.cc) are exempt: a test may use anything.
+"""
+import os
+import re
+import sys
+
+LAYERS = ["base", "os", "context", "stack", "poll", "sched", "sync", "time", "net", "fs", "debug", "c"]
+
+# Layers that know no operating system: what they need from it they ask src/os for.
+WITHOUT_SYSTEM_HEADERS = ["base", "sched", "sync", "time"]
+PLATFORM_LAYERS = ["base", "os", "context", "poll"]
+
+STANDARD_C = {name + ".h" for name in (
+    "assert ctype errno float inttypes limits math setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib "
+    "string time uchar wchar wctype").split()}
+COMPILER = re.compile(r"^(immintrin|x86intrin|cpuid|arm_acle|cet|cxxabi|unwind)\.h$|^(sanitizer|valgrind)/")
+
+# The one door to the model checker.
+MODEL_CHECKER = re.compile(r"^relacy/")
+MODEL_DOORS = {"include/weft/detail/atomic.h"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")')
+PLATFORM = re.compile(
+    r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*\b"
+    r"(__linux__|__APPLE__|_WIN32|_WIN64|__FreeBSD__|__x86_64__|__aarch64__|__arm64__|_M_X64|_M_ARM64)\b")
+
+
+def is_standard(name):
+    return name in STANDARD_C or re.fullmatch(r"[a-z0-9_]+", name) is not None
+
+
+def sources(root):
+    for top in ("src", "include"):
+        for folder, _, files in os.walk(os.path.join(root, top)):
+            for name in sorted(files):
+                if name.endswith((".h", ".cc", ".S")) and not name.endswith("_test.cc"):
+                    yield os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
+
+
+def check_public(path, name, quoted):
+    """Why a header under include/weft may not include this, or None."""
+    if name.startswith("weft/"):
+        if quoted:
+            return f'write #include <{name}>: a public header is found the way a user finds it'
+        return None
+    if not quoted and (is_standard(name) or (path in MODEL_DOORS and MODEL_CHECKER.match(name))):
+        return None
+    return "a public header includes only the standard library and <weft/...>: move what needs it into src/"
+
+
+def check_private(layer, name, quoted):
+    """Why a file of this layer may not include this, or None."""
+    if name.startswith("weft/"):
+        return None
+    if quoted:
+        target = name.split("/")[0] if "/" in name else layer
+        if target not in LAYERS:
+            return f"there is no layer {target}: name the file from src/, like \"sched/g.h\", or add the layer to LAYERS"
+        if LAYERS.index(target) <= LAYERS.index(layer):
+            return None
+        return (f"{layer}/ lies below {target}/: move the code up, or let {target}/ hand {layer}/ what it needs "
+                "(a parameter, a callback, an interface declared below)")
+    if layer in WITHOUT_SYSTEM_HEADERS and not is_standard(name) and not COMPILER.match(name):
+        return f"{layer}/ knows no operating system: ask for it through a header of os/"
+    return None
+
+
+def check_file(root, path):
+    parts = path.split("/")
+    layer = parts[1] if parts[0] == "src" else None
+    if layer is not None and len(parts) < 3:
+        yield f"{path}:1: a source lies in a layer, not in src/ itself"
+        return
+    if layer is not None and layer not in LAYERS:
+        yield f"{path}:1: there is no layer {layer}: LAYERS in test/house/layers.py lists them"
+        return
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            match = INCLUDE.match(line)
+            if match:
+                name, quoted = match.group(1) or match.group(2), match.group(2) is not None
+                why = check_public(path, name, quoted) if layer is None else check_private(layer, name, quoted)
+                if why:
+                    yield f"{path}:{number}: includes {name}: {why}"
+            match = PLATFORM.match(line)
+            if match and layer not in PLATFORM_LAYERS:
+                yield (f"{path}:{number}: #if on {match.group(1)}: make it files (x_linux.cc, x_aarch64.S) behind one header, "
+                       f"in {', '.join(PLATFORM_LAYERS)}")
+
+
+def check(root):
+    return [complaint for path in sources(root) for complaint in check_file(root, path)]
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(here))
+    complaints = check(root)
+    for complaint in complaints:
+        print(complaint)
+    count = sum(1 for _ in sources(root))
+    print(f"layers: {count} files, {len(complaints)} complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+# legs.sh: what ./dev test is made of. Sourced by ./dev.
+#
+# A leg is a function leg_NAME: one build and what is run in it. Its steps write to build/logs/NAME.log and print what
+# matters; a leg fails with its first step that fails. Run one by one by run_legs, or all by run_all_legs, which makes each leg a
+# test of the small CMake project beside this file, so that the whole ends with ctest's closing lines.
+
+# One line each: the name, and what it is about. In the order in which they run: what fails soonest comes first.
+legs() {
+    cat <<'END'
+lint        clang-tidy, format, layers, tidiness, documentation
+native      GCC: all suites, examples, instruction budgets; every public header compiles alone
+model       model checks of the real headers, and Spin models, with their mutants
+clang       Clang with thread-safety analysis and the inline context switch: all suites
+shared      GCC, shared library and -fPIC: steal storm; consumers of the installed tree
+lto         GCC, link-time optimization: steal storm
+asan        Clang, address and undefined-behaviour sanitizers: all suites
+tsan        Clang, thread sanitizer: all suites
+aarch64     GCC for aarch64 under an emulator: unit, conformance, exceptions, steal storm
+assemble    the context switch as ELF, Mach-O and COFF objects
+consumer    find_package, pkg-config and add_subdirectory against the installed tree
+END
+}
+
+leg_names() { legs | awk '{ print $1 }'; }
+
+# ---- Steps. They know the leg by the variables leg and log, which run_leg sets.
+
+# Passes its input on to nobody; now and then shows a line of it, so that a long step looks alive.
+heartbeat() {
+    local line shown=$SECONDS
+    while IFS= read -r line; do
+        if ((SECONDS - shown >= 15)); then
+            printf '    %s\n' "${line:0:110}"
+            shown=$SECONDS
+        fi
+    done
+}
+
+# step TEXT COMMAND...: runs the command with its output in the log.
+step() {
+    local text=$1 status=0 begun=$SECONDS
+    shift
+    printf '  %s: %s\n' "$leg" "$text"
+    printf '==== %s: %s\n' "$text" "$*" >>"$log"
+    "$@" 2>&1 </dev/null | tee -a "$log" | heartbeat
+    status=${PIPESTATUS[0]}
+    ((status == 0)) || printf '  %s: %s FAILED with status %d after %d s\n' "$leg" "$text" "$status" $((SECONDS - begun))
+    return "$status"
+}
+
+# build_step PRESET [TARGET...]
+build_step() {
+    local preset=$1
+    shift
+    step "configure" cmake --preset "$preset" &&
+        step "build" cmake --build --preset "$preset" -j "$jobs" ${@+--target "$@"}
+}
+
+# ctest_step PRESET ARGUMENTS...: ctest with its summary shown. wrapper may hold a command to run it under.
+ctest_step() {
+    local preset=$1 status=0 before
+    shift
+    before=$(wc -l <"$log")
+    step "test" ${wrapper[@]+"${wrapper[@]}"} ctest --preset "$preset" -j "$jobs" "$@" || status=$?
+    tail -n "+$((before + 1))" "$log" | awk '/% tests passed/ { print "  " $0; next } /^The following tests FAILED/ { list = 1 } list && NF { print "  " $0 }'
+    return "$status"
+}
+
+# ---- The legs.
+
+leg_lint() {
+    need "${base_packages[@]}" "${lint_packages[@]}"
+    # All of them, so that one run shows all there is to repair.
+    local status=0
+    step "layers" python3 test/house/layers.py || status=1
+    step "tidiness" python3 tools/tidy.py || status=1
+    step "documentation" python3 tools/docs.py || status=1
+    step "format (./dev format repairs it)" format_check || status=1
+    step "configure" cmake --preset clang &&
+        step "clang-tidy" run-clang-tidy-19 -clang-tidy-binary clang-tidy-19 -p build/clang -quiet -j "$jobs" \
+            "^$PWD/src/(?!.*_test\\.cc\$).*\\.cc\$" || status=1
+    return "$status"
+}
+
+format_check() { sources | xargs -0 clang-format-19 --dry-run --Werror; }
+
+leg_native() {
+    need "${base_packages[@]}" valgrind
+    build_step native &&
+        step "public headers alone" cmake --build --preset native -j "$jobs" --target all_verify_interface_header_sets &&
+        ctest_step native -LE '^(model|spin)$'
+}
+
+leg_quick() {
+    need "${base_packages[@]}"
+    build_step native && ctest_step native -L '^(unit|conformance|death|exceptions|example|house)$'
+}
+
+leg_model() {
+    need "${base_packages[@]}" "${model_packages[@]}"
+    build_step native models && ctest_step native -L '^(model|spin)$'
+}
+
+leg_clang() {
+    need "${base_packages[@]}" "${clang_packages[@]}"
+    build_step clang && ctest_step clang -LE '^budget$'
+}
+
+leg_shared() {
+    need "${base_packages[@]}" pkgconf
+    build_step shared storm_tests && ctest_step shared -L '^storm$' &&
+        step "consumers" python3 test/house/consumer.py build/shared
+}
+
+leg_lto() {
+    need "${base_packages[@]}"
+    build_step lto storm_tests && ctest_step lto -L '^storm$'
+}
+
+leg_asan() {
+    need "${base_packages[@]}" "${clang_packages[@]}"
+    build_step asan && ctest_step asan
+}
+
+leg_tsan() {
+    need "${base_packages[@]}" "${clang_packages[@]}"
+    # The sanitizer's shadow memory wants the addresses that randomization may take. Some containers forbid to ask.
+    local wrapper=()
+    setarch -R true 2>/dev/null && wrapper=(setarch -R)
+    build_step tsan && ctest_step tsan
+}
+
+leg_aarch64() {
+    need "${base_packages[@]}" "${cross_packages[@]}"
+    local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
+    build_step aarch64 && ctest_step aarch64 -L '^(unit|conformance|exceptions|storm)$'
+}
+
+leg_assemble() {
+    need python3 clang-19 llvm-19
+    step "assemble" python3 test/house/assemble.py
+}
+
+leg_consumer() {
+    need "${base_packages[@]}" pkgconf
+    build_step native weft && step "consumers" python3 test/house/consumer.py build/native
+}
+
+# ---- Running them.
+
+# run_leg NAME: 0 if it passed.
+run_leg() {
+    leg=$1
+    declare -F "leg_$leg" >/dev/null || die "there is no leg $leg; the legs are: quick $(leg_names | tr '\n' ' ')"
+    log=build/logs/$leg.log
+    mkdir -p build/logs
+    : >"$log"
+    local begun=$SECONDS
+    if "leg_$leg"; then
+        say "leg $leg passed in $(duration $((SECONDS - begun)))"
+        return 0
+    fi
+    say "leg $leg FAILED after $(duration $((SECONDS - begun))); the end of $log:"
+    tail -n 80 "$log" | cut -c 1-240
+    return 1
+}
+
+duration() { printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); }
+
+run_legs() {
+    local name failed=()
+    for name in "$@"; do
+        run_leg "$name" || failed+=("$name")
+    done
+    ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
+}
+
+run_all_legs() {
+    need "${base_packages[@]}"
+    mkdir -p build/logs
+    cmake -S test/legs -B build/legs -G Ninja >build/logs/legs.log || die "could not configure test/legs: see build/logs/legs.log"
+    exec ctest --test-dir build/legs --verbose
+}

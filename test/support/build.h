@@ -1,0 +1,36 @@
+// build.h: what the tests have to know of how they were compiled.
+#pragma once
+
+namespace weft::test {
+
+#if defined(__has_feature)
+#define WEFT_TEST_HAS_FEATURE(name) __has_feature(name)
+#else
+#define WEFT_TEST_HAS_FEATURE(name) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || WEFT_TEST_HAS_FEATURE(address_sanitizer)
+inline constexpr bool built_with_asan = true;
+#else
+inline constexpr bool built_with_asan = false;
+#endif
+
+#if defined(__SANITIZE_THREAD__) || WEFT_TEST_HAS_FEATURE(thread_sanitizer)
+inline constexpr bool built_with_tsan = true;
+#else
+inline constexpr bool built_with_tsan = false;
+#endif
+
+inline constexpr bool built_with_sanitizer = built_with_asan || built_with_tsan;
+
+#undef WEFT_TEST_HAS_FEATURE
+
+}  // namespace weft::test
+
+// A function whose body the compiler forgets at every call: what it read last time (a thread-local's address, errno's) is
+// read again, on whichever OS thread the caller is by now.
+#if defined(__clang__)
+#define WEFT_TEST_OPAQUE __attribute__((noinline))
+#else
+#define WEFT_TEST_OPAQUE __attribute__((noinline, noipa))
+#endif

@@ -1,0 +1,56 @@
+#include "procs_test.h"
+
+#include "build.h"
+#include "eventually.h"
+#include "scale.h"
+
+namespace weft::test {
+
+namespace {
+
+// What the C library may keep of up to 64 ended threads: cached stacks, allocator arenas. A mapping leaked per G or per
+// message is far beyond it.
+constexpr std::size_t mapping_allowance = 200;
+
+// A wait that runs out of patience reports better than the watchdog, which therefore is a little more patient.
+constexpr std::chrono::seconds slack(15);
+
+}  // namespace
+
+std::string current_test_name() {
+    const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    return test == nullptr ? "?" : std::string(test->test_suite_name()) + '.' + test->name();
+}
+
+procs_test::procs_test(std::chrono::seconds budget)
+    : rt_(std::make_unique<runtime>(runtime_options{.procs = GetParam()})),
+      dog_(std::make_unique<watchdog>(current_test_name(), patience() + slack + budget, [this] { rt_->dump(2); })) {}
+
+void procs_test::TearDown() {
+    if (rt_->running()) expect_nothing_running();
+    rt_->stop();
+    dog_.reset();
+    rt_.reset();
+    expect_nothing_leaked();
+}
+
+void procs_test::wait_for_parks(uint64_t total, std::source_location where) {
+    eventually([&] { return rt_->stats().parks >= total; }, where);
+}
+
+void procs_test::expect_nothing_running() {
+    rt_->drain();
+    const stats_snapshot s = rt_->stats();
+    EXPECT_EQ(s.live, 0U) << "green threads left after drain()";
+    EXPECT_EQ(s.spawned, s.finished);
+}
+
+void procs_test::expect_nothing_leaked() {
+    const resources after = resources::now();
+    EXPECT_LE(after.fds, before_.fds) << "file descriptors left open";
+    if (!built_with_sanitizer) {  // whose own mappings come and go
+        EXPECT_LE(after.mappings, before_.mappings + mapping_allowance) << "memory mappings left behind";
+    }
+}
+
+}  // namespace weft::test

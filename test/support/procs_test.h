@@ -1,0 +1,71 @@
+// procs_test.h: the fixture that sweeps a test over 1, 2, 4 and 64 processors.
+//
+// Each test gets a runtime of its own with that many Ps. Afterwards every G it started must be finished, every file
+// descriptor closed, and the memory map no longer than threads and allocator caches explain.
+// A test that hangs is ended with a dump of its green threads.
+//
+// In a suite:
+//     using ChanOrder = procs_test;
+//     WEFT_SWEEP(ChanOrder);
+//     TEST_P(ChanOrder, ValuesLeaveInTheOrderTheyEntered) { rt().run([&] { … }); … }
+//
+// The fixture waits for the green threads after the test's body has ended: a body whose locals they still use ends with
+// rt().drain(). Assertions belong on the test's own thread: what green threads see goes into atomics, a tally, or a return value.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <weft/runtime.h>
+
+#include "resources.h"
+#include "watchdog.h"
+
+namespace weft::test {
+
+class procs_test : public ::testing::TestWithParam<unsigned> {
+protected:
+    // A test that is busy for longer than a few seconds says so: budget is added to what it takes to be called hanging.
+    explicit procs_test(std::chrono::seconds budget = {});
+    void TearDown() override;
+
+    [[nodiscard]] unsigned procs() const { return GetParam(); }
+
+    [[nodiscard]] runtime& rt() { return *rt_; }
+
+    // Runs body and returns once n more waits than before have really blocked. From outside of rt(), while nobody else there
+    // blocks: what is parked then is what body started.
+    template <typename F>
+    void park(uint64_t n, F&& body, std::source_location where = std::source_location::current()) {
+        const uint64_t before = rt_->stats().parks;
+        std::forward<F>(body)();
+        wait_for_parks(before + n, where);
+    }
+
+private:
+    void wait_for_parks(uint64_t total, std::source_location where);
+    void expect_nothing_running();
+    void expect_nothing_leaked();
+
+    resources before_ = resources::now();
+    std::unique_ptr<runtime> rt_;
+    std::unique_ptr<watchdog> dog_;
+};
+
+// The name of the test that is running.
+[[nodiscard]] std::string current_test_name();
+
+}  // namespace weft::test
+
+// Instantiates a suite of procs_test for the usual numbers of processors, or for those listed.
+#define WEFT_SWEEP(suite) WEFT_SWEEP_OVER(suite, 1U, 2U, 4U, 64U)
+#define WEFT_SWEEP_OVER(suite, ...)                   \
+    INSTANTIATE_TEST_SUITE_P(                         \
+        Procs, suite, ::testing::Values(__VA_ARGS__), \
+        [](const ::testing::TestParamInfo<unsigned>& p) { return "P" + std::to_string(p.param); })

@@ -1,0 +1,52 @@
+#include "resources.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "build.h"
+
+namespace weft::test {
+
+namespace {
+
+std::size_t entries_of(const char* folder) {
+    const std::filesystem::directory_iterator all(folder);
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+std::size_t lines_of(const char* path) {
+    std::ifstream file(path);
+    std::size_t lines = 0;
+    for (std::string line; std::getline(file, line);) ++lines;
+    return lines;
+}
+
+std::size_t status_field(const std::string& name) {
+    std::ifstream file("/proc/self/status");
+    for (std::string word; file >> word;) {
+        std::size_t value = 0;
+        if (word == name + ':' && file >> value) return value;
+    }
+    return 0;
+}
+
+}  // namespace
+
+resources resources::now() {
+    return {
+        .fds = entries_of("/proc/self/fd"),
+        .mappings = lines_of("/proc/self/maps"),
+        .threads = entries_of("/proc/self/task"),
+        .virtual_kib = status_field("VmSize"),
+        .resident_kib = status_field("VmRSS"),
+    };
+}
+
+WEFT_TEST_OPAQUE int os_thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
+
+}  // namespace weft::test

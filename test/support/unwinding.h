@@ -1,0 +1,43 @@
+// unwinding.h: the frames of the caller's stack, the way exceptions find them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <unwind.h>
+
+namespace weft::test {
+
+struct unwound {
+    std::vector<const void*> functions;  // where each frame's function begins, innermost first
+    bool ended = false;                  // the unwinder came to an end, rather than to frames it does not understand
+
+    [[nodiscard]] bool contains(const void* function) const {
+        for (const void* f : functions) {
+            if (f == function) return true;
+        }
+        return false;
+    }
+};
+
+// Walks up from the caller, over max frames at most.
+[[nodiscard]] inline unwound unwind_here(std::size_t max = 200) {
+    struct walk {
+        unwound found;
+        std::size_t max;
+    } w{{}, max};
+    const _Unwind_Reason_Code code = _Unwind_Backtrace(
+        [](_Unwind_Context* frame, void* argument) {
+            auto& self = *static_cast<walk*>(argument);
+            if (self.found.functions.size() == self.max) return _URC_NORMAL_STOP;
+            const auto pc = static_cast<uintptr_t>(_Unwind_GetIP(frame));
+            self.found.functions.push_back(_Unwind_FindEnclosingFunction(reinterpret_cast<void*>(pc - 1)));
+            return _URC_NO_REASON;
+        },
+        &w);
+    w.found.ended = code == _URC_END_OF_STACK;
+    return w.found;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,34 @@
+// watchdog.h: ends a test that hangs, with a report instead of a silence.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace weft::test {
+
+// While one exists its own OS thread watches the clock. If it is not destroyed within limit, the process prints what was
+// watched, calls report, and aborts.
+class watchdog {
+public:
+    watchdog(std::string what, std::chrono::seconds limit, std::function<void()> report);
+    ~watchdog();
+
+    watchdog(const watchdog&) = delete;
+    watchdog& operator=(const watchdog&) = delete;
+
+private:
+    void watch(std::chrono::seconds limit);
+
+    const std::string what_;
+    const std::function<void()> report_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool over_ = false;  // guarded by mutex_
+    std::thread thread_;
+};
+
+}  // namespace weft::test

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""docs.py [ROOT]: the documentation says what is so.
+
+  1. Every relative link in a Markdown file leads to a file, and its #anchor to a heading.
+  2. Every Markdown file that any text file names exists.
+  3. A ```cpp block under a line <!-- example: examples/x.cc --> equals that file.
+"""
+import os
+import re
+import subprocess
+import sys
+
+LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+FENCE = re.compile(r"^\s*(```|~~~)")
+EXAMPLE = re.compile(r"^<!-- example: (\S+) -->$")
+NAMED_MARKDOWN = re.compile(r"(?<![\w*<{])((?:[\w.-]+/)*[\w-]+\.md)\b")
+SKIPPED_FOLDERS = {".git", "build", "install", "__pycache__", ".cache", "node_modules", "target"}
+
+
+def text_files(root):
+    """The files of the repository, as git sees them; without git, those that are not build results."""
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) if has_git(root) else None
+    if listed is not None and listed.returncode == 0:
+        paths = [name.decode() for name in listed.stdout.split(b"\0") if name]
+    else:
+        paths = []
+        for folder, folders, files in os.walk(root):
+            folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS]
+            paths += [os.path.relpath(os.path.join(folder, name), root) for name in files]
+    for path in sorted(set(paths)):
+        full = os.path.join(root, path)
+        if not os.path.isfile(full):
+            continue
+        with open(full, "rb") as file:
+            data = file.read()
+        if b"\0" in data[:8000]:
+            continue
+        try:
+            yield path.replace(os.sep, "/"), data.decode("utf-8")
+        except UnicodeDecodeError:
+            yield path.replace(os.sep, "/"), None
+
+
+def has_git(root):
+    if not os.path.exists(os.path.join(root, ".git")):
+        return False
+    try:
+        return subprocess.run(["git", "--version"], stdout=subprocess.DEVNULL).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def anchors(text):
+    """The #anchors of a Markdown file's headings, as code hosting sites make them."""
+    found, fenced = set(), False
+    for line in text.splitlines():
+        if FENCE.match(line):
+            fenced = not fenced
+        match = None if fenced else re.match(r"^#{1,6}\s+(.*?)\s*#*$", line)
+        if match:
+            title = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", match.group(1)).lower()
+            base = anchor = re.sub(r"[^\w\- ]", "", title).replace(" ", "-")
+            number = 0
+            while anchor in found:
+                number += 1
+                anchor = f"{base}-{number}"
+            found.add(anchor)
+    return found
+
+
+def broken_links(root, path, text):
+    fenced = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if FENCE.match(line):
+            fenced = not fenced
+        if fenced:
+            continue
+        for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
+            if re.match(r"[a-z][a-z0-9+.-]*:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            full = os.path.normpath(os.path.join(root, os.path.dirname(path), name)) if name else os.path.join(root, path)
+            if not os.path.exists(full):
+                yield f"{path}:{number}: the link {target} leads nowhere"
+            elif anchor and full.endswith(".md"):
+                with open(full, encoding="utf-8") as file:
+                    if anchor.lower() not in anchors(file.read()):
+                        yield f"{path}:{number}: {name or path} has no heading #{anchor}"
+
+
+def missing_documents(root, path, text, known):
+    """Names of Markdown files that no file here has."""
+    basenames = {os.path.basename(name) for name in known}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if "://" in line:
+            line = re.sub(r"\S+://\S+", "", line)
+        for name in NAMED_MARKDOWN.findall(line):
+            beside = os.path.normpath(os.path.join(os.path.dirname(path), name)).replace(os.sep, "/")
+            if name in known or beside in known or ("/" not in name and name in basenames):
+                continue
+            yield f"{path}:{number}: names {name}, which does not exist here"
+
+
+def stale_examples(root, path, text):
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        match = EXAMPLE.match(line.strip())
+        if not match:
+            continue
+        example = match.group(1)
+        if not os.path.isfile(os.path.join(root, example)):
+            yield f"{path}:{number}: there is no {example}"
+            continue
+        rest = lines[number:]
+        while rest and not rest[0].strip():
+            rest = rest[1:]
+        if not rest or rest[0].strip() != "```cpp" or "```" not in [other.strip() for other in rest[1:]]:
+            yield f"{path}:{number}: no ```cpp block follows"
+            continue
+        block = rest[1:1 + [other.strip() for other in rest[1:]].index("```")]
+        with open(os.path.join(root, example), encoding="utf-8") as file:
+            wanted = file.read().rstrip("\n").splitlines()
+        if block != wanted:
+            first = next((i for i, (a, b) in enumerate(zip(block, wanted)) if a != b), min(len(block), len(wanted)))
+            yield f"{path}:{number}: the block differs from {example} at its line {first + 1}: copy the file here"
+
+
+def check(root):
+    files = dict(text_files(root))
+    known = set(files)
+    complaints = []
+    for path, text in files.items():
+        if text is None:
+            continue
+        if path.endswith(".md"):
+            complaints += broken_links(root, path, text)
+            complaints += stale_examples(root, path, text)
+        # The tests of the checkers name files that do not exist on purpose.
+        if not path.startswith("tools/"):
+            complaints += missing_documents(root, path, text, known)
+    return complaints
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(here)
+    complaints = check(root)
+    for complaint in complaints:
+        print(complaint)
+    print(f"docs: {len(complaints)} complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""docs_test.py: each rule of docs.py catches what is planted, and nothing else."""
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import docs  # noqa: E402
+
+
+class Docs(unittest.TestCase):
+    def complaints(self, files):
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            return docs.check(root)
+
+    def test_links(self):
+        self.assertEqual(self.complaints({"README.md": "[a](docs/a.md#the-way) [b](#top) [c](https://x.y/z)\n# Top\n",
+                                          "docs/a.md": "# The `way`\n"}), [])
+        self.assertIn("leads nowhere", self.complaints({"README.md": "[a](src/none.h)\n"})[0])
+        self.assertIn("no heading", self.complaints({"README.md": "[a](#there)\n"})[0])
+        self.assertEqual(self.complaints({"README.md": "```\n[a](none)\n```\n`[b](none)`\n"}), [])
+
+    def test_named_documents(self):
+        self.assertIn("does not exist here", self.complaints({"src/a.h": "// See: docs/none.md\n"})[0])
+        self.assertEqual(self.complaints({"src/a.h": "// See: docs/a.md, a.md\n", "docs/a.md": "# A\n"}), [])
+        self.assertEqual(self.complaints({"src/a.sh": "ls *.md\n"}), [])
+
+    def test_examples(self):
+        block = "<!-- example: examples/a.cc -->\n```cpp\nint main() {}\n```\n"
+        self.assertEqual(self.complaints({"README.md": block, "examples/a.cc": "int main() {}\n"}), [])
+        self.assertIn("differs", self.complaints({"README.md": block, "examples/a.cc": "int main(){}\n"})[0])
+        self.assertIn("differs", self.complaints({"README.md": block, "examples/a.cc": "int main() {}\nint x;\n"})[0])
+        self.assertIn("there is no", self.complaints({"README.md": block})[0])
+        self.assertIn("no ```cpp block", self.complaints({"README.md": "<!-- example: a.cc -->\ntext\n", "a.cc": "\n"})[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
