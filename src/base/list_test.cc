@@ -42,17 +42,6 @@ TEST_F(List, NodesLeaveInTheOrderTheyWereAppended) {
     EXPECT_TRUE(list_.empty());
 }
 
-TEST_F(List, NodesPushedToTheFrontLeaveNewestFirst) {
-    for (node& n : nodes_) list_.push_front(&n);
-    EXPECT_EQ(drained(list_), (std::vector{5, 4, 3, 2, 1, 0}));
-}
-
-TEST_F(List, ANodeThatWasPushedToTheFrontOfAnEmptyListIsAlsoItsTail) {
-    list_.push_front(&nodes_[0]);
-    list_.push_back(&nodes_[1]);
-    EXPECT_EQ(drained(list_), (std::vector{0, 1}));
-}
-
 TEST_F(List, APoppedNodeHasNoSuccessor) {
     list_.push_back(&nodes_[0]);
     list_.push_back(&nodes_[1]);
@@ -91,6 +80,32 @@ TEST_F(List, AppendingToAndFromAnEmptyListIsNoSpecialCase) {
     EXPECT_EQ(list_.size(), 1U);
     list_.append(other);
     EXPECT_EQ(drained(list_), std::vector{0});
+}
+
+TEST_F(List, OnAStackTheNewestLeavesFirst) {
+    lifo<node> stack;
+    EXPECT_TRUE(stack.empty());
+    EXPECT_EQ(stack.pop(), nullptr);
+    for (int i = 0; i < 3; ++i) stack.push(&nodes_[i]);
+    EXPECT_EQ(stack.size(), 3U);
+    EXPECT_EQ(stack.pop(), &nodes_[2]);
+    stack.push(&nodes_[3]);
+    for (const int i : {3, 1, 0}) EXPECT_EQ(stack.pop(), &nodes_[i]);
+    EXPECT_EQ(stack.pop(), nullptr);
+    EXPECT_EQ(stack.size(), 0U);
+    EXPECT_TRUE(stack.empty());
+}
+
+TEST_F(List, AStackTakesAllOfABatch) {
+    lifo<node> stack;
+    stack.push(&nodes_[0]);
+    for (int i = 1; i < 4; ++i) list_.push_back(&nodes_[i]);
+    stack.take_all(list_);
+    EXPECT_TRUE(list_.empty());
+    EXPECT_EQ(stack.size(), 4U);
+    for (const int i : {3, 2, 1, 0}) EXPECT_EQ(stack.pop(), &nodes_[i]);
+    stack.take_all(list_);
+    EXPECT_TRUE(stack.empty());
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ void dump_scheduler(scheduler& s, int fd) noexcept {
               s.name.c_str(),
               s.procs,
               s.idle.idle_p_count.load(relaxed),  // relaxed: a snapshot
-              s.thread_count,
+              s.thread_count.load(relaxed),       // relaxed: a snapshot
               s.idle.idle_m_count.load(relaxed));  // relaxed: a snapshot
     frozen_batch batch(out);
     s.gs.for_each([&](G& g) {

@@ -18,9 +18,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.threads_idle = s.idle.idle_m_count.load(relaxed);      // relaxed: as above
     all.threads_spinning = s.idle.spinning.load(relaxed);      // relaxed: as above
     all.wakes = s.wakes.load(relaxed);                         // relaxed: as above
-    s.threads_lock.lock();
-    all.threads = s.thread_count;
-    s.threads_lock.unlock();
+    all.threads = s.thread_count.load(relaxed);                // relaxed: as above
     // Finished ones first, so that live is never below zero.
     for (uint32_t i = 0; i < s.procs; ++i) all.finished += s.ps[i].count.finished.get();
     std::atomic_thread_fence(std::memory_order_acquire);  // keeps the order of the sums

@@ -88,6 +88,15 @@ uint64_t total_ticks(const scheduler& s) noexcept {
     return sum;
 }
 
+// No M is asleep; whether another one is to be made. With as many Ms as Ps, one without a P is awake: it is on its way to sleep
+// and, once it has the lock, will see what was pushed.
+bool may_create_m_locked(scheduler& s) noexcept {
+    if (s.thread_count.load(relaxed) >= s.procs) return false;  // relaxed: it only grows while the lock is held
+    if (s.idle.creation_backoff == 0) return true;
+    --s.idle.creation_backoff;
+    return false;
+}
+
 // Wakes one M for an idle P. Nothing happens if there is none, or if somebody is on the way already.
 void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
     idle_state& idle = s.idle;
@@ -98,8 +107,7 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
         return;
     }
     M* m = take_idle_m_locked(s);
-    if (m == nullptr && idle.creation_backoff != 0) {
-        --idle.creation_backoff;
+    if (m == nullptr && !may_create_m_locked(s)) {
         idle.lock.unlock();
         return;
     }

@@ -60,7 +60,7 @@ struct scheduler {
     spin_lock threads_lock;
     // Guarded by threads_lock.
     M* all_ms = nullptr;
-    uint32_t thread_count = 0;   // Ms whose thread has not ended
+    atomic<uint32_t> thread_count{0};  // Ms; read without the lock as a hint
     atomic<uint32_t> ended{0};   // counts up when one ends; a futex word for stop()
 
     scheduler* next_registered = nullptr;  // guarded by the registry's lock, see crash.h

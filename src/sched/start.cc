@@ -26,6 +26,7 @@ constexpr std::size_t default_stack_size = 256 * 1024;
 constexpr std::size_t smallest_stack = 16 * 1024;
 constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
 constexpr uint64_t default_threads_max = 10'000;
+constexpr uint64_t random_seed = 20'090'713;
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
 }  // namespace
@@ -102,10 +103,12 @@ void* m_thread(void* argument) {
 
 bool enlist(scheduler& s, M* m) noexcept {
     s.threads_lock.lock();
-    const bool fits = s.thread_count < s.threads_max;
+    const uint32_t count = s.thread_count.load(relaxed);  // relaxed: locked, as below
+    const bool fits = count < s.threads_max;
     if (fits) {
-        m->index = s.thread_count++;
-        m->random = prng(reinterpret_cast<uintptr_t>(&s) + m->index);
+        m->index = count;
+        s.thread_count.store(count + 1, relaxed);
+        m->random = prng(random_seed + m->index);  // the same in every run: nothing in the scheduler is random but by seed
         m->all_next = s.all_ms;
         s.all_ms = m;
     }
@@ -120,7 +123,7 @@ void delist(scheduler& s, M* m) noexcept {
     M** link = &s.all_ms;
     while (*link != m) link = &(*link)->all_next;
     *link = m->all_next;
-    --s.thread_count;
+    s.thread_count.store(s.thread_count.load(relaxed) - 1, relaxed);  // relaxed: locked
     s.threads_lock.unlock();
 }
 

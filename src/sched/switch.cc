@@ -91,7 +91,7 @@ WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     from->eh = *m->eh;
     *m->eh = m->g0_eh;
     m->g = nullptr;
-    if (!dying && from->special.load(relaxed) != 0) [[unlikely]] switch_special(from, nullptr);  // relaxed: the owner's
+    if (from->special.load(relaxed) != 0) [[unlikely]] switch_special(from, nullptr);  // relaxed: the owner's
     leave_stack(from->stack->sanitizers, m->g0_fiber, dying);
     m = static_cast<M*>(switch_context(&from->context, &m->g0, m));
     arrive_on_stack(from->stack->sanitizers);

@@ -65,7 +65,7 @@ namespace weft::detail {
 
 // ---- The rare parts.
 
-// Step 2 for Gs with special bits. from or to may be nullptr: g0, or dying.
+// Step 2 for Gs with special bits. from or to may be nullptr: g0.
 [[gnu::cold]] void switch_special(G* from, G* to) noexcept;
 
 // Whether p, which has timers, has to go through g0 for them.
@@ -104,7 +104,7 @@ namespace weft::detail {
     to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
     compiler_fence();
     // relaxed: frozen is ordered by the dump's heavy fence, the rest is the owner's
-    if ((from->special.load(relaxed) | to->special.load(relaxed)) != 0) [[unlikely]] switch_special(dying ? nullptr : from, to);
+    if ((from->special.load(relaxed) | to->special.load(relaxed)) != 0) [[unlikely]] switch_special(from, to);
     leave_stack(from->stack->sanitizers, to->stack->sanitizers, dying);
     m = static_cast<M*>(switch_context(&from->context, &to->context, m));
     arrive_on_stack(from->stack->sanitizers);
