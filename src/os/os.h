@@ -33,9 +33,12 @@ void unmap_pages(void* address, std::size_t size) noexcept;
 // Gives the content of the pages back; they read as zero afterwards.
 void discard_pages(void* address, std::size_t size) noexcept;
 
-// Makes every access to [address, address + size) fault. guard_region costs no mapping (Linux 6.13); protect_pages splits
-// the mapping and so counts against the system's limit. Both may be refused.
+// Makes accesses to [address, address + size) fault. guard_region costs no mapping (Linux 6.13). write_protect, in a mapping for
+// which allow_write_protect has succeeded, makes writes fault with SIGBUS and costs none either. protect_pages splits the mapping
+// and so counts against the system's limit. Each may be refused.
 [[nodiscard]] bool guard_region(void* address, std::size_t size) noexcept;
+[[nodiscard]] bool allow_write_protect(void* address, std::size_t size) noexcept;
+[[nodiscard]] bool write_protect(void* address, std::size_t size) noexcept;
 [[nodiscard]] bool protect_pages(void* address, std::size_t size) noexcept;
 
 // ---- Threads.

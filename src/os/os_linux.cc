@@ -1,6 +1,6 @@
 // os_linux.cc: the operating system contract on Linux: threads, futexes, pages, clocks.
 //
-// CPU count and environment are in cpus_linux.cc and env.cc.
+// CPU count, stack guards and environment are in cpus_linux.cc, guard_linux.cc and env.cc.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -17,11 +17,6 @@
 
 #include "base/assert.h"
 #include "os/os.h"
-
-// Newer than Debian 12's headers. Linux 6.13.
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
 
 namespace weft::detail::os {
 
@@ -87,10 +82,6 @@ void unmap_pages(void* address, std::size_t size) noexcept {
 }
 
 void discard_pages(void* address, std::size_t size) noexcept { madvise(address, size, MADV_DONTNEED); }
-
-bool guard_region(void* address, std::size_t size) noexcept { return madvise(address, size, MADV_GUARD_INSTALL) == 0; }
-
-bool protect_pages(void* address, std::size_t size) noexcept { return mprotect(address, size, PROT_NONE) == 0; }
 
 int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {
     if (injected(fail_thread)) return EAGAIN;

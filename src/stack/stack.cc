@@ -22,6 +22,7 @@ constexpr uint32_t large_class_slots = 16;
 constexpr uint64_t mappings_kept_back = 8192;
 
 constinit atomic<bool> region_refused{false};
+constinit atomic<bool> write_protection_refused{false};
 constinit atomic<int64_t> protections_left{-1};  // -1: not yet known
 constinit atomic<bool> canary_warned{false};
 
@@ -49,8 +50,9 @@ bool take_protection() noexcept {
     return false;
 }
 
-guard_kind install_guard(std::byte* slot) noexcept {
+guard_kind install_guard(std::byte* slot, bool may_write_protect) noexcept {
     if (!region_refused.load(relaxed) && os::guard_region(slot, guard_size)) return guard_kind::region;  // relaxed: a test's
+    if (may_write_protect && os::write_protect(slot, guard_size)) return guard_kind::write_protection;
     if (take_protection() && os::protect_pages(slot, guard_size)) return guard_kind::protection;
     if (!canary_warned.exchange(true, relaxed)) {  // relaxed: only one of us prints
         warn("no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each switch");
@@ -67,6 +69,7 @@ struct slab {
     std::size_t stride = 0;
     uint32_t slots = 0;
     uint8_t size_class = 0;
+    bool may_write_protect = false;
     uint32_t carved = 0;           // guarded by the pool's lock: slots below have been used
 
     [[nodiscard]] std::size_t mapped_size() const noexcept { return stride * slots; }
@@ -116,10 +119,15 @@ int stack_pool::map_slab_locked(int size_class, uint32_t slots) noexcept {
         delete s;
         return error;
     }
+    // Only where it is needed: it slows page faults of the whole mapping down.
+    const bool regions = !region_refused.load(relaxed) && os::guard_region(s->base, guard_size);  // relaxed: a test's
+    if (!regions && !write_protection_refused.load(relaxed)) {                                    // relaxed: a test's
+        s->may_write_protect = os::allow_write_protect(s->base, s->mapped_size());
+    }
     if (options_.always_guard) {
         // The guards must stand before a credit is promised.
         for (uint32_t i = 0; i < slots; ++i) {
-            if (install_guard(s->base + s->stride * i) == guard_kind::canary) {
+            if (install_guard(s->base + s->stride * i, s->may_write_protect) == guard_kind::canary) {
                 os::unmap_pages(s->base, s->mapped_size());
                 delete s;
                 return ENOMEM;
@@ -143,7 +151,7 @@ stack* stack_pool::carve_locked(int size_class) noexcept {
     auto* made = ::new (s->record(index)) stack;
     made->low = slot + guard_size;
     made->size_class = static_cast<uint8_t>(size_class);
-    made->guard = options_.always_guard ? guard_kind::region : install_guard(slot);
+    made->guard = options_.always_guard ? guard_kind::region : install_guard(slot, s->may_write_protect);
     made->sanitizers.create(made->low, made->size());
     return made;
 }
@@ -238,7 +246,8 @@ bool canary_intact(const stack& s) noexcept {
     return all == 0;
 }
 
-void refuse_guard_regions_for_test(bool refuse, int protections_allowed) noexcept {
+void refuse_guard_regions_for_test(bool refuse, int protections_allowed, bool write_protection) noexcept {
+    write_protection_refused.store(refuse && !write_protection, relaxed);  // relaxed: tests only
     region_refused.store(refuse, relaxed);                          // relaxed: tests only
     protections_left.store(protections_allowed, relaxed);  // relaxed: tests only
     canary_warned.store(false, relaxed);                            // relaxed: tests only

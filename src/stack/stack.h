@@ -10,7 +10,8 @@
 //                           low                                  ▲ first sp
 //
 // Guards: MADV_GUARD_INSTALL (Linux 6.13) costs neither memory nor a mapping, so a million guarded stacks fit under the default limit
-// of 65 530 mappings. Where a slab refuses it, mprotect guards what the limit allows (each costs two mappings), and beyond
+// of 65 530 mappings. Where a slab refuses it, userfaultfd's write protection does the same for writes, if the process may have one;
+// else mprotect guards what the limit allows (each costs two mappings), and beyond
 // that the lowest bytes of the stack serve as a canary: they are zero as long as nothing has run into them, which is
 // checked at every switch without costing a page. One line on stderr says so; guard_policy::always makes it an error instead.
 //
@@ -42,7 +43,7 @@ namespace weft::detail {
 struct G;
 struct slab;
 
-enum class guard_kind : uint8_t { region, protection, canary };
+enum class guard_kind : uint8_t { region, write_protection, protection, canary };
 
 // The record at the top of a stack's slot.
 struct alignas(64) stack {
@@ -129,7 +130,8 @@ private:
 // Whether something ran over the low end of a stack without a guard.
 [[nodiscard]] bool canary_intact(const stack& s) noexcept;
 
-// Test hooks: pretend the system refuses guard regions, and allow at most that many mprotect guards (-1: the system's limit).
-void refuse_guard_regions_for_test(bool refuse, int protections_allowed) noexcept;
+// Test hook: pretend the system refuses guard regions (and write protection too, unless it is to be used), and allow at most that many
+// mprotect guards (-1: the system's limit).
+void refuse_guard_regions_for_test(bool refuse, int protections_allowed, bool write_protection = false) noexcept;
 
 }  // namespace weft::detail

@@ -155,7 +155,8 @@ TEST_F(WaitQueue, TheWinnerLearnsWhetherItHasToReady) {
 
 TEST_F(WaitQueue, AWaiterWithoutAClaimIsWonByWhoeverUnlinksIt) {
     push({0});
-    EXPECT_TRUE(queue_.pop_claimed()->must_ready);
+    EXPECT_EQ(queue_.pop_claimed(), &w_[0]);
+    EXPECT_EQ(queue_.pop_claimed(), nullptr);
 }
 
 TEST_F(WaitQueue, AllAtOnceComeAsAChainOldestFirstWithoutTheLost) {

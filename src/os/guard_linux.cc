@@ -1,0 +1,95 @@
+// guard_linux.cc: the three ways to make the low end of a stack fault.
+//
+//   guard_region     MADV_GUARD_INSTALL, Linux 6.13: a marker in the page table; no memory, no mapping. Any access faults with SIGSEGV.
+//   write_protect    userfaultfd in write-protect mode, answered by SIGBUS: a writing access faults; for kernels before that, if the
+//                    process may create a userfaultfd for its own user-mode faults. Costs page tables, no mapping.
+//   protect_pages    mprotect: splits the mapping, so it counts twice against vm.max_map_count.
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+// Newer than Debian 12's headers.
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102  // Linux 6.13
+#endif
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1  // Linux 5.11
+#endif
+#ifndef UFFD_FEATURE_WP_UNPOPULATED
+#define UFFD_FEATURE_WP_UNPOPULATED (1 << 13)  // Linux 6.4
+#endif
+
+namespace weft::detail::os {
+
+namespace {
+
+// The process's userfaultfd, opened at the first need and kept: closing it would lift the protection.
+struct protector {
+    int fd = -1;
+    bool unpopulated = false;  // pages need not be populated before they are protected
+
+    protector() noexcept {
+        if (open(UFFD_FEATURE_WP_UNPOPULATED)) {
+            unpopulated = true;
+        } else {
+            open(0);
+        }
+    }
+
+    bool open(uint64_t more) noexcept {
+        fd = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
+        if (fd < 0) return false;
+        uffdio_api api{};
+        api.api = UFFD_API;
+        api.features = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP | more;
+        if (ioctl(fd, UFFDIO_API, &api) == 0) return true;
+        close(fd);
+        fd = -1;
+        return false;
+    }
+};
+
+const protector& process_protector() noexcept {
+    static const protector one;
+    return one;
+}
+
+}  // namespace
+
+bool guard_region(void* address, std::size_t size) noexcept { return madvise(address, size, MADV_GUARD_INSTALL) == 0; }
+
+bool protect_pages(void* address, std::size_t size) noexcept { return mprotect(address, size, PROT_NONE) == 0; }
+
+bool allow_write_protect(void* address, std::size_t size) noexcept {
+    const protector& p = process_protector();
+    if (p.fd < 0) return false;
+    uffdio_register range{};
+    range.range = {reinterpret_cast<uintptr_t>(address), size};
+    range.mode = UFFDIO_REGISTER_MODE_WP;
+    return ioctl(p.fd, UFFDIO_REGISTER, &range) == 0;
+}
+
+bool write_protect(void* address, std::size_t size) noexcept {
+    const protector& p = process_protector();
+    if (p.fd < 0) return false;
+    if (!p.unpopulated) {
+        // A page that is not there cannot be protected: reading it maps the shared zero page.
+        const auto* byte = static_cast<const volatile char*>(address);
+        for (std::size_t at = 0; at < size; at += page_size()) static_cast<void>(byte[at]);
+    }
+    uffdio_writeprotect protect{};
+    protect.range = {reinterpret_cast<uintptr_t>(address), size};
+    protect.mode = UFFDIO_WRITEPROTECT_MODE_WP;
+    return ioctl(p.fd, UFFDIO_WRITEPROTECT, &protect) == 0;
+}
+
+}  // namespace weft::detail::os
