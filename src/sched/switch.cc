@@ -118,7 +118,7 @@ G* exit_g(M* m) noexcept {
         }
         m->after.what = after_switch::kind::die;
         m->after.g = from;
-        static_cast<void>(switch_g_to_g(m, from, to, true));
+        switch_dead_g_to_g(m, from, to);
     }
     fatal("a finished green thread was resumed");
 }

@@ -95,20 +95,31 @@ namespace weft::detail {
     return g;
 }
 
-// Steps 2 and 3. Returns the M on which from goes on.
-[[nodiscard]] WEFT_SWITCH_PIECE M* switch_g_to_g(M* m, G* from, G* to, bool dying) noexcept {
-    eh_state* eh = m->eh;
-    from->eh = *eh;
-    *eh = to->eh;
+// Step 2: m enters to, and has left from.
+[[gnu::always_inline]] inline void hand_m_over(M* m, G* from, G* to) noexcept {
+    *m->eh = to->eh;
     m->g = to;
     to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
     compiler_fence();
     // relaxed: frozen is ordered by the dump's heavy fence, the rest is the owner's
     if ((from->special.load(relaxed) | to->special.load(relaxed)) != 0) [[unlikely]] switch_special(from, to);
-    leave_stack(from->stack->sanitizers, to->stack->sanitizers, dying);
+}
+
+// Steps 2 and 3. Returns the M on which from goes on.
+[[nodiscard]] WEFT_SWITCH_PIECE M* switch_g_to_g(M* m, G* from, G* to) noexcept {
+    from->eh = *m->eh;
+    hand_m_over(m, from, to);
+    leave_stack(from->stack->sanitizers, to->stack->sanitizers, false);
     m = static_cast<M*>(switch_context(&from->context, &to->context, m));
     arrive_on_stack(from->stack->sanitizers);
     return m;
+}
+
+// Steps 2 and 3 for a G that is finished.
+[[noreturn]] WEFT_SWITCH_PIECE void switch_dead_g_to_g(M* m, G* from, G* to) noexcept {
+    hand_m_over(m, from, to);
+    leave_stack(from->stack->sanitizers, to->stack->sanitizers, true);
+    leave_context(&from->context, &to->context, m);
 }
 
 // Step 4: does what m->after says. Every switch away from a G writes it anew; the one from g0 clears it.
@@ -134,7 +145,7 @@ namespace weft::detail {
     G* to = pick_direct(m, m->p);
     if (to != nullptr) [[likely]] {
         if (!to->started()) [[unlikely]] bind_stack(m, to);
-        m = switch_g_to_g(m, from, to, false);
+        m = switch_g_to_g(m, from, to);
     } else {
         m = switch_g_to_g0(m, from, false);
     }

@@ -49,7 +49,7 @@ bool yield() {
     m->after.what = after_switch::kind::requeue;
     m->after.g = from;
     if (!to->started()) [[unlikely]] bind_stack(m, to);
-    m = switch_g_to_g(m, from, to, false);
+    m = switch_g_to_g(m, from, to);
     finish_switch(m);
     leave(m);
     return true;

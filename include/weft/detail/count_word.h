@@ -41,7 +41,14 @@ public:
     // Takes one off the count and, if it becomes zero, wakes all who wait. The object may be gone when this returns with the
     // count at zero.
     void decrement() noexcept {
-        uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchange decides
+        uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchanges decide
+        if (seen == (one | waiting)) {
+            // The last one, and somebody waits: takes the lock with it.
+            if (state_.word().compare_exchange_strong(seen, seen | guarded_word::guard, acq_rel, relaxed)) {  // R1
+                release_waiters();
+                return;
+            }
+        }
         // Not the last one of a count that is waited for, not below zero, and not while the lock is held.
         const bool plain = (seen & guarded_word::guard) == 0 && (seen >= 2 * one || seen == one);
         // R1
@@ -108,7 +115,7 @@ private:
     }
 
     // The count goes from the last piece to zero and we hold the lock.
-    void release_waiters() noexcept {
+    [[gnu::noinline]] void release_waiters() noexcept {
         waiter* chain = waiters_.pop_all_claimed();
         state_.unlock_bits(0);  // R1; I2: not a word of this object after here
         ready_all(chain);

@@ -150,6 +150,13 @@ public:
 
     // Claims everybody: unlinks all waiters and returns those the caller has won, chained by next, oldest first.
     [[nodiscard]] waiter* pop_all_claimed() noexcept {
+        if (head_ != nullptr && head_ == tail_ && head_->claim == nullptr) {
+            // One waiter that nobody else can claim: the common case.
+            waiter* only = head_;
+            remove(*only);
+            only->next = nullptr;
+            return only;
+        }
         waiter* first = nullptr;
         waiter** link = &first;
         while (waiter* w = pop_claimed()) {

@@ -1,0 +1,217 @@
+// stack_guard_test.cc: what stands below a stack, and what happens where the system refuses it.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "stack/stack.h"
+#include "support/build.h"
+#include "support/captured.h"
+#include "support/guards.h"
+#include "support/resources.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::size_t small = 64 * 1024;
+constexpr int unlimited = 1'000'000;
+constexpr const char* warning =
+    "weft: no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each switch\n";
+
+// Whether a process that writes there is ended by a fault.
+bool faults(std::byte* address) {
+    const pid_t child = fork();
+    if (child == 0) {
+        std::signal(SIGSEGV, SIG_DFL);
+        std::signal(SIGBUS, SIG_DFL);
+        *const_cast<volatile std::byte*>(address) = std::byte{1};
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS);
+}
+
+void expect_guarded(const stack& s) {
+    EXPECT_TRUE(faults(s.low - 1));
+    EXPECT_TRUE(faults(s.low - guard_size / 2));
+    EXPECT_TRUE(faults(s.low - guard_size));
+    EXPECT_FALSE(faults(s.low));
+    EXPECT_FALSE(faults(s.low + s.size() - 1));
+}
+
+class StackGuard : public ::testing::Test {
+protected:
+    ~StackGuard() override { refuse_guard_regions_for_test(false, -1); }
+
+    // Starts afresh, on a system that has no guard regions and can protect that many stacks.
+    void refuse(int protections_allowed) {
+        refuse_guard_regions_for_test(true, protections_allowed);
+        make_pool(false);
+    }
+
+    void make_pool(bool always) {
+        pool_ = std::make_unique<stack_pool>(
+            stack_pool::options{.default_size = small, .cache_reserve = 0, .always_guard = always});
+    }
+
+    stack* take() {
+        EXPECT_EQ(pool_->reserve(1), 0);
+        return pool_->take();
+    }
+
+    std::unique_ptr<stack_pool> pool_;
+};
+
+TEST_F(StackGuard, IsARegionWhereTheSystemHasThem) {
+    if (!test::guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    make_pool(false);
+    take();
+    const stack* s = take();
+    EXPECT_EQ(s->guard, guard_kind::region);
+    expect_guarded(*s);
+}
+
+TEST_F(StackGuard, RegionsCostNoMappings) {
+    if (!test::guard_regions_work() || test::built_with_sanitizer) GTEST_SKIP() << "no guard regions, or a sanitizer's own mappings";
+    make_pool(false);
+    ASSERT_EQ(pool_->reserve(4096), 0);
+    const std::size_t before = test::resources::now().mappings;
+    for (int i = 0; i < 4000; ++i) pool_->take();
+    EXPECT_LE(test::resources::now().mappings, before + 4);
+}
+
+TEST_F(StackGuard, IsAProtectedRangeWhereRegionsAreRefused) {
+    refuse(unlimited);
+    take();
+    const stack* s = take();
+    EXPECT_EQ(s->guard, guard_kind::protection);
+    expect_guarded(*s);
+}
+
+TEST_F(StackGuard, ALargerStackHasOneToo) {
+    for (const bool refused : {false, true}) {
+        refuse_guard_regions_for_test(refused, unlimited);
+        if (!refused && !test::guard_regions_work()) continue;
+        make_pool(false);
+        int error = 0;
+        const stack* s = pool_->take_large(1, error);
+        ASSERT_NE(s, nullptr);
+        EXPECT_EQ(s->guard, refused ? guard_kind::protection : guard_kind::region);
+        expect_guarded(*s);
+    }
+}
+
+TEST_F(StackGuard, BeyondTheMappingsThatMayBeUsedItIsACanaryAndOneLineSaysSo) {
+    refuse(5);
+    const std::string said = test::stderr_of([&] {
+        for (int i = 0; i < 5; ++i) EXPECT_EQ(take()->guard, guard_kind::protection);
+        for (int i = 0; i < 1000; ++i) EXPECT_EQ(take()->guard, guard_kind::canary);
+    });
+    EXPECT_EQ(said, warning);
+}
+
+TEST_F(StackGuard, TheSystemsLimitLeavesRoomForTheRestOfTheProcess) {
+    refuse(-1);
+    EXPECT_EQ(take()->guard, guard_kind::protection);
+}
+
+TEST_F(StackGuard, EveryByteOfACanaryIsLookedAt) {
+    refuse(0);
+    (void)test::stderr_of([&] {
+        const stack* s = take();
+        EXPECT_TRUE(canary_intact(*s));
+        for (std::size_t i = 0; i < canary_size; ++i) {
+            s->low[i] = std::byte{1};
+            EXPECT_FALSE(canary_intact(*s)) << "byte " << i;
+            s->low[i] = std::byte{0};
+        }
+        s->low[canary_size] = std::byte{1};
+        EXPECT_TRUE(canary_intact(*s)) << "above it the stack may be used";
+    });
+}
+
+TEST_F(StackGuard, LookingAtACanaryCostsNoPage) {
+    if (test::built_with_sanitizer) GTEST_SKIP() << "the sanitizer's shadow costs pages";
+    refuse(0);
+    (void)test::stderr_of([&] {
+        constexpr int n = 4000;
+        ASSERT_EQ(pool_->reserve(n), 0);
+        std::unique_ptr<stack*[]> all(new stack*[n]);
+        for (int i = 0; i < n; ++i) all[i] = pool_->take();
+        const std::size_t before = test::resources::now().resident_kib;
+        for (int i = 0; i < n; ++i) EXPECT_TRUE(canary_intact(*all[i]));
+        EXPECT_LT(test::resources::now().resident_kib, before + n) << "reading made pages resident";
+    });
+}
+
+// ---- guard_policy::always.
+
+TEST_F(StackGuard, WhenDemandedAlwaysAGuardStandsBeforeTheCreditIsGiven) {
+    refuse_guard_regions_for_test(true, 256);
+    make_pool(true);
+    ASSERT_EQ(pool_->reserve(256), 0);
+    const std::string said = test::stderr_of([&] { EXPECT_EQ(pool_->reserve(1), ENOMEM); });
+    EXPECT_EQ(said, "") << "nobody gets a stack with a canary";
+    EXPECT_EQ(pool_->mapped(), 256U);
+    for (int i = 0; i < 256; ++i) expect_guarded(*pool_->take());
+}
+
+TEST_F(StackGuard, WhenDemandedAlwaysALargerStackWithoutOneIsRefused) {
+    refuse_guard_regions_for_test(true, 0);
+    make_pool(true);
+    int error = 0;
+    (void)test::stderr_of([&] { EXPECT_EQ(pool_->take_large(1, error), nullptr); });
+    EXPECT_EQ(error, ENOMEM);
+}
+
+TEST_F(StackGuard, WhenDemandedAlwaysARuntimeWithoutThemDoesNotStart) {
+    refuse_guard_regions_for_test(true, 0);
+    (void)test::stderr_of([] { EXPECT_THROW(runtime({.procs = 1, .guard = guard_policy::always}), resource_exhausted); });
+    refuse_guard_regions_for_test(false, -1);
+    runtime rt({.procs = 1, .guard = guard_policy::always});
+    EXPECT_EQ(rt.run([] { return 7; }), 7);
+}
+
+TEST_F(StackGuard, WhenDemandedAlwaysTheGThatFindsNoneIsNotStarted) {
+    refuse_guard_regions_for_test(true, 256);
+    (void)test::stderr_of([] {
+        runtime rt({.procs = 1, .guard = guard_policy::always});
+        const auto [started, finished] = rt.run([] {
+            chan<int> gate;
+            wait_group all;
+            int n = 0;
+            try {
+                for (; n < 1000; ++n) all.go([gate] { gate.recv(); });
+            } catch (const resource_exhausted& e) {
+                EXPECT_EQ(e.code().value(), ENOMEM);
+            }
+            gate.close();
+            all.wait();
+            return std::pair(n, stats().finished);
+        });
+        EXPECT_GT(started, 100);
+        EXPECT_LT(started, 256);
+        EXPECT_EQ(finished, static_cast<uint64_t>(started));
+    });
+}
+
+// A process that starts and stops runtimes for ever must not run out of guards.
+TEST_F(StackGuard, TheMappingsOfAPoolAreFreeAgainWhenItIsGone) {
+    refuse(300);
+    for (int round = 0; round < 5; ++round) {
+        make_pool(false);
+        for (int i = 0; i < 200; ++i) ASSERT_EQ(take()->guard, guard_kind::protection) << "round " << round;
+    }
+}
+
+}  // namespace
+}  // namespace weft::detail
