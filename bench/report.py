@@ -244,7 +244,7 @@ def page(results):
     disturbed = sum(run["disturbed"] for run in runs)
     out = [
         "# Benchmarks", "",
-        "weft beside the same work in Go, tokio, Boost.Fiber and std::thread, on one machine in one session. Written by",
+        "weft beside the same work in Go, tokio, Boost.Fiber and std::thread, on one machine, in turns. Written by",
         "`bench/run.py`" + (" in its **quick** form: fewer rounds of less work." if raw["quick"] else "; do not edit."), "",
         "| | |", "|---|---|",
         f"| date | {raw['date']} |",
@@ -309,7 +309,7 @@ def charts(results):
 
 
 def write(raw, folder):
-    """Writes folder/benchmarks.md and folder/img/bench-*.svg; returns their paths."""
+    """Writes the page, and the charts in img/ beside it, into the folder; returns their paths."""
     results = Results(raw)
     images = folder / "img"
     images.mkdir(parents=True, exist_ok=True)

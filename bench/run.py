@@ -127,7 +127,7 @@ def disturbed(result, p):
     return result["others_s"] > spare * result["wall_s"] + 2 / TICKS
 
 
-class Session:
+class Campaign:
     """All rounds of one call."""
 
     def __init__(self, programs, arguments):
@@ -227,21 +227,23 @@ def main():
     else:
         begin = time.monotonic()
         programs, missing = toolchain.build(wanted)
+        if "weft" in missing:
+            sys.exit("run.py: weft itself could not be built; name the others with --peers to do without it")
         if not programs:
             sys.exit("run.py: nothing could be built")
-        session = Session(programs, arguments)
-        if not session.rows:
+        campaign = Campaign(programs, arguments)
+        if not campaign.rows:
             sys.exit("run.py: no row to run; rows are: " + ", ".join(row.id for row in ROWS))
         results = {"machine": machine(), "weft": weft_version(), "missing": missing, "quick": arguments.quick,
-                   "date": datetime.date.today().isoformat(), "rounds": session.rounds, "skipped": session.skipped,
-                   "runs": session.runs, "retries": 0}
+                   "date": datetime.date.today().isoformat(), "rounds": campaign.rounds, "skipped": campaign.skipped,
+                   "runs": campaign.runs, "retries": 0}
 
         def save():
-            results["retries"] = session.retries
+            results["retries"] = campaign.retries
             stored.write_text(json.dumps(results, indent=1), encoding="utf-8")
 
         try:
-            session.run(save)
+            campaign.run(save)
         except KeyboardInterrupt:
             print("\ninterrupted: reporting what there is", flush=True)
             save()

@@ -115,14 +115,14 @@ void print_million(const million_facts& m) {
     } else {
         heading(with_commas(m.count) + " green threads parked on one channel");
     }
-    const char* const room = m.count == m.wanted    ? "enough"
-                             : m.stopped_by.empty() ? "too little: three quarters of it may be used"
-                                                    : m.stopped_by.c_str();
+    const bool scaled_down = m.count < m.wanted && m.stopped_by.empty();
+    const char* const room = scaled_down ? "three quarters of it may be used" : "enough";
     const auto each = [&m](std::uint64_t bytes) { return with_commas(m.count == 0 ? 0 : bytes / m.count); };
     const auto step = [](const char* what, double first, double again) {
         std::printf("  %-26s %8.3f s %8.3f s\n", what, first, again);
     };
     std::printf("  %-26s %10s  %s\n", "memory available", in_megabytes(m.available_bytes).c_str(), room);
+    if (!m.stopped_by.empty()) std::printf("  no more could be started   %s\n", m.stopped_by.c_str());
     std::printf("  %-26s %8s B  resident, and %s B of page tables\n", "memory of each", each(m.resident_bytes).c_str(),
                 each(m.page_table_bytes).c_str());
     std::printf("\n  %-26s %10s %10s\n", "", "first time", "again");
@@ -131,7 +131,7 @@ void print_million(const million_facts& m) {
     step("to release them", m.first.release_seconds, m.again.release_seconds);
     std::printf(
         "  The first time, the kernel has to find and clear the memory. To release them,\n"
-                "  the channel is closed; then every green thread wakes up and finishes.\n");
+        "  the channel is closed; then every green thread wakes up and finishes.\n");
     std::fflush(stdout);
 }
 

@@ -139,7 +139,9 @@ TEST_F(MillionParked, FitUnderTheLimitOfMappingsWithoutGuardRegionsWithOneWarnin
     EXPECT_NE(said.find("checked by canary"), std::string::npos) << said;
     if (test::built_with_sanitizer) return;  // whose own mappings come and go
     EXPECT_LT(seen.at_height.mappings, mapping_limit());
-    if (!few) EXPECT_GT(seen.at_height.mappings, mapping_limit() / 2) << "as long as it lasts, stacks are guarded";
+    if (!few) {
+        EXPECT_GT(seen.at_height.mappings, mapping_limit() / 2) << "as long as it lasts, stacks are guarded";
+    }
     EXPECT_LT(after.mappings, before.mappings + 100);
 }
 

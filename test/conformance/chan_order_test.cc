@@ -160,6 +160,47 @@ TEST_P(ChanOrder, EveryMessageArrivesExactlyOnceBetweenManySendersAndReceivers) 
     }
 }
 
+// Plain data, passed on by its address: whoever receives the address sees what was written before it was sent, and whoever
+// gets it back what was written meanwhile.
+TEST_P(ChanOrder, WhatWasWrittenBeforeASendIsSeenAfterTheReceive) {
+    struct page {
+        long writes = 0;
+        char text[200] = {};
+    };
+
+    const int rounds = scaled(20'000);
+    constexpr int parties = 4;
+    for (const std::size_t cap : {0U, 2U}) {
+        std::vector<page> pages(3);
+        rt().run([&] {
+            const chan<page*> free(cap + pages.size());
+            for (page& p : pages) free.send(&p);
+            const chan<page*> handed_on(cap);
+            wait_group all;
+            for (int i = 0; i < parties; ++i) {
+                all.go([=] {
+                    for (int r = 0; r < rounds / parties; ++r) {
+                        page* const p = free.recv().value_or(nullptr);
+                        p->text[p->writes++ % 200] = 'w';
+                        handed_on.send(p);
+                    }
+                });
+                all.go([=] {
+                    for (int r = 0; r < rounds / parties; ++r) {
+                        page* const p = handed_on.recv().value_or(nullptr);
+                        p->text[p->writes++ % 200] = 'r';
+                        free.send(p);
+                    }
+                });
+            }
+            all.wait();
+        });
+        long writes = 0;
+        for (const page& p : pages) writes += p.writes;
+        EXPECT_EQ(writes, 2L * parties * (rounds / parties)) << "capacity " << cap;
+    }
+}
+
 TEST_P(ChanOrder, APipelineOfManyConsumersKeepsTheSum) {
     const std::vector<int> numbers = {2, 3, 7, 11, 13, 17, 19, 23, 27, 31};
     const int items = scaled(50'000);

@@ -1,5 +1,8 @@
 // sleep_test.cc: sleeping: never too short, in order, for any number, whatever else goes on.
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -45,6 +48,32 @@ TEST_P(Sleep, ASleepIsNeverShort) {
 
 TEST_P(Sleep, ASleepOfAPlainThreadIsNeverShort) {
     for (const auto d : durations) EXPECT_LE(shortfall(d), 0) << d.count() << " ns";
+}
+
+void nothing(int) {}
+
+// Signals that interrupt system calls arrive all the time.
+TEST_P(Sleep, SignalsNeitherShortenNorProlongASleep) {
+    struct sigaction interrupt = {};
+    struct sigaction before = {};
+    interrupt.sa_handler = nothing;
+    sigaction(SIGUSR1, &interrupt, &before);
+    std::atomic<bool> stop = false;
+    std::thread annoyer([&stop] {
+        while (!stop) {
+            kill(getpid(), SIGUSR1);  // any thread of the process
+            std::this_thread::sleep_for(50us);
+        }
+    });
+    const auto start = steady_clock::now();
+    for (const auto d : durations) {
+        EXPECT_LE(rt().run([d] { return shortfall(d); }), 0) << d.count() << " ns";
+        EXPECT_LE(shortfall(d), 0) << d.count() << " ns";
+    }
+    EXPECT_LT(steady_clock::now() - start, patience());
+    stop = true;
+    annoyer.join();
+    sigaction(SIGUSR1, &before, nullptr);
 }
 
 // Messages, wake-ups of others and finished neighbours do not shorten a sleep.

@@ -48,12 +48,12 @@ step() {
     return "$status"
 }
 
-# build_step PRESET [TARGET...]
+# build_step PRESET [TARGET...]: goes on after an error, so that one run shows them all.
 build_step() {
     local preset=$1
     shift
     step "configure" cmake --preset "$preset" &&
-        step "build" cmake --build --preset "$preset" -j "$jobs" ${@+--target "$@"}
+        step "build" cmake --build --preset "$preset" -j "$jobs" ${@+--target "$@"} -- -k 0
 }
 
 # ctest_step PRESET ARGUMENTS...: ctest with its summary shown. wrapper may hold a command to run it under.

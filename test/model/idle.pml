@@ -1,28 +1,51 @@
 /* idle.pml: the protocol of src/sched/idle.h: who sleeps, who looks for work, and why none is left lying.
+ *
+ * Green threads are counts: in rings, in the global queue, in the hands of an M that moves them. One that runs pushes others, sets
+ * a timer, and ends or computes for ever: every choice is explored. What the code does under idle.lock with data that only the lock's
+ * holder touches is one step. Looks at queues and timers are one step for each place, in the order of the code, with the
+ * lock held where the code holds it; so is every move from one place to another.
+ *
+ * Store buffers (TSO). Pushes, timers, and the store that frees the lock, with the counters written under it, wait in the buffer of their
+ * thread and leave it in order, at any moment. Locked instructions and full fences empty the own buffer, the heavy fence
+ * those of all threads, one after the other. A thread sees its own stores at once.
+ *
+ * Time. A timed sleep may end at any moment, and whether a lookout then stays near or goes far is a free choice: this covers all lengths
+ * and all numbers of quiet looks. With TIMELY it ends only when nothing else can move: an interval is long.
+ *
+ * Checked: when nothing can move, no green thread is queued and no timer is due while a P is idle and an M could be had (safety);
+ * what is queued while a P is idle at the end of an interval has started before the end of the next (bound, with TIMELY); the ring of an
+ * idle P is empty, and nobody is counted as spinning who is not (I1).
+ *
+ * Left out: the age of a stolen run_next, stopping. There are NM threads; creating one more fails.
+ *
+ * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
  */
+/* spin: pushes         expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DOVERFLOW" */
+
 #ifndef NP
-#define NP 2
+#define NP 2            /* Ps */
 #endif
 #ifndef NM
-#define NM 3
+#define NM 3            /* Ms */
 #endif
 #ifndef NPUSH
-#define NPUSH 2
+#define NPUSH 0         /* pushes by green threads, together */
 #endif
 #ifndef NOUT
-#define NOUT 0
+#define NOUT 0          /* pushes from outside */
 #endif
 #ifndef NTIMER
-#define NTIMER 0
+#define NTIMER 0        /* timers set by green threads on P 0: 0 or 1 */
 #endif
-#define NONE 15
-#define OUTSIDE NM                  /* the thread outside: only its store buffer has a number */
+#define NONE    15
+#define OUTSIDE NM      /* the number of the outside thread's store buffer */
+#define FAILED  14
 
 /* ---- Work. */
-byte q[NP];                         /* green threads in each ring, as everybody sees them */
-byte g = 0;                         /* in the global queue */
-byte timer[NP];                     /* 0 none, 1 set, 2 due */
-bool rang = false;                  /* the deadline has passed */
+byte ring[NP];                      /* as everybody sees it */
+byte global_queue = 0;
+byte timer = 0;                     /* on P 0: 0 none, 1 set, 2 due */
+bool rang = false;                  /* its deadline has passed */
 byte pushes = NPUSH, timers = NTIMER;
 
 /* ---- idle_state, guarded by lock. */
@@ -37,121 +60,128 @@ bool lookout_near = false, lookout_alarm = false;
 /* ---- Ms. */
 bool unborn[NM];                    /* no thread yet */
 byte p_of[NM];
-byte next_p[NM];
-bool told[NM];                      /* the note */
+byte note[NM];                      /* NONE, or the P that comes with being told */
 bool timed[NM];                     /* asleep for an interval */
 byte late = 0;                      /* intervals in a row that ended with work queued and a P idle */
 
-/* ---- Store buffers, and what they keep from those who do not hold the lock. */
+/* ---- Store buffers. */
 #ifdef TSO
-byte seen_idle = 0, seen_spinning = 0;
+byte seen_idle = 0, seen_spinning = 0;      /* what is read without the lock */
 bool seen_wanted = false;
 bool b_unlock[NM + 1];
-byte b_ring[NM + 1], b_global[NM + 1], b_timer[NM + 1];
+byte b_ring[NM + 1], b_global[NM + 1];
+bool b_timer[NM + 1];
 
-#define EMPTY(t)        (!b_unlock[t] && b_ring[t] == 0 && b_global[t] == 0 && b_timer[t] == 0)
-#define UNLOCK(t)       b_unlock[t] = true
-#define STORE_RING(t,n) b_ring[t] = b_ring[t] + n
-#define STORE_GLOBAL(t) b_global[t]++
-#define STORE_TIMER(t)  b_timer[t] = 1
-#define OWN_WANTED(t)   (b_unlock[t] -> wanted : seen_wanted)
-#define OWN_RING(t)     (q[p_of[t]] + b_ring[t])
+#define EMPTY(t)         (!b_unlock[t] && b_ring[t] == 0 && b_global[t] == 0 && !b_timer[t])
+#define UNLOCK(t)        b_unlock[t] = true
+#define STORE_RING(t, n) b_ring[t] = b_ring[t] + n
+#define STORE_GLOBAL(t)  b_global[t]++
+#define STORE_TIMER(t)   b_timer[t] = true
+#define OWN_WANTED(t)    (b_unlock[t] -> wanted : seen_wanted)
+#define OWN_RING(t)      (ring[p_of[t]] + b_ring[t])
 
-inline drain_unlock(t) {
-    seen_idle = idle_ps; seen_spinning = spinning; seen_wanted = wanted; lock = false; b_unlock[t] = false
+inline free_lock(t) {
+    seen_idle = idle_ps; seen_spinning = spinning; seen_wanted = wanted;
+    lock = false; b_unlock[t] = false
 }
 
 inline drain(t) {
-    if :: b_unlock[t] -> drain_unlock(t) :: else fi;
-    if :: b_ring[t] > 0 -> q[p_of[t]] = q[p_of[t]] + b_ring[t]; b_ring[t] = 0 :: else fi;
-    if :: b_timer[t] > 0 -> timer[p_of[t]] = 1; b_timer[t] = 0 :: else fi;
-    g = g + b_global[t]; b_global[t] = 0
+    if :: b_unlock[t] -> free_lock(t) :: else fi;
+    if :: b_ring[t] > 0 -> ring[p_of[t]] = ring[p_of[t]] + b_ring[t]; b_ring[t] = 0 :: else fi;
+    if :: b_timer[t] -> timer = 1; b_timer[t] = false :: else fi;
+    global_queue = global_queue + b_global[t]; b_global[t] = 0
 }
 
-proctype buffer(byte t) {
+proctype store_buffer(byte t) {
 end:
     do
-    :: atomic { b_unlock[t] -> drain_unlock(t) }
-    :: atomic { !b_unlock[t] && b_ring[t] > 0 -> q[p_of[t]]++; b_ring[t]-- }
-    :: atomic { !b_unlock[t] && b_timer[t] > 0 -> timer[p_of[t]] = 1; b_timer[t] = 0 }
-    :: atomic { !b_unlock[t] && b_global[t] > 0 -> g++; b_global[t]-- }
+    :: atomic { b_unlock[t] -> free_lock(t) }
+    :: atomic { !b_unlock[t] && b_ring[t] > 0 -> ring[p_of[t]]++; b_ring[t]-- }
+    :: atomic { !b_unlock[t] && b_timer[t] -> timer = 1; b_timer[t] = false }
+    :: atomic { !b_unlock[t] && b_global[t] > 0 -> global_queue++; b_global[t]-- }
     od
 }
 #else
-#define seen_idle       idle_ps
-#define seen_spinning   spinning
-#define EMPTY(t)        true
-#define UNLOCK(t)       lock = false
-#define STORE_RING(t,n) q[p_of[t]] = q[p_of[t]] + n
-#define STORE_GLOBAL(t) g++
-#define STORE_TIMER(t)  timer[p_of[t]] = 1
-#define OWN_WANTED(t)   wanted
-#define OWN_RING(t)     q[p_of[t]]
-#define drain(t)        skip
+#define seen_idle        idle_ps
+#define seen_spinning    spinning
+#define EMPTY(t)         true
+#define UNLOCK(t)        lock = false
+#define STORE_RING(t, n) ring[p_of[t]] = ring[p_of[t]] + n
+#define STORE_GLOBAL(t)  global_queue++
+#define STORE_TIMER(t)   timer = 1
+#define OWN_WANTED(t)    wanted
+#define OWN_RING(t)      ring[p_of[t]]
+#define drain(t)         skip
 #endif
 
-#define LOCK(t)      (EMPTY(t) && !lock) -> lock = true
-#define NEAR_LOOKOUT (lookout != NONE && lookout_near)
-#define PUBLISH      wanted = (idle_ps > 0 && spinning == 0 && !NEAR_LOOKOUT)
-#define TIMER_SET    (timer[0] != 0)        /* timers are set on P 0 only */
+/* ---- Pieces of idle.cc. Those that end in _locked are parts of an atomic step. */
+#define LOCK(t) (EMPTY(t) && !lock) -> lock = true
 
-inline take_idle_p(into) {
-    into = 0;
-    do :: !idle_p[into] -> into++ :: else -> break od;
-    idle_p[into] = false; idle_ps--
+#ifdef MUTANT_NOT_WANTED
+#define PUBLISH_WANTED wanted = false
+#else
+#define PUBLISH_WANTED wanted = (idle_ps > 0 && spinning == 0 && !(lookout != NONE && lookout_near))
+#endif
+
+inline take_idle_p_locked(p) {
+    p = 0;
+    do :: !idle_p[p] -> p++ :: else -> break od;
+    idle_p[p] = false; idle_ps--
 }
 
-inline forget_lookout() { lookout = NONE; lookout_near = false; lookout_alarm = false }
+inline forget_lookout_locked() { lookout = NONE; lookout_near = false; lookout_alarm = false }
 
-/* w: any idle M, but rather not the lookout; NONE if there is none. */
-inline pick_idle_m() {
+/* m: any idle M, but rather not the lookout; NONE if there is none. */
+inline take_idle_m_locked(m) {
     if
-    :: idle_m[0] && lookout != 0 -> w = 0
-    :: idle_m[1] && lookout != 1 -> w = 1
+    :: idle_m[0] && lookout != 0 -> m = 0
+    :: idle_m[1] && lookout != 1 -> m = 1
 #if NM > 2
-    :: idle_m[2] && lookout != 2 -> w = 2
+    :: idle_m[2] && lookout != 2 -> m = 2
 #endif
 #if NM > 3
-    :: idle_m[3] && lookout != 3 -> w = 3
+    :: idle_m[3] && lookout != 3 -> m = 3
 #endif
-    :: else -> w = lookout; forget_lookout()
-    fi
+    :: else -> m = lookout; forget_lookout_locked()
+    fi;
+    if :: m != NONE -> idle_m[m] = false :: else fi
+}
+
+inline create_m(m) {
+    m = 0;
+    do :: m < NM && !unborn[m] -> m++ :: else -> break od;
+    if :: m < NM -> unborn[m] = false :: else -> m = FAILED fi
 }
 
 inline wake_one(t, from_outside) {
     atomic { LOCK(t);
         if
         :: idle_ps > 0 && ((from_outside && spinning == 0) || (!from_outside && wanted)) ->
-               take_idle_p(v);
+               take_idle_p_locked(p);
                spinning++;
-               pick_idle_m();
-               if
-               :: w == NONE ->
-                      w = 0;
-                      do :: w < NM && !unborn[w] -> w++ :: else -> break od;
-                      if :: w < NM -> unborn[w] = false :: else -> w = NONE fi
-               :: else
-               fi;
-               if :: w != NONE -> idle_m[w] = false :: else fi;
-               PUBLISH
+               take_idle_m_locked(m);
+               if :: m == NONE -> create_m(m) :: else fi;
+               PUBLISH_WANTED
         :: else
         fi;
         UNLOCK(t)
     };
     if
-    :: v != NONE && w == NONE ->        /* no thread to be had */
+    :: m == FAILED ->
            atomic { LOCK(t);
-#ifdef FIX_CREATE
-               pick_idle_m();
+#ifdef MUTANT_CREATION_FORGOTTEN
+               m = NONE;
+#else
+               take_idle_m_locked(m);       /* one may have gone to sleep counting on the M that never came */
 #endif
-               if :: w == NONE -> idle_p[v] = true; idle_ps++; spinning--; v = NONE :: else -> idle_m[w] = false fi;
-               PUBLISH; UNLOCK(t)
+               if :: m == NONE -> idle_p[p] = true; idle_ps++; spinning--; p = NONE :: else fi;
+               PUBLISH_WANTED;
+               UNLOCK(t)
            }
     :: else
     fi;
     if
-    :: v != NONE ->                     /* the note's exchange */
-           atomic { EMPTY(t) -> next_p[w] = v; told[w] = true; w = NONE; v = NONE }
+    :: m != NONE -> atomic { EMPTY(t) -> note[m] = p; m = NONE; p = NONE }
     :: else
     fi
 }
@@ -163,175 +193,200 @@ inline after_push(t) {
     fi
 }
 
-inline put_rest(t) {
-    if
-    :: atomic { hand > 0 -> STORE_RING(t, hand); hand = 0 }
-    :: else
-    fi
-}
-
-/* anything_to_do: one step for each place. */
+/* anything_to_do. Sets found. */
 inline look() {
-    i = 0; found = (g > 0);
+    found = false;
+#if NOUT > 0 || defined(OVERFLOW)
+    found = (global_queue > 0);
+#endif
     do
-    :: atomic { i < NP && !found -> found = (q[i] > 0 || timer[i] == 2); i++ }
-    :: else -> break
-    od;
-    i = 0
+    :: atomic { i < NP && !found -> found = (ring[i] > 0 || (i == 0 && timer == 2)); i++ }
+    :: else -> i = 0; break
+    od
 }
 
+/* ---- An M: find_runnable, what it runs, and sleep_until_work. */
 proctype M(byte me) {
-    bool spins = false, found = false, far = false, near = false, alarmed = false;
-    byte hand = 0, i = 0, v = NONE, w = NONE;
+    bool spins = false, found = false, far = false, alarmed = false;
+    byte hand = 0, i = 0, p = NONE, m = NONE;
 
     if
-    :: me == 0 -> goto running
+    :: me == 0 -> goto computing
     :: else -> goto asleep
     fi;
 
 loop:
+#if NTIMER > 0
     if
-    :: atomic { timer[p_of[me]] == 2 -> drain(me); timer[p_of[me]] = 0; STORE_RING(me, 1) }; after_push(me)
+    :: atomic { p_of[me] == 0 && timer == 2 -> drain(me); timer = 0 };
+       STORE_RING(me, 1);
+       after_push(me)
     :: else
     fi;
-    if
-    :: atomic { OWN_RING(me) > 0 -> drain(me); q[p_of[me]]--; goto found_some }
-    :: else
-    fi;
-    if
-    :: atomic { g > 0 -> drain(me); hand = (g < g / NP + 1 -> g : g / NP + 1); g = g - hand; hand-- };
-       put_rest(me);
-#ifdef FIX_BATCH
-       after_push(me);
 #endif
+    if
+    :: atomic { OWN_RING(me) > 0 -> drain(me); ring[p_of[me]]--; goto found_some }
+    :: else
+    fi;
+#if NOUT > 0 || defined(OVERFLOW)
+    if
+    :: atomic { global_queue > 0 ->
+           drain(me);
+           hand = (global_queue < global_queue / NP + 1 -> global_queue : global_queue / NP + 1);
+           global_queue = global_queue - hand; hand-- };
+       if
+       :: hand > 0 ->
+              atomic { STORE_RING(me, hand); hand = 0 };
+#ifndef MUTANT_SILENT_BATCH
+              after_push(me)
+#endif
+       :: else
+       fi;
        goto found_some
     :: else
     fi;
+#endif
     if
-    :: !spins -> atomic { LOCK(me);
-           if :: 2 * spinning < NP - idle_ps -> spins = true; spinning++; PUBLISH :: else fi;
-           UNLOCK(me) }
+    :: !spins ->
+           atomic { LOCK(me);
+               if :: 2 * spinning < NP - idle_ps -> spins = true; spinning++; PUBLISH_WANTED :: else fi;
+               UNLOCK(me)
+           }
     :: else
     fi;
     if
-    :: spins -> 
-           i = 0;
+    :: spins ->     /* steal */
            do
-           :: i < NP && i != p_of[me] ->
-                  if
-                  :: atomic { q[i] > 0 -> drain(me); hand = (q[i] + 1) / 2; q[i] = q[i] - hand; hand--; i = 0 };
-                     put_rest(me);
-                     goto found_some
-                  :: atomic { timer[i] == 2 -> drain(me); timer[i] = 0; STORE_RING(me, 1); i = 0 };
-                     after_push(me);
-                     goto loop
-                  :: else -> i++
-                  fi
-           :: i < NP && i == p_of[me] -> i++
-           :: else -> i = 0; break
+           :: atomic { i < NP && i != p_of[me] && ring[i] > 0 ->
+                  drain(me);
+                  hand = (ring[i] + 1) / 2;
+                  ring[i] = ring[i] - hand; hand--; i = 0 };
+              if
+              :: hand > 0 -> atomic { STORE_RING(me, hand); hand = 0 }
+              :: else
+              fi;
+              goto found_some
+#if NTIMER > 0
+           :: atomic { i == 0 && i != p_of[me] && ring[i] == 0 && timer == 2 -> drain(me); timer = 0 };
+              STORE_RING(me, 1);
+              after_push(me);
+              goto loop
+#endif
+           :: i < NP && (i == p_of[me] || (ring[i] == 0 && !(i == 0 && timer == 2))) -> i++
+           :: i == NP -> i = 0; break
            od
     :: else
     fi;
 
     /* Step 1. */
     atomic { LOCK(me);
-        assert(q[p_of[me]] == 0);
+        assert(ring[p_of[me]] == 0);
         idle_p[p_of[me]] = true; idle_ps++; p_of[me] = NONE;
         if :: spins -> spinning--; spins = false :: else fi;
-        PUBLISH;
+        PUBLISH_WANTED;
         UNLOCK(me)
     };
     /* Step 2. */
-#ifndef NO_FENCE
     EMPTY(me);
-#endif
-    atomic { LOCK(me); far = false };
-#ifdef NO_RECHECK
+    atomic { LOCK(me) };
+#ifdef MUTANT_NO_RECHECK
     goto lie_down;
 #endif
 
-again:  /* Step 3, with the lock held. */
-    found = false;
+again:  /* Step 3; the lock is held. */
     if
     :: idle_ps > 0 -> look()
     :: else
     fi;
     if
-    :: atomic { found -> found = false; take_idle_p(next_p[me]); spinning++; PUBLISH; UNLOCK(me); goto got_p }
+    :: atomic { found -> found = false;
+           take_idle_p_locked(p); spinning++; PUBLISH_WANTED; UNLOCK(me);
+           goto got_p }
     :: else
     fi;
 
-lie_down:   /* Step 4. */
-    atomic { near = (idle_ps < NP && !far); alarmed = TIMER_SET };
+lie_down:   /* Step 4. found says whether we are the lookout. */
+    alarmed = (timer != 0);
     atomic {
         idle_m[me] = true;
         if
-        :: lookout == NONE || (near && !lookout_near) || (!near && alarmed && !lookout_near && !lookout_alarm) -> found = true
-        :: lookout != NONE && lookout_near && (near || alarmed) -> found = true      /* earlier than the lookout's … */
-        :: lookout != NONE && lookout_near && (near || alarmed) -> skip              /* … or not */
-        :: else
+        :: !far && idle_ps < NP ->
+               if
+               :: lookout == NONE || !lookout_near -> found = true
+               :: lookout != NONE && lookout_near -> found = true       /* our time is up before the lookout's … */
+               :: lookout != NONE && lookout_near                       /* … or not */
+               fi;
+               if :: found -> lookout_near = true; timed[me] = true :: else fi
+        :: else ->
+               if
+               :: lookout == NONE || (alarmed && !lookout_near && !lookout_alarm) -> found = true
+               :: alarmed && lookout != NONE && lookout_near -> found = true
+               :: lookout != NONE && (!alarmed || lookout_near || lookout_alarm)
+               fi;
+               if :: found -> lookout_near = false :: else fi
         fi;
         if
-        :: found -> lookout = me; lookout_near = near; lookout_alarm = alarmed;
-#ifndef NOT_TIMED
-               timed[me] = near;
-#endif
-               found = false
+        :: found -> lookout = me; lookout_alarm = alarmed; found = false
         :: else -> alarmed = false
         fi;
-        near = false;
-        PUBLISH;
+#ifdef MUTANT_NOT_TIMED
+        timed[me] = false;
+#endif
+        PUBLISH_WANTED;
         UNLOCK(me)
     };
     if
     :: far ->   /* Step 5. */
 #ifdef TSO
-#ifndef NO_HEAVY
+#ifndef MUTANT_NO_HEAVY_FENCE
            EMPTY(me);
            do
            :: atomic { i <= NM -> drain(i); i++ }
-           :: else -> break
+           :: else -> i = 0; break
            od;
 #endif
 #endif
+#ifndef MUTANT_NO_LAST_LOOK
            look();
-           atomic { if :: found -> timed[me] = true :: else fi; found = false }
-#ifdef FIX_TIMER
-           if :: TIMER_SET -> alarmed = true :: else fi
+           atomic { if :: found -> timed[me] = true; found = false :: else fi };
 #endif
+#ifndef MUTANT_TIMER_FORGOTTEN
+           if :: timer != 0 -> alarmed = true :: else fi
+#endif
+           skip
     :: else
     fi;
 
 asleep:
     if
-    :: atomic { told[me] -> told[me] = false; goto got_p }
+    :: atomic { note[me] != NONE -> p = note[me]; note[me] = NONE; goto got_p }
 #ifdef TIMELY
-    :: atomic { timed[me] && !told[me] && timeout ->
+    :: atomic { timed[me] && note[me] == NONE && timeout ->
            if :: QUEUED && idle_ps > 0 -> late++ :: else -> late = 0 fi;
            assert(late <= 1) }
 #else
-    :: timed[me] && !told[me]
+    :: timed[me] && note[me] == NONE
 #endif
-    :: alarmed && rang && !told[me]
+    :: alarmed && rang && note[me] == NONE
     fi;
     atomic { LOCK(me); timed[me] = false; alarmed = false };
     if
     :: atomic { !idle_m[me] -> UNLOCK(me) };
-       atomic { told[me] -> told[me] = false; goto got_p }
+       atomic { note[me] != NONE -> p = note[me]; note[me] = NONE; goto got_p }
     :: else
     fi;
-    atomic { 
+    atomic {
         idle_m[me] = false;
-        if :: lookout == me -> forget_lookout() :: else fi;
+        if :: lookout == me -> forget_lookout_locked() :: else fi;
         if :: far = true :: far = false fi
     };
     goto again;
 
 got_p:
-    atomic { 
+    atomic {
         timed[me] = false; alarmed = false; far = false;
-        drain(me); 
-        p_of[me] = next_p[me]; next_p[me] = NONE; spins = true
+        drain(me);          /* acquire_p */
+        p_of[me] = p; p = NONE; spins = true
     };
     goto loop;
 
@@ -339,38 +394,42 @@ found_some:
     late = 0;
     if
     :: spins ->
-           atomic { LOCK(me); spins = false; spinning--; PUBLISH; found = wanted; UNLOCK(me) };
-#ifndef NO_CHAIN
+           atomic { LOCK(me); spins = false; spinning--; PUBLISH_WANTED; found = wanted; UNLOCK(me) };
            if
-           :: found -> found = false; wake_one(me, false)
+           :: found ->
+                  found = false;
+#ifndef MUTANT_NO_CHAIN
+                  wake_one(me, false)
+#endif
            :: else
            fi
-#endif
-           found = false
     :: else
     fi;
 
-running:
+computing:
     do
-    :: atomic { pushes > 0 -> pushes--; STORE_RING(me, 1) }; after_push(me)
+    :: atomic { pushes > 0 -> pushes--; STORE_RING(me, 1) };
+       after_push(me)
 #ifdef OVERFLOW
-    :: atomic { pushes > 0 -> pushes--; drain(me); STORE_GLOBAL(me) }; after_push(me)
+    :: atomic { pushes > 0 -> pushes--; drain(me); STORE_GLOBAL(me) };
+       after_push(me)
 #endif
-    :: atomic { timers > 0 && p_of[me] == 0 -> timers--; drain(me); STORE_TIMER(me) }; after_push(me)
-    :: goto loop
-    :: break
+#if NTIMER > 0
+    :: atomic { timers > 0 && p_of[me] == 0 -> timers--; drain(me); STORE_TIMER(me) };
+       after_push(me)
+#endif
+    :: goto loop            /* the green thread ends */
+    :: break                /* or never comes back */
     od;
-
-end_computes:
     false
 }
 
 proctype outside() {
-    byte n = NOUT, v = NONE, w = NONE;
+    byte n = NOUT, p = NONE, m = NONE;
     do
     :: n > 0 ->
            atomic { n--; STORE_GLOBAL(OUTSIDE) };
-#ifndef NO_OUTSIDE_FENCE
+#ifndef MUTANT_NO_OUTSIDE_FENCE
            EMPTY(OUTSIDE);
 #endif
            if
@@ -386,35 +445,35 @@ proctype outside() {
 }
 
 proctype clock() {
-    atomic { timer[0] == 1 -> timer[0] = 2; rang = true }
+    atomic { timer == 1 -> timer = 2; rang = true }
 }
 
+#define QUEUED         (global_queue > 0 || ring[0] > 0 || ring[1] > 0 || ring[NP - 1] > 0 || timer == 2)
+#define TO_BE_HAD(m)   (idle_m[m] || unborn[m])
 #define SOMEBODY_TIMED (timed[0] || timed[1] || timed[NM - 2] || timed[NM - 1])
-#define AVAILABLE(m)   (idle_m[m] || unborn[m])
-#define QUEUED         (g > 0 || q[0] > 0 || q[1] > 0 || q[NP - 1] > 0 || timer[0] == 2)
 
 active proctype monitor() {
-    timeout && !SOMEBODY_TIMED ->
+    timeout && !SOMEBODY_TIMED;
     assert(spinning == 0 && !lock);
-    assert(!(idle_ps > 0 && (AVAILABLE(0) || AVAILABLE(1) || AVAILABLE(NM - 2) || AVAILABLE(NM - 1)) && QUEUED))
+    assert(idle_ps == 0 || !QUEUED || !(TO_BE_HAD(0) || TO_BE_HAD(1) || TO_BE_HAD(NM - 2) || TO_BE_HAD(NM - 1)))
 }
 
 init {
     byte n = 0;
     atomic {
-        do :: n < NM -> p_of[n] = NONE; next_p[n] = NONE; unborn[n] = (n != 0); n++ :: else -> break od;
-        n = 0;
-        do :: n < NP -> idle_p[n] = (n != 0); n++ :: else -> break od;
-        p_of[0] = 0; idle_ps = NP - 1; PUBLISH;
+        do :: n < NM -> p_of[n] = NONE; note[n] = NONE; unborn[n] = (n != 0); n++ :: else -> n = 0; break od;
+        do :: n < NP -> idle_p[n] = (n != 0); n++ :: else -> n = 0; break od;
+        p_of[0] = 0; idle_ps = NP - 1; PUBLISH_WANTED;
 #ifdef TSO
         seen_idle = idle_ps; seen_wanted = wanted;
-        n = 0;
-        do :: n <= NM -> run buffer(n); n++ :: else -> break od;
+        do :: n <= NM -> run store_buffer(n); n++ :: else -> n = 0; break od;
 #endif
-        n = 0;
-        do :: n < NM -> run M(n); n++ :: else -> break od;
-        run outside(); 
-        run clock();
-        n = 0
+        do :: n < NM -> run M(n); n++ :: else -> n = 0; break od;
+#if NOUT > 0
+        run outside();
+#endif
+#if NTIMER > 0
+        run clock()
+#endif
     }
 }

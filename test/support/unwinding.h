@@ -31,8 +31,11 @@ struct unwound {
         [](_Unwind_Context* frame, void* argument) {
             auto& self = *static_cast<walk*>(argument);
             if (self.found.functions.size() == self.max) return _URC_NORMAL_STOP;
-            const auto pc = static_cast<uintptr_t>(_Unwind_GetIP(frame));
-            self.found.functions.push_back(_Unwind_FindEnclosingFunction(reinterpret_cast<void*>(pc - 1)));
+            int interrupted_there = 0;  // else it is where a call returns to, perhaps behind the function's end
+            const auto pc = static_cast<uintptr_t>(_Unwind_GetIPInfo(frame, &interrupted_there));
+            if (pc == 0) return _URC_NO_REASON;  // beyond the outermost frame
+            auto* at = reinterpret_cast<void*>(interrupted_there != 0 ? pc : pc - 1);
+            self.found.functions.push_back(_Unwind_FindEnclosingFunction(at));
             return _URC_NO_REASON;
         },
         &w);
