@@ -69,7 +69,10 @@ struct alignas(cache_line) G {
     // Who it is. Immutable while it lives, but for since, waiting and last_p.
     uint64_t id = 0;
     uint64_t parent = 0;          // id of the G that started it; 0: a plain thread did
-    waiter* waiting = nullptr;    // while waiting: what for
+    union {
+        waiter* waiting = nullptr;  // while waiting: what for
+        G* behind;                  // on the global queue: one that comes some places later, or nullptr
+    };
     int64_t since_ns = 0;         // while waiting or runnable: since when, to the accuracy of the P's cached clock
     const entry_type* entry = nullptr;
     void* closure = nullptr;

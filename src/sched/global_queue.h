@@ -26,6 +26,7 @@ public:
     }
 
     void push(G* g) noexcept {
+        g->behind = nullptr;
         lock_.lock();
         list_.push_back(g);
         publish_locked();
@@ -40,11 +41,16 @@ public:
         lock_.unlock();
     }
 
-    // Takes up to n from the head.
+    // Takes up to n from the head. Walking a list of cold Gs waits for one after the other, so each G of a batch that was pushed
+    // together knows the one some places behind it, which is fetched meanwhile.
     [[nodiscard]] fifo<G> pop(uint32_t n) noexcept {
         fifo<G> batch;
         lock_.lock();
-        while (batch.size() < n && !list_.empty()) batch.push_back(list_.pop_front());
+        while (batch.size() < n && !list_.empty()) {
+            G* g = list_.pop_front();
+            __builtin_prefetch(g->behind);
+            batch.push_back(g);
+        }
         publish_locked();
         lock_.unlock();
         return batch;

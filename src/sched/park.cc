@@ -16,7 +16,12 @@ void overflow(scheduler& s, P* p, G* g) noexcept {
         return;
     }
     fifo<G> batch;
-    for (uint32_t i = 0; i < taken; ++i) batch.push_back(half[i]);
+    constexpr uint32_t distance = 8;  // how far ahead the global queue fetches
+    for (uint32_t i = 0; i < taken; ++i) {
+        half[i]->behind = i + distance < taken ? half[i + distance] : nullptr;
+        batch.push_back(half[i]);
+    }
+    g->behind = nullptr;
     batch.push_back(g);
     s.global.push(batch);
     p->count.overflows.add();

@@ -38,15 +38,23 @@ public:
         return true;
     }
 
-    // Removes and returns the oldest G; nullptr when there is none.
-    [[nodiscard]] G* pop() noexcept {
+    // Removes and returns the oldest G; nullptr when there is none. If many are queued, ahead becomes one that will be popped soon.
+    [[nodiscard]] G* pop(G*& ahead) noexcept {
         uint32_t head = head_.load(acquire);        // A2
         const uint32_t tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
         while (head != tail) {
             G* g = slots_[head & mask].load(relaxed);  // relaxed: we wrote it
-            if (head_.compare_exchange_weak(head, head + 1, acq_rel, acquire)) return g;  // R2, A2
+            if (!head_.compare_exchange_weak(head, head + 1, acq_rel, acquire)) continue;  // R2, A2
+            // relaxed: ours, and only used as a hint: a thief may have taken it
+            if (tail - head > many) [[unlikely]] ahead = slots_[(head + look_ahead) & mask].load(relaxed);
+            return g;
         }
         return nullptr;
+    }
+
+    [[nodiscard]] G* pop() noexcept {
+        G* ahead = nullptr;
+        return pop(ahead);
     }
 
     // Removes the older half of a full ring into out, which holds capacity / 2. Returns how many: that half, or 0 if a thief
@@ -97,6 +105,9 @@ public:
 
 private:
     static constexpr uint32_t mask = capacity - 1;
+    static constexpr uint32_t many = capacity / 4;
+    static constexpr uint32_t look_ahead = capacity / 32 == 0 ? 1 : capacity / 32;
+    static_assert(look_ahead <= many, "what lies ahead is queued");
     static constexpr int steal_attempts = 4;
     static_assert((capacity & mask) == 0, "slots are indexed by masking");
 

@@ -20,6 +20,14 @@
 
 namespace weft::detail {
 
+// g runs soon: with many Gs its registers and the top of its stack are in no cache, and the wait for them is most of a switch.
+[[gnu::always_inline]] inline void prefetch(const G* g) noexcept {
+    const auto* sp = static_cast<const char*>(g->context.sp);
+    __builtin_prefetch(sp);
+    __builtin_prefetch(sp + cache_line);
+    __builtin_prefetch(sp + 2 * cache_line);
+}
+
 // Steps 3 and 4, for the owner of p.
 [[nodiscard, gnu::always_inline]] inline G* pick_local(P* p) noexcept {
     if (p->run_next.load(relaxed) != nullptr) {  // relaxed: only we set it
@@ -34,7 +42,10 @@ namespace weft::detail {
         }
     }
     p->run_next_left = P::run_next_in_a_row;
-    return p->queue.pop();
+    G* ahead = nullptr;
+    G* g = p->queue.pop(ahead);
+    if (ahead != nullptr) [[unlikely]] prefetch(ahead);
+    return g;
 }
 
 // The loop of g0: runs Gs until the scheduler stops.
