@@ -44,7 +44,9 @@ struct recv_result {
     std::optional<T> value;
 
     explicit operator bool() const noexcept { return status == chan_status::ok; }
+
     T& operator*() noexcept { return *value; }
+
     T* operator->() noexcept { return &*value; }
 };
 
@@ -68,6 +70,7 @@ public:
     static chan nil() noexcept { return chan(nullptr_tag{}); }
 
     chan(const chan& other) noexcept : state_(other.state_) { retain(); }
+
     chan(chan&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
 
     chan& operator=(chan other) noexcept {
@@ -135,6 +138,7 @@ public:
 
     // Buffered values right now, and the most there can be. A snapshot: others may be at work.
     [[nodiscard]] std::size_t len() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
+
     [[nodiscard]] std::size_t cap() const noexcept { return state_ == nullptr ? 0 : state_->capacity; }
 
     // Two handles are equal when they refer to the same channel.
@@ -167,6 +171,7 @@ public:
     };
 
     iterator begin() const { return iterator(this); }
+
     std::default_sentinel_t end() const noexcept { return {}; }
 
 private:
@@ -174,6 +179,7 @@ private:
     friend class recv_chan<T>;
 
     struct nullptr_tag {};
+
     explicit chan(nullptr_tag) noexcept : state_(nullptr) {}
 
     void retain() const noexcept {
@@ -228,8 +234,11 @@ public:
     }
 
     void close() const { chan_.close(); }
+
     [[nodiscard]] bool closed() const noexcept { return chan_.closed(); }
+
     [[nodiscard]] std::size_t len() const noexcept { return chan_.len(); }
+
     [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
 
 private:
@@ -245,6 +254,7 @@ public:
     recv_chan(chan<T> whole) noexcept : chan_(std::move(whole)) {}  // NOLINT: a view converts
 
     std::optional<T> recv() const { return chan_.recv(); }
+
     [[nodiscard]] recv_result<T> try_recv() const { return chan_.try_recv(); }
 
     template <typename Rep, typename Period>
@@ -258,10 +268,13 @@ public:
     }
 
     [[nodiscard]] bool closed() const noexcept { return chan_.closed(); }
+
     [[nodiscard]] std::size_t len() const noexcept { return chan_.len(); }
+
     [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
 
     typename chan<T>::iterator begin() const { return chan_.begin(); }
+
     std::default_sentinel_t end() const noexcept { return {}; }
 
 private:

@@ -17,16 +17,16 @@ struct stats_snapshot {
     std::size_t threads_idle = 0;  // Ms asleep
     std::size_t threads_spinning = 0;
 
-    uint64_t spawned = 0;           // Gs ever started
-    uint64_t finished = 0;          // Gs that have returned
-    uint64_t live = 0;              // spawned - finished
-    uint64_t switches = 0;          // changes from one G to another, or to and from g0
-    uint64_t parks = 0;             // waits that really blocked
-    uint64_t steals = 0;            // Gs taken from another P
-    uint64_t steal_rounds = 0;      // times a P went stealing
-    uint64_t global_gets = 0;       // Gs taken from the global queue
-    uint64_t overflows = 0;         // times a full ring spilled half of itself to the global queue
-    uint64_t wakes = 0;             // futex wakes of sleeping Ms
+    uint64_t spawned = 0;       // Gs ever started
+    uint64_t finished = 0;      // Gs that have returned
+    uint64_t live = 0;          // spawned - finished
+    uint64_t switches = 0;      // changes from one G to another, or to and from g0
+    uint64_t parks = 0;         // waits that really blocked
+    uint64_t steals = 0;        // Gs taken from another P
+    uint64_t steal_rounds = 0;  // times a P went stealing
+    uint64_t global_gets = 0;   // Gs taken from the global queue
+    uint64_t overflows = 0;     // times a full ring spilled half of itself to the global queue
+    uint64_t wakes = 0;         // futex wakes of sleeping Ms
     uint64_t timers_fired = 0;
     uint64_t stacks_mapped = 0;     // slots of mapped stack slabs
     uint64_t stack_cache_hits = 0;  // stacks taken from the P's own cache

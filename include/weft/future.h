@@ -36,10 +36,12 @@ void report_unobserved(const std::exception_ptr& e) noexcept;
 template <typename T>
 class future_state {
 public:
-    using stored = std::conditional_t<std::is_void_v<T>, std::monostate,
+    using stored = std::conditional_t<std::is_void_v<T>,
+                                      std::monostate,
                                       std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
     future_state() { pending_.increment(); }
+
     future_state(const future_state&) = delete;
     future_state& operator=(const future_state&) = delete;
 
@@ -153,8 +155,7 @@ auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, std::so
     using result = std::invoke_result_t<std::decay_t<F>&>;
     auto state = std::make_shared<detail::future_state<result>>();
     detail::spawn(
-        s,
-        options,
+        s, options,
         [state, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
             state->fulfil(*body);
             body.reset();  // what f holds is gone before anybody can see the result
@@ -171,7 +172,8 @@ template <typename F>
 }
 
 template <typename F>
-[[nodiscard]] auto async(const spawn_options& options, F&& f,
+[[nodiscard]] auto async(const spawn_options& options,
+                         F&& f,
                          std::source_location where = std::source_location::current()) {
     return async_on(nullptr, &options, std::forward<F>(f), where);
 }

@@ -76,7 +76,8 @@ template <typename F>
 void spawn(scheduler* s, const spawn_options* options, F&& f, std::source_location where) {
     using closure = std::decay_t<F>;
     static_assert(std::is_invocable_v<closure&>, "weft::go: the function must be callable without arguments");
-    if constexpr (std::is_trivially_copyable_v<closure> && sizeof(closure) <= copied_closure_max && alignof(closure) <= 8) {
+    if constexpr (std::is_trivially_copyable_v<closure> && sizeof(closure) <= copied_closure_max &&
+                  alignof(closure) <= 8) {
         if (s == nullptr && options == nullptr) {
             alignas(8) std::byte words[(sizeof(closure) + 7) / 8 * 8];
             ::new (static_cast<void*>(words)) closure(std::forward<F>(f));

@@ -44,7 +44,8 @@ public:
     // Whoever holds the lock.
     void unlock() noexcept {
         uint32_t seen = locked;
-        if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed)) unlock_slow();  // R1 to A1
+        if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed))
+            unlock_slow();  // R1 to A1
     }
 
 private:

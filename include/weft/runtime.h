@@ -26,7 +26,7 @@ enum class guard_policy {
 };
 
 struct runtime_options {
-    unsigned procs = 0;          // Ps: green threads running at once. 0: RUN_MAXPROCS, else what affinity and cgroup allow
+    unsigned procs = 0;  // Ps: green threads running at once. 0: RUN_MAXPROCS, else what affinity and cgroup allow
     std::size_t stack_size = 0;  // usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB
     guard_policy guard = guard_policy::when_possible;
     std::string name = "weft";  // prefix of the names of its threads
@@ -83,7 +83,8 @@ public:
     }
 
     template <typename F>
-    [[nodiscard]] auto async(const spawn_options& options, F&& f,
+    [[nodiscard]] auto async(const spawn_options& options,
+                             F&& f,
                              std::source_location where = std::source_location::current()) {
         return async_on(checked(), &options, std::forward<F>(f), where);
     }
@@ -107,7 +108,8 @@ namespace detail {
 
 // Runs body(closure) as the main G of the default runtime on the calling thread; see weft::main. code: where body leaves the exit
 // code, should the calling thread not come back.
-void run_main(const runtime_options& options, void (*body)(void*), void* closure, const int* code, std::source_location where);
+void run_main(
+    const runtime_options& options, void (*body)(void*), void* closure, const int* code, std::source_location where);
 
 }  // namespace detail
 
@@ -121,6 +123,7 @@ int main(const runtime_options& options, F&& f, std::source_location where = std
         int code = 0;
         std::exception_ptr error;
     } c{f, 0, nullptr};
+
     detail::run_main(
         options,
         [](void* p) {
@@ -135,9 +138,7 @@ int main(const runtime_options& options, F&& f, std::source_location where = std
                 self.error = std::current_exception();
             }
         },
-        &c,
-        &c.code,
-        where);
+        &c, &c.code, where);
     if (c.error) std::rethrow_exception(c.error);
     return c.code;
 }

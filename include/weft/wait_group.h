@@ -59,8 +59,7 @@ private:
         count_.increment();
         try {
             detail::spawn(
-                nullptr,
-                options,
+                nullptr, options,
                 [this, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
                     try {
                         (*body)();

@@ -1,3 +1,4 @@
+// assert.cc: how a process ends. See assert.h.
 #include "base/assert.h"
 
 #include <cstdarg>
@@ -27,7 +28,7 @@ void write_line(const char* prefix, const char* format, va_list arguments) noexc
 [[noreturn]] void die() noexcept {
     // A fatal error inside the report, or on a second thread meanwhile, must not report for ever.
     static constinit atomic<bool> dying{false};
-    if (!dying.exchange(true, acq_rel)) {
+    if (!dying.exchange(true, acq_rel)) {                  // acq_rel: only one of us reports
         if (auto hook = fatal_hook.load(acquire)) hook();  // pairs with set_fatal_hook
     }
     std::fflush(stderr);

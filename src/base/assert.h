@@ -27,8 +27,9 @@ void set_fatal_hook(void (*hook)() noexcept) noexcept;
 }  // namespace weft::detail
 
 // A condition that only a bug in the runtime can break. Checked in every build.
-#define WEFT_ASSERT(condition) \
-    (__builtin_expect(!!(condition), 1) ? static_cast<void>(0) : ::weft::detail::assert_failed(#condition, __FILE__, __LINE__))
+#define WEFT_ASSERT(condition)                                 \
+    (__builtin_expect(!!(condition), 1) ? static_cast<void>(0) \
+                                        : ::weft::detail::assert_failed(#condition, __FILE__, __LINE__))
 
 // As WEFT_ASSERT for checks that cost: list walks, queue membership. Debug builds only.
 #if defined(WEFT_DEBUG_CHECKS)

@@ -11,6 +11,7 @@ template <typename Node>
 class fifo {
 public:
     [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+
     [[nodiscard]] uint32_t size() const noexcept { return size_; }
 
     void push_back(Node* node) noexcept {
@@ -58,6 +59,7 @@ template <typename Node>
 class lifo {
 public:
     [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+
     [[nodiscard]] uint32_t size() const noexcept { return size_; }
 
     void push(Node* node) noexcept {

@@ -24,9 +24,7 @@ public:
     }
 
     // A number below n, n > 0, by multiplication rather than division; the bias is below n / 2^32.
-    [[nodiscard]] uint32_t below(uint32_t n) noexcept {
-        return static_cast<uint32_t>((uint64_t{next()} * n) >> 32);
-    }
+    [[nodiscard]] uint32_t below(uint32_t n) noexcept { return static_cast<uint32_t>((uint64_t{next()} * n) >> 32); }
 
 private:
     uint64_t state_;

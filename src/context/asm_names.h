@@ -15,7 +15,7 @@
     .text;                        \
     .balign 16;                   \
     .globl name;                  \
-    .type name, %function;        \
+    .type name, % function;       \
     name:
 #define WEFT_FUNCTION_END(name) .size name, .- name
 #else

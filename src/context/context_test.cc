@@ -69,6 +69,7 @@ public:
     [[gnu::always_inline]] WEFT_NO_SANITIZE void arrive() { arrive_on_stack(side_fiber_); }
 
     [[nodiscard]] std::byte* top() const { return stack_.get() + stack_size; }
+
     [[nodiscard]] const run_context_t& context() const { return context_; }
 
 private:
@@ -137,8 +138,8 @@ TEST_P(ContextSwitch, KeepsEveryCalleeSavedRegister) {
         },
         this);
     for (uint64_t i = 0; i < 10; ++i) {
-        changed_here_ |= weft_keep_registers(
-            seed_here + i * stride, [](void* s) { static_cast<side*>(s)->visit(nullptr); }, &side_);
+        changed_here_ |=
+            weft_keep_registers(seed_here + i * stride, [](void* s) { static_cast<side*>(s)->visit(nullptr); }, &side_);
     }
     EXPECT_EQ(changed_here_, 0U) << names_of(changed_here_);
     EXPECT_EQ(changed_there_, 0U) << names_of(changed_there_);
@@ -182,8 +183,7 @@ TEST_P(ContextSwitch, StartsTheEntryOnAnAlignedStackWhereverTheTopIs) {
                 s.arrive();
                 s.go_back(__builtin_frame_address(0));
             },
-            &one,
-            below);
+            &one, below);
         const auto at = reinterpret_cast<uintptr_t>(one.visit(nullptr));
         const auto top = reinterpret_cast<uintptr_t>(one.top()) - below;
         EXPECT_EQ(at % 16, 0U) << below << " below the top";
@@ -197,6 +197,7 @@ TEST_P(ContextSwitch, UnwindingEndsAtTheFirstCodeOfTheContext) {
         side& s;
         test::unwound found;
     } told{side_, {}};
+
     side_.begin(
         [](void* argument, void*) {
             auto& t = *static_cast<story*>(argument);
@@ -225,8 +226,10 @@ TEST_P(ContextSwitch, FramePointersEndAtTheFirstCodeOfTheContext) {
 [[gnu::noinline]] int throw_from_below(int depth) {
     struct counted {
         int& count;
+
         ~counted() { ++count; }
     };
+
     if (depth == 0) throw std::runtime_error("from below");
     int destroyed = 0;
     const counted here{destroyed};
@@ -238,6 +241,7 @@ TEST_P(ContextSwitch, AnExceptionTravelsOnTheSideStackAndOutlivesSwitches) {
         side& s;
         std::vector<std::string> caught;
     } told{side_, {}};
+
     side_.begin(
         [](void* argument, void*) {
             auto& t = *static_cast<story*>(argument);

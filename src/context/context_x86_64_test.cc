@@ -50,8 +50,9 @@ void on_step(int, siginfo_t*, void* context) {
     ++(in_entry ? story.steps_in_entry : story.steps_in_switch);
 
     const test::unwound found = test::unwind_here();
-    const bool known = in_entry ? found.functions.back() == function
-                                : found.contains(reinterpret_cast<void*>(&visit)) != found.contains(reinterpret_cast<void*>(&host));
+    const bool known =
+        in_entry ? found.functions.back() == function
+                 : found.contains(reinterpret_cast<void*>(&visit)) != found.contains(reinterpret_cast<void*>(&host));
     if (found.ended && known) return;
     if (story.lost++ == 0) story.first_lost = pc;
 }
@@ -60,8 +61,8 @@ TEST(ContextUnwinding, WorksAtEachInstructionOfTheSwitch) {
     if (test::built_with_sanitizer) GTEST_SKIP() << "the sanitizer would have to be told of the second stack";
     const auto stack = std::make_unique<std::byte[]>(stack_size);
     run_context_init(&story.there, stack.get() + stack_size, &host, nullptr);
-    struct sigaction action {};
-    struct sigaction before {};
+    struct sigaction action{};
+    struct sigaction before{};
     action.sa_sigaction = &on_step;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGTRAP, &action, &before);

@@ -9,9 +9,9 @@
 // Who: the M whose thread it is.
 #pragma once
 
-#include <cstdint>
-
 #include <cxxabi.h>
+
+#include <cstdint>
 
 namespace weft::detail {
 
@@ -19,8 +19,8 @@ struct eh_state {
     void* caught = nullptr;
     uint64_t uncaught = 0;  // the ABI's 32-bit count and padding: copied as one
 };
-static_assert(sizeof(eh_state) == 16, "two words");
 
+static_assert(sizeof(eh_state) == 16, "two words");
 
 // This thread's two words. Stays valid for the thread's life.
 inline eh_state* thread_eh_state() noexcept { return reinterpret_cast<eh_state*>(__cxxabiv1::__cxa_get_globals()); }

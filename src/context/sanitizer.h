@@ -133,7 +133,8 @@ struct fiber {
 };
 
 // Directly before a switch from one stack to another.
-[[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack([[maybe_unused]] fiber& from, [[maybe_unused]] fiber& to,
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack([[maybe_unused]] fiber& from,
+                                                                [[maybe_unused]] fiber& to,
                                                                 [[maybe_unused]] bool dying) {
 #if defined(WEFT_ASAN)
     __sanitizer_start_switch_fiber(dying ? nullptr : &from.fake_stack, to.low, to.size);

@@ -4,10 +4,10 @@
 // visible to every thread of the process, and then its state is looked at. A resume stores "running" first and looks at the bit
 // after; so either the dump sees "running" and leaves the stack alone, or the resume sees the bit and waits until it is gone. Gs
 // are frozen a batch at a time, to pay for the fence once per batch.
+#include <unistd.h>
+
 #include <weft/debug.h>
 #include <weft/runtime.h>
-
-#include <unistd.h>
 
 #include "os/os.h"
 #include "sched/crash.h"
@@ -25,28 +25,44 @@ constexpr int frames_max = 32;
 
 const char* text(g_state state) noexcept {
     switch (state) {
-        case g_state::idle: return "idle";
-        case g_state::runnable: return "runnable";
-        case g_state::running: return "running";
-        case g_state::in_call: return "in call";
-        case g_state::waiting: return "waiting";
-        case g_state::dead: return "dead";
+        case g_state::idle:
+            return "idle";
+        case g_state::runnable:
+            return "runnable";
+        case g_state::running:
+            return "running";
+        case g_state::in_call:
+            return "in call";
+        case g_state::waiting:
+            return "waiting";
+        case g_state::dead:
+            return "dead";
     }
     return "?";
 }
 
 const char* text(wait_reason reason) noexcept {
     switch (reason) {
-        case wait_reason::none: return "waiting";
-        case wait_reason::chan_receive: return "chan receive";
-        case wait_reason::chan_send: return "chan send";
-        case wait_reason::chan_receive_nil: return "chan receive (nil chan)";
-        case wait_reason::chan_send_nil: return "chan send (nil chan)";
-        case wait_reason::mutex_lock: return "mutex lock";
-        case wait_reason::wait_group_wait: return "wait group";
-        case wait_reason::future_get: return "future";
-        case wait_reason::sleep: return "sleep";
-        case wait_reason::start: return "start";
+        case wait_reason::none:
+            return "waiting";
+        case wait_reason::chan_receive:
+            return "chan receive";
+        case wait_reason::chan_send:
+            return "chan send";
+        case wait_reason::chan_receive_nil:
+            return "chan receive (nil chan)";
+        case wait_reason::chan_send_nil:
+            return "chan send (nil chan)";
+        case wait_reason::mutex_lock:
+            return "mutex lock";
+        case wait_reason::wait_group_wait:
+            return "wait group";
+        case wait_reason::future_get:
+            return "future";
+        case wait_reason::sleep:
+            return "sleep";
+        case wait_reason::start:
+            return "start";
     }
     return "?";
 }
@@ -86,7 +102,8 @@ WEFT_NO_SANITIZE void print_g(report& out, const G& g, int64_t now_ns) noexcept 
     } else {
         out.print("    started by a plain thread");
     }
-    out.print(" at %s:%u, in %s\n\n", g.where.file_name(), static_cast<unsigned>(g.where.line()), g.where.function_name());
+    out.print(" at %s:%u, in %s\n\n", g.where.file_name(), static_cast<unsigned>(g.where.line()),
+              g.where.function_name());
 }
 
 class frozen_batch {
@@ -99,7 +116,7 @@ public:
     }
 
     void print() noexcept {
-        for (int i = 0; i < count_; ++i) gs_[i]->special.fetch_or(special::frozen, acq_rel);
+        for (int i = 0; i < count_; ++i) gs_[i]->special.fetch_or(special::frozen, acq_rel);  // the fence below counts
         // Where there is no heavy fence, resumes fence themselves (special::no_fence).
         if (!os::heavy_fence()) WEFT_FULL_FENCE();
         for (int i = 0; i < count_; ++i) {
@@ -118,11 +135,9 @@ private:
 
 void dump_scheduler(scheduler& s, int fd) noexcept {
     report out(fd);
-    out.print("weft: runtime \"%s\", %u Ps (%u idle), %u threads (%u idle)\n\n",
-              s.name.c_str(),
-              s.procs,
-              s.idle.idle_p_count.load(relaxed),  // relaxed: a snapshot
-              s.thread_count.load(relaxed),       // relaxed: a snapshot
+    out.print("weft: runtime \"%s\", %u Ps (%u idle), %u threads (%u idle)\n\n", s.name.c_str(), s.procs,
+              s.idle.idle_p_count.load(relaxed),   // relaxed: a snapshot
+              s.thread_count.load(relaxed),        // relaxed: a snapshot
               s.idle.idle_m_count.load(relaxed));  // relaxed: a snapshot
     frozen_batch batch(out);
     s.gs.for_each([&](G& g) {

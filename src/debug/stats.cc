@@ -14,11 +14,11 @@ namespace {
 stats_snapshot stats_of(scheduler& s) noexcept {
     stats_snapshot all;
     all.procs = s.procs;
-    all.procs_idle = s.idle.idle_p_count.load(relaxed);        // relaxed: a snapshot
-    all.threads_idle = s.idle.idle_m_count.load(relaxed);      // relaxed: as above
-    all.threads_spinning = s.idle.spinning.load(relaxed);      // relaxed: as above
-    all.wakes = s.wakes.load(relaxed);                         // relaxed: as above
-    all.threads = s.thread_count.load(relaxed);                // relaxed: as above
+    all.procs_idle = s.idle.idle_p_count.load(relaxed);    // relaxed: a snapshot
+    all.threads_idle = s.idle.idle_m_count.load(relaxed);  // relaxed: as above
+    all.threads_spinning = s.idle.spinning.load(relaxed);  // relaxed: as above
+    all.wakes = s.wakes.load(relaxed);                     // relaxed: as above
+    all.threads = s.thread_count.load(relaxed);            // relaxed: as above
     // Finished ones first, so that live is never below zero.
     for (uint32_t i = 0; i < s.procs; ++i) all.finished += s.ps[i].count.finished.get();
     std::atomic_thread_fence(std::memory_order_acquire);  // keeps the order of the sums

@@ -1,11 +1,10 @@
 // cgroup.cc: see cgroup.h.
 #include "os/cgroup.h"
 
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include <climits>
 
 namespace weft::detail::os {
 

@@ -3,15 +3,15 @@
 // The affinity mask says how many there are for us; a cgroup CPU quota may say that less time is allowed. Quotas apply at
 // every level of the cgroup tree, so the tightest on the way from our cgroup to the root counts (Go reads only the
 // leaf). A quota of 1.5 CPUs is rounded up to 2, since the kernel throttles only when all of it is used.
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-
-#include <sched.h>
-#include <unistd.h>
 
 #include "os/cgroup.h"
 #include "os/os.h"

@@ -39,19 +39,13 @@ uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t defa
     if (text == nullptr || *text == '\0') return default_value;
     uint64_t value = 0;
     if (!parse(text, value) || value < low) {
-        warn("%s=\"%s\" is not a number from %llu to %llu; using %llu",
-             name,
-             text,
-             static_cast<unsigned long long>(low),
-             static_cast<unsigned long long>(high),
+        warn("%s=\"%s\" is not a number from %llu to %llu; using %llu", name, text,
+             static_cast<unsigned long long>(low), static_cast<unsigned long long>(high),
              static_cast<unsigned long long>(default_value));
         return default_value;
     }
     if (value > high) {
-        warn("%s=%s is more than %llu; using %llu",
-             name,
-             text,
-             static_cast<unsigned long long>(high),
+        warn("%s=%s is more than %llu; using %llu", name, text, static_cast<unsigned long long>(high),
              static_cast<unsigned long long>(high));
         return high;
     }

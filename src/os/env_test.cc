@@ -61,11 +61,12 @@ TEST_F(EnvNumber, UnitsArePowersOf1024) {
 }
 
 TEST_F(EnvNumber, JunkIsTheDefaultAndOneLine) {
-    for (const char* junk : {"many", "-1", "+1", " 1", "1 ", "1.5", "0x10", "12k3", "1T", "1kb", "k", "1iB", "1B", "1kk",
-                             "18446744073709551616", "18446744073709551615k", "99999999999999999999999"}) {
+    for (const char* junk : {"many", "-1", "+1", " 1", "1 ", "1.5", "0x10", "12k3", "1T", "1kb", "k", "1iB", "1B",
+                             "1kk", "18446744073709551616", "18446744073709551615k", "99999999999999999999999"}) {
         read(junk, 1, 1024);
         EXPECT_EQ(number_, fallback) << junk;
-        EXPECT_EQ(said_, "weft: WEFT_ENV_TEST=\"" + std::string(junk) + "\" is not a number from 1 to 1024; using 77\n");
+        EXPECT_EQ(said_,
+                  "weft: WEFT_ENV_TEST=\"" + std::string(junk) + "\" is not a number from 1 to 1024; using 77\n");
     }
 }
 

@@ -4,16 +4,16 @@
 //   write_protect    userfaultfd in write-protect mode, answered by SIGBUS: a writing access faults; for kernels before that, if the
 //                    process may create a userfaultfd for its own user-mode faults. Costs page tables, no mapping.
 //   protect_pages    mprotect: splits the mapping, so it counts twice against vm.max_map_count.
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
 
 #include "os/os.h"
 

@@ -31,7 +31,7 @@ public:
     bool sleep(int64_t deadline_ns) noexcept {
         uint32_t seen = idle;
         if (!word_.compare_exchange_strong(seen, asleep, acquire, acquire)) return true;  // A1: told already
-        while (word_.load(acquire) != told) {  // A1
+        while (word_.load(acquire) != told) {                                             // A1
             if (os::futex_wait(word_, asleep, deadline_ns)) continue;
             // The time is up. Whoever wakes us at this very moment has won.
             seen = asleep;

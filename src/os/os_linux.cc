@@ -1,11 +1,6 @@
 // os_linux.cc: the operating system contract on Linux: threads, futexes, pages, clocks.
 //
 // CPU count, stack guards and environment are in cpus_linux.cc, guard_linux.cc and env.cc.
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <ctime>
-
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -14,6 +9,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
 
 #include "base/assert.h"
 #include "os/os.h"
@@ -53,11 +53,14 @@ bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) 
     const timespec deadline = to_timespec(deadline_ns);
     const timespec* limit = deadline_ns == INT64_MAX ? nullptr : &deadline;
     // The bitset form takes an absolute deadline on the monotonic clock.
-    const long result = syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, limit, nullptr, FUTEX_BITSET_MATCH_ANY);
+    const long result =
+        syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, limit, nullptr, FUTEX_BITSET_MATCH_ANY);
     return result == 0 || errno != ETIMEDOUT;
 }
 
-void futex_wake_one(atomic<uint32_t>& word) noexcept { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
+void futex_wake_one(atomic<uint32_t>& word) noexcept {
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
 
 std::size_t page_size() noexcept {
     static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -159,8 +159,7 @@ TEST(OsFutex, OnlyAPassedDeadlineReturnsFalse) {
     atomic<uint32_t> word{1};
     EXPECT_FALSE(futex_wait(word, 1, 1));
     const int64_t deadline_ns = monotonic_ns() + 1'000'000;
-    while (futex_wait(word, 1, deadline_ns)) {
-    }
+    while (futex_wait(word, 1, deadline_ns)) {}
     EXPECT_GE(monotonic_ns(), deadline_ns);
 }
 

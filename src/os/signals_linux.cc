@@ -1,14 +1,13 @@
 // signals_linux.cc: see signals.h.
-#include "os/signals.h"
-
-#include <cstdint>
-#include <cstring>
-
 #include <sys/auxv.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <cstring>
+
 #include "os/os.h"
+#include "os/signals.h"
 
 // Newer than some headers.
 #ifndef AT_MINSIGSTKSZ
@@ -90,7 +89,7 @@ void remove_alternate_stack(void* handle) noexcept {
 void install_fault_handler(void (*handler)(const fault&)) noexcept {
     if (fault_handler != nullptr) return;
     fault_handler = handler;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = &on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&action.sa_mask);

@@ -1,6 +1,10 @@
 // crash.cc: see crash.h.
 #include "sched/crash.h"
 
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -8,10 +12,6 @@
 #include <cstring>
 #include <exception>
 #include <typeinfo>
-
-#include <cxxabi.h>
-#include <dlfcn.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "os/os.h"
@@ -49,18 +49,18 @@ void on_fatal() noexcept {
 
 // An address in a guard belongs to the G whose stack it guards.
 void on_fault(const os::fault& f) noexcept {
-    for (scheduler* s = registry.load(acquire); s != nullptr; s = s->next_registered) {  // pairs with register_scheduler
+    for (scheduler* s = registry.load(acquire); s != nullptr;
+         s = s->next_registered) {  // pairs with register_scheduler
         bool in_guard = false;
         stack* hit = s->stacks.find(f.address, in_guard);
         if (hit == nullptr || !in_guard || hit->owner == nullptr) continue;
         report out(STDERR_FILENO);
         out.print("weft: fatal: stack overflow in ");
         print_identity(out, *hit->owner);
-        out.print("\nweft: its stack of %zu KiB, %p to %p, is used up at %p; use spawn_options::stack_size, or RUN_STACK_MAX\n",
-                  hit->size() / 1024,
-                  static_cast<const void*>(hit->low),
-                  hit->top(),
-                  f.address);
+        out.print(
+            "\nweft: its stack of %zu KiB, %p to %p, is used up at %p; use spawn_options::stack_size, or "
+            "RUN_STACK_MAX\n",
+            hit->size() / 1024, static_cast<const void*>(hit->low), hit->top(), f.address);
         out.backtrace(f.pc, f.fp, hit->low, hit->top(), frames_max);
         out.flush();
         std::abort();
@@ -82,8 +82,7 @@ void on_terminate() {
                 std::rethrow_exception(std::current_exception());
             } catch (const std::exception& e) {
                 out.print(" (%s)", e.what());
-            } catch (...) {
-            }
+            } catch (...) {}
             out.print(" left ");
         } else {
             out.print("std::terminate was called in ");
@@ -100,7 +99,7 @@ void on_terminate() {
 
 void install_fatal_report() noexcept {
     static constinit atomic<bool> done{false};
-    if (done.exchange(true, acq_rel)) return;
+    if (done.exchange(true, acq_rel)) return;  // acq_rel: only one of us installs
     set_fatal_hook(&on_fatal);
     os::install_fault_handler(&on_fault);
     previous_terminate = std::set_terminate(&on_terminate);
@@ -130,8 +129,10 @@ void report_overflow(G& g) noexcept {
         report out(STDERR_FILENO);
         out.print("weft: fatal: stack overflow in ");
         print_identity(out, g);
-        out.print("\nweft: its stack of %zu KiB has no guard; the overflow was found at a switch; memory below it is damaged\n",
-                  g.stack->size() / 1024);
+        out.print(
+            "\nweft: its stack of %zu KiB has no guard; the overflow was found at a switch; memory below it is "
+            "damaged\n",
+            g.stack->size() / 1024);
     }
     std::abort();
 }
@@ -174,15 +175,12 @@ void report::frame(int index, const void* pc) noexcept {
     }
     const char* module = std::strrchr(info.dli_fname, '/');
     const auto offset = static_cast<const char*>(pc) - static_cast<const char*>(info.dli_fbase);
-    print("    #%-2d %p %s (%s+0x%tx)\n",
-          index,
-          pc,
-          info.dli_sname == nullptr ? "?" : info.dli_sname,
-          module == nullptr ? info.dli_fname : module + 1,
-          offset);
+    print("    #%-2d %p %s (%s+0x%tx)\n", index, pc, info.dli_sname == nullptr ? "?" : info.dli_sname,
+          module == nullptr ? info.dli_fname : module + 1, offset);
 }
 
-WEFT_NO_SANITIZE int report::backtrace(const void* pc, const void* fp, const void* low, const void* high, int max) noexcept {
+WEFT_NO_SANITIZE int report::backtrace(
+    const void* pc, const void* fp, const void* low, const void* high, int max) noexcept {
     int count = 0;
     if (pc != nullptr) frame(count++, pc);
     auto at = reinterpret_cast<uintptr_t>(fp);

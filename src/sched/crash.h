@@ -28,7 +28,9 @@ void unregister_scheduler(scheduler* s) noexcept;
 class report {
 public:
     explicit report(int fd) noexcept : fd_(fd) {}
+
     ~report() { flush(); }
+
     report(const report&) = delete;
     report& operator=(const report&) = delete;
 

@@ -48,11 +48,11 @@ enum class g_state : uint8_t { idle, runnable, running, in_call, waiting, dead }
 
 // Reasons why entering or leaving a G takes the slow way; tested as one word.
 namespace special {
-inline constexpr uint32_t frozen = 1;    // a dump is reading the stack; do not resume
-inline constexpr uint32_t pinned = 2;    // runs on one M only
-inline constexpr uint32_t own_fp = 4;    // carries floating-point control words
-inline constexpr uint32_t canary = 8;    // its stack has no guard
-inline constexpr uint32_t no_fence = 16; // the system has no heavy fence: resume has to fence itself
+inline constexpr uint32_t frozen = 1;     // a dump is reading the stack; do not resume
+inline constexpr uint32_t pinned = 2;     // runs on one M only
+inline constexpr uint32_t own_fp = 4;     // carries floating-point control words
+inline constexpr uint32_t canary = 8;     // its stack has no guard
+inline constexpr uint32_t no_fence = 16;  // the system has no heavy fence: resume has to fence itself
 }  // namespace special
 
 struct alignas(cache_line) G {
@@ -68,12 +68,14 @@ struct alignas(cache_line) G {
 
     // Who it is. Immutable while it lives, but for since, waiting and last_p.
     uint64_t id = 0;
-    uint64_t parent = 0;          // id of the G that started it; 0: a plain thread did
+    uint64_t parent = 0;  // id of the G that started it; 0: a plain thread did
+
     union {
         waiter* waiting = nullptr;  // while waiting: what for
         G* behind;                  // on the global queue: one that comes some places later, or nullptr
     };
-    int64_t since_ns = 0;         // while waiting or runnable: since when, to the accuracy of the P's cached clock
+
+    int64_t since_ns = 0;  // while waiting or runnable: since when, to the accuracy of the P's cached clock
     const entry_type* entry = nullptr;
     void* closure = nullptr;
     std::source_location where;
@@ -96,7 +98,9 @@ struct alignas(cache_line) G {
         return context.sp == nullptr || context.pc == reinterpret_cast<const void*>(&run_context_entry);
     }
 
-    [[nodiscard]] bool closure_is_inline() const noexcept { return closure == static_cast<const void*>(closure_storage); }
+    [[nodiscard]] bool closure_is_inline() const noexcept {
+        return closure == static_cast<const void*>(closure_storage);
+    }
 
     void set_state(g_state from, g_state to) noexcept {
         WEFT_ASSERT(state.load(relaxed) == from);  // relaxed: the caller owns the G

@@ -101,8 +101,9 @@ bool may_create_m_locked(scheduler& s) noexcept {
 void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
     idle_state& idle = s.idle;
     idle.lock.lock();
-    const bool due = from_outside ? idle.spinning.load(relaxed) == 0 : idle.wanted.load(relaxed) != 0;  // relaxed: locked
-    if (!due || idle.idle_p_count.load(relaxed) == 0 || s.stopping.load(relaxed)) {                     // relaxed: locked
+    const bool due =
+        from_outside ? idle.spinning.load(relaxed) == 0 : idle.wanted.load(relaxed) != 0;  // relaxed: locked
+    if (!due || idle.idle_p_count.load(relaxed) == 0 || s.stopping.load(relaxed)) {        // relaxed: locked
         idle.lock.unlock();
         return;
     }
@@ -182,7 +183,7 @@ void lie_down_until_told(scheduler& s, M* m) noexcept {
     idle.lock.lock();
     for (;;) {
         if (s.stopping.load(relaxed)) break;  // relaxed: set under the lock
-        int64_t now_ns = os::monotonic_ns();
+        const int64_t now_ns = os::monotonic_ns();
         if (try_get_up_locked(s, m, now_ns)) break;
         int64_t until_ns = lie_down_locked(s, m, now_ns, look.period_ns);
         idle.lock.unlock();
@@ -194,7 +195,6 @@ void lie_down_until_told(scheduler& s, M* m) noexcept {
         }
         if (m->park.sleep(until_ns)) return;
 
-        now_ns = os::monotonic_ns();
         idle.lock.lock();
         if (!m->on_idle_list) {
             // Somebody took us off the list at this very moment.
@@ -214,7 +214,8 @@ void lie_down_until_told(scheduler& s, M* m) noexcept {
 void acquire_p(M* m, P* p) noexcept {
     WEFT_ASSERT(m->p == nullptr);
     uintptr_t free = 0;
-    const bool ours = p->owner.compare_exchange_strong(free, reinterpret_cast<uintptr_t>(m), acq_rel, relaxed);  // with release_p
+    const bool ours =
+        p->owner.compare_exchange_strong(free, reinterpret_cast<uintptr_t>(m), acq_rel, relaxed);  // with release_p
     WEFT_ASSERT(ours);
     p->state.store(p_state::running, relaxed);  // relaxed: for dumps
     m->p = p;
@@ -238,7 +239,7 @@ P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept {
 void wake_wanted(scheduler& s) noexcept { wake_one(s, procs_max, false); }
 
 void wake_for_outside(scheduler& s, uint32_t preferred) noexcept {
-    WEFT_FULL_FENCE();  // F1
+    WEFT_FULL_FENCE();                                                                         // F1
     if (s.idle.idle_p_count.load(relaxed) == 0 || s.idle.spinning.load(relaxed) != 0) return;  // relaxed: F1
     wake_one(s, preferred, true);
 }

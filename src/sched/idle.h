@@ -91,8 +91,9 @@ struct idle_state {
 void wake_wanted(scheduler& s) noexcept;
 
 inline void after_push(scheduler& s, const idle_state& idle) noexcept {
-    compiler_fence();                                            // F2's other half
-    if (idle.wanted.load(relaxed) != 0) [[unlikely]] wake_wanted(s);  // relaxed: F2
+    compiler_fence();  // F2's other half
+    if (idle.wanted.load(relaxed) != 0) [[unlikely]]
+        wake_wanted(s);  // relaxed: F2
 }
 
 // After a push onto the global queue from outside (W4). Prefers P number preferred if it is idle.

@@ -74,6 +74,7 @@ struct alignas(cache_line) M {
         uint64_t tick = 0;
         int64_t at_ns = 0;
     };
+
     sighting* sightings = nullptr;  // one per P
 };
 

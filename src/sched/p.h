@@ -32,13 +32,15 @@ inline constexpr uintptr_t asked = 1;    // a retaker wants the P
 inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: slice over, stopping, tracing
 inline constexpr uintptr_t mask = 63;
 }  // namespace attention
+
 static_assert(alignof(M) > attention::mask, "the bits lie below an M's address");
 
 // Written by the owner alone, so a load and a store count; read by anybody.
 class counter {
 public:
     void add(uint64_t n = 1) noexcept { value_.store(value_.load(relaxed) + n, relaxed); }  // relaxed: statistics
-    [[nodiscard]] uint64_t get() const noexcept { return value_.load(relaxed); }              // relaxed: statistics
+
+    [[nodiscard]] uint64_t get() const noexcept { return value_.load(relaxed); }  // relaxed: statistics
 
 private:
     atomic<uint64_t> value_{0};
@@ -55,16 +57,16 @@ struct alignas(2 * cache_line) P {
     // What a switch touches.
     atomic<uintptr_t> owner{0};  // M | attention bits; 0: idle
     atomic<G*> run_next{nullptr};
-    atomic<uint32_t> ticks_left{global_every};  // schedules until the way through g0 is due; written by the owner
+    atomic<uint32_t> ticks_left{global_every};   // schedules until the way through g0 is due; written by the owner
     uint32_t run_next_left = run_next_in_a_row;  // owner only, like all that is not atomic
     uint32_t index = 0;
     lifo<G> dead_gs;
     lifo<struct stack> stacks;  // class 0
-    uint32_t credits = 0;  // for stacks; see stack.h
+    uint32_t credits = 0;       // for stacks; see stack.h
     atomic<p_state> state{p_state::idle};
-    uint64_t next_id = 0;  // ids of Gs still to give out …
-    uint64_t end_id = 0;   // … up to here
-    int64_t now_ns = 0;    // the clock, as of the last time it was read
+    uint64_t next_id = 0;    // ids of Gs still to give out …
+    uint64_t end_id = 0;     // … up to here
+    int64_t now_ns = 0;      // the clock, as of the last time it was read
     uint64_t clock_due = 0;  // CPU ticks at which a P with timers reads it again
 
     run_queue queue;

@@ -19,7 +19,8 @@ namespace weft::detail {
 [[gnu::always_inline]] inline void push_last(M* m, G* g) noexcept {
     WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);  // relaxed: ours
     scheduler& s = *m->home;
-    if (!m->p->queue.push(g)) [[unlikely]] overflow(s, m->p, g);
+    if (!m->p->queue.push(g)) [[unlikely]]
+        overflow(s, m->p, g);
     after_push(s, s.idle);
 }
 
@@ -33,7 +34,8 @@ namespace weft::detail {
         p->run_next.store(g, release);  // R1 to thieves' A1: nobody else writes an empty slot
     } else {
         displaced = p->run_next.exchange(g, acq_rel);  // publishes g to thieves; a displaced G is ours
-        if (displaced != nullptr && !p->queue.push(displaced)) [[unlikely]] overflow(s, p, displaced);
+        if (displaced != nullptr && !p->queue.push(displaced)) [[unlikely]]
+            overflow(s, p, displaced);
     }
     after_push(s, s.idle);
 }

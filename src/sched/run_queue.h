@@ -43,10 +43,11 @@ public:
         uint32_t head = head_.load(acquire);        // A2
         const uint32_t tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
         while (head != tail) {
-            G* g = slots_[head & mask].load(relaxed);  // relaxed: we wrote it
+            G* g = slots_[head & mask].load(relaxed);                                      // relaxed: we wrote it
             if (!head_.compare_exchange_weak(head, head + 1, acq_rel, acquire)) continue;  // R2, A2
             // relaxed: ours, and only used as a hint: a thief may have taken it
-            if (tail - head > many) [[unlikely]] ahead = slots_[(head + look_ahead) & mask].load(relaxed);
+            if (tail - head > many) [[unlikely]]
+                ahead = slots_[(head + look_ahead) & mask].load(relaxed);
             return g;
         }
         return nullptr;
@@ -72,8 +73,8 @@ public:
     // Returns nullptr when victim is empty or other thieves keep winning.
     // Requires: this queue is empty; victim belongs to another P.
     [[nodiscard]] G* steal_from(run_queue& victim, uint32_t& count) noexcept {
-        const uint32_t own_tail = tail_.load(relaxed);        // relaxed: only we write it (I2)
-        WEFT_ASSERT(head_.load(acquire) == own_tail);         // A2: empty, so the batch fits
+        const uint32_t own_tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
+        WEFT_ASSERT(head_.load(acquire) == own_tail);   // A2: empty, so the batch fits
         for (int attempt = 0; attempt < steal_attempts; ++attempt) {
             uint32_t head = victim.head_.load(acquire);        // A2
             const uint32_t tail = victim.tail_.load(acquire);  // A1: the slots before tail, and their Gs

@@ -1,8 +1,8 @@
 // runtime.cc: weft::runtime, weft::main and the default runtime.
+#include <utility>
+
 #include <weft/runtime.h>
 #include <weft/time.h>
-
-#include <utility>
 
 #include "base/assert.h"
 #include "os/os.h"
@@ -71,9 +71,12 @@ scheduler& default_scheduler() {
     return *s;
 }
 
-void run_main(const runtime_options& options, void (*body)(void*), void* closure, const int* code, std::source_location where) {
+void run_main(
+    const runtime_options& options, void (*body)(void*), void* closure, const int* code, std::source_location where) {
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
-    if (main_runs.exchange(true, acq_rel)) fatal("weft::main() was called while another weft::main() runs; use weft::runtime");
+    // acq_rel: one of us goes on
+    if (main_runs.exchange(true, acq_rel))
+        fatal("weft::main() was called while another weft::main() runs; use weft::runtime");
     scheduler* s = nullptr;
     M* m = nullptr;
     G* g = nullptr;
@@ -100,7 +103,7 @@ void run_main(const runtime_options& options, void (*body)(void*), void* closure
         throw;
     }
     s->main_code = code;
-    scheduler* before = default_one.exchange(s, acq_rel);
+    scheduler* before = default_one.exchange(s, acq_rel);  // publishes s to default_scheduler
 
     adopt_thread(m);
     s->idle.lock.lock();

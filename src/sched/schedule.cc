@@ -45,6 +45,7 @@ G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
         return nullptr;
     }
     if (now_ns - seen.at_ns < run_next_stale_ns) return nullptr;
+    // acq_rel: pairs with push_next; relaxed: then it is not ours
     if (!victim->run_next.compare_exchange_strong(g, nullptr, acq_rel, relaxed)) return nullptr;
     seen = {};
     return g;

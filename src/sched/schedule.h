@@ -32,7 +32,8 @@ namespace weft::detail {
 [[nodiscard, gnu::always_inline]] inline G* pick_local(P* p) noexcept {
     if (p->run_next.load(relaxed) != nullptr) {  // relaxed: only we set it
         if (p->run_next_left != 0) {
-            if (G* g = p->run_next.exchange(nullptr, acquire)) {  // acquire: it is we who pushed it; a thief may have won
+            if (G* g =
+                    p->run_next.exchange(nullptr, acquire)) {  // acquire: it is we who pushed it; a thief may have won
                 --p->run_next_left;
                 return g;
             }
@@ -44,7 +45,8 @@ namespace weft::detail {
     p->run_next_left = P::run_next_in_a_row;
     G* ahead = nullptr;
     G* g = p->queue.pop(ahead);
-    if (ahead != nullptr) [[unlikely]] prefetch(ahead);
+    if (ahead != nullptr) [[unlikely]]
+        prefetch(ahead);
     return g;
 }
 

@@ -36,7 +36,7 @@ struct scheduler {
     // Immutable after start.
     const std::string name;
     const uint32_t procs;
-    P* const ps;  // procs of them
+    P* const ps;                  // procs of them
     uint32_t* strides = nullptr;  // the numbers below procs that are coprime to it, for the order of stealing
     uint32_t stride_count = 0;
     uint32_t threads_max = 0;
@@ -47,13 +47,13 @@ struct scheduler {
     global_queue global;
     idle_state idle;
 
-    atomic<bool> stopping{false};       // no G is to be scheduled any more
-    atomic<uint64_t> next_id{1};        // ids of Gs, handed to Ps in batches
+    atomic<bool> stopping{false};        // no G is to be scheduled any more
+    atomic<uint64_t> next_id{1};         // ids of Gs, handed to Ps in batches
     atomic<uint64_t> foreign_spawns{0};  // Gs started by plain threads
     atomic<uint64_t> wakes{0};
 
     // For weft::main only.
-    M* main_ended_by = nullptr;   // the M on which the main G returned; written by it
+    M* main_ended_by = nullptr;  // the M on which the main G returned; written by it
     const int* main_code = nullptr;
     atomic<uint32_t> main_thread_back{0};  // M0 has left its loop; a futex word
 
@@ -61,7 +61,7 @@ struct scheduler {
     // Guarded by threads_lock.
     M* all_ms = nullptr;
     atomic<uint32_t> thread_count{0};  // Ms; read without the lock as a hint
-    atomic<uint32_t> ended{0};   // counts up when one ends; a futex word for stop()
+    atomic<uint32_t> ended{0};         // counts up when one ends; a futex word for stop()
 
     scheduler* next_registered = nullptr;  // guarded by the registry's lock, see crash.h
 };

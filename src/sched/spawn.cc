@@ -47,7 +47,8 @@ void free_closure(const entry_type& entry, void* closure) noexcept {
 }
 
 constexpr const char* no_stacks =
-    "weft: no address space for another stack (lower RUN_STACK_MAX or the number of green threads, or raise the limit on "
+    "weft: no address space for another stack (lower RUN_STACK_MAX or the number of green threads, or raise the limit "
+    "on "
     "virtual memory)";
 
 // A dead G and, for class 0, a credit, from the caches of the current P. nullptr when they are empty.
@@ -114,7 +115,8 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     const int size_class = s.stacks.class_for(size);
     if (size_class < 0) {
         const std::size_t most = s.stacks.usable_size(stack_classes - 1);
-        throw std::invalid_argument("weft: stack_size is " + std::to_string(size) + " bytes; the most is " + std::to_string(most));
+        throw std::invalid_argument("weft: stack_size is " + std::to_string(size) + " bytes; the most is " +
+                                    std::to_string(most));
     }
     if (size_class == 0) return nullptr;
     int error = 0;
@@ -127,7 +129,8 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     g->stack = on;
     on->owner = g;
     on->sanitizers.begin_g();
-    if (on->guard == guard_kind::canary) [[unlikely]] g->special.fetch_or(special::canary, relaxed);  // relaxed: ours
+    if (on->guard == guard_kind::canary) [[unlikely]]
+        g->special.fetch_or(special::canary, relaxed);  // relaxed: ours
     run_context_init(&g->context, on->top(), &g_main, g);
 }
 
@@ -173,7 +176,12 @@ struct stack* take_large(scheduler& s, std::size_t size) {
 namespace {
 
 // What every spawn writes into its G.
-[[gnu::always_inline]] inline void fill_in(scheduler& s, G* g, M* m, P* p, const spawn_options* options, const entry_type& entry,
+[[gnu::always_inline]] inline void fill_in(scheduler& s,
+                                           G* g,
+                                           M* m,
+                                           P* p,
+                                           const spawn_options* options,
+                                           const entry_type& entry,
                                            std::source_location where) noexcept {
     g->id = next_id(s, p);
     g->parent = m != nullptr ? m->g->id : 0;
@@ -187,7 +195,8 @@ namespace {
         g->special.fetch_and(kept, relaxed);      // relaxed: as above
         g->special.fetch_or(s.g_flags, relaxed);  // relaxed: as above
     }
-    if (options != nullptr) [[unlikely]] apply_options(g, *options);
+    if (options != nullptr) [[unlikely]]
+        apply_options(g, *options);
 }
 
 // size bytes in words; both sides are aligned for words, and the last one may reach beyond size, within a buffer of words.
@@ -316,7 +325,7 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     to->stack = on;
     on->owner = to;
     to->context = {on->top(), nullptr, nullptr};  // started; the real values are written when it first leaves
-    to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
+    to->state.store(g_state::running, relaxed);   // relaxed: only we have it; dumps pair by heavy fence
     m->g = to;
     m->p->count.stack_hits.add();
 }
@@ -365,7 +374,8 @@ void recycle_g(M* m, G* g) noexcept {
         }
     }
     p->dead_gs.push(g);
-    if (++p->credits > P::credits_max || p->dead_gs.size() > P::cached_gs_max) [[unlikely]] spill_caches(m);
+    if (++p->credits > P::credits_max || p->dead_gs.size() > P::cached_gs_max) [[unlikely]]
+        spill_caches(m);
 }
 
 }  // namespace weft::detail

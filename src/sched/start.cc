@@ -77,7 +77,8 @@ namespace {
 void await_main_thread(scheduler& s) noexcept {
     const int64_t deadline_ns = os::monotonic_ns() + main_thread_grace_ns;
     while (s.main_thread_back.load(acquire) == 0) {  // pairs with run_main
-        if (!os::futex_wait(s.main_thread_back, 0, deadline_ns)) std::exit(s.main_code == nullptr ? 0 : *s.main_code);  // NOLINT
+        if (!os::futex_wait(s.main_thread_back, 0, deadline_ns))
+            std::exit(s.main_code == nullptr ? 0 : *s.main_code);  // NOLINT
     }
 }
 
@@ -107,8 +108,9 @@ bool enlist(scheduler& s, M* m) noexcept {
     const bool fits = count < s.threads_max;
     if (fits) {
         m->index = count;
-        s.thread_count.store(count + 1, relaxed);
-        m->random = prng(random_seed + m->index);  // the same in every run: nothing in the scheduler is random but by seed
+        s.thread_count.store(count + 1, relaxed);  // relaxed: locked
+        m->random =
+            prng(random_seed + m->index);  // the same in every run: nothing in the scheduler is random but by seed
         m->all_next = s.all_ms;
         s.all_ms = m;
     }
@@ -195,7 +197,8 @@ scheduler* make_scheduler(const runtime_options& options) {
     if (procs == 0) procs = static_cast<uint32_t>(os::env_number("RUN_MAXPROCS", 1, procs_max, os::usable_cpus()));
     if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
     std::size_t stack_size = options.stack_size;
-    if (stack_size == 0) stack_size = os::env_number("RUN_STACK_MAX", smallest_stack, largest_default_stack, default_stack_size);
+    if (stack_size == 0)
+        stack_size = os::env_number("RUN_STACK_MAX", smallest_stack, largest_default_stack, default_stack_size);
     if (stack_size < smallest_stack || stack_size > largest_default_stack) {
         throw std::invalid_argument("weft: runtime_options::stack_size must be from 16 KiB to 64 MiB");
     }
@@ -242,8 +245,8 @@ void request_stop(scheduler& s) noexcept {
     for (uint32_t i = 0; i < s.procs; ++i) {
         atomic<uintptr_t>& owner = s.ps[i].owner;
         uintptr_t word = owner.load(relaxed);  // relaxed: the exchange decides
-        while (word != 0 && !owner.compare_exchange_weak(word, word | attention::preempt, acq_rel, relaxed)) {
-        }
+        // acq_rel: publishes stopping with the bit; relaxed: tried again
+        while (word != 0 && !owner.compare_exchange_weak(word, word | attention::preempt, acq_rel, relaxed)) {}
     }
 }
 

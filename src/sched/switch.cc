@@ -31,7 +31,8 @@ uint64_t cpu_ticks() noexcept {
     m->g = to;
     to->state.store(g_state::running, relaxed);  // relaxed: as in switch_g_to_g
     compiler_fence();
-    if (to->special.load(relaxed) != 0) [[unlikely]] switch_special(nullptr, to);  // relaxed: as in switch_g_to_g
+    if (to->special.load(relaxed) != 0) [[unlikely]]
+        switch_special(nullptr, to);  // relaxed: as in switch_g_to_g
     leave_stack(m->g0_fiber, to->stack->sanitizers, false);
     switch_context(&m->g0, &to->context, m);
     arrive_on_stack(m->g0_fiber);
@@ -43,6 +44,7 @@ void enter_slow(M* m) noexcept {
     P* p = m->p;
     const auto self = reinterpret_cast<uintptr_t>(m);
     uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
+    // acq_rel: what the asker wrote before is seen; relaxed: tried again
     while (!p->owner.compare_exchange_weak(word, self, acq_rel, relaxed)) {
         WEFT_ASSERT((word & ~attention::mask) == self);
     }
@@ -64,11 +66,13 @@ void switch_special(G* from, G* to) noexcept {
     while ((to->special.load(acquire) & special::frozen) != 0) {                  // pairs with the dump's thaw
         // A dump reads the stack: not running yet after all.
         to->state.store(g_state::runnable, relaxed);  // relaxed: it was, and we own it
-        for (uint32_t i = 0; (to->special.load(relaxed) & special::frozen) != 0; ++i) spin_backoff(i);  // relaxed: a look
+        for (uint32_t i = 0; (to->special.load(relaxed) & special::frozen) != 0; ++i)
+            spin_backoff(i);                         // relaxed: a look
         to->state.store(g_state::running, relaxed);  // relaxed: the fence below
         WEFT_FULL_FENCE();
     }
-    if ((to->special.load(relaxed) & special::own_fp) != 0) write_fp_control(to->fp_control);  // relaxed: set by the owner
+    if ((to->special.load(relaxed) & special::own_fp) != 0)
+        write_fp_control(to->fp_control);  // relaxed: set by the owner
 }
 
 bool timers_want_g0(P* p) noexcept {
@@ -91,7 +95,8 @@ WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     from->eh = *m->eh;
     *m->eh = m->g0_eh;
     m->g = nullptr;
-    if (from->special.load(relaxed) != 0) [[unlikely]] switch_special(from, nullptr);  // relaxed: the owner's
+    if (from->special.load(relaxed) != 0) [[unlikely]]
+        switch_special(from, nullptr);  // relaxed: the owner's
     leave_stack(from->stack->sanitizers, m->g0_fiber, dying);
     m = static_cast<M*>(switch_context(&from->context, &m->g0, m));
     arrive_on_stack(from->stack->sanitizers);

@@ -45,11 +45,12 @@ namespace weft::detail {
 
 // From here on m's P stays m's, until leave(). No user code, allocation or exception in between.
 [[gnu::always_inline]] inline void enter(M* m) noexcept {
-    WEFT_DCHECK(m->in_runtime.load(relaxed) == 0);
-    m->in_runtime.store(1, relaxed);  // relaxed: the retaker's heavy fence orders it
+    WEFT_DCHECK(m->in_runtime.load(relaxed) == 0);  // relaxed: only we write it
+    m->in_runtime.store(1, relaxed);                // relaxed: the retaker's heavy fence orders it
     compiler_fence();
     // relaxed: as above
-    if (m->p->owner.load(relaxed) != reinterpret_cast<uintptr_t>(m)) [[unlikely]] enter_slow(m);
+    if (m->p->owner.load(relaxed) != reinterpret_cast<uintptr_t>(m)) [[unlikely]]
+        enter_slow(m);
 }
 
 [[gnu::always_inline]] inline void leave(M* m) noexcept {
@@ -83,8 +84,10 @@ namespace weft::detail {
 // returned if a stack for it is at hand.
 [[nodiscard, gnu::always_inline]] inline G* pick_direct(M* m, P* p) noexcept {
     const uint32_t left = p->ticks_left.load(relaxed) - 1;  // relaxed: only we write it
-    if (left == 0) [[unlikely]] return nullptr;
-    if (p->timers.next_deadline() != never && timers_want_g0(p)) [[unlikely]] return nullptr;
+    if (left == 0) [[unlikely]]
+        return nullptr;
+    if (p->timers.next_deadline() != never && timers_want_g0(p)) [[unlikely]]
+        return nullptr;
     G* g = pick_local(p);
     if (g == nullptr) return nullptr;
     if (!g->started() && g->stack == nullptr && p->stacks.empty()) [[unlikely]] {
@@ -102,7 +105,8 @@ namespace weft::detail {
     to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
     compiler_fence();
     // relaxed: frozen is ordered by the dump's heavy fence, the rest is the owner's
-    if ((from->special.load(relaxed) | to->special.load(relaxed)) != 0) [[unlikely]] switch_special(from, to);
+    if ((from->special.load(relaxed) | to->special.load(relaxed)) != 0) [[unlikely]]
+        switch_special(from, to);
 }
 
 // Steps 2 and 3. Returns the M on which from goes on.
@@ -144,7 +148,8 @@ namespace weft::detail {
     G* from = m->g;
     G* to = pick_direct(m, m->p);
     if (to != nullptr) [[likely]] {
-        if (!to->started()) [[unlikely]] bind_stack(m, to);
+        if (!to->started()) [[unlikely]]
+            bind_stack(m, to);
         m = switch_g_to_g(m, from, to);
     } else {
         m = switch_g_to_g0(m, from, false);

@@ -153,9 +153,13 @@ TEST_F(TimerQueue, LongListsAndDeepChainsAreTakenDownWithoutRecursion) {
 class Reference {
 public:
     void add(timer& t) { all_.emplace(key(t), &t); }
+
     void remove(const timer& t) { all_.erase(key(t)); }
+
     [[nodiscard]] bool empty() const { return all_.empty(); }
+
     [[nodiscard]] timer* first() const { return all_.begin()->second; }
+
     [[nodiscard]] std::size_t size() const { return all_.size(); }
 
 private:

@@ -45,10 +45,12 @@ bool yield() {
     enter(m);
     G* from = m->g;
     G* to = pick_direct(m, m->p);
-    if (to == nullptr) [[unlikely]] return yield_through_g0(m);
+    if (to == nullptr) [[unlikely]]
+        return yield_through_g0(m);
     m->after.what = after_switch::kind::requeue;
     m->after.g = from;
-    if (!to->started()) [[unlikely]] bind_stack(m, to);
+    if (!to->started()) [[unlikely]]
+        bind_stack(m, to);
     m = switch_g_to_g(m, from, to);
     finish_switch(m);
     leave(m);
@@ -59,7 +61,8 @@ void checkpoint() {
     M* m = current_g_m();
     if (m == nullptr) return;
     // relaxed: a request that is seen a little later is as good
-    if (m->p->owner.load(relaxed) != reinterpret_cast<uintptr_t>(m)) [[unlikely]] yield();
+    if (m->p->owner.load(relaxed) != reinterpret_cast<uintptr_t>(m)) [[unlikely]]
+        yield();
 }
 
 namespace this_g {

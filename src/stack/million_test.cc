@@ -50,7 +50,9 @@ std::size_t mapping_limit() {
 class turn {
 public:
     turn() : fd_(open("/proc/self/exe", O_RDONLY | O_CLOEXEC)) { flock(fd_, LOCK_EX); }
+
     ~turn() { close(fd_); }
+
     turn(const turn&) = delete;
     turn& operator=(const turn&) = delete;
 

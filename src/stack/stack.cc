@@ -42,7 +42,7 @@ bool take_protection() noexcept {
     if (left < 0) {
         int64_t unknown = -1;
         protections_left.compare_exchange_strong(unknown, protection_budget(), relaxed);  // relaxed: as above
-        left = protections_left.load(relaxed);                                             // relaxed: as above
+        left = protections_left.load(relaxed);                                            // relaxed: as above
     }
     while (left > 0) {
         if (protections_left.compare_exchange_weak(left, left - 1, relaxed)) return true;  // relaxed: as above
@@ -51,11 +51,14 @@ bool take_protection() noexcept {
 }
 
 guard_kind install_guard(std::byte* slot, bool may_write_protect) noexcept {
-    if (!region_refused.load(relaxed) && os::guard_region(slot, guard_size)) return guard_kind::region;  // relaxed: a test's
+    if (!region_refused.load(relaxed) && os::guard_region(slot, guard_size))
+        return guard_kind::region;  // relaxed: a test's
     if (may_write_protect && os::write_protect(slot, guard_size)) return guard_kind::write_protection;
     if (take_protection() && os::protect_pages(slot, guard_size)) return guard_kind::protection;
     if (!canary_warned.exchange(true, relaxed)) {  // relaxed: only one of us prints
-        warn("no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each switch");
+        warn(
+            "no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each "
+            "switch");
     }
     return guard_kind::canary;
 }
@@ -70,7 +73,7 @@ struct slab {
     uint32_t slots = 0;
     uint8_t size_class = 0;
     bool may_write_protect = false;
-    uint32_t carved = 0;           // guarded by the pool's lock: slots below have been used
+    uint32_t carved = 0;  // guarded by the pool's lock: slots below have been used
 
     [[nodiscard]] std::size_t mapped_size() const noexcept { return stride * slots; }
 
@@ -107,7 +110,8 @@ stack_pool::~stack_pool() {
 
 int stack_pool::map_slab_locked(int size_class, uint32_t slots) noexcept {
     const std::size_t page = os::page_size();
-    const std::size_t pages = (guard_size + usable_size(size_class) + colours * cache_line + sizeof(stack) + page - 1) / page;
+    const std::size_t pages =
+        (guard_size + usable_size(size_class) + colours * cache_line + sizeof(stack) + page - 1) / page;
     auto* s = new (std::nothrow) slab;
     if (s == nullptr) return ENOMEM;
     s->stride = (pages | 1) * page;  // odd, see the head comment
@@ -248,9 +252,9 @@ bool canary_intact(const stack& s) noexcept {
 
 void refuse_guard_regions_for_test(bool refuse, int protections_allowed, bool write_protection) noexcept {
     write_protection_refused.store(refuse && !write_protection, relaxed);  // relaxed: tests only
-    region_refused.store(refuse, relaxed);                          // relaxed: tests only
-    protections_left.store(protections_allowed, relaxed);  // relaxed: tests only
-    canary_warned.store(false, relaxed);                            // relaxed: tests only
+    region_refused.store(refuse, relaxed);                                 // relaxed: tests only
+    protections_left.store(protections_allowed, relaxed);                  // relaxed: tests only
+    canary_warned.store(false, relaxed);                                   // relaxed: tests only
 }
 
 }  // namespace weft::detail

@@ -55,6 +55,7 @@ struct alignas(64) stack {
     fiber sanitizers;
 
     [[nodiscard]] void* top() noexcept { return this; }
+
     [[nodiscard]] std::size_t size() const noexcept {
         return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(this) - low);
     }
@@ -74,6 +75,7 @@ public:
     };
 
     explicit stack_pool(const options& o) noexcept : options_(o) {}
+
     stack_pool(const stack_pool&) = delete;
     stack_pool& operator=(const stack_pool&) = delete;
 

@@ -24,7 +24,8 @@ namespace {
 constexpr std::size_t small = 64 * 1024;
 constexpr int unlimited = 1'000'000;
 constexpr const char* warning =
-    "weft: no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each switch\n";
+    "weft: no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each "
+    "switch\n";
 
 // Whether a process that writes there is ended by a fault.
 bool faults(std::byte* address) {
@@ -80,7 +81,8 @@ TEST_F(StackGuard, IsARegionWhereTheSystemHasThem) {
 }
 
 TEST_F(StackGuard, RegionsCostNoMappings) {
-    if (!test::guard_regions_work() || test::built_with_sanitizer) GTEST_SKIP() << "no guard regions, or a sanitizer's own mappings";
+    if (!test::guard_regions_work() || test::built_with_sanitizer)
+        GTEST_SKIP() << "no guard regions, or a sanitizer's own mappings";
     make_pool(false);
     ASSERT_EQ(pool_->reserve(4096), 0);
     const std::size_t before = test::resources::now().mappings;
@@ -177,7 +179,8 @@ TEST_F(StackGuard, WhenDemandedAlwaysALargerStackWithoutOneIsRefused) {
 
 TEST_F(StackGuard, WhenDemandedAlwaysARuntimeWithoutThemDoesNotStart) {
     refuse_guard_regions_for_test(true, 0);
-    (void)test::stderr_of([] { EXPECT_THROW(runtime({.procs = 1, .guard = guard_policy::always}), resource_exhausted); });
+    (void)test::stderr_of(
+        [] { EXPECT_THROW(runtime({.procs = 1, .guard = guard_policy::always}), resource_exhausted); });
     refuse_guard_regions_for_test(false, -1);
     runtime rt({.procs = 1, .guard = guard_policy::always});
     EXPECT_EQ(rt.run([] { return 7; }), 7);

@@ -342,7 +342,8 @@ TEST(StackPoolEnd, EverythingIsUnmapped) {
         ASSERT_EQ(pool.reserve(10'000), 0);
         for (int i = 0; i < 3000; ++i) pool.take()->low[0] = std::byte{1};
         int error = 0;
-        for (int size_class = 1; size_class < stack_classes; ++size_class) ASSERT_NE(pool.take_large(size_class, error), nullptr);
+        for (int size_class = 1; size_class < stack_classes; ++size_class)
+            ASSERT_NE(pool.take_large(size_class, error), nullptr);
         EXPECT_GT(test::resources::now().virtual_kib, before.virtual_kib + 10'000 * small / kib);
     }
     const test::resources after = test::resources::now();

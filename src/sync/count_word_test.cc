@@ -1,11 +1,11 @@
 // count_word_test.cc: the count, as one thread sees it, and a wake by another.
-#include <weft/detail/count_word.h>
-
 #include <cstdint>
 #include <optional>
 #include <thread>
 
 #include <gtest/gtest.h>
+
+#include <weft/detail/count_word.h>
 
 #include "support/scale.h"
 

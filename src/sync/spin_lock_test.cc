@@ -1,11 +1,11 @@
 // spin_lock_test.cc: the lock of one object excludes, and its word carries the object's bits.
-#include <weft/detail/spin_lock.h>
-
 #include <cstdint>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <weft/detail/spin_lock.h>
 
 #include "support/scale.h"
 

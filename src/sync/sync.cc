@@ -39,10 +39,10 @@ void spin_backoff(uint32_t attempt) noexcept {
 void fatal_count(int64_t count, int64_t change) noexcept {
     if (count + change < 0) {
         fatal("negative weft::wait_group count: %lld was taken off %lld; done() was called more often than add()",
-              static_cast<long long>(-change),
-              static_cast<long long>(count));
+              static_cast<long long>(-change), static_cast<long long>(count));
     }
-    fatal("weft::wait_group count too large: %lld added to %lld", static_cast<long long>(change), static_cast<long long>(count));
+    fatal("weft::wait_group count too large: %lld added to %lld", static_cast<long long>(change),
+          static_cast<long long>(count));
 }
 
 void chan_close(chan_core* core) {

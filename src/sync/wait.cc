@@ -1,8 +1,7 @@
 // wait.cc: blocking, for green threads and plain ones. The contract is in weft/detail/wait.h.
-#include <weft/detail/wait.h>
-
 #include <new>
 
+#include <weft/detail/wait.h>
 #include <weft/error.h>
 
 #include "base/assert.h"
@@ -47,7 +46,8 @@ bool thread_wait(waiter& w, guarded_word& lock, uint32_t bits, int64_t deadline_
 }
 
 // The current G is in its queue: parks it, to be switched away from with the lock still held.
-[[gnu::always_inline]] inline void park(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
+[[gnu::always_inline]] inline void park(
+    M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
     enter(m);
     describe_wait(m, w, reason);
     m->after.what = after_switch::kind::park;
@@ -81,8 +81,8 @@ void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits,
     park(m, w, lock, bits, reason);
 }
 
-bool wait_until(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason,
-                int64_t deadline_ns) noexcept {
+bool wait_until(
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
     if (deadline_ns == never) {
         wait(w, queue, lock, bits, reason);
         return true;

@@ -1,11 +1,11 @@
 // wait_test.cc: claims and queues of waiters, without anybody blocking.
-#include <weft/detail/wait.h>
-
 #include <array>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <weft/detail/wait.h>
 
 #include "support/scale.h"
 

@@ -1,12 +1,12 @@
 // time_point_test.cc: durations and time points become nanoseconds without ever overflowing.
-#include <weft/detail/time_point.h>
-
 #include <chrono>
 #include <cstdint>
 #include <limits>
 #include <ratio>
 
 #include <gtest/gtest.h>
+
+#include <weft/detail/time_point.h>
 
 namespace weft::detail {
 namespace {

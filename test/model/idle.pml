@@ -48,6 +48,8 @@ byte timer = 0;                     /* on P 0: 0 none, 1 set, 2 due */
 bool rang = false;                  /* its deadline has passed */
 byte pushes = NPUSH, timers = NTIMER;
 
+#define QUEUED (global_queue > 0 || ring[0] > 0 || ring[1] > 0 || ring[NP - 1] > 0 || timer == 2)
+
 /* ---- idle_state, guarded by lock. */
 bool lock = false;
 bool idle_p[NP];
@@ -448,7 +450,6 @@ proctype clock() {
     atomic { timer == 1 -> timer = 2; rang = true }
 }
 
-#define QUEUED         (global_queue > 0 || ring[0] > 0 || ring[1] > 0 || ring[NP - 1] > 0 || timer == 2)
 #define TO_BE_HAD(m)   (idle_m[m] || unborn[m])
 #define SOMEBODY_TIMED (timed[0] || timed[1] || timed[NM - 2] || timed[NM - 1])
 

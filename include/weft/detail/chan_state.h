@@ -26,6 +26,7 @@ namespace weft::detail {
 // The part that does not depend on T.
 struct chan_core {
     explicit chan_core(std::size_t cap) noexcept : capacity(cap) {}
+
     chan_core(const chan_core&) = delete;
     chan_core& operator=(const chan_core&) = delete;
 
@@ -71,7 +72,8 @@ template <typename T>
 struct chan_state : chan_core {
     // Allocates state and slots in one block. Throws std::bad_alloc.
     static chan_state* create(std::size_t cap) {
-        if (cap > (std::numeric_limits<std::size_t>::max() / 2 - sizeof(chan_state)) / sizeof(T)) throw_chan_too_large();
+        if (cap > (std::numeric_limits<std::size_t>::max() / 2 - sizeof(chan_state)) / sizeof(T))
+            throw_chan_too_large();
         void* block = ::operator new(slots_offset() + cap * sizeof(T), std::align_val_t{block_align()});
         return ::new (block) chan_state(cap);
     }
@@ -151,13 +153,16 @@ private:
         return alignof(T) > alignof(chan_core) ? alignof(T) : alignof(chan_core);
     }
 
-    static constexpr std::size_t slots_offset() { return (sizeof(chan_state) + alignof(T) - 1) / alignof(T) * alignof(T); }
+    static constexpr std::size_t slots_offset() {
+        return (sizeof(chan_state) + alignof(T) - 1) / alignof(T) * alignof(T);
+    }
 
     T* slot(std::size_t index) noexcept {
         return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(this) + slots_offset()) + index;
     }
 
     std::size_t wrap(std::size_t index) const noexcept { return index >= capacity ? index - capacity : index; }
+
     std::size_t next(std::size_t index) const noexcept { return index + 1 == capacity ? 0 : index + 1; }
 
     // The head was taken while senders wait: the oldest of them puts its value at the end (I2). The lock is held.

@@ -108,7 +108,8 @@ private:
             const bool wakes = count == 0 && (seen & waiting) != 0;
             const uint32_t wanted =
                 wakes ? seen | guarded_word::guard : (static_cast<uint32_t>(count) << shift) | (seen & waiting);
-            if (!word.compare_exchange_weak(seen, wanted, acq_rel, relaxed)) continue;  // R1; acquire: the queue, if we lock
+            if (!word.compare_exchange_weak(seen, wanted, acq_rel, relaxed))
+                continue;  // R1; acquire: the queue, if we lock
             if (wakes) release_waiters();
             return;
         }

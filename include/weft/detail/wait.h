@@ -180,8 +180,8 @@ void wait(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_
 void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
 
 // As wait(), but returns false if deadline_ns passes first; w is then on no queue.
-[[nodiscard]] bool wait_until(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason,
-                              int64_t deadline_ns) noexcept;
+[[nodiscard]] bool wait_until(
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
 
 // Blocks for ever. For operations on nil channels.
 [[noreturn]] void wait_forever(wait_reason reason) noexcept;

@@ -1,0 +1,536 @@
+// schedule_test.cc: what a P runs next: the order that schedule.h promises, with its numbers.
+//
+// Each test lets one G keep its P busy while it lays things out (spawns, lets a plain thread spawn, looks into the queues), and then
+// waits: from there on the order is the scheduler's.
+#include "sched/schedule.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "sched/current.h"
+#include "support/eventually.h"
+#include "support/scale.h"
+
+namespace weft::detail {
+namespace {
+
+using test::busily;
+
+P* my_p() { return current_m()->p; }
+
+scheduler& my_scheduler() { return *current_m()->home; }
+
+// Runs f in a plain thread, while the calling G keeps its P.
+template <typename F>
+void outside(F&& f) {
+    std::atomic<bool> over{false};
+    std::thread thread([&] {
+        f();
+        over.store(true);
+    });
+    busily([&] { return over.load(); });
+    thread.join();
+}
+
+std::vector<int> numbers(int first, int count) {
+    std::vector<int> all(static_cast<std::size_t>(count));
+    std::iota(all.begin(), all.end(), first);
+    return all;
+}
+
+// Who ran, in order.
+class chronicle {
+public:
+    void add(int who) {
+        const std::lock_guard hold(mutex_);
+        order_.push_back(who);
+    }
+
+    [[nodiscard]] std::vector<int> all() {
+        const std::lock_guard hold(mutex_);
+        return order_;
+    }
+
+    // When who ran, counted from 0; -1 if it did not.
+    [[nodiscard]] int position(int who) {
+        const std::lock_guard hold(mutex_);
+        for (std::size_t i = 0; i < order_.size(); ++i) {
+            if (order_[i] == who) return static_cast<int>(i);
+        }
+        return -1;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<int> order_;  // guarded by mutex_
+};
+
+class Schedule : public ::testing::Test {
+protected:
+    // Starts Gs that note that they run.
+    void start(int first, int count = 1) {
+        for (int i = first; i < first + count; ++i) all_.go([this, i] { ran_.add(i); });
+    }
+
+    // The same, by a plain thread.
+    void start_outside(int first, int count = 1) {
+        outside([&] {
+            for (int i = first; i < first + count; ++i) {
+                all_.add();
+                rt_.go([this, i] {
+                    ran_.add(i);
+                    all_.done();
+                });
+            }
+        });
+    }
+
+    // From here on the next look at the global queue is a whole round away.
+    static void begin_round() {
+        my_p()->restart_ticks();
+        my_p()->run_next_left = P::run_next_in_a_row;
+    }
+
+    runtime rt_{{.procs = 1}};
+    chronicle ran_;
+    wait_group all_;
+};
+
+TEST_F(Schedule, TheNewestRunsNextAndTheOthersInTheirOrder) {
+    rt_.run([&] {
+        begin_round();
+        start(0, 6);
+        EXPECT_NE(my_p()->run_next.load(), nullptr);
+        EXPECT_EQ(my_p()->queue.size(), 5U) << "who was displaced from run_next went to the ring";
+        all_.wait();
+    });
+    EXPECT_EQ(ran_.all(), (std::vector{5, 0, 1, 2, 3, 4}));
+}
+
+TEST_F(Schedule, AGThatIsMadeReadyRunsNextAndTheDisplacedOneLast) {
+    rt_.run([&] {
+        const chan<int> gate;
+        all_.go([&] {
+            gate.recv();
+            ran_.add(9);
+        });
+        yield();
+        begin_round();
+        start(0, 2);
+        gate.send(1);
+        EXPECT_EQ(my_p()->queue.size(), 2U);
+        all_.wait();
+    });
+    EXPECT_EQ(ran_.all(), (std::vector{9, 0, 1}));
+}
+
+TEST_F(Schedule, TheRingIsFifoUpToItsCapacity) {
+    constexpr int n = run_queue::capacity + 1;
+    rt_.run([&] {
+        start(0, n);
+        EXPECT_EQ(my_p()->queue.size(), run_queue::capacity);
+        begin_round();
+        all_.wait();
+    });
+    std::vector<int> expected = numbers(0, n - 1);
+    expected.insert(expected.begin(), n - 1);
+    EXPECT_EQ(ran_.all(), expected);
+    EXPECT_EQ(rt_.stats().overflows, 0U);
+}
+
+// ---- Yield.
+
+TEST_F(Schedule, YieldGoesToTheEndOfTheOwnRing) {
+    rt_.run([&] {
+        begin_round();
+        all_.go([&] {
+            ran_.add(1);
+            start(3);  // runs next, ahead of all that wait
+        });
+        start(2);
+        EXPECT_TRUE(yield());
+        ran_.add(9);
+        all_.wait();
+    });
+    EXPECT_EQ(ran_.all(), (std::vector{2, 1, 3, 9}));
+}
+
+TEST_F(Schedule, YieldOfOneAloneReturnsFalse) {
+    rt_.run([] {
+        for (int i = 0; i < 200; ++i) EXPECT_FALSE(yield()) << i;
+    });
+}
+
+TEST_F(Schedule, YieldReturnsTrueExactlyWhenAnotherRan) {
+    rt_.run([&] {
+        for (int i = 0; i < 200; ++i) {
+            start(i);
+            EXPECT_TRUE(yield()) << i;
+            EXPECT_EQ(ran_.position(i), i);
+            EXPECT_FALSE(yield()) << i;
+        }
+    });
+}
+
+TEST_F(Schedule, YieldReturnsFalseWhileTheOthersSleep) {
+    rt_.run([&] {
+        const chan<int> never_sent;
+        all_.go([&] { (void)never_sent.recv_for(std::chrono::hours(1)); });
+        yield();
+        for (int i = 0; i < 200; ++i) EXPECT_FALSE(yield()) << i;
+        never_sent.close();
+        all_.wait();
+    });
+}
+
+TEST_F(Schedule, TwoThatYieldTakeTurns) {
+    rt_.run([&] {
+        for (const int who : {1, 2}) {
+            all_.go([this, who] {
+                for (int i = 0; i < 50; ++i) {
+                    ran_.add(who);
+                    yield();
+                }
+            });
+        }
+        all_.wait();
+    });
+    const std::vector<int> order = ran_.all();
+    ASSERT_EQ(order.size(), 100U);
+    for (std::size_t i = 1; i < order.size(); ++i) EXPECT_NE(order[i], order[i - 1]) << i;
+}
+
+// ---- Fairness.
+
+TEST_F(Schedule, EverySixtyFirstScheduleLooksAtTheGlobalQueue) {
+    rt_.run([&] {
+        start(0, 250);
+        start_outside(1000, 3);
+        EXPECT_EQ(my_scheduler().global.size(), 3U);
+        begin_round();
+        all_.wait();
+    });
+    // Sixty of the own queue, then the one from outside.
+    EXPECT_EQ(ran_.position(1000), 60);
+    EXPECT_EQ(ran_.position(1001), 60 + 61);
+    EXPECT_EQ(ran_.position(1002), 60 + 2 * 61);
+}
+
+// Whatever else leads through g0 must not put off that look.
+TEST_F(Schedule, TimersThatFireAllTheTimeDoNotKeepTheGlobalQueueWaiting) {
+    std::atomic<bool> over{false};
+    std::atomic<bool> arrived{false};
+    rt_.run([&] {
+        all_.go([&] {
+            while (!over.load()) sleep_for(std::chrono::microseconds(20));
+        });
+        for (int i = 0; i < 2; ++i) {
+            all_.go([&] {
+                while (!over.load()) {
+                    test::compute_for(std::chrono::microseconds(5));
+                    yield();
+                }
+            });
+        }
+        outside([&] { rt_.go([&] { arrived.store(true); }); });
+        test::eventually([&] { return arrived.load(); });
+        over.store(true);
+        all_.wait();
+    });
+}
+
+TEST_F(Schedule, AfterSixteenHandOffsInARowTheRingHasItsTurn) {
+    int hand_offs = 0;
+    int hand_offs_before_the_third = -1;
+    rt_.run([&] {
+        const chan<int> ping;
+        const chan<int> pong;
+        all_.go([&] {
+            while (ping.recv()) {
+                ++hand_offs;
+                pong.send(1);
+            }
+        });
+        yield();
+        begin_round();
+        all_.go([&] { hand_offs_before_the_third = hand_offs; });
+        while (hand_offs_before_the_third < 0 && hand_offs < 1000) {
+            ping.send(1);
+            pong.recv();
+            ++hand_offs;
+        }
+        ping.close();
+        all_.wait();
+    });
+    EXPECT_EQ(hand_offs_before_the_third, static_cast<int>(P::run_next_in_a_row));
+}
+
+TEST_F(Schedule, HandOffsWithoutAnybodyWaitingAreNotBounded) {
+    rt_.run([&] {
+        const chan<int> ping;
+        const chan<int> pong;
+        all_.go([&] {
+            while (ping.recv()) pong.send(1);
+        });
+        for (int i = 0; i < 1000; ++i) {
+            ping.send(1);
+            pong.recv();
+        }
+        ping.close();
+        all_.wait();
+    });
+}
+
+// ---- The global queue.
+
+TEST_F(Schedule, AFullRingSpillsHalfOfItselfAndTheNewcomer) {
+    constexpr int full = run_queue::capacity + 1;
+    rt_.run([&] {
+        start(0, full);
+        ASSERT_EQ(my_scheduler().global.size(), 0U);
+        start(full);
+        EXPECT_EQ(my_scheduler().global.size(), 129U);
+        EXPECT_EQ(my_p()->queue.size(), 128U);
+        EXPECT_EQ(stats().overflows, 1U);
+        // The older half, in order, and then the one that was displaced from run_next.
+        fifo<G> spilled = my_scheduler().global.pop(1000);
+        fifo<G> seen;
+        std::vector<uint64_t> ids;
+        while (G* g = spilled.pop_front()) {
+            ids.push_back(g->id);
+            seen.push_back(g);
+        }
+        std::vector<uint64_t> expected(129);
+        std::iota(expected.begin(), expected.end(), ids.front());
+        expected.back() = ids.front() + full - 1;
+        EXPECT_EQ(ids, expected);
+        my_scheduler().global.push(seen);
+        all_.wait();
+    });
+    std::vector<int> order = ran_.all();
+    EXPECT_EQ(order.front(), full);
+    std::sort(order.begin(), order.end());
+    EXPECT_EQ(order, numbers(0, full + 1)) << "each ran once";
+}
+
+TEST_F(Schedule, WhatPlainThreadsStartOrWakeGoesToTheGlobalQueueInOrder) {
+    const chan<int> gate;
+    rt_.run([&] {
+        all_.go([&] {
+            gate.recv();
+            ran_.add(2);
+        });
+        yield();
+        start_outside(0, 2);
+        outside([&] { gate.send(1); });
+        start_outside(3, 2);
+        EXPECT_EQ(my_scheduler().global.size(), 5U);
+        EXPECT_FALSE(my_p()->has_work());
+        all_.wait();
+    });
+    EXPECT_EQ(ran_.all(), numbers(0, 5));
+}
+
+// What the first G of a batch from the global queue finds: the rest of its batch, and what was left.
+struct share {
+    uint32_t in_ring;
+    uint32_t left;
+    friend bool operator==(const share&, const share&) = default;
+};
+
+// Lets n Gs from outside wait while all of procs Ps are busy; then one P runs dry.
+share first_share(unsigned procs, int n) {
+    runtime rt({.procs = procs});
+    return rt.run([&] {
+        std::atomic<unsigned> busy{1};
+        std::atomic<bool> seen_it{false};
+        std::atomic<int> arrivals{0};
+        share found{};
+        wait_group others;
+        wait_group all;
+        for (unsigned i = 1; i < procs; ++i) {
+            others.go([&] {
+                busy.fetch_add(1);
+                busily([&] { return seen_it.load(); });
+            });
+        }
+        busily([&] { return busy.load() == procs; });
+        outside([&] {
+            for (int i = 0; i < n; ++i) {
+                all.add();
+                rt.go([&] {
+                    if (arrivals.fetch_add(1) == 0) {
+                        found = {my_p()->queue.size(), my_scheduler().global.size()};
+                        seen_it.store(true);
+                    }
+                    all.done();
+                });
+            }
+        });
+        EXPECT_EQ(my_scheduler().global.size(), static_cast<uint32_t>(n));
+        my_p()->restart_ticks();
+        all.wait();
+        others.wait();
+        return found;
+    });
+}
+
+TEST(ScheduleGlobal, ADryPTakesItsShareAndAtMost128) {
+    EXPECT_EQ(first_share(1, 1), (share{0, 0}));
+    EXPECT_EQ(first_share(1, 2), (share{1, 0}));
+    EXPECT_EQ(first_share(1, 10), (share{9, 0}));
+    EXPECT_EQ(first_share(1, 128), (share{127, 0}));
+    EXPECT_EQ(first_share(1, 129), (share{127, 1}));
+    EXPECT_EQ(first_share(1, 300), (share{127, 172}));
+}
+
+TEST(ScheduleGlobal, TheShareOfOneOfFourIsAQuarterAndOne) {
+    EXPECT_EQ(first_share(4, 1), (share{0, 0}));
+    EXPECT_EQ(first_share(4, 3), (share{0, 2}));
+    EXPECT_EQ(first_share(4, 4), (share{1, 2}));
+    EXPECT_EQ(first_share(4, 40), (share{10, 29}));
+    EXPECT_EQ(first_share(4, 1000), (share{127, 872}));
+}
+
+// ---- Timers.
+
+// A deadline so far away that everybody who is to sleep until then is asleep before it.
+constexpr std::chrono::milliseconds long_enough(100);
+
+TEST_F(Schedule, WhoseTimeHasComeRunsBeforeTheGlobalQueueIsAsked) {
+    rt_.run([&] {
+        const auto due = std::chrono::steady_clock::now() + long_enough;
+        all_.go([&] {
+            sleep_until(due);
+            ran_.add(1);
+        });
+        yield();
+        start_outside(2);
+        begin_round();
+        busily([&] { return std::chrono::steady_clock::now() > due; });
+        all_.wait();
+    });
+    EXPECT_EQ(ran_.all(), (std::vector{1, 2}));
+}
+
+TEST_F(Schedule, WhoseTimeHasComeWaitsForWhoIsInTheRing) {
+    rt_.run([&] {
+        const auto due = std::chrono::steady_clock::now() + long_enough;
+        all_.go([&] {
+            sleep_until(due);
+            ran_.add(4);
+        });
+        yield();
+        begin_round();
+        start(1, 3);
+        busily([&] { return std::chrono::steady_clock::now() > due; });
+        all_.wait();
+    });
+    EXPECT_EQ(ran_.all(), (std::vector{3, 1, 2, 4}));
+}
+
+TEST_F(Schedule, SleepersWithTheSameDeadlineWakeInTheOrderTheyFellAsleep) {
+    rt_.run([&] {
+        const auto due = std::chrono::steady_clock::now() + long_enough;
+        for (int i = 0; i < 20; ++i) {
+            all_.go([this, i, due] {
+                sleep_until(due);
+                ran_.add(i);
+            });
+            yield();
+        }
+        all_.wait();
+    });
+    EXPECT_EQ(ran_.all(), numbers(0, 20));
+}
+
+// ---- Stealing.
+
+struct loot {
+    uint32_t left;          // in the victim's ring
+    uint32_t in_own;        // in the thief's
+    uint64_t steals;
+    int first;              // who ran first on the thief's P
+    bool run_next_is_left;  // with the victim
+    friend bool operator==(const loot&, const loot&) = default;
+};
+
+// One P has n Gs in its ring and one in run_next, and computes. The other one runs dry.
+loot rob(int n) {
+    runtime rt({.procs = 2});
+    return rt.run([&] {
+        std::atomic<bool> other_runs{false};
+        std::atomic<bool> laid_out{false};
+        std::atomic<bool> robbed{false};
+        loot found{};
+        P* victim = nullptr;
+        uint64_t steals_before = 0;
+        wait_group all;
+        all.go([&] {
+            other_runs.store(true);
+            busily([&] { return laid_out.load(); });
+        });
+        busily([&] { return other_runs.load(); });
+        victim = my_p();
+        for (int i = 0; i <= n; ++i) {
+            all.go([&, i] {
+                if (robbed.exchange(true)) return;
+                found = {victim->queue.size(), my_p()->queue.size(), stats().steals - steals_before, i,
+                         victim->run_next.load() != nullptr};
+            });
+        }
+        steals_before = stats().steals;
+        laid_out.store(true);
+        busily([&] { return robbed.load(); });
+        all.wait();
+        return found;
+    });
+}
+
+TEST(ScheduleSteal, ADryPTakesTheOlderHalfOfAnothersRingRoundedUp) {
+    EXPECT_EQ(rob(1), (loot{0, 0, 1, 0, true}));
+    EXPECT_EQ(rob(2), (loot{1, 0, 1, 0, true}));
+    EXPECT_EQ(rob(8), (loot{4, 3, 4, 0, true}));
+    EXPECT_EQ(rob(9), (loot{4, 4, 5, 0, true}));
+    EXPECT_EQ(rob(256), (loot{128, 127, 128, 0, true}));
+}
+
+TEST(ScheduleSteal, ALoneRunNextOfAPThatComputesIsTakenInTheEnd) {
+    runtime rt({.procs = 2});
+    rt.run([&] {
+        for (int i = 0; i < test::scaled(100); ++i) {
+            std::atomic<bool> ran{false};
+            go([&] { ran.store(true); });
+            busily([&] { return ran.load(); });
+        }
+    });
+}
+
+TEST(ScheduleSteal, AGThatOnlyThePsOwnTimerWakesRunsElsewhereWhileItComputes) {
+    runtime rt({.procs = 2});
+    rt.run([&] {
+        std::atomic<bool> ran{false};
+        std::atomic<bool> asleep{false};
+        go([&] {
+            asleep.store(true);
+            sleep_for(std::chrono::milliseconds(1));
+            ran.store(true);
+        });
+        yield();
+        busily([&] { return asleep.load() && ran.load(); });
+    });
+}
+
+}  // namespace
+}  // namespace weft::detail
