@@ -33,7 +33,7 @@ void ping(const weft::chan<ball>& there, const weft::chan<ball>& back) {
         ++b.hits;
         if (round <= rounds_shown) std::printf("ping %d\n", round);
         there.send(b);
-        b = *back.recv();
+        b = back.recv().value();
     }
     there.close();
     std::printf("after %d rounds the ball was hit %d times\n", rounds, b.hits);

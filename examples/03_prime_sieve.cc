@@ -45,7 +45,7 @@ int main() {
         weft::go({.name = "generator"}, [numbers] { generate(numbers); });
 
         for (int i = 1; i <= primes_wanted; ++i) {
-            const int prime = *numbers.recv();
+            const int prime = numbers.recv().value();
             std::printf("%4d%s", prime, i % primes_per_line == 0 ? "\n" : "");
 
             weft::chan<int> survivors;

@@ -66,7 +66,7 @@ void park_and_release(std::uint64_t count) {
             });
         }
     } catch (const std::exception& e) {  // resource_exhausted or bad_alloc
-        arrived.done();  // the one that was not started
+        arrived.done();                  // the one that was not started
         std::fprintf(stderr, "no room for more: %s\n", e.what());
     }
     std::fprintf(stderr, "%-10s %6.3f s\n", "started in", watch.lap());

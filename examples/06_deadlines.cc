@@ -60,8 +60,8 @@ void send() {
 
     std::string letter = "second";
     const weft::chan_status status = letters.send_for(std::move(letter), 10ms);
-    std::printf("a full channel, for 10 ms:          %s, and the sender still has \"%s\"\n", name(status),
-                letter.c_str());
+    const char* kept = letter.c_str();  // NOLINT(bugprone-use-after-move): moved from only if status were ok
+    std::printf("a full channel, for 10 ms:          %s, and the sender still has \"%s\"\n", name(status), kept);
 
     letters.close();  // what is buffered can still be received
     auto received = letters.try_recv();
@@ -82,12 +82,12 @@ void first_of_three() {
     replica("the slow one", 10s);
     replica("the quick one", 5ms);
     replica("the slower one", 20s);
-    std::printf("three replicas, whoever is first:   %s\n", *answers.recv());
+    std::printf("three replicas, whoever is first:   %s\n", answers.recv().value());
 }
 
 void wait_for_a_future() {
     const weft::chan<int> result;
-    weft::future<int> seven = weft::async([result] { return *result.recv(); });
+    weft::future<int> seven = weft::async([result] { return result.recv().value(); });
     const bool timed_out = seven.wait_for(10ms) == std::future_status::timeout;
     result.send(7);
     std::printf("a future, for 10 ms:                %s; in the end: %d\n", timed_out ? "timeout" : "ready",

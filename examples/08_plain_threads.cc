@@ -59,7 +59,7 @@ void from_plain_to_green() {
         });
     }
     int total = 0;
-    for (int i = 0; i < 4; ++i) total += *counts.recv();
+    for (int i = 0; i < 4; ++i) total += counts.recv().value();
     reader.join();
     std::printf("the green threads got %d lines from the plain thread\n", total);
 }

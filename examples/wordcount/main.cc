@@ -141,7 +141,7 @@ int run(const std::vector<std::string>& arguments) {
     try {
         asked = parse_options(arguments);
     } catch (const std::invalid_argument& e) {
-        std::fprintf(stderr, "wordcount: %s\n%s", e.what(), usage());
+        std::fprintf(stderr, "wordcount: %s\n%s", printable(e.what(), 300).c_str(), usage());
         return wrong_call;
     }
     if (asked.help) {

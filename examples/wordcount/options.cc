@@ -19,16 +19,16 @@ std::optional<std::uint64_t> number_of(std::string_view argument,
                                        std::uint64_t least,
                                        std::uint64_t most) {
     if (!argument.starts_with(name)) return std::nullopt;
-    std::string_view digits = argument.substr(name.size());
-    if (!digits.empty() && digits.front() != '=') return std::nullopt;
-    if (!digits.empty()) digits.remove_prefix(1);
+    const std::string_view rest = argument.substr(name.size());
+    if (!rest.empty() && rest.front() != '=') return std::nullopt;
+    const std::string digits(rest.substr(rest.empty() ? 0 : 1));
 
     std::uint64_t n = 0;
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, n);
     if (error != std::errc() || stop != end || n < least || n > most) {
         throw std::invalid_argument(std::string(name) + "=N needs a whole number from " + std::to_string(least) +
-                                    " to " + std::to_string(most) + ", not \"" + std::string(digits) + "\"");
+                                    " to " + std::to_string(most) + ", not \"" + digits + "\"");
     }
     return n;
 }

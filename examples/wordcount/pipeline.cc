@@ -109,6 +109,7 @@ result count_with_green_threads(const settings& how, progress& shown) {
     const weft::chan<std::string> paths(paths_ahead);
     const weft::chan<file_blocks> files(files_ahead);
     std::vector<weft::chan<word_table>> parts;
+    parts.reserve(parts_for(how.workers));
     for (std::size_t i = 0; i < parts_for(how.workers); ++i) parts.emplace_back(tables_ahead);
 
     // Each stage writes what it has seen into a place of its own.

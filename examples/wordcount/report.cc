@@ -75,8 +75,8 @@ void print_skipped(const census& seen) {
     for (std::size_t i = 0; i < skip_kinds; ++i) {
         if (seen.skipped[i] == 0) continue;
         any = true;
-        std::printf("  %14s  %-31s  %s\n", with_commas(seen.skipped[i]).c_str(),
-                    std::string(name_of(static_cast<skip>(i))).c_str(), printable(seen.example[i]).c_str());
+        std::printf("  %14s  %-31s  %s\n", with_commas(seen.skipped[i]).c_str(), name_of(static_cast<skip>(i)),
+                    printable(seen.example[i]).c_str());
     }
     if (!any) std::printf("  %14s\n", "nothing");
 }

@@ -101,6 +101,7 @@ result count_with_threads(const settings& how, progress& shown) {
     merged_words words(parts_for(how.workers));
     std::vector<result> partial(how.workers);
     std::vector<std::thread> workers;
+    workers.reserve(partial.size());
     for (result& mine : partial) {
         workers.emplace_back([&] { work(paths, words, mine, shown); });
     }

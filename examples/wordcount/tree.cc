@@ -38,7 +38,7 @@ dir_handle open_directory(const std::string& path, bool is_root) {
 
 // The file type bits (S_IFMT) of what readdir found; 0 if it is gone or may not be looked at, which is then noted.
 mode_t type_of(const dirent& found, int directory_fd, const std::string& path, census& seen) {
-    if (found.d_type != DT_UNKNOWN) return DTTOIF(found.d_type);
+    if (found.d_type != DT_UNKNOWN) return static_cast<mode_t>(DTTOIF(found.d_type));
     struct stat facts{};
     if (fstatat(directory_fd, found.d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0) return facts.st_mode & S_IFMT;
     seen.note_errno(errno, path);
@@ -81,8 +81,9 @@ private:
     void read_directory(const std::string& path, bool is_root) {
         const dir_handle dir = open_directory(path, is_root);
         if (!dir) return seen_.note_errno(errno, path);
+        const int fd = dirfd(dir.get());
         struct stat facts{};
-        if (fstat(dirfd(dir.get()), &facts) != 0) return seen_.note_errno(errno, path);
+        if (fd < 0 || fstat(fd, &facts) != 0) return seen_.note_errno(errno, path);
         if (facts.st_dev != root_device_) return seen_.note(skip::other_file_system, path);
 
         ++seen_.directories;
@@ -95,9 +96,9 @@ private:
             const std::string_view name = entry->d_name;
             if (name == "." || name == "..") continue;
             std::string child = prefix + entry->d_name;
-            const mode_t type = type_of(*entry, dirfd(dir.get()), child, seen_);
+            const mode_t type = type_of(*entry, fd, child, seen_);
             if (type == S_IFLNK) {
-                note_link(dirfd(dir.get()), entry->d_name, child, seen_);
+                note_link(fd, entry->d_name, child, seen_);
             } else if (type != 0) {
                 found(type, std::move(child));
             }
@@ -128,7 +129,7 @@ private:
 
 }  // namespace
 
-std::string_view name_of(skip kind) noexcept {
+const char* name_of(skip kind) noexcept {
     switch (kind) {
         case skip::symbolic_link:
             return "symbolic links, not followed";

@@ -36,7 +36,7 @@ enum class skip : std::uint8_t {
 inline constexpr std::size_t skip_kinds = 10;
 
 // In words, for a person.
-[[nodiscard]] std::string_view name_of(skip kind) noexcept;
+[[nodiscard]] const char* name_of(skip kind) noexcept;
 
 struct census {
     std::uint64_t files = 0;

@@ -69,7 +69,7 @@ std::string difference(const result& a, const result& b) {
     }
     for (std::size_t i = 0; i < skip_kinds; ++i) {
         if (a.seen.skipped[i] != b.seen.skipped[i]) {
-            return unequal(name_of(static_cast<skip>(i)).data(), a.seen.skipped[i], b.seen.skipped[i]);
+            return unequal(name_of(static_cast<skip>(i)), a.seen.skipped[i], b.seen.skipped[i]);
         }
     }
     // Equally many words, and every word of a is in b equally often: then the reverse holds too.

@@ -49,6 +49,7 @@ void on_fatal() noexcept {
 
 // An address in a guard belongs to the G whose stack it guards.
 void on_fault(const os::fault& f) noexcept {
+    // acquire: pairs with register_scheduler
     for (scheduler* s = registry.load(acquire); s != nullptr;
          s = s->next_registered) {  // pairs with register_scheduler
         bool in_guard = false;

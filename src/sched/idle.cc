@@ -18,9 +18,10 @@ constexpr uint32_t bits_per_word = 64;
 constexpr uint32_t creation_backoff_wakes = 1000;
 
 void publish_wanted_locked(idle_state& idle) noexcept {
-    const bool wanted = idle.idle_p_count.load(relaxed) != 0 &&  // relaxed: written under the lock, as all here
-                        idle.spinning.load(relaxed) == 0 && !(idle.lookout != nullptr && idle.lookout_near);
-    idle.wanted.store(wanted ? 1 : 0, relaxed);  // relaxed: F2
+    const bool near = idle.lookout != nullptr && idle.lookout_near;
+    const bool none_spins = idle.spinning.load(relaxed) == 0;  // relaxed: written under the lock, as all here
+    const bool wanted = idle.idle_p_count.load(relaxed) != 0 && none_spins && !near;  // relaxed: as above
+    idle.wanted.store(wanted ? 1 : 0, relaxed);                                       // relaxed: F2
 }
 
 void add(atomic<uint32_t>& count, int change) noexcept {
@@ -249,7 +250,7 @@ bool start_spinning(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     idle.lock.lock();
     const uint32_t busy = s.procs - idle.idle_p_count.load(relaxed);  // relaxed: locked, as below
-    const bool may = 2 * idle.spinning.load(relaxed) < busy;
+    const bool may = 2 * idle.spinning.load(relaxed) < busy;          // relaxed: locked
     if (may) {
         m->spinning = true;
         add(idle.spinning, 1);

@@ -45,9 +45,8 @@ public:
         while (head != tail) {
             G* g = slots_[head & mask].load(relaxed);                                      // relaxed: we wrote it
             if (!head_.compare_exchange_weak(head, head + 1, acq_rel, acquire)) continue;  // R2, A2
-            // relaxed: ours, and only used as a hint: a thief may have taken it
             if (tail - head > many) [[unlikely]]
-                ahead = slots_[(head + look_ahead) & mask].load(relaxed);
+                ahead = slots_[(head + look_ahead) & mask].load(relaxed);  // relaxed: a hint; a thief may have it
             return g;
         }
         return nullptr;

@@ -458,8 +458,8 @@ TEST_F(Schedule, SleepersWithTheSameDeadlineWakeInTheOrderTheyFellAsleep) {
 // ---- Stealing.
 
 struct loot {
-    uint32_t left;          // in the victim's ring
-    uint32_t in_own;        // in the thief's
+    uint32_t left;    // in the victim's ring
+    uint32_t in_own;  // in the thief's
     uint64_t steals;
     int first;              // who ran first on the thief's P
     bool run_next_is_left;  // with the victim

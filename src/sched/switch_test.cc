@@ -36,7 +36,8 @@ template <typename Wait>
 uint64_t keep_across(int rounds, int who, Wait wait) {
     uint64_t changed = 0;
     for (int i = 0; i < rounds; ++i) {
-        const uint64_t seed = (uint64_t{0xABCD} << 48) + (static_cast<uint64_t>(who) << 32) + (static_cast<uint64_t>(i) << 8);
+        const uint64_t seed =
+            (uint64_t{0xABCD} << 48) + (static_cast<uint64_t>(who) << 32) + (static_cast<uint64_t>(i) << 8);
         changed |= weft_keep_registers(seed, [](void* f) { (*static_cast<Wait*>(f))(); }, &wait);
     }
     return changed;
@@ -86,7 +87,9 @@ TEST_P(Switch, SleepKeepsEveryCalleeSavedRegister) {
     rt().run([&] {
         wait_group all;
         for (int who = 0; who < gs; ++who) {
-            all.go([&, who] { changed |= keep_across(scaled(50), who, [] { sleep_for(std::chrono::microseconds(50)); }); });
+            all.go([&, who] {
+                changed |= keep_across(scaled(50), who, [] { sleep_for(std::chrono::microseconds(50)); });
+            });
         }
         all.wait();
     });
@@ -185,20 +188,20 @@ TEST_P(Switch, ARoundingModeEndsWithItsG) {
 }
 
 TEST(FpControl, DefaultIsWhatAThreadStartsWith) {
-    EXPECT_EQ(detail::read_fp_control() & ~uint64_t{0x3F}, detail::default_fp_control() & ~uint64_t{0x3F})
+    EXPECT_EQ(weft::detail::read_fp_control() & ~uint64_t{0x3F}, weft::detail::default_fp_control() & ~uint64_t{0x3F})
         << "but for the sticky exception flags";
 }
 
 TEST(FpControl, WhatIsWrittenIsRead) {
-    const uint64_t before = detail::read_fp_control();
+    const uint64_t before = weft::detail::read_fp_control();
     std::fesetround(FE_UPWARD);
-    const uint64_t up = detail::read_fp_control();
+    const uint64_t up = weft::detail::read_fp_control();
     EXPECT_NE(up, before);
-    detail::write_fp_control(before);
+    weft::detail::write_fp_control(before);
     EXPECT_EQ(std::fegetround(), FE_TONEAREST);
-    detail::write_fp_control(up);
+    weft::detail::write_fp_control(up);
     EXPECT_EQ(std::fegetround(), FE_UPWARD);
-    detail::write_fp_control(before);
+    weft::detail::write_fp_control(before);
 }
 
 // ---- Frames.
@@ -239,8 +242,10 @@ TEST_P(Switch, UnwindingStillWorksAfterAPark) {
 [[gnu::noinline]] void throw_after_waiting(int depth, const crossroads& place, int& destroyed) {
     struct counted {
         int& count;
+
         ~counted() { ++count; }
     };
+
     const counted here{destroyed};
     place.cross();
     if (depth == 0) throw std::runtime_error("from below");

@@ -382,6 +382,9 @@ asleep:
         if :: lookout == me -> forget_lookout_locked() :: else fi;
         if :: far = true :: far = false fi
     };
+#ifdef MUTANT_NAP_WITHOUT_LOOK
+    goto lie_down;
+#endif
     goto again;
 
 got_p:

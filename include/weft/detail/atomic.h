@@ -12,6 +12,16 @@
 
 #include <relacy/relacy.hpp>
 
+// The checker's replacements for what it does not need to know of here.
+#undef new
+#undef delete
+#undef malloc
+#undef calloc
+#undef realloc
+#undef free
+#undef assert
+#undef errno
+
 #define relaxed rl::mo_relaxed, $
 #define acquire rl::mo_acquire, $
 #define release rl::mo_release, $
@@ -19,9 +29,16 @@
 #define seq_cst rl::mo_seq_cst, $
 
 namespace weft::detail {
+
+namespace rl = ::rl;  // so that detail::acquire means the same in a model
+
 template <typename T>
 using atomic = rl::atomic<T>;
 inline constexpr bool model_build = true;
+
+template <typename T>
+class plain;  // see below; test/model/model.h has the definition
+
 }  // namespace weft::detail
 
 #define WEFT_FULL_FENCE() rl::atomic_thread_fence(rl::mo_seq_cst, $)
@@ -39,6 +56,12 @@ inline constexpr std::memory_order release = std::memory_order_release;
 inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
 inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 inline constexpr bool model_build = false;
+
+// A shared variable that is not atomic: guarded by a lock, or handed over with something. In a model build the checker knows it
+// and reports a race on it, or a use before its construction or after its destruction.
+template <typename T>
+using plain = T;
+
 }  // namespace weft::detail
 
 // Orders everything before it against everything after it, stores against later loads included. The two

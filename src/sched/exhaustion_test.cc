@@ -1,0 +1,582 @@
+// exhaustion_test.cc: stacks, memory or threads run out: the call that asked throws, nothing is lost, and the runtime goes on.
+//
+// Fault loops: a body runs with its first mapping (thread, allocation) failing, then with its second one, and so on until it has run
+// without meeting the failure. After each round the books are balanced: every G, every stack and every credit is somewhere.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "os/os.h"
+#include "sched/current.h"
+#include "sched/scheduler.h"
+#include "support/eventually.h"
+#include "support/scale.h"
+
+// ---- operator new that fails on demand, for the whole test binary.
+
+namespace {
+
+constinit std::atomic<int> allocations_until_failure{0};  // 0: none fails
+constinit std::atomic<long> allocations_alive{0};
+
+void* allocate(std::size_t size, std::size_t align) {
+    int left = allocations_until_failure.load(std::memory_order_relaxed);
+    while (left > 0) {
+        if (!allocations_until_failure.compare_exchange_weak(left, left - 1)) continue;
+        if (left == 1) throw std::bad_alloc();
+        break;
+    }
+    void* memory = align <= alignof(std::max_align_t) ? std::malloc(size == 0 ? 1 : size)
+                                                      : std::aligned_alloc(align, (size + align - 1) / align * align);
+    if (memory == nullptr) throw std::bad_alloc();
+    allocations_alive.fetch_add(1, std::memory_order_relaxed);
+    return memory;
+}
+
+void release(void* memory) noexcept {
+    if (memory != nullptr) allocations_alive.fetch_sub(1, std::memory_order_relaxed);
+    std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size, 1); }
+void* operator new(std::size_t size, std::align_val_t align) { return allocate(size, static_cast<std::size_t>(align)); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+
+namespace weft::detail {
+namespace {
+
+using test::eventually;
+
+// ---- Failures.
+
+enum class failing { map, thread, memory };
+
+void fail_nth(failing what, int n) {
+    switch (what) {
+        case failing::map:
+            os::fail_nth_for_test(os::failure::map, n);
+            return;
+        case failing::thread:
+            os::fail_nth_for_test(os::failure::thread, n);
+            return;
+        case failing::memory:
+            allocations_until_failure.store(n);
+            return;
+    }
+}
+
+// Whether a call of that kind fails.
+bool fails_now(failing what) {
+    switch (what) {
+        case failing::map: {
+            void* memory = os::map_pages(os::page_size(), false);
+            if (memory != nullptr) os::unmap_pages(memory, os::page_size());
+            return memory == nullptr;
+        }
+        case failing::thread: {
+            os::thread_id id = 0;
+            const int error = os::start_thread(id, [](void*) -> void* { return nullptr; }, nullptr);
+            if (error == 0) os::join_thread(id);
+            return error != 0;
+        }
+        case failing::memory:
+            return allocations_until_failure.exchange(0) > 0;
+    }
+    return false;
+}
+
+struct loop_result {
+    int rounds = 0;  // that met a failure
+    int thrown = 0;  // of which so many let the caller know
+};
+
+// Runs body with the n-th call failing, n = 1, 2, 3 … until it does not get that far. balance runs after each round. What body
+// lets out is an exception that tells of exhaustion, or a test failure.
+template <typename Body, typename Balance>
+loop_result fail_each(failing what, Body&& body, Balance&& balance) {
+    loop_result result;
+    for (int n = 1; n <= 1000; ++n) {
+        bool thrown = false;
+        fail_nth(what, n);
+        try {
+            body();
+        } catch (const resource_exhausted& e) {
+            thrown = true;
+            EXPECT_NE(e.code().value(), 0);
+            EXPECT_NE(std::string(e.what()).find("weft: "), std::string::npos) << e.what();
+        } catch (const std::bad_alloc&) {
+            thrown = true;
+        }
+        bool met = true;
+        for (int i = 0; i < n && met; ++i) met = !fails_now(what);
+        fail_nth(what, 0);
+        EXPECT_TRUE(met || !thrown) << "round " << n << " threw without a cause";
+        balance();
+        if (!met) return result;
+        ++result.rounds;
+        result.thrown += thrown;
+    }
+    ADD_FAILURE() << "no end of failures";
+    return result;
+}
+
+// ---- Books.
+
+// How many credits the pool can still give out of what is mapped.
+uint32_t credits_free(stack_pool& pool) {
+    uint32_t taken = 0;
+    for (uint32_t step = 1 << 16; step != 0; step /= 2) {
+        os::fail_nth_for_test(os::failure::map, 1);
+        while (pool.reserve(step) == 0) {
+            taken += step;
+            os::fail_nth_for_test(os::failure::map, 1);
+        }
+    }
+    os::fail_nth_for_test(os::failure::map, 0);
+    pool.unreserve(taken);
+    return taken;
+}
+
+struct books {
+    int64_t credits_missing = 0;  // neither free, nor in a P's cache, nor with a living G
+    int64_t gs_missing = 0;       // neither in the depot, nor in a P's cache, nor living
+    uint64_t stacks = 0;          // in the depot, in Ps' caches, or with the G that counts them
+};
+
+// To be called by the only G of a runtime with one P.
+books balance_of(scheduler& s) {
+    books b;
+    P& p = s.ps[0];
+    const auto reserve = static_cast<int64_t>(s.procs * (P::cached_stacks_max + 1));
+    b.credits_missing = static_cast<int64_t>(s.stacks.mapped()) - reserve - credits_free(s.stacks) - p.credits - 1;
+
+    int64_t all = 0;
+    int64_t living = 0;
+    s.gs.for_each([&](const G& g) {
+        ++all;
+        living += g.state.load() != g_state::dead;
+    });
+    EXPECT_EQ(living, 1);
+    fifo<G> dead = s.gs.take(UINT32_MAX);
+    b.gs_missing = all - living - dead.size() - p.dead_gs.size();
+    s.gs.give(dead);
+
+    fifo<stack> pooled = s.stacks.take_reused(UINT32_MAX);
+    b.stacks = 1 + pooled.size() + p.stacks.size();
+    s.stacks.give(pooled);
+    return b;
+}
+
+// Parks n Gs and lets them go, so that there are that many stacks, Gs and credits to be reused.
+void warm_up(int n) {
+    const chan<int> gate;
+    wait_group all;
+    for (int i = 0; i < n; ++i) all.go([gate] { gate.recv(); });
+    const uint64_t before = stats().finished;
+    eventually([] { return stats().live == 1 || !yield(); });
+    gate.close();
+    all.wait();
+    eventually([&] { return stats().finished >= before + static_cast<uint64_t>(n); });
+}
+
+// Fault loops within one G of a runtime with one P.
+class Exhaustion : public ::testing::Test {
+protected:
+    ~Exhaustion() override {
+        for (const failing what : {failing::map, failing::thread, failing::memory}) fail_nth(what, 0);
+    }
+
+    // Runs body over and over in the G, with failures; checks that nothing gets lost.
+    template <typename Body>
+    loop_result within_a_g(failing what, int warm, Body&& body) {
+        runtime rt({.procs = 1});
+        return rt.run([&] {
+            scheduler& s = *current_m()->home;
+            if (warm != 0) warm_up(warm);
+            const uint64_t stacks_before = balance_of(s).stacks;
+            std::optional<long> alive;
+            const auto balance = [&] {
+                eventually([] { return stats().live == 1; });
+                const books b = balance_of(s);
+                EXPECT_EQ(b.credits_missing, 0);
+                EXPECT_EQ(b.gs_missing, 0);
+                if (warm != 0) {
+                    EXPECT_EQ(b.stacks, stacks_before);
+                    if (alive) EXPECT_EQ(allocations_alive.load(), *alive);
+                }
+                alive = allocations_alive.load();
+                // It still works.
+                auto f = async([] { return 6 * 7; });
+                EXPECT_EQ(f.get(), 42);
+                eventually([] { return stats().live == 1; });
+            };
+            balance();
+            return fail_each(what, body, balance);
+        });
+    }
+};
+
+// ---- Memory.
+
+struct large_closure {
+    std::array<char, 300> more{};
+    std::shared_ptr<int> owned = std::make_shared<int>(0);
+    wait_group* all = nullptr;
+    void operator()() const { all->done(); }
+};
+
+TEST_F(Exhaustion, OfMemoryInGoWithALargeClosureStartsNothing) {
+    const loop_result r = within_a_g(failing::memory, 300, [] {
+        wait_group all;
+        all.add();
+        try {
+            go(large_closure{.all = &all});
+        } catch (...) {
+            all.done();
+            throw;
+        }
+        all.wait();
+    });
+    EXPECT_EQ(r.rounds, 2) << "the shared pointer and the closure";
+    EXPECT_EQ(r.thrown, 2);
+}
+
+TEST_F(Exhaustion, OfMemoryInWaitGroupGoLeavesTheCountAsItWas) {
+    const loop_result r = within_a_g(failing::memory, 300, [] {
+        wait_group all;
+        const std::array<char, 100> more{};
+        try {
+            all.go([more] { EXPECT_EQ(more[7], 0); });
+        } catch (...) {
+            all.wait();  // does not hang: the count is zero
+            throw;
+        }
+        all.wait();
+    });
+    EXPECT_EQ(r.rounds, 1);
+    EXPECT_EQ(r.thrown, 1);
+}
+
+TEST_F(Exhaustion, OfMemoryInAsyncStartsNothing) {
+    const loop_result r = within_a_g(failing::memory, 300, [] {
+        auto f = async([text = std::string(100, 'x')] { return text + "y"; });
+        EXPECT_EQ(f.get().size(), 101U);
+    });
+    EXPECT_GE(r.rounds, 4);
+    EXPECT_EQ(r.thrown, r.rounds);
+}
+
+TEST_F(Exhaustion, OfMemoryInMakingAChannelIsBadAlloc) {
+    const loop_result r = within_a_g(failing::memory, 300, [] {
+        const chan<std::string> c(5);
+        c.send(std::string(100, 'x'));
+        const chan<std::string> d;
+        EXPECT_EQ(c.recv()->size(), 100U);
+    });
+    EXPECT_EQ(r.rounds, 3);
+    EXPECT_EQ(r.thrown, 3);
+}
+
+TEST_F(Exhaustion, AChannelBeyondAllMemoryIsBadAlloc) {
+    EXPECT_THROW(chan<int>(SIZE_MAX), std::bad_alloc);
+    EXPECT_THROW(chan<int>(SIZE_MAX / sizeof(int)), std::bad_alloc);
+    EXPECT_THROW(chan<int>(SIZE_MAX / sizeof(int) / 2), std::bad_alloc);
+}
+
+// No Gs in store: new ones are allocated in blocks.
+TEST_F(Exhaustion, OfMemoryForNewGsIsThrownByGoAndLosesNone) {
+    const loop_result r = within_a_g(failing::memory, 0, [] {
+        const chan<int> gate;
+        wait_group all;
+        try {
+            for (int i = 0; i < 600; ++i) all.go([gate] { gate.recv(); });
+        } catch (...) {
+            gate.close();
+            all.wait();
+            throw;
+        }
+        gate.close();
+        all.wait();
+    });
+    EXPECT_GE(r.thrown, 2);
+}
+
+TEST_F(Exhaustion, OfMemoryWhileARuntimeIsMadeIsThrownAndLeaksNothing) {
+    const auto body = [] {
+        runtime rt({.procs = 3, .name = "a name too long to fit into the string object itself"});
+        EXPECT_EQ(rt.run([] { return 5; }), 5);
+    };
+    body();
+    const long alive = allocations_alive.load();
+    const loop_result r = fail_each(failing::memory, body, [&] { EXPECT_EQ(allocations_alive.load(), alive); });
+    EXPECT_GE(r.thrown, 5);
+}
+
+TEST_F(Exhaustion, OfMemoryInMainIsThrownAndLeaksNothing) {
+    const auto body = [] { EXPECT_EQ(weft::main({.procs = 2}, [] { return 5; }), 5); };
+    body();
+    const long alive = allocations_alive.load();
+    const loop_result r = fail_each(failing::memory, body, [&] { EXPECT_EQ(allocations_alive.load(), alive); });
+    EXPECT_GE(r.thrown, 5);
+}
+
+// ---- Stacks.
+
+// Starts n Gs that park; on the first exception lets them go and passes it on. Every G that was started runs to its end.
+void park_some(int n) {
+    const chan<int> gate;
+    wait_group all;
+    int started = 0;
+    std::atomic<int> ran{0};
+    const auto let_go = [&] {
+        gate.close();
+        all.wait();
+        EXPECT_EQ(ran.load(), started);
+    };
+    try {
+        for (; started < n; ++started) {
+            all.go([&ran, gate] {
+                gate.recv();
+                ran.fetch_add(1);
+            });
+            if (started % 100 == 0) yield();
+        }
+    } catch (...) {
+        let_go();
+        throw;
+    }
+    let_go();
+}
+
+TEST_F(Exhaustion, OfStacksIsThrownByGoAndThoseThatWereStartedRun) {
+    // 224 fit into the first mapping, 480 into two, 992 into three.
+    const loop_result r = within_a_g(failing::map, 0, [] { park_some(900); });
+    EXPECT_EQ(r.rounds, 2);
+    EXPECT_EQ(r.thrown, 2);
+}
+
+// The call can be repeated: what could not be had once, may be had later.
+TEST_F(Exhaustion, OfStacksIsOverWhenGsHaveFinished) {
+    runtime rt({.procs = 1});
+    rt.run([] {
+        const chan<int> gate;
+        wait_group all;
+        int failures = 0;
+        for (int started = 0; started < 2000;) {
+            if (started % 200 == 0) os::fail_nth_for_test(os::failure::map, 1);
+            try {
+                all.go([gate] { gate.recv(); });
+                ++started;
+            } catch (const resource_exhausted&) {
+                ++failures;
+            }
+        }
+        os::fail_nth_for_test(os::failure::map, 0);
+        EXPECT_GE(failures, 2);
+        gate.close();
+        all.wait();
+        eventually([] { return stats().live == 1; });
+        EXPECT_EQ(stats().spawned, 2001U);
+        EXPECT_EQ(balance_of(*current_m()->home).credits_missing, 0);
+        EXPECT_EQ(balance_of(*current_m()->home).gs_missing, 0);
+    });
+}
+
+TEST_F(Exhaustion, OfLargerStacksIsThrownByGo) {
+    for (const std::size_t size : {std::size_t{1} << 20, std::size_t{60} << 20}) {
+        runtime rt({.procs = 1});
+        rt.run([&] {
+            const uint64_t spawned = stats().spawned;
+            const auto body = [size] {
+                wait_group all;
+                std::array<char, 100> more{};
+                all.go({.stack_size = size}, [more] { EXPECT_EQ(more[0], 0); });
+                all.wait();
+            };
+            const loop_result r = fail_each(failing::map, body, [] {});
+            EXPECT_EQ(r.thrown, 1);
+            EXPECT_EQ(stats().spawned, spawned + 1) << "nothing was started";
+            eventually([] { return stats().live == 1; });
+        });
+    }
+}
+
+TEST_F(Exhaustion, OfMemoryDoesNotLoseALargerStack) {
+    runtime rt({.procs = 1});
+    rt.run([] {
+        const auto body = [] {
+            wait_group all;
+            const std::array<char, 100> more{};
+            all.go({.stack_size = std::size_t{1} << 20}, [more] { EXPECT_EQ(more[0], 0); });
+            all.wait();
+        };
+        body();
+        const uint64_t mapped = stats().stacks_mapped;
+        for (int i = 0; i < 50; ++i) {
+            fail_each(failing::memory, body, [] { eventually([] { return stats().live == 1; }); });
+        }
+        EXPECT_EQ(stats().stacks_mapped, mapped);
+    });
+}
+
+TEST_F(Exhaustion, OfStacksIsThrownToAPlainThreadToo) {
+    runtime rt({.procs = 1});
+    const auto body = [&] {
+        const chan<int> gate;
+        std::atomic<int> ran{0};
+        int started = 0;
+        const auto let_go = [&] {
+            gate.close();
+            rt.drain();
+            EXPECT_EQ(ran.load(), started);
+        };
+        try {
+            for (; started < 400; ++started) {
+                rt.go([gate, &ran] {
+                    gate.recv();
+                    ran.fetch_add(1);
+                });
+            }
+        } catch (...) {
+            let_go();
+            throw;
+        }
+        let_go();
+    };
+    const loop_result r = fail_each(failing::map, body, [&] {
+        rt.drain();
+        rt.run([] {
+            eventually([] { return stats().live == 1; });
+            const books b = balance_of(*current_m()->home);
+            EXPECT_EQ(b.credits_missing, 0);
+            EXPECT_EQ(b.gs_missing, 0);
+        });
+    });
+    EXPECT_EQ(r.thrown, 1);
+}
+
+TEST_F(Exhaustion, OfAddressSpaceWhileARuntimeIsMadeIsThrownAndLeaksNothing) {
+    const auto body = [] {
+        runtime rt({.procs = 2});
+        EXPECT_EQ(rt.run([] { return 5; }), 5);
+    };
+    body();
+    const long alive = allocations_alive.load();
+    const loop_result r = fail_each(failing::map, body, [&] { EXPECT_EQ(allocations_alive.load(), alive); });
+    EXPECT_EQ(r.thrown, 1) << "without an alternate signal stack it does, too";
+}
+
+TEST_F(Exhaustion, OfAddressSpaceInMainIsThrown) {
+    const loop_result r = fail_each(
+        failing::map, [] { EXPECT_EQ(weft::main({.procs = 2}, [] { return 5; }), 5); }, [] {});
+    EXPECT_EQ(r.thrown, 1);
+}
+
+TEST_F(Exhaustion, ARuntimeThatCouldNotStartAgainIsStoppedAndCanTryOnceMore) {
+    runtime rt({.procs = 2});
+    rt.stop();
+    for (const failing what : {failing::map, failing::thread}) {
+        fail_nth(what, 1);
+        EXPECT_THROW(rt.start(), resource_exhausted);
+        EXPECT_FALSE(rt.running());
+        EXPECT_EQ(rt.stop(), 0U);
+        rt.start();
+        EXPECT_EQ(rt.run([] { return 1; }), 1);
+        rt.stop();
+    }
+}
+
+// ---- Threads.
+
+// Work for several Ps: Gs that compute and hand something round.
+void busy_work() {
+    const chan<int> numbers(4);
+    wait_group producers;
+    std::atomic<long> sum{0};
+    wait_group consumers;
+    for (int i = 0; i < 4; ++i) {
+        producers.go([&numbers] {
+            for (int n = 0; n < 200; ++n) {
+                test::compute_for(std::chrono::microseconds(2));
+                numbers.send(n);
+            }
+        });
+        consumers.go([&numbers, &sum] {
+            for (int n : numbers) sum += n;
+        });
+    }
+    producers.wait();
+    numbers.close();
+    consumers.wait();
+    EXPECT_EQ(sum.load(), 4 * 199 * 200 / 2);
+}
+
+TEST_F(Exhaustion, OfThreadsIsThrownOnlyWhenThereIsNone) {
+    const auto body = [] {
+        runtime rt({.procs = 4});
+        rt.run([] { busy_work(); });
+    };
+    body();
+    const long alive = allocations_alive.load();
+    const loop_result r = fail_each(failing::thread, body, [&] { EXPECT_EQ(allocations_alive.load(), alive); });
+    EXPECT_EQ(r.thrown, 1) << "with one thread it works, if slowly";
+}
+
+TEST_F(Exhaustion, OfThreadsNeverReachesMain) {
+    const loop_result r = fail_each(
+        failing::thread,
+        [] {
+            EXPECT_EQ(weft::main({.procs = 4},
+                                 [] {
+                                     busy_work();
+                                     return 3;
+                                 }),
+                      3);
+        },
+        [] {});
+    EXPECT_EQ(r.thrown, 0);
+}
+
+// A thread that could not be had once is asked for again: in the end both Ps run.
+TEST_F(Exhaustion, OfThreadsIsNotForEver) {
+    runtime rt({.procs = 2});
+    os::fail_nth_for_test(os::failure::thread, 1);
+    rt.run([] {
+        const auto two_run_at_once = [] {
+            std::atomic<bool> other{false};
+            go([&] { other.store(true); });
+            const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
+            while (!other.load() && std::chrono::steady_clock::now() < end) {}
+            const bool yes = other.load();
+            eventually([&] { return other.load(); });
+            return yes;
+        };
+        eventually([&] {
+            for (int i = 0; i < 100; ++i) yield();
+            return two_run_at_once();
+        });
+        EXPECT_EQ(stats().threads, 2U);
+    });
+}
+
+}  // namespace
+}  // namespace weft::detail

@@ -1,0 +1,225 @@
+// start_test.cc: options and environment: what a runtime starts with, and what it says about junk.
+#include "sched/start.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "os/os.h"
+#include "sched/current.h"
+#include "support/captured.h"
+#include "support/eventually.h"
+#include "support/resources.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::size_t kib = 1024;
+constexpr std::size_t mib = 1024 * kib;
+
+class Environment : public ::testing::Test {
+protected:
+    ~Environment() override {
+        for (const char* name : {"RUN_MAXPROCS", "RUN_STACK_MAX", "RUN_MAX_THREADS"}) ::unsetenv(name);
+    }
+
+    struct settings {
+        unsigned procs;
+        std::size_t stack_size;
+        uint32_t threads_max;
+    };
+
+    // What a runtime with these options has.
+    settings seen(const runtime_options& options = {}) {
+        settings s{};
+        said_ = test::stderr_of([&] {
+            runtime rt(options);
+            s = rt.run([] {
+                const scheduler& home = *current_m()->home;
+                return settings{home.procs, home.stacks.usable_size(0), home.threads_max};
+            });
+            EXPECT_EQ(rt.procs(), s.procs);
+        });
+        return s;
+    }
+
+    std::string said_;
+};
+
+TEST_F(Environment, UnsetItIsWhatTheMachineHas) {
+    const settings s = seen();
+    EXPECT_EQ(s.procs, os::usable_cpus());
+    EXPECT_EQ(s.stack_size, 256 * kib);
+    EXPECT_EQ(s.threads_max, 10'000U);
+    EXPECT_EQ(said_, "");
+}
+
+TEST_F(Environment, IsTaken) {
+    ::setenv("RUN_MAXPROCS", "3", 1);
+    ::setenv("RUN_STACK_MAX", "64k", 1);
+    ::setenv("RUN_MAX_THREADS", "7", 1);
+    const settings s = seen();
+    EXPECT_EQ(s.procs, 3U);
+    EXPECT_EQ(s.stack_size, 64 * kib);
+    EXPECT_EQ(s.threads_max, 7U);
+    EXPECT_EQ(said_, "");
+}
+
+TEST_F(Environment, IsTakenByMainToo) {
+    ::setenv("RUN_MAXPROCS", "3", 1);
+    EXPECT_EQ(weft::main([] { return static_cast<int>(stats().procs); }), 3);
+}
+
+TEST_F(Environment, OptionsHavePrecedence) {
+    ::setenv("RUN_MAXPROCS", "junk", 1);
+    ::setenv("RUN_STACK_MAX", "junk", 1);
+    const settings s = seen({.procs = 2, .stack_size = 32 * kib});
+    EXPECT_EQ(s.procs, 2U);
+    EXPECT_EQ(s.stack_size, 32 * kib);
+    EXPECT_EQ(said_, "");
+}
+
+TEST_F(Environment, JunkIsOneLineEachAndTheDefault) {
+    ::setenv("RUN_MAXPROCS", "all", 1);
+    ::setenv("RUN_STACK_MAX", "1 MB", 1);
+    ::setenv("RUN_MAX_THREADS", "-1", 1);
+    const settings s = seen();
+    EXPECT_EQ(s.procs, os::usable_cpus());
+    EXPECT_EQ(s.stack_size, 256 * kib);
+    EXPECT_EQ(s.threads_max, 10'000U);
+    EXPECT_EQ(said_, "weft: RUN_MAXPROCS=\"all\" is not a number from 1 to 1024; using " + std::to_string(os::usable_cpus()) +
+                         "\n"
+                         "weft: RUN_STACK_MAX=\"1 MB\" is not a number from 16384 to 67108864; using 262144\n"
+                         "weft: RUN_MAX_THREADS=\"-1\" is not a number from 1 to 1048576; using 10000\n");
+}
+
+TEST_F(Environment, TooLittleIsTheDefault) {
+    ::setenv("RUN_MAXPROCS", "0", 1);
+    ::setenv("RUN_STACK_MAX", "16383", 1);
+    ::setenv("RUN_MAX_THREADS", "0", 1);
+    const settings s = seen();
+    EXPECT_EQ(s.procs, os::usable_cpus());
+    EXPECT_EQ(s.stack_size, 256 * kib);
+    EXPECT_EQ(s.threads_max, 10'000U);
+    EXPECT_EQ(test::lines_of(said_).size(), 3U);
+}
+
+TEST_F(Environment, TooMuchIsTheMost) {
+    ::setenv("RUN_MAXPROCS", "1025", 1);
+    ::setenv("RUN_STACK_MAX", "1G", 1);
+    ::setenv("RUN_MAX_THREADS", "2000000", 1);
+    const settings s = seen();
+    EXPECT_EQ(s.procs, 1024U);
+    EXPECT_EQ(s.stack_size, 64 * mib);
+    EXPECT_EQ(s.threads_max, 1U << 20);
+    EXPECT_EQ(said_,
+              "weft: RUN_MAXPROCS=1025 is more than 1024; using 1024\n"
+              "weft: RUN_STACK_MAX=1G is more than 67108864; using 67108864\n"
+              "weft: RUN_MAX_THREADS=2000000 is more than 1048576; using 1048576\n");
+}
+
+TEST_F(Environment, TheEndsOfTheRangesAreInThem) {
+    ::setenv("RUN_MAXPROCS", "1", 1);
+    ::setenv("RUN_STACK_MAX", "16k", 1);
+    ::setenv("RUN_MAX_THREADS", "1", 1);
+    const settings least = seen();
+    EXPECT_EQ(least.procs, 1U);
+    EXPECT_EQ(least.stack_size, 16 * kib);
+    EXPECT_EQ(least.threads_max, 1U);
+    EXPECT_EQ(said_, "");
+    ::setenv("RUN_MAXPROCS", "1024", 1);
+    ::setenv("RUN_STACK_MAX", "64M", 1);
+    EXPECT_EQ(seen().procs, 1024U);
+    EXPECT_EQ(said_, "");
+}
+
+TEST_F(Environment, AtMostThatManyThreadsAreStarted) {
+    for (const char* most : {"1", "2"}) {
+        ::setenv("RUN_MAX_THREADS", most, 1);
+        runtime rt({.procs = 8});
+        rt.run([] {
+            wait_group all;
+            for (int i = 0; i < 200; ++i) all.go([] { test::compute_for(std::chrono::microseconds(50)); });
+            all.wait();
+        });
+        EXPECT_LE(rt.stats().threads, std::stoul(most));
+    }
+}
+
+TEST(RuntimeOptions, WhatCannotBeIsInvalid) {
+    EXPECT_THROW(runtime({.procs = 1025}), std::invalid_argument);
+    EXPECT_THROW(runtime({.procs = 1, .stack_size = 16 * kib - 1}), std::invalid_argument);
+    EXPECT_THROW(runtime({.procs = 1, .stack_size = 64 * mib + 1}), std::invalid_argument);
+    EXPECT_THROW(weft::main({.procs = 1025}, [] {}), std::invalid_argument);
+    EXPECT_EQ(weft::main({.procs = 1}, [] { return 4; }), 4) << "a main that failed is over";
+}
+
+TEST(RuntimeOptions, StacksHaveTheSizeThatWasAskedFor) {
+    for (const std::size_t size : {16 * kib, 256 * kib, 3 * mib, 64 * mib}) {
+        runtime rt({.procs = 1, .stack_size = size});
+        EXPECT_GE(rt.run([] { return current_m()->g->stack->size(); }), size);
+    }
+}
+
+TEST(RuntimeOptions, MoreThreadsThanPsAreNotStarted) {
+    const std::size_t before = test::resources::now().threads;
+    runtime rt({.procs = 2});
+    rt.run([] {
+        wait_group all;
+        for (int i = 0; i < 100; ++i) all.go([] { test::compute_for(std::chrono::microseconds(100)); });
+        all.wait();
+    });
+    EXPECT_LE(rt.stats().threads, 2U);
+    EXPECT_LE(test::resources::now().threads, before + 2);
+}
+
+TEST(SpawnOptions, AStackIsAtLeastAsLargeAsWasAskedFor) {
+    runtime rt({.procs = 1});
+    rt.run([] {
+        for (const std::size_t size : {std::size_t{0}, std::size_t{1}, 256 * kib, 256 * kib + 1, 1 * mib, 5 * mib, 64 * mib}) {
+            wait_group all;
+            all.go({.stack_size = size}, [size] {
+                const stack& mine = *current_m()->g->stack;
+                EXPECT_GE(mine.size(), size);
+                EXPECT_LE(mine.size(), std::max(size * 4, 257 * kib) + 16 * kib) << "the smallest class that holds it";
+            });
+            all.wait();
+        }
+    });
+}
+
+TEST(SpawnOptions, AStackBeyondTheLargestIsInvalid) {
+    runtime rt({.procs = 1});
+    rt.run([] {
+        try {
+            go({.stack_size = 64 * mib + 1}, [] {});
+            ADD_FAILURE() << "nothing was thrown";
+        } catch (const std::invalid_argument& e) {
+            EXPECT_STREQ(e.what(), "weft: stack_size is 67108865 bytes; the most is 67108864");
+        }
+        EXPECT_EQ(stats().live, 1U);
+    });
+}
+
+TEST(SpawnOptions, ANameIsCutAt31Bytes) {
+    runtime rt({.procs = 1});
+    rt.run([] {
+        wait_group all;
+        const std::string name(40, 'n');
+        all.go({.name = name}, [] { EXPECT_EQ(this_g::name(), std::string(31, 'n')); });
+        all.go({.name = "short"}, [] { EXPECT_EQ(this_g::name(), "short"); });
+        all.go([] { EXPECT_EQ(this_g::name(), ""); });
+        all.wait();
+    });
+}
+
+}  // namespace
+}  // namespace weft::detail
