@@ -118,8 +118,8 @@ void go(const spawn_options& options, F&& f, std::source_location where = std::s
 // is a fatal error. The caller may be on another OS thread afterwards.
 bool yield();
 
-// A cheap place to be interrupted: yields if the scheduler has asked for it (or the time slice is over), else costs a
-// few instructions. For long computations. Any thread; does nothing in a plain one.
+// A cheap place to be interrupted: yields if the scheduler has asked for it or the caller has run for a time slice of 10 ms, counted from
+// its first checkpoint; else costs some ten nanoseconds. For long computations. Any thread; does nothing in a plain one.
 void checkpoint();
 
 // About the calling green thread.

@@ -1,6 +1,8 @@
 // asm_names.h: what differs between object formats, for the assembly files.
 #pragma once
 
+// clang-format off: what looks like an operator is an assembler's prefix
+
 #if defined(__APPLE__)
 #define WEFT_SYMBOL(name) _##name
 #define WEFT_FUNCTION_BEGIN(name) \
@@ -15,7 +17,7 @@
     .text;                        \
     .balign 16;                   \
     .globl name;                  \
-    .type name, % function;       \
+    .type name, %function;        \
     name:
 #define WEFT_FUNCTION_END(name) .size name, .- name
 #else
@@ -27,3 +29,4 @@
     name:
 #define WEFT_FUNCTION_END(name)
 #endif
+// clang-format on

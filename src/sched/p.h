@@ -69,6 +69,11 @@ struct alignas(2 * cache_line) P {
     int64_t now_ns = 0;      // the clock, as of the last time it was read
     uint64_t clock_due = 0;  // CPU ticks at which a P with timers reads it again
 
+    // checkpoint(): when it first saw the schedule with this tick, and when it looks at the clock again.
+    uint64_t checkpoint_tick = 0;
+    uint64_t checkpoint_clock_due = 0;
+    int64_t slice_began_ns = 0;
+
     run_queue queue;
     timer_queue timers;
 

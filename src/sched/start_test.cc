@@ -95,7 +95,8 @@ TEST_F(Environment, JunkIsOneLineEachAndTheDefault) {
     EXPECT_EQ(s.procs, os::usable_cpus());
     EXPECT_EQ(s.stack_size, 256 * kib);
     EXPECT_EQ(s.threads_max, 10'000U);
-    EXPECT_EQ(said_, "weft: RUN_MAXPROCS=\"all\" is not a number from 1 to 1024; using " + std::to_string(os::usable_cpus()) +
+    EXPECT_EQ(said_, "weft: RUN_MAXPROCS=\"all\" is not a number from 1 to 1024; using " +
+                         std::to_string(os::usable_cpus()) +
                          "\n"
                          "weft: RUN_STACK_MAX=\"1 MB\" is not a number from 16384 to 67108864; using 262144\n"
                          "weft: RUN_MAX_THREADS=\"-1\" is not a number from 1 to 1048576; using 10000\n");
@@ -184,7 +185,8 @@ TEST(RuntimeOptions, MoreThreadsThanPsAreNotStarted) {
 TEST(SpawnOptions, AStackIsAtLeastAsLargeAsWasAskedFor) {
     runtime rt({.procs = 1});
     rt.run([] {
-        for (const std::size_t size : {std::size_t{0}, std::size_t{1}, 256 * kib, 256 * kib + 1, 1 * mib, 5 * mib, 64 * mib}) {
+        for (const std::size_t size :
+             {std::size_t{0}, std::size_t{1}, 256 * kib, 256 * kib + 1, 1 * mib, 5 * mib, 64 * mib}) {
             wait_group all;
             all.go({.stack_size = size}, [size] {
                 const stack& mine = *current_m()->g->stack;

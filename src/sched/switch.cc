@@ -3,26 +3,12 @@
 
 #include "context/fp_control.h"
 #include "os/os.h"
+#include "sched/cpu_ticks.h"
 #include "sched/crash.h"
 
 namespace weft::detail {
 
 namespace {
-
-// CPU ticks between two looks at the clock by a P that has timers: about 20 µs.
-constexpr uint64_t clock_interval = 1 << 16;
-
-uint64_t cpu_ticks() noexcept {
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t ticks = 0;
-    asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks * 64;  // the counter runs at 24 to 1000 MHz
-#else
-    return static_cast<uint64_t>(os::monotonic_ns());
-#endif
-}
 
 [[gnu::noinline]] WEFT_NO_SANITIZE void switch_g0_to_g(M* m, G* to) noexcept {
     m->after.what = after_switch::kind::nothing;

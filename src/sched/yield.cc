@@ -2,6 +2,8 @@
 #include <weft/go.h>
 
 #include "base/assert.h"
+#include "os/os.h"
+#include "sched/cpu_ticks.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"
 
@@ -15,6 +17,18 @@ using namespace detail;
 bool g0_may_find(const scheduler& s, const P* p) noexcept {
     return p->has_work() || s.global.size() != 0 || p->timers.next_deadline() != never ||
            s.stopping.load(relaxed);  // relaxed: a look
+}
+
+constexpr int64_t slice_ns = 10'000'000;
+
+[[gnu::noinline]] bool look_at_slice(P* p, uint64_t ticks) noexcept {
+    const int64_t now_ns = os::monotonic_ns();
+    p->checkpoint_clock_due = ticks + clock_interval;
+    if (p->checkpoint_tick != p->tick()) {
+        p->checkpoint_tick = p->tick();
+        p->slice_began_ns = now_ns;
+    }
+    return now_ns - p->slice_began_ns >= slice_ns;
 }
 
 // yield() by way of g0.
@@ -33,6 +47,14 @@ bool g0_may_find(const scheduler& s, const P* p) noexcept {
     const bool another = m->p != p || p->tick() - tick > 1;
     leave(m);
     return another;
+}
+
+// Whether the G that runs on p has done so for a time slice. Looks at the clock every now and then only.
+[[gnu::always_inline]] inline bool slice_is_over(P* p) noexcept {
+    const uint64_t ticks = cpu_ticks();
+    if (p->checkpoint_tick == p->tick() && ticks < p->checkpoint_clock_due) [[likely]]
+        return false;
+    return look_at_slice(p, ticks);
 }
 
 }  // namespace
@@ -61,7 +83,8 @@ void checkpoint() {
     M* m = current_g_m();
     if (m == nullptr) return;
     // relaxed: a request that is seen a little later is as good
-    if (m->p->owner.load(relaxed) != reinterpret_cast<uintptr_t>(m)) [[unlikely]]
+    const bool wanted = m->p->owner.load(relaxed) != reinterpret_cast<uintptr_t>(m);
+    if (wanted || slice_is_over(m->p)) [[unlikely]]
         yield();
 }
 

@@ -37,7 +37,7 @@ using atomic = rl::atomic<T>;
 inline constexpr bool model_build = true;
 
 template <typename T>
-class plain;  // see below; test/model/model.h has the definition
+class guarded;  // see below; test/model/model.h has the definition
 
 }  // namespace weft::detail
 
@@ -60,7 +60,7 @@ inline constexpr bool model_build = false;
 // A shared variable that is not atomic: guarded by a lock, or handed over with something. In a model build the checker knows it
 // and reports a race on it, or a use before its construction or after its destruction.
 template <typename T>
-using plain = T;
+using guarded = T;
 
 }  // namespace weft::detail
 
