@@ -100,6 +100,11 @@ template <typename T>
 class [[nodiscard]] future {
 public:
     future() noexcept = default;
+    future(future&&) noexcept = default;
+    future& operator=(future&&) noexcept = default;
+    future(const future&) = delete;
+    future& operator=(const future&) = delete;
+    ~future() = default;
 
     // Whether there is a result to get().
     [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }

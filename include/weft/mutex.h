@@ -56,6 +56,7 @@ private:
 
     void lock_slow() noexcept;
     void unlock_slow() noexcept;
+    friend void detail::mutex_wait_abandoned(detail::waiter& w) noexcept;
 
     detail::guarded_word state_;  // the bits above, and the lock of waiters_
     detail::wait_queue waiters_;  // guarded by state_

@@ -92,7 +92,7 @@ public:
     // Runs f as a green thread of this runtime and blocks the caller until it returns. Returns what f returns, throws what it
     // throws. Other Gs go on.
     template <typename F>
-    auto run(F&& f, std::source_location where = std::source_location::current()) {
+    decltype(auto) run(F&& f, std::source_location where = std::source_location::current()) {
         const spawn_options named{.name = "run"};
         return async_on(checked(), &named, std::forward<F>(f), where).get();
     }

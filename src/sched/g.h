@@ -70,12 +70,8 @@ struct alignas(cache_line) G {
     uint64_t id = 0;
     uint64_t parent = 0;  // id of the G that started it; 0: a plain thread did
 
-    union {
-        waiter* waiting = nullptr;  // while waiting: what for
-        G* behind;                  // on the global queue: one that comes some places later, or nullptr
-    };
-
-    int64_t since_ns = 0;  // while waiting or runnable: since when, to the accuracy of the P's cached clock
+    waiter* waiting = nullptr;  // from the start of a wait until the G runs again
+    int64_t since_ns = 0;       // while waiting or runnable: since when, to the accuracy of the P's cached clock
     const entry_type* entry = nullptr;
     void* closure = nullptr;
     std::source_location where;
@@ -84,8 +80,9 @@ struct alignas(cache_line) G {
     static constexpr std::size_t name_size = 32;
     char name[name_size] = {};  // inline: a core file may lack what a pointer points to
     uint64_t fp_control = 0;    // with special::own_fp
+    G* behind = nullptr;        // on the global queue: one that comes some places later, or nullptr
     uint16_t last_p = 0;
-    uint8_t padding_[22] = {};
+    uint8_t padding_[14] = {};
 
     static constexpr std::size_t inline_closure_size = 64;
     static constexpr std::size_t inline_closure_align = 16;

@@ -30,16 +30,10 @@ namespace weft::detail {
 
 // Steps 3 and 4, for the owner of p.
 [[nodiscard, gnu::always_inline]] inline G* pick_local(P* p) noexcept {
-    if (p->run_next.load(relaxed) != nullptr) {  // relaxed: only we set it
-        if (p->run_next_left != 0) {
-            if (G* g =
-                    p->run_next.exchange(nullptr, acquire)) {  // acquire: it is we who pushed it; a thief may have won
-                --p->run_next_left;
-                return g;
-            }
-        } else if (p->queue.empty()) {
-            p->run_next_left = P::run_next_in_a_row;
-            if (G* g = p->run_next.exchange(nullptr, acquire)) return g;  // as above
+    if (p->run_next.load(relaxed) != nullptr && p->run_next_left != 0) {  // relaxed: only we set it
+        if (G* g = p->run_next.exchange(nullptr, acquire)) {  // acquire: we pushed it ourselves; a thief may have won
+            --p->run_next_left;
+            return g;
         }
     }
     p->run_next_left = P::run_next_in_a_row;
@@ -47,6 +41,9 @@ namespace weft::detail {
     G* g = p->queue.pop(ahead);
     if (ahead != nullptr) [[unlikely]]
         prefetch(ahead);
+    if (g == nullptr && p->run_next.load(relaxed) != nullptr)
+        [[unlikely]]                                 // relaxed: as above. Its turn has come after all
+        g = p->run_next.exchange(nullptr, acquire);  // acquire: as above
     return g;
 }
 

@@ -144,13 +144,13 @@ std::size_t abandon_gs(scheduler& s) noexcept {
         const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
         if (state == g_state::dead) return;
         ++abandoned;
-        if (state == g_state::waiting && g.waiting != nullptr) {
-            waiter& w = *g.waiting;
-            if (w.lock != nullptr) {
-                const uint32_t bits = w.lock->lock_bits();
-                if (w.queue != nullptr) w.queue->remove(w);
-                w.lock->unlock_bits(bits);
-            }
+        // A G that was made runnable but has not run since may still be linked: its time was up.
+        if (waiter* w = g.waiting; w != nullptr && w->lock != nullptr) {
+            const uint32_t bits = w->lock->lock_bits();
+            const bool linked = w->queue != nullptr;
+            if (linked) w->queue->remove(*w);
+            w->lock->unlock_bits(bits);
+            if (!linked && g.reason == wait_reason::mutex_lock) mutex_wait_abandoned(*w);
         }
         if (g.never_ran()) g.entry->destroy(g.closure);
         if (!g.closure_is_inline()) ::operator delete(g.closure, std::align_val_t{g.entry->align});

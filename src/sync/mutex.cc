@@ -42,6 +42,7 @@ void mutex::lock_slow() noexcept {
         if (was_woken && now - waiting_since_ns > starving_after_ns) bits |= starving;
 
         waiter me;
+        me.slot = this;
         if (was_woken) {
             wait_first(me, waiters_, state_, bits | waiting, wait_reason::mutex_lock);
         } else {
@@ -82,5 +83,23 @@ void mutex::unlock_slow() noexcept {
     state_.unlock_bits(bits);  // not a word of the mutex after here
     ready(*w);
 }
+
+namespace detail {
+
+void mutex_wait_abandoned(waiter& w) noexcept {
+    mutex& m = *static_cast<mutex*>(w.slot);
+    if (w.ok) return;  // it was given the mutex: as lost as any that is locked by a G that never comes back
+    uint32_t bits = m.state_.lock_bits() & ~mutex::woken;
+    waiter* next = nullptr;
+    if ((bits & mutex::locked) == 0 && (bits & mutex::waiting) != 0) {
+        next = m.waiters_.pop_claimed();
+        if (m.waiters_.empty()) bits &= ~mutex::waiting;
+        if (next != nullptr) bits |= mutex::woken;
+    }
+    m.state_.unlock_bits(bits);
+    if (next != nullptr) ready(*next);
+}
+
+}  // namespace detail
 
 }  // namespace weft

@@ -54,7 +54,9 @@ bool thread_wait(waiter& w, guarded_word& lock, uint32_t bits, int64_t deadline_
     m->after.bits = bits;
     m->after.lock = &lock;
     m->after.g = m->g;
-    leave(switch_away(m));
+    m = switch_away(m);
+    m->g->waiting = nullptr;
+    leave(m);
 }
 
 }  // namespace
@@ -98,6 +100,7 @@ bool wait_until(
     alarm.deadline_ns = deadline_ns;
     alarm.who = &w;
 
+    G* self = m->g;
     enter(m);
     describe_wait(m, w, reason);
     timer_queue& timers = m->p->timers;
@@ -105,7 +108,7 @@ bool wait_until(
     timers.add_locked(alarm);
     timers.lock.unlock();
     after_push(*m->home, m->home->idle);
-    m->after = {after_switch::kind::park_claimable, bits, &lock, &claim, m->g};
+    m->after = {after_switch::kind::park_claimable, bits, &lock, &claim, self};
     leave(switch_away(m));
 
     // Exactly one of deadline and queue has claimed us; take ourselves off the other (L4).
@@ -113,11 +116,13 @@ bool wait_until(
     if (alarm.queued) timers.remove_locked(alarm);
     const bool timed_out = alarm.fired;
     timers.lock.unlock();
-    if (!timed_out) return true;
-    const uint32_t now_bits = lock.lock_bits();
-    if (w.queue != nullptr) w.queue->remove(w);
-    lock.unlock_bits(now_bits);
-    return false;
+    if (timed_out) {
+        const uint32_t now_bits = lock.lock_bits();
+        if (w.queue != nullptr) w.queue->remove(w);
+        lock.unlock_bits(now_bits);
+    }
+    self->waiting = nullptr;
+    return !timed_out;
 }
 
 void wait_forever(wait_reason reason) noexcept {

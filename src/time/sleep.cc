@@ -29,6 +29,7 @@ void sleep_until_ns(int64_t deadline_ns) noexcept {
     waiter me;
     timer alarm;
     me.g = m->g;
+    me.lock = nullptr;  // in no queue but the timers
     alarm.deadline_ns = deadline_ns;
     alarm.who = &me;
     m->g->waiting = &me;
@@ -40,7 +41,9 @@ void sleep_until_ns(int64_t deadline_ns) noexcept {
     if (deadline_ns != never) p->timers.add_locked(alarm);
     after_push(*m->home, m->home->idle);
     m->after = {after_switch::kind::park, 0, &p->timers.lock, nullptr, m->g};
-    leave(switch_away(m));
+    m = switch_away(m);
+    m->g->waiting = nullptr;
+    leave(m);
 }
 
 }  // namespace weft::detail

@@ -118,9 +118,16 @@ struct rational {
         return {n / common, d / common};
     }
 
-    friend rational operator+(rational a, rational b) { return of(a.num * b.den + b.num * a.den, a.den * b.den); }
+    friend rational operator+(rational a, rational b) {
+        const int64_t den = std::lcm(a.den, b.den);
+        return of(a.num * (den / a.den) + b.num * (den / b.den), den);
+    }
 
-    friend rational operator*(rational a, rational b) { return of(a.num * b.num, a.den * b.den); }
+    friend rational operator*(rational a, rational b) {
+        const rational crossed = of(a.num, b.den);
+        const rational other = of(b.num, a.den);
+        return {crossed.num * other.num, crossed.den * other.den};
+    }
 
     friend bool operator==(rational a, rational b) = default;
 };

@@ -160,7 +160,8 @@ run_leg() {
         say "leg $leg passed in $(duration $((SECONDS - begun)))"
         return 0
     fi
-    say "leg $leg FAILED after $(duration $((SECONDS - begun))); the end of $log:"
+    say "leg $leg FAILED after $(duration $((SECONDS - begun))); the errors in $log, and its end:"
+    grep -nE '^FAILED: |(^|[^a-z_])(fatal )?error: |\*\*\*(Failed|Timeout|Exception)' "$log" | head -n 40 | cut -c 1-240
     tail -n 80 "$log" | cut -c 1-240
     return 1
 }

@@ -46,9 +46,9 @@ struct chan_core {
 
     // Guarded by lock.
     spin_lock lock;
-    bool closed = false;
-    std::size_t count = 0;  // buffered values
-    std::size_t head = 0;   // index of the oldest
+    guarded<bool> closed = false;
+    guarded<std::size_t> count = 0;  // buffered values
+    guarded<std::size_t> head = 0;   // index of the oldest
     wait_queue receivers;
     wait_queue senders;
 

@@ -47,7 +47,10 @@ template <typename Clock, typename Duration>
         const int64_t ns = saturated_ns(when.time_since_epoch());
         return ns == 0 ? long_ago : ns;
     } else {
-        return deadline_after(when - Clock::now());
+        // In floating point: the difference of two far apart time points does not fit their type.
+        using wide = std::chrono::duration<long double, std::nano>;
+        const wide left = wide(when.time_since_epoch()) - wide(Clock::now().time_since_epoch());
+        return deadline_after(left);
     }
 }
 

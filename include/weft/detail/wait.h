@@ -88,16 +88,16 @@ class wait_queue;
 struct waiter {
     waiter() noexcept {}  // NOLINT: see above
 
-    waiter* next;
-    waiter* prev;
-    wait_queue* queue = nullptr;  // where it is linked; nullptr once unlinked
-    guarded_word* lock;           // the lock of that queue
-    G* g;                         // who waits: a green thread, or if nullptr …
-    thread_note* note;            // … a plain thread
-    claim_word* claim = nullptr;  // nullptr: one queue, no deadline (L6)
-    void* slot = nullptr;         // what the object hands over, or takes from
-    bool ok = false;              // set by the winner before ready(): true if slot was served, false if closed
-    bool must_ready;              // set by the winner's claim
+    guarded<waiter*> next;
+    guarded<waiter*> prev;
+    guarded<wait_queue*> queue = nullptr;  // where it is linked; nullptr once unlinked
+    guarded<guarded_word*> lock;           // the lock of that queue
+    guarded<G*> g;                         // who waits: a green thread, or if nullptr …
+    guarded<thread_note*> note;            // … a plain thread
+    guarded<claim_word*> claim = nullptr;  // nullptr: one queue, no deadline (L6)
+    guarded<void*> slot = nullptr;         // what the object hands over, or takes from
+    guarded<bool> ok = false;              // set by the winner before ready(): true if slot was served, false if closed
+    bool must_ready;                       // set by the winner's claim
 };
 
 // The waiters of one object, oldest first. Guarded by the object's lock.
@@ -157,8 +157,8 @@ public:
             only->next = nullptr;
             return only;
         }
-        waiter* first = nullptr;
-        waiter** link = &first;
+        guarded<waiter*> first = nullptr;
+        guarded<waiter*>* link = &first;
         while (waiter* w = pop_claimed()) {
             *link = w;
             link = &w->next;
@@ -168,8 +168,8 @@ public:
     }
 
 private:
-    waiter* head_ = nullptr;
-    waiter* tail_ = nullptr;
+    guarded<waiter*> head_ = nullptr;
+    guarded<waiter*> tail_ = nullptr;
 };
 
 // Appends w to queue and blocks until somebody has claimed it and called ready(). lock, which guards queue, is held on entry;
@@ -191,6 +191,9 @@ void ready(waiter& w) noexcept;
 
 // As ready() for a chain from pop_all_claimed(): one batch, at most one futex wake per runtime.
 void ready_all(waiter* chain) noexcept;
+
+// A G that a mutex has woken will never run again: the mutex forgets it and wakes another one.
+void mutex_wait_abandoned(waiter& w) noexcept;
 
 // Now, on the monotonic clock, in nanoseconds.
 [[nodiscard]] int64_t now_ns() noexcept;

@@ -1,0 +1,191 @@
+// model.h: what the model checks of this folder share: the checker's view of the library, and the searches.
+//
+// A model is a program that includes the library's own headers, compiled with WEFT_MODEL, so that atomics are those of
+// Relacy: each access is a point where another thread may run on, and a load may return any value that the C++ memory model
+// allows (of the last three stores). A suite is a class with the threads' code; check() runs it under three kinds of search:
+//
+//   all        every interleaving and every choice of loads: a proof, for the threads and operations in the suite
+//   switches   every interleaving with up to n preemptions
+//   random     n executions drawn at random, with the same seed each time; loads may be older here than in the other two
+//
+// A program built with MUTANT_… has a defect planted in it and must fail. Defects are planted by redefining, before a header is
+// included, a memory order or a name that the header uses; the headers know nothing of it.
+//
+// Include this first: atomic.h defines words like release as macros, which the standard library's headers do not expect.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <streambuf>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <weft/detail/atomic.h>
+
+namespace weft::detail {
+
+// A shared variable that is not atomic. The checker sees every access.
+template <typename T>
+class guarded {
+public:
+    guarded() { ::new (static_cast<void*>(var_)) rl::var<T>(); }
+    guarded(T value) { ::new (static_cast<void*>(var_)) rl::var<T>(value); }  // NOLINT: as T
+    guarded(const guarded& other) : guarded(other.get()) {}
+    ~guarded() {
+        var().~var();
+        const_cast<volatile uint32_t&>(mark_) = dead;
+    }
+
+    guarded& operator=(T value) {
+        var()($) = value;
+        return *this;
+    }
+    guarded& operator=(const guarded& other) { return *this = other.get(); }
+
+    operator T() const { return get(); }  // NOLINT: as T
+    T operator->() const { return get(); }
+    guarded& operator++() { return *this = get() + 1; }
+    guarded& operator--() { return *this = get() - 1; }
+
+    // From void* to what it points to.
+    template <typename U>
+        requires(std::is_same_v<T, void*> && !std::is_void_v<U>)
+    explicit operator U*() const {
+        return static_cast<U*>(get());
+    }
+
+private:
+    static constexpr uint32_t alive = 0x600dda7a;
+    static constexpr uint32_t dead = 0xdeaddead;
+
+    rl::var<T>& var() const {
+        if (const_cast<const volatile uint32_t&>(mark_) != alive) {
+            rl::ctx().fail_test("used after its destruction", rl::test_result_access_to_freed_memory, $);
+        }
+        return *reinterpret_cast<rl::var<T>*>(const_cast<std::byte*>(var_));
+    }
+
+    T get() const { return var()($); }
+
+    alignas(rl::var<T>) std::byte var_[sizeof(rl::var<T>)];
+    uint32_t mark_ = alive;
+};
+
+// What the headers expect of the library.
+void spin_backoff(uint32_t) noexcept { rl::yield(1, $); }
+
+[[noreturn]] void assert_failed(const char* condition, const char*, int) noexcept {
+    rl::ctx().fail_test(condition, rl::test_result_user_assert_failed, $);
+    std::abort();
+}
+
+[[noreturn]] void fatal(const char* format, ...) noexcept {
+    rl::ctx().fail_test(format, rl::test_result_user_assert_failed, $);
+    std::abort();
+}
+
+}  // namespace weft::detail
+
+namespace model {
+
+using namespace weft::detail;
+
+// A T whose destruction is noticed: whoever touches it afterwards finds rubbish and fails.
+template <typename T>
+class box {
+public:
+    template <typename... Args>
+    explicit box(Args&&... args) {
+        ::new (static_cast<void*>(bytes_)) T(std::forward<Args>(args)...);
+    }
+    box(const box&) = delete;
+    ~box() {
+        if (!destroyed_) destroy();
+    }
+
+    T* operator->() { return std::launder(reinterpret_cast<T*>(bytes_)); }
+    T& operator*() { return *operator->(); }
+
+    void destroy() {
+        destroyed_ = true;
+        operator->()->~T();
+        std::memset(bytes_, 0xdd, sizeof(bytes_));
+        asm volatile("" ::: "memory");
+    }
+
+private:
+    alignas(T) std::byte bytes_[sizeof(T)];
+    bool destroyed_ = false;
+};
+
+struct search {
+    rl::scheduler_type_e kind;
+    uint64_t amount;  // all: nothing; switches: how many; random: how many executions
+};
+
+constexpr search all{rl::sched_full, 0};
+constexpr search switches(uint64_t preemptions) { return {rl::sched_bound, preemptions}; }
+constexpr search random(uint64_t executions) { return {rl::sched_random, executions}; }
+
+// Where Relacy writes: a history is printed only if something was found. It must not allocate, because in a model operator new
+// belongs to Relacy.
+class report_buffer : public std::streambuf {
+public:
+    void print() const { std::printf("%.*s\n", static_cast<int>(used_), text_); }
+
+protected:
+    int overflow(int c) override {
+        if (used_ < sizeof(text_)) text_[used_++] = static_cast<char>(c);
+        return c;
+    }
+
+private:
+    std::size_t used_ = 0;
+    char text_[1 << 20];
+};
+
+// Explores Suite. Prints what was done; true if nothing was found.
+template <typename Suite>
+bool check(const char* name, search how) {
+    static report_buffer buffer;
+    static std::ostream report(&buffer);
+    static std::ostream nowhere(nullptr);
+    rl::test_params params;
+    params.search_type = how.kind;
+    params.output_stream = &report;
+    params.progress_stream = &nowhere;
+    params.execution_depth_limit = 20'000;
+    char kind[32] = "all";
+    if (how.kind == rl::sched_bound) {
+        params.context_bound = static_cast<unsigned>(how.amount);
+        std::snprintf(kind, sizeof(kind), "%llu preemptions", static_cast<unsigned long long>(how.amount));
+    } else if (how.kind == rl::sched_random) {
+        params.iteration_count = how.amount;
+        std::snprintf(kind, sizeof(kind), "random");
+    }
+    const std::clock_t start = std::clock();
+    const bool ok = rl::simulate<Suite>(params);
+    std::printf("%-44s %-15s %9llu executions %5.1f s  %s\n",
+                name,
+                kind,
+                static_cast<unsigned long long>(params.stop_iteration),
+                static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC,
+                ok ? "ok" : rl::test_result_str(params.test_result));
+    if (!ok) buffer.print();
+    std::fflush(stdout);
+    return ok;
+}
+
+}  // namespace model
