@@ -9,7 +9,7 @@
 // than the one that locked it, and destroyed as soon as the last unlock has been called. Unlocking an unlocked
 // mutex, or destroying a locked one, is a fatal error. lock() is not a cancellation point.
 //
-// Invariants: I1. Bit waiting is set exactly when the queue is not empty.
+// Invariants: I1. Bit waiting is set whenever the queue is not empty (abandoned waiters may leave it set).
 //             I2. Bit woken is set while one woken waiter is on its way to compete; no other is woken meanwhile.
 //             I3. Bit starving implies locked or a hand-over in flight: newcomers never take a starving mutex.
 // See:        docs/mutex.md, test/model/mutex_model.cc

@@ -72,7 +72,11 @@ void mutex::unlock_slow() noexcept {
         return;
     }
     waiter* w = waiters_.pop_claimed();
-    WEFT_ASSERT(w != nullptr);
+    if (w == nullptr) {
+        // The waiters belonged to a runtime that was stopped.
+        state_.unlock_bits(0);
+        return;
+    }
     if (waiters_.empty()) bits &= ~waiting;
     if ((bits & starving) != 0) {
         if ((bits & waiting) == 0) bits &= ~starving;
