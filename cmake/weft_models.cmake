@@ -36,6 +36,7 @@ endfunction()
 
 foreach(file IN LISTS model_files)
   get_filename_component(name "${file}" NAME_WE)
+  string(REGEX REPLACE "_model$" "" name "${name}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   weft_add_model(model_${name} "${file}")
   add_test(NAME model.${name} COMMAND model_${name})

@@ -90,6 +90,27 @@ TEST_F(StackGuard, RegionsCostNoMappings) {
     EXPECT_LE(test::resources::now().mappings, before + 4);
 }
 
+TEST_F(StackGuard, IsAWriteProtectedRangeWhereRegionsAreRefusedAndTheSystemAllowsIt) {
+    refuse_guard_regions_for_test(true, 0, true);
+    make_pool(false);
+    const std::string said = test::stderr_of([&] { static_cast<void>(take()); });
+    const stack* s = take();
+    if (s->guard != guard_kind::write_protection) GTEST_SKIP() << "this system does not allow it";
+    EXPECT_EQ(said, "");
+    expect_guarded(*s);
+}
+
+TEST_F(StackGuard, WriteProtectionCostsNoMappings) {
+    refuse_guard_regions_for_test(true, 0, true);
+    make_pool(false);
+    (void)test::stderr_of([&] { static_cast<void>(take()); });
+    if (take()->guard != guard_kind::write_protection || test::built_with_sanitizer) GTEST_SKIP() << "this system does not allow it";
+    ASSERT_EQ(pool_->reserve(4096), 0);
+    const std::size_t before = test::resources::now().mappings;
+    for (int i = 0; i < 4000; ++i) ASSERT_EQ(pool_->take()->guard, guard_kind::write_protection);
+    EXPECT_LE(test::resources::now().mappings, before + 4);
+}
+
 TEST_F(StackGuard, IsAProtectedRangeWhereRegionsAreRefused) {
     refuse(unlimited);
     take();

@@ -119,8 +119,8 @@ struct rational {
     }
 
     friend rational operator+(rational a, rational b) {
-        const int64_t den = std::lcm(a.den, b.den);
-        return of(a.num * (den / a.den) + b.num * (den / b.den), den);
+        const int64_t common = std::lcm(a.den, b.den);
+        return of(a.num * (common / a.den) + b.num * (common / b.den), common);
     }
 
     friend rational operator*(rational a, rational b) {

@@ -1,0 +1,448 @@
+// dump_test.cc: what a dump says about Gs in every state, and that taking one hurts nobody.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "os/os.h"
+#include "sched/current.h"
+#include "sched/scheduler.h"
+#include "support/captured.h"
+#include "support/crossroads.h"
+#include "support/eventually.h"
+#include "support/form.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using std::chrono::steady_clock;
+
+TEST(Form, IsToldFromOtherForms) {
+    EXPECT_TRUE(has_form("P12 at 0x1f: what ever", "P%d at 0x%x: %s"));
+    EXPECT_TRUE(has_form("P1 at 0x1f: ", "P%d at 0x%x: %s"));
+    EXPECT_FALSE(has_form("P at 0x1f: x", "P%d at 0x%x: %s"));
+    EXPECT_FALSE(has_form("P1 at 0xg: x", "P%d at 0x%x: %s"));
+    EXPECT_FALSE(has_form("P1 at 0x1f: x!", "P%d at 0x%x: x"));
+}
+
+bool is_well_formed(std::string_view line) {
+    static constexpr std::string_view forms[] = {
+        "",
+        "weft: runtime \"%s\", %d Ps (%d idle), %d threads (%d idle)",
+        "green thread %d [%s, P%d]:",
+        "green thread %d \"%s\" [%s, P%d]:",
+        "    (running; its stack cannot be read now)",
+        "    (not started)",
+        "    #%d%s 0x%x %s (%s+0x%x)",
+        "    #%d%s 0x%x",
+        "    …",
+        "    entry     #0  0x%x %s (%s+0x%x)",
+        "    started by green thread %d at %s:%d, in %s",
+        "    started by a plain thread at %s:%d, in %s",
+    };
+    return std::any_of(std::begin(forms), std::end(forms), [line](std::string_view form) { return has_form(line, form); });
+}
+
+// The lines that speak of the G with that name, from its own to the next empty one.
+std::vector<std::string> section_of(const std::string& dump, std::string_view name) {
+    std::vector<std::string> section;
+    const std::string quoted = '"' + std::string(name) + '"';
+    for (const std::string& line : lines_of(dump)) {
+        if (section.empty() && (line.rfind("green thread ", 0) != 0 || line.find(quoted) == line.npos)) continue;
+        if (line.empty()) break;
+        section.push_back(line);
+    }
+    return section;
+}
+
+bool has_line(const std::vector<std::string>& lines, std::string_view wanted) {
+    for (const std::string& line : lines) {
+        if (line.find(wanted) != line.npos) return true;
+    }
+    return false;
+}
+
+// One runtime with one P: what its only G sees, stands still.
+class Dump : public ::testing::Test {
+protected:
+    std::string dump() {
+        const std::string text = written_by([](int fd) { weft::dump(fd); });
+        for (const std::string& line : lines_of(text)) EXPECT_TRUE(is_well_formed(line)) << line;
+        return text;
+    }
+
+    // The first line of what is said about the G with that name.
+    std::string headline(std::string_view name) {
+        const std::vector<std::string> section = section_of(dump(), name);
+        return section.empty() ? "" : section.front();
+    }
+
+    void expect_waiting(const std::string& name, const std::string& reason) {
+        const std::string line = headline(name);
+        EXPECT_TRUE(has_form(line, "green thread %d \"" + name + "\" [" + reason + ", %d ms, P0]:")) << name << ": " << line;
+    }
+
+    // Starts f under that name and waits until it is parked.
+    template <typename F>
+    void park(const char* name, F&& f) {
+        const uint64_t before = stats().parks;
+        all_.go({.name = name}, std::forward<F>(f));
+        eventually([&] { return stats().parks > before; });
+    }
+
+    static weft::detail::G* find(std::string_view name) {
+        weft::detail::G* found = nullptr;
+        weft::detail::current_m()->home->gs.for_each([&](weft::detail::G& g) {
+            if (name == g.name) found = &g;
+        });
+        return found;
+    }
+
+    runtime rt_{{.procs = 1, .name = "observed"}};
+    wait_group all_;
+};
+
+TEST_F(Dump, BeginsWithTheRuntime) {
+    rt_.run([&] { EXPECT_TRUE(has_form(lines_of(dump())[0], "weft: runtime \"observed\", 1 Ps (0 idle), 1 threads (0 idle)")); });
+}
+
+TEST_F(Dump, NamesWhatEachGWaitsFor) {
+    rt_.run([&] {
+        const chan<int> c;
+        const chan<int> full(1);
+        full.send(1);
+        mutex m;
+        m.lock();
+        wait_group group;
+        group.add();
+        auto pending = async({.name = "pending"}, [&] { c.recv(); });
+        park("receiver", [&] { c.recv(); });
+        park("bounded receiver", [&] { (void)c.recv_for(std::chrono::hours(1)); });
+        park("sender", [&] { full.send(2); });
+        park("locker", [&] {
+            m.lock();
+            m.unlock();
+        });
+        park("joiner", [&] { group.wait(); });
+        park("getter", [&] { pending.wait(); });
+        const auto start = steady_clock::now();
+        park("sleeper", [&] { sleep_until(start + std::chrono::seconds(2)); });
+        go({.name = "nil receiver"}, [] { chan<int>::nil().recv(); });
+        go({.name = "nil sender"}, [] { chan<int>::nil().send(1); });
+        eventually([] { return find("nil sender")->state.load() == weft::detail::g_state::waiting; });
+
+        expect_waiting("receiver", "chan receive");
+        expect_waiting("bounded receiver", "chan receive");
+        expect_waiting("sender", "chan send");
+        expect_waiting("locker", "mutex lock");
+        expect_waiting("joiner", "wait group");
+        expect_waiting("getter", "future");
+        expect_waiting("sleeper", "sleep");
+        expect_waiting("nil receiver", "chan receive (nil chan)");
+        expect_waiting("nil sender", "chan send (nil chan)");
+        EXPECT_TRUE(has_form(headline("run"), "green thread %d \"run\" [running, P0]:"));
+
+        c.close();
+        full.recv();
+        m.unlock();
+        group.done();
+        pending.wait();
+        all_.wait();
+    });
+}
+
+TEST_F(Dump, TellsHowLongAGWaits) {
+    rt_.run([&] {
+        const chan<int> c;
+        park("patient", [&] { c.recv(); });
+        weft::detail::G* g = find("patient");
+        ASSERT_NE(g, nullptr);
+        constexpr int64_t s = 1'000'000'000;
+        const auto since = [&](int64_t ago_ns) {
+            g->since_ns = weft::detail::os::monotonic_ns() - ago_ns;
+            const std::string line = headline("patient");
+            return line.substr(line.find('['));
+        };
+        EXPECT_EQ(since(7 * s), "[chan receive, 7 s, P0]:");
+        EXPECT_EQ(since(59 * s), "[chan receive, 59 s, P0]:");
+        EXPECT_EQ(since(60 * s), "[chan receive, 1 minutes, P0]:");
+        EXPECT_EQ(since(7200 * s), "[chan receive, 120 minutes, P0]:");
+        c.send(1);
+        all_.wait();
+    });
+}
+
+TEST_F(Dump, AGThatHasNotRunYetIsRunnableAndNotStarted) {
+    rt_.run([&] {
+        all_.go({.name = "fresh"}, [] {});
+        const std::vector<std::string> section = section_of(dump(), "fresh");
+        ASSERT_EQ(section.size(), 4U);
+        EXPECT_TRUE(has_form(section[0], "green thread %d \"fresh\" [runnable%s, P%d]:")) << section[0];
+        EXPECT_EQ(section[1], "    (not started)");
+        all_.wait();
+    });
+}
+
+TEST_F(Dump, AGWithALargerStackIsNotStartedEither) {
+    rt_.run([&] {
+        all_.go({.name = "large", .stack_size = std::size_t{1} << 20}, [] {});
+        EXPECT_TRUE(has_line(section_of(dump(), "large"), "(not started)"));
+        all_.wait();
+    });
+}
+
+TEST_F(Dump, AGThatHasYieldedIsRunnableWithItsFrames) {
+    rt_.run([&] {
+        std::atomic<bool> over{false};
+        all_.go({.name = "yielding"}, [&] {
+            while (!over.load()) weft::yield();
+        });
+        weft::yield();
+        const std::vector<std::string> section = section_of(dump(), "yielding");
+        ASSERT_GE(section.size(), 4U);
+        EXPECT_TRUE(has_form(section[0], "green thread %d \"yielding\" [runnable%s, P0]:")) << section[0];
+        EXPECT_TRUE(has_line(section, "    #0 "));
+        EXPECT_TRUE(has_line(section, "    #1 "));
+        over.store(true);
+        all_.wait();
+    });
+}
+
+TEST_F(Dump, ARunningGHasNoFrames) {
+    rt_.run([&] {
+        const std::vector<std::string> section = section_of(dump(), "run");
+        ASSERT_EQ(section.size(), 4U);
+        EXPECT_EQ(section[1], "    (running; its stack cannot be read now)");
+    });
+}
+
+TEST_F(Dump, AGWithoutANameIsANumber) {
+    rt_.run([&] {
+        const chan<int> c;
+        uint64_t id = 0;
+        const uint64_t before = stats().parks;
+        all_.go([&] {
+            id = this_g::id();
+            c.recv();
+        });
+        eventually([&] { return stats().parks > before; });
+        EXPECT_EQ(occurrences(dump(), "green thread " + std::to_string(id) + " [chan receive, "), 1U);
+        c.send(1);
+        all_.wait();
+    });
+}
+
+TEST_F(Dump, AFinishedGIsNotThere) {
+    rt_.run([&] {
+        all_.go({.name = "gone"}, [] {});
+        all_.wait();
+        eventually([] { return stats().live == 1; });
+        EXPECT_EQ(dump().find("gone"), std::string::npos);
+        EXPECT_EQ(occurrences(dump(), "green thread "), 1U) << "the running one";
+    });
+}
+
+TEST_F(Dump, TellsWhoStartedAGAndWhere) {
+    rt_.run([&] {
+        const chan<int> c;
+        const int line = __LINE__ + 1;
+        all_.go({.name = "child"}, [&] { c.recv(); });
+        const std::vector<std::string> section = section_of(dump(), "child");
+        const std::string place = "dump_test.cc:" + std::to_string(line) + ", in ";
+        ASSERT_FALSE(section.empty());
+        EXPECT_NE(section.back().find("started by green thread " + std::to_string(this_g::id()) + " at "), std::string::npos)
+            << section.back();
+        EXPECT_NE(section.back().find(place), std::string::npos) << section.back();
+        EXPECT_TRUE(has_line(section_of(dump(), "run"), "    started by a plain thread at "));
+        c.send(1);
+        all_.wait();
+    });
+}
+
+// ---- Frames.
+
+// Where the functions on the way to a wait will return to, innermost first.
+struct trail {
+    std::vector<const void*> returns;
+};
+
+[[gnu::noinline]] void wait_inner(const chan<int>& c, trail& t) {
+    t.returns.push_back(__builtin_return_address(0));
+    c.recv();
+    asm volatile("" ::: "memory");  // not a tail call
+}
+
+[[gnu::noinline]] void wait_middle(const chan<int>& c, trail& t) {
+    t.returns.push_back(__builtin_return_address(0));
+    wait_inner(c, t);
+    asm volatile("" ::: "memory");
+}
+
+[[gnu::noinline]] void wait_outer(const chan<int>& c, trail& t) {
+    t.returns.push_back(__builtin_return_address(0));
+    wait_middle(c, t);
+    asm volatile("" ::: "memory");
+}
+
+std::vector<const void*> addresses_in(const std::vector<std::string>& section) {
+    std::vector<const void*> found;
+    for (const std::string& line : section) {
+        void* address = nullptr;
+        if (line.rfind("    #", 0) == 0 && std::sscanf(line.c_str(), "    #%*d %p", &address) == 1) found.push_back(address);
+    }
+    return found;
+}
+
+TEST_F(Dump, TheFramesOfAParkedGAreThoseOfTheWaitingFunctions) {
+    rt_.run([&] {
+        const chan<int> c;
+        trail t;
+        park("waiting", [&] { wait_outer(c, t); });
+        const std::vector<const void*> frames = addresses_in(section_of(dump(), "waiting"));
+        // Outermost first is how they were entered.
+        ASSERT_EQ(t.returns.size(), 3U);
+        const std::vector<const void*> inwards = {t.returns[2], t.returns[1], t.returns[0]};
+        std::size_t at = 0;
+        while (at < frames.size() && frames[at] != inwards[0]) ++at;
+        ASSERT_LE(at + inwards.size(), frames.size()) << dump();
+        for (std::size_t i = 0; i < inwards.size(); ++i) EXPECT_EQ(frames[at + i], inwards[i]) << "frame " << at + i;
+        c.send(1);
+        all_.wait();
+    });
+}
+
+[[gnu::noinline]] void wait_deep(int depth, const chan<int>& c) {
+    if (depth == 0) {
+        c.recv();
+    } else {
+        wait_deep(depth - 1, c);
+    }
+    asm volatile("" ::: "memory");
+}
+
+TEST_F(Dump, ADeepStackIsCutAndSaysSo) {
+    rt_.run([&] {
+        const chan<int> c;
+        park("deep", [&] { wait_deep(200, c); });
+        const std::vector<std::string> section = section_of(dump(), "deep");
+        EXPECT_EQ(addresses_in(section).size(), 32U);
+        EXPECT_TRUE(has_line(section, "    …"));
+        c.send(1);
+        all_.wait();
+    });
+}
+
+TEST_F(Dump, TheEntryIsAnAddressInThisProgram) {
+    rt_.run([&] {
+        all_.go({.name = "entered"}, [] {});
+        const weft::detail::G* g = find("entered");
+        char expected[64];
+        std::snprintf(expected, sizeof(expected), "    entry     #0  %p ", reinterpret_cast<void*>(g->entry->run));
+        EXPECT_TRUE(has_line(section_of(dump(), "entered"), expected)) << expected;
+        all_.wait();
+    });
+}
+
+// ---- Whose runtime?
+
+TEST(DumpOf, AStoppedRuntimeIsNothing) {
+    runtime rt({.procs = 1});
+    rt.stop();
+    EXPECT_EQ(written_by([&](int fd) { rt.dump(fd); }), "");
+}
+
+TEST(DumpOf, AProcessWithoutARuntimeSaysSo) {
+    EXPECT_EQ(written_by([](int fd) { weft::dump(fd); }), "weft: no runtime\n");
+}
+
+TEST(DumpOf, MainIsWhatAPlainThreadGets) {
+    const int code = weft::main({.procs = 2}, [] {
+        std::string text;
+        std::thread plain([&] { text = written_by([](int fd) { weft::dump(fd); }); });
+        plain.join();
+        return section_of(text, "main").empty() ? 1 : 0;
+    });
+    EXPECT_EQ(code, 0);
+}
+
+TEST(DumpOf, AClosedFileDescriptorIsNoHarm) {
+    runtime rt({.procs = 1});
+    rt.run([] { weft::dump(-1); });
+}
+
+// ---- While everything moves.
+
+// A thousand Gs that run, park, yield, start others and end, as fast as they can, on four Ps; and dumps all the while.
+TEST(DumpUnderway, EveryLineIsWellFormedWhileAThousandGsRunAndParkAndEnd) {
+    const int gs = scaled(1000);
+    runtime rt({.procs = 4, .name = "busy"});
+    std::atomic<bool> over{false};
+    std::atomic<int64_t> rounds{0};
+    auto everything = rt.async([&] {
+        const crossroads place;
+        wait_group all;
+        for (int i = 0; i < gs; ++i) {
+            all.go({.name = "worker"}, [&, i] {
+                for (int n = i; !over.load(); ++n) {
+                    rounds.fetch_add(1, std::memory_order_relaxed);
+                    switch (n % 4) {
+                        case 0:
+                            place.cross();
+                            break;
+                        case 1:
+                            weft::yield();
+                            break;
+                        case 2: {
+                            // Gs that run to completion, and pass one stack on from one to the next.
+                            wait_group children;
+                            for (int k = 0; k < 8; ++k) children.go([] {});
+                            children.wait();
+                            break;
+                        }
+                        default: {
+                            wait_group child;
+                            child.go({.name = "child"}, [&place] { place.cross(); });
+                            child.wait();
+                        }
+                    }
+                }
+            });
+        }
+        all.wait();
+    });
+
+    int dumps = 0;
+    std::size_t sections = 0;
+    int shown = 0;
+    const auto end = steady_clock::now() + std::chrono::seconds(1);
+    while (steady_clock::now() < end || dumps < 5) {
+        const std::string text = written_by([&](int fd) { rt.dump(fd); });
+        for (const std::string& line : lines_of(text)) {
+            sections += line.rfind("green thread ", 0) == 0;
+            if (!is_well_formed(line) && ++shown <= 10) ADD_FAILURE() << "dump " << dumps << ": " << line;
+        }
+        ++dumps;
+    }
+    over.store(true);
+    everything.wait();
+    EXPECT_GT(rounds.load(), 0);
+    EXPECT_GT(sections, static_cast<std::size_t>(gs));
+    RecordProperty("dumps", dumps);
+    rt.drain();
+    EXPECT_EQ(rt.stats().live, 0U);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,58 @@
+// death.h: how the tests say what a process is to print before it ends.
+#pragma once
+
+#include <csignal>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/captured.h"
+#include "support/form.h"
+
+namespace weft::test {
+
+// The statement runs in a process of its own, which has no threads and no runtime yet.
+class DeathTest : public ::testing::Test {
+protected:
+    DeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+// Matches a text that has lines of these forms (see form.h), in this order; others may stand between them.
+class says {
+public:
+    using is_gtest_matcher = void;
+
+    explicit says(std::vector<std::string> forms) : forms_(std::move(forms)) {}
+
+    bool MatchAndExplain(const std::string& text, std::ostream* listener) const {
+        std::size_t next = 0;
+        for (const std::string& line : lines_of(text)) {
+            if (next < forms_.size() && has_form(line, forms_[next])) ++next;
+        }
+        if (next == forms_.size()) return true;
+        if (listener != nullptr) *listener << "which lacks \"" << forms_[next] << '"';
+        return false;
+    }
+
+    void DescribeTo(std::ostream* out) const {
+        for (const std::string& form : forms_) *out << "\n    " << form;
+    }
+
+    void DescribeNegationTo(std::ostream* out) const { DescribeTo(&(*out << "not: ")); }
+
+private:
+    std::vector<std::string> forms_;
+};
+
+// What fatal() says first.
+inline std::string fatal_line(std::string_view message) { return "weft: fatal: " + std::string(message); }
+
+}  // namespace weft::test
+
+// The statement ends the process by abort(), after it has printed lines of these forms.
+#define EXPECT_ABORT(statement, ...) \
+    EXPECT_EXIT(statement, ::testing::KilledBySignal(SIGABRT), ::weft::test::says({__VA_ARGS__}))

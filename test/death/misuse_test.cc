@@ -1,0 +1,269 @@
+// misuse_test.cc: what a program must not do ends it, with one line that says what, and who did it.
+
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <weft/weft.h>
+
+#include "death/death.h"
+#include "sched/current.h"
+#include "sched/scheduler.h"
+
+namespace weft::test {
+namespace {
+
+class Misuse : public DeathTest {};
+
+// The second line, for a green thread that was started with the name "culprit" by another one, or for a plain thread.
+constexpr const char* culprit = "weft: in green thread %d \"culprit\" (started by %d at %smisuse_test.cc:%d, in %s)";
+constexpr const char* plain_thread = "weft: in a plain thread (tid %d)";
+constexpr const char* frame = "    #%d%s 0x%x %s (%s+0x%x)";
+
+// Runs f as a green thread called culprit.
+template <typename F>
+void as_culprit(F&& f) {
+    runtime rt({.procs = 2});
+    rt.run([&] {
+        wait_group all;
+        all.go({.name = "culprit"}, f);
+        all.wait();
+    });
+}
+
+// Runs f in a plain thread beside a runtime.
+template <typename F>
+void as_plain_thread(F&& f) {
+    runtime rt({.procs = 1});
+    std::thread(f).join();
+}
+
+// ---- Mutex.
+
+TEST_F(Misuse, UnlockOfAnUnlockedMutex) {
+    const auto unlock = [] {
+        mutex m;
+        m.unlock();
+    };
+    const std::string message = fatal_line("unlock of an unlocked weft::mutex");
+    EXPECT_ABORT(as_culprit(unlock), message, culprit, frame);
+    EXPECT_ABORT(as_plain_thread(unlock), message, plain_thread);
+    EXPECT_ABORT(unlock(), message);
+}
+
+TEST_F(Misuse, UnlockOfAMutexThatWasUnlockedBefore) {
+    EXPECT_ABORT(as_culprit([] {
+                     mutex m;
+                     m.lock();
+                     m.unlock();
+                     m.unlock();
+                 }),
+                 fatal_line("unlock of an unlocked weft::mutex"), culprit);
+}
+
+TEST_F(Misuse, DestroyingALockedMutex) {
+    const auto destroy = [] {
+        mutex m;
+        m.lock();
+    };
+    const std::string message = fatal_line("a weft::mutex was destroyed while it was locked or waited for");
+    EXPECT_ABORT(as_culprit(destroy), message, culprit, frame);
+    EXPECT_ABORT(as_plain_thread(destroy), message, plain_thread);
+}
+
+TEST_F(Misuse, DestroyingAMutexThatIsWaitedFor) {
+    EXPECT_ABORT(as_culprit([] {
+                     auto m = std::make_unique<mutex>();
+                     m->lock();
+                     const uint64_t parks = stats().parks;
+                     go([&m] { m->lock(); });
+                     while (stats().parks == parks) weft::yield();
+                     m.reset();
+                 }),
+                 fatal_line("a weft::mutex was destroyed while it was locked or waited for"), culprit);
+}
+
+// ---- Wait group.
+
+TEST_F(Misuse, MoreDoneThanAdded) {
+    const auto once_too_often = [] {
+        wait_group all;
+        all.add(2);
+        all.done();
+        all.done();
+        all.done();
+    };
+    const std::string message =
+        fatal_line("negative weft::wait_group count: 1 was taken off 0; done() was called more often than add()");
+    EXPECT_ABORT(as_culprit(once_too_often), message, culprit, frame);
+    EXPECT_ABORT(as_plain_thread(once_too_often), message, plain_thread);
+}
+
+TEST_F(Misuse, TakingMoreOffAWaitGroupThanThereIs) {
+    EXPECT_ABORT(as_culprit([] {
+                     wait_group all;
+                     all.add(3);
+                     all.add(-5);
+                 }),
+                 fatal_line("negative weft::wait_group count: 5 was taken off 3; done() was called more often than add()"),
+                 culprit);
+}
+
+TEST_F(Misuse, AddingMoreToAWaitGroupThanItCanCount) {
+    const std::string message = fatal_line("weft::wait_group count too large: 1 added to 1073741823");
+    EXPECT_ABORT(as_culprit([] {
+                     wait_group all;
+                     all.add((1 << 30) - 1);
+                     all.add();
+                 }),
+                 message, culprit);
+    EXPECT_ABORT(as_culprit([] {
+                     wait_group all;
+                     all.add((1 << 30) - 1);
+                     all.go([] {});
+                 }),
+                 message, culprit);
+}
+
+// ---- Channel.
+
+TEST_F(Misuse, ClosingAChannelTwice) {
+    const auto close_twice = [] {
+        const chan<int> c;
+        c.close();
+        c.close();
+    };
+    const std::string message = fatal_line("close of a closed weft::chan");
+    EXPECT_ABORT(as_culprit(close_twice), message, culprit, frame);
+    EXPECT_ABORT(as_plain_thread(close_twice), message, plain_thread);
+}
+
+TEST_F(Misuse, ClosingANilChannel) {
+    const auto close_nil = [] { chan<int>::nil().close(); };
+    const std::string message = fatal_line("close of a nil weft::chan");
+    EXPECT_ABORT(as_culprit(close_nil), message, culprit);
+    EXPECT_ABORT(as_plain_thread(close_nil), message, plain_thread);
+    EXPECT_ABORT(as_culprit([] { send_chan<int>(chan<int>::nil()).close(); }), message, culprit);
+}
+
+// ---- Yield.
+
+TEST_F(Misuse, YieldOfAPlainThread) {
+    const std::string message =
+        fatal_line("weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
+    EXPECT_ABORT(as_plain_thread([] { weft::yield(); }), message, plain_thread);
+    EXPECT_ABORT(weft::yield(), message);
+}
+
+// ---- Runtimes.
+
+TEST_F(Misuse, StoppingARuntimeFromWithin) {
+    const std::string message =
+        fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
+    EXPECT_ABORT(
+        {
+            runtime rt({.procs = 2});
+            rt.run([&rt] { rt.stop(); });
+        },
+        message, "weft: in green thread %d \"run\" (started by a plain thread at %smisuse_test.cc:%d, in %s)", frame);
+    EXPECT_ABORT(
+        {
+            auto rt = std::make_unique<runtime>(runtime_options{.procs = 1});
+            rt->run([&rt] { rt.reset(); });
+        },
+        message);
+}
+
+TEST_F(Misuse, DrainingARuntimeFromWithin) {
+    EXPECT_ABORT(
+        {
+            runtime rt({.procs = 2});
+            rt.run([&rt] { rt.drain(); });
+        },
+        fatal_line("weft::runtime::drain() was called by one of its own green threads, which would wait for itself"),
+        "weft: in green thread %d \"run\" (%s)");
+}
+
+TEST_F(Misuse, UsingARuntimeAfterStop) {
+    const std::string message = fatal_line("a weft::runtime was used after stop(); start() it again first");
+    const auto stopped = [](auto use) {
+        runtime rt({.procs = 1});
+        rt.stop();
+        use(rt);
+    };
+    EXPECT_ABORT(stopped([](runtime& rt) { rt.go([] {}); }), message, plain_thread);
+    EXPECT_ABORT(stopped([](runtime& rt) { rt.go({.name = "x"}, [] {}); }), message);
+    EXPECT_ABORT(stopped([](runtime& rt) { (void)rt.async([] { return 1; }); }), message);
+    EXPECT_ABORT(stopped([](runtime& rt) { rt.run([] {}); }), message);
+    EXPECT_ABORT(stopped([](runtime& rt) { rt.drain(); }), message);
+}
+
+TEST_F(Misuse, MainWithinMain) {
+    EXPECT_ABORT(weft::main([] { weft::main([] {}); }),
+                 fatal_line("weft::main() was called from a green thread; call the function directly"),
+                 "weft: in green thread 1 \"main\" (started by a plain thread at %smisuse_test.cc:%d, in %s)", frame);
+}
+
+TEST_F(Misuse, MainWithinAnotherRuntime) {
+    EXPECT_ABORT(as_culprit([] { weft::main([] {}); }),
+                 fatal_line("weft::main() was called from a green thread; call the function directly"), culprit);
+}
+
+TEST_F(Misuse, MainBesideMain) {
+    EXPECT_ABORT(weft::main([] { std::thread([] { weft::main([] {}); }).join(); }),
+                 fatal_line("weft::main() was called while another weft::main() runs; use weft::runtime"), plain_thread);
+}
+
+// ---- Against all rules: what only a broken program or a bug of ours can bring about.
+
+TEST_F(Misuse, EndingAWaitThatNothingCanEnd) {
+    EXPECT_ABORT(as_culprit([] {
+                     const uint64_t parks = stats().parks;
+                     go({.name = "for ever"}, [] { chan<int>::nil().recv(); });
+                     while (stats().parks == parks) weft::yield();
+                     detail::waiter* w = nullptr;
+                     detail::current_m()->home->gs.for_each([&](const detail::G& g) {
+                         if (std::string_view(g.name) == "for ever") w = g.waiting;
+                     });
+                     detail::ready(*w);
+                     for (;;) weft::yield();
+                 }),
+                 fatal_line("a wait that nothing can end has ended"),
+                 "weft: in green thread %d \"for ever\" (started by %d at %s)");
+}
+
+TEST_F(Misuse, ReturningFromAContextThatHasNowhereToReturnTo) {
+    EXPECT_ABORT(
+        {
+            static char stack[64 * 1024];
+            run_context_t here{};
+            run_context_t there{};
+            run_context_init(&there, stack + sizeof(stack), [](void*, void*) {}, nullptr);
+            run_context_switch(&here, &there, nullptr);
+        },
+        fatal_line("the entry function of a context returned; end the green thread instead"));
+}
+
+TEST_F(Misuse, ABugOfTheRuntimeSaysWhichCheckFailedAndWhere) {
+    const auto fail = [] { WEFT_ASSERT(1 + 1 == 3); };
+    const std::string message = fatal_line("this is a bug in weft: 1 + 1 == 3 does not hold (%smisuse_test.cc:%d)");
+    EXPECT_ABORT(as_culprit(fail), message, culprit, frame);
+    EXPECT_ABORT(as_plain_thread(fail), message, plain_thread);
+    EXPECT_ABORT(fail(), message);
+}
+
+// The report must not wait for, or be mixed up with, that of another thread.
+TEST_F(Misuse, TwoThreadsThatDieAtOnceEndTheProcess) {
+    EXPECT_ABORT(
+        {
+            runtime rt({.procs = 2});
+            for (int i = 0; i < 8; ++i) {
+                rt.go({.name = "culprit"}, [] { chan<int>::nil().close(); });
+            }
+            rt.drain();
+        },
+        fatal_line("close of a nil weft::chan"));
+}
+
+}  // namespace
+}  // namespace weft::test

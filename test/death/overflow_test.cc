@@ -1,0 +1,326 @@
+// overflow_test.cc: a green thread that runs out of stack is named; any other fault is somebody else's business.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include <weft/weft.h>
+
+#include "death/death.h"
+#include "sched/current.h"
+#include "sched/scheduler.h"
+#include "stack/stack.h"
+#include "support/build.h"
+#include "support/guards.h"
+
+namespace weft::test {
+namespace {
+
+class Overflow : public DeathTest {};
+
+constexpr const char* frame = "    #%d%s 0x%x %s (%s+0x%x)";
+
+// Calls itself until the stack is used up. Says on the way where it will return to: an address that the report must show.
+[[gnu::noinline]] int recurse(int depth) {
+    volatile char some[128];
+    some[0] = static_cast<char>(depth);
+    if (depth == 10) std::fprintf(stderr, "recursion returns to %p\n", __builtin_return_address(0));
+    const int below = depth == 1'000'000'000 ? 0 : recurse(depth + 1);
+    return below + some[0];
+}
+
+// Matches a report in which many frames are those of the recursion.
+class shows_the_recursion {
+public:
+    using is_gtest_matcher = void;
+
+    bool MatchAndExplain(const std::string& text, std::ostream*) const {
+        const std::string_view told = "recursion returns to ";
+        const std::size_t at = text.find(told);
+        if (at == text.npos) return false;
+        const std::size_t begin = at + told.size();
+        const std::string address = text.substr(begin, text.find('\n', begin) - begin);
+        return occurrences(text, ' ' + address + ' ') >= 20;
+    }
+
+    void DescribeTo(std::ostream* out) const { *out << "has 20 frames of the recursion"; }
+    void DescribeNegationTo(std::ostream* out) const { *out << "has fewer frames of the recursion"; }
+};
+
+// The fault of a guard, in whichever way the system guards.
+#define EXPECT_OVERFLOW(statement, ...)                                  \
+    EXPECT_EXIT(statement, ::testing::KilledBySignal(SIGABRT),          \
+                ::testing::AllOf(::weft::test::says({__VA_ARGS__}), shows_the_recursion()))
+
+TEST_F(Overflow, NamesTheGWithItsOriginItsBoundsAndItsFrames) {
+    if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    EXPECT_OVERFLOW(
+        {
+            runtime rt({.procs = 2});
+            rt.run([] {
+                wait_group all;
+                all.go({.name = "deep"}, [] { recurse(0); });
+                all.wait();
+            });
+        },
+        fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
+        "weft: its stack of 25%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or RUN_STACK_MAX", frame);
+}
+
+TEST_F(Overflow, IsFoundByProtectionWhereThereAreNoGuardRegions) {
+    EXPECT_OVERFLOW(
+        {
+            detail::refuse_guard_regions_for_test(true, 1000);
+            runtime rt({.procs = 1});
+            rt.go([] { recurse(0); });
+            rt.drain();
+        },
+        fatal_line("stack overflow in green thread %d (started by a plain thread at %soverflow_test.cc:%d, in %s)"), frame);
+}
+
+TEST_F(Overflow, IsFoundByWriteProtectionWhereThereAreNoGuardRegions) {
+    detail::refuse_guard_regions_for_test(true, 0, true);
+    detail::stack_pool pool({.default_size = 64 * 1024, .cache_reserve = 0, .always_guard = false});
+    ASSERT_EQ(pool.reserve(1), 0);
+    if (pool.take()->guard != detail::guard_kind::write_protection) GTEST_SKIP() << "this system does not allow it";
+    EXPECT_OVERFLOW(
+        {
+            runtime rt({.procs = 1});
+            rt.go([] { recurse(0); });
+            rt.drain();
+        },
+        fatal_line("stack overflow in green thread %d (started by a plain thread at %soverflow_test.cc:%d, in %s)"), frame);
+}
+
+TEST_F(Overflow, OfMainIsReportedToo) {
+    if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    EXPECT_OVERFLOW(weft::main([] { recurse(0); }),
+                    fatal_line("stack overflow in green thread 1 \"main\" (started by a plain thread at %s)"), frame);
+}
+
+TEST_F(Overflow, OfALargerStackTellsItsSize) {
+    if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    EXPECT_OVERFLOW(
+        {
+            runtime rt({.procs = 1});
+            rt.go({.name = "large", .stack_size = std::size_t{1} << 20}, [] { recurse(0); });
+            rt.drain();
+        },
+        fatal_line("stack overflow in green thread %d \"large\" (started by a plain thread at %s)"),
+        "weft: its stack of 102%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or RUN_STACK_MAX");
+}
+
+TEST_F(Overflow, OfASmallStackTellsItsSize) {
+    if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    EXPECT_OVERFLOW(
+        {
+            runtime rt({.procs = 1, .stack_size = 64 * 1024});
+            rt.go([] { recurse(0); });
+            rt.drain();
+        },
+        fatal_line("stack overflow in %s"), "weft: its stack of 6%d KiB, %s");
+}
+
+TEST_F(Overflow, OnAThreadThatWasReusedIsTheNewGs) {
+    if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    EXPECT_OVERFLOW(
+        {
+            runtime rt({.procs = 1});
+            rt.run([] {
+                for (int i = 0; i < 100; ++i) {
+                    wait_group all;
+                    all.go({.name = "innocent"}, [] {});
+                    all.wait();
+                }
+                wait_group all;
+                all.go({.name = "guilty"}, [] { recurse(0); });
+                all.wait();
+            });
+        },
+        fatal_line("stack overflow in green thread %d \"guilty\" (%s"));
+}
+
+// ---- Without a guard: the lowest bytes of the stack are looked at when the G leaves it.
+
+// A stack without a guard: no regions, no protection.
+void without_guards() { detail::refuse_guard_regions_for_test(true, 0); }
+
+void damage_own_canary() { detail::current_m()->g->stack->low[5] = std::byte{1}; }
+
+constexpr const char* no_guard =
+    "weft: its stack of 25%d KiB has no guard; the overflow was found at a switch; memory below it is damaged";
+
+TEST_F(Overflow, WithoutAGuardIsFoundAtTheNextSwitch) {
+    EXPECT_ABORT(
+        {
+            without_guards();
+            runtime rt({.procs = 1});
+            rt.run([] {
+                wait_group all;
+                all.go({.name = "deep"}, [] {
+                    damage_own_canary();
+                    go([] {});
+                    weft::yield();
+                    std::fprintf(stderr, "nothing was found\n");
+                });
+                all.wait();
+            });
+        },
+        fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"), no_guard);
+}
+
+TEST_F(Overflow, WithoutAGuardIsFoundWhenTheGParks) {
+    EXPECT_ABORT(
+        {
+            without_guards();
+            runtime rt({.procs = 1});
+            rt.go({.name = "deep"}, [] {
+                damage_own_canary();
+                sleep_for(std::chrono::milliseconds(1));
+                std::fprintf(stderr, "nothing was found\n");
+            });
+            rt.drain();
+        },
+        fatal_line("stack overflow in green thread %d \"deep\" (%s"), no_guard);
+}
+
+// Not in the next G that gets the stack.
+TEST_F(Overflow, WithoutAGuardIsFoundWhenTheGEnds) {
+    EXPECT_ABORT(
+        {
+            without_guards();
+            runtime rt({.procs = 1});
+            rt.run([] {
+                wait_group all;
+                all.go({.name = "guilty"}, [] { damage_own_canary(); });
+                all.wait();
+                for (int i = 0; i < 10; ++i) {
+                    all.go({.name = "innocent"}, [] { sleep_for(std::chrono::milliseconds(1)); });
+                }
+                all.wait();
+            });
+        },
+        fatal_line("stack overflow in green thread %d \"guilty\" (%s"), no_guard);
+}
+
+// A recursion that ends in time, then the next switch: as it happens.
+TEST_F(Overflow, WithoutAGuardARealOneIsFound) {
+    if (built_with_sanitizer) GTEST_SKIP() << "frames lie elsewhere";
+    EXPECT_ABORT(
+        {
+            without_guards();
+            runtime rt({.procs = 1});
+            rt.go({.name = "deep"}, [] {
+                struct down {
+                    [[gnu::noinline]] static void go_below(const std::byte* end) {
+                        volatile char some[64];
+                        for (volatile char& c : some) c = 1;
+                        if (static_cast<const std::byte*>(__builtin_frame_address(0)) > end) go_below(end);
+                        asm volatile("" ::: "memory");
+                    }
+                };
+                down::go_below(detail::current_m()->g->stack->low - 1024);
+                sleep_for(std::chrono::milliseconds(1));
+            });
+            rt.drain();
+        },
+        fatal_line("stack overflow in green thread %d \"deep\" (%s"), no_guard);
+}
+
+// ---- Other faults.
+
+[[gnu::noinline]] void touch_nothing() {
+    volatile char* volatile nothing = reinterpret_cast<char*>(8);
+    *nothing = 1;
+}
+
+void fault_in_a_g() {
+    runtime rt({.procs = 1});
+    rt.go([] { touch_nothing(); });
+    rt.drain();
+}
+
+void handle(int signal, void (*simple)(int), void (*full)(int, siginfo_t*, void*)) {
+    struct sigaction action {};
+    if (full != nullptr) {
+        action.sa_sigaction = full;
+        action.sa_flags = SA_SIGINFO;
+    } else {
+        action.sa_handler = simple;
+    }
+    sigaction(signal, &action, nullptr);
+}
+
+TEST_F(Overflow, AnotherFaultGoesToTheHandlerThatWasThereBefore) {
+    EXPECT_EXIT(
+        {
+            handle(SIGSEGV, nullptr, [](int signal, siginfo_t* info, void* context) {
+                const bool complete = signal == SIGSEGV && info->si_addr == reinterpret_cast<void*>(8) && context != nullptr;
+                _exit(complete ? 42 : 43);
+            });
+            fault_in_a_g();
+        },
+        ::testing::ExitedWithCode(42), ::testing::Not(::testing::HasSubstr("weft: fatal")));
+}
+
+TEST_F(Overflow, AnotherFaultGoesToASimpleHandlerToo) {
+    EXPECT_EXIT(
+        {
+            handle(SIGSEGV, [](int signal) { _exit(signal == SIGSEGV ? 44 : 45); }, nullptr);
+            fault_in_a_g();
+        },
+        ::testing::ExitedWithCode(44), "");
+}
+
+TEST_F(Overflow, AnotherFaultEndsTheProcessAsEverWhereThereIsNoHandler) {
+    if (built_with_sanitizer) GTEST_SKIP() << "the sanitizer has a handler";
+    EXPECT_EXIT(fault_in_a_g(), ::testing::KilledBySignal(SIGSEGV), ::testing::Not(::testing::HasSubstr("weft: fatal")));
+}
+
+TEST_F(Overflow, AFaultThatIsIgnoredEndsTheProcessAsEver) {
+    if (built_with_sanitizer) GTEST_SKIP() << "the sanitizer has a handler";
+    EXPECT_EXIT(
+        {
+            handle(SIGSEGV, SIG_IGN, nullptr);
+            fault_in_a_g();
+        },
+        ::testing::KilledBySignal(SIGSEGV), "");
+}
+
+TEST_F(Overflow, AFaultInAPlainThreadGoesToTheHandlerThatWasThereBefore) {
+    EXPECT_EXIT(
+        {
+            handle(SIGSEGV, [](int) { _exit(46); }, nullptr);
+            runtime rt({.procs = 1});
+            std::thread([] { touch_nothing(); }).join();
+        },
+        ::testing::ExitedWithCode(46), "");
+}
+
+TEST_F(Overflow, AGuardThatNobodysStackStandsOnIsAnotherFault) {
+    if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    EXPECT_EXIT(
+        {
+            handle(SIGSEGV, [](int) { _exit(47); }, nullptr);
+            runtime rt({.procs = 1});
+            const std::byte* low = rt.run([] {
+                // A stack that goes back to the pool: its G is gone, its guard is not.
+                std::byte* seen = nullptr;
+                wait_group all;
+                all.go({.stack_size = std::size_t{1} << 20}, [&] { seen = detail::current_m()->g->stack->low; });
+                all.wait();
+                weft::yield();
+                return seen;
+            });
+            *const_cast<volatile std::byte*>(low - 1) = std::byte{1};
+        },
+        ::testing::ExitedWithCode(47), "");
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,188 @@
+// note_model.cc: the note a thread sleeps on: no wake is lost, none is seen that was not given, and what the waker wrote
+// before it is visible to the sleeper.
+//
+// The futex is modelled as the kernel has it: the word is read and the thread queued in one step with respect to wakes, a wake
+// that comes late finds the address only, sleepers may return for no reason. It orders nothing, so the note has to.
+//
+// mutants: WAKE_RELAXED SLEEP_RELAXED WAKE_ONLY_LOOKS SLEEP_BLINDLY TIMEOUT_WINS WAKE_BEFORE_STORE FUTEX_TRUSTED
+#include "model.h"
+
+#if defined(MUTANT_WAKE_RELAXED)
+#undef release
+#define release rl::mo_relaxed, $
+#elif defined(MUTANT_SLEEP_RELAXED)
+#undef acquire
+#define acquire rl::mo_relaxed, $
+#endif
+#include "os/os.h"
+#if defined(MUTANT_WAKE_ONLY_LOOKS)
+// Who is not asleep yet is told by a store that may come after he looked.
+#define exchange(value, ...) load(rl::mo_relaxed, $) == asleep ? word_.exchange(value, __VA_ARGS__) : idle
+#elif defined(MUTANT_SLEEP_BLINDLY)
+#define compare_exchange_strong(expected, value, ...) MUTATED_##value(expected, value, __VA_ARGS__)
+#define MUTATED_asleep(expected, value, ...) exchange(value, rl::mo_acquire, $) != 77
+#define MUTATED_idle(...) compare_exchange_strong(__VA_ARGS__)
+#elif defined(MUTANT_TIMEOUT_WINS)
+#define compare_exchange_strong(expected, value, ...) MUTATED_##value(expected, value, __VA_ARGS__)
+#define MUTATED_asleep(...) compare_exchange_strong(__VA_ARGS__)
+#define MUTATED_idle(expected, value, ...) exchange(value, rl::mo_acquire, $) | 1
+#elif defined(MUTANT_WAKE_BEFORE_STORE)
+#define exchange(value, ...) load(rl::mo_relaxed, $) == asleep) os::futex_wake_one(word_); if (word_.exchange(value, __VA_ARGS__) == 77
+#elif defined(MUTANT_FUTEX_TRUSTED)
+#define continue return true
+#endif
+#include "os/note.h"
+#undef exchange
+#undef compare_exchange_strong
+#undef continue
+
+namespace {
+
+using namespace model;
+
+// Who sleeps in the kernel. One for all suites; each clears it.
+struct futex_table {
+    static constexpr int size = 4;
+    const void* address[size];
+    rl::thread_id_t thread[size];
+    bool woken_for_nothing;  // once in an execution is enough
+
+    void clear() {
+        std::memset(address, 0, sizeof(address));
+        woken_for_nothing = false;
+    }
+} futexes;
+
+}  // namespace
+
+namespace weft::detail::os {
+
+bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
+    rl::context& c = rl::ctx();
+    // An exchange that changes nothing reads the newest value; the next scheduling point is the sleep itself.
+    if (word.fetch_add(0, relaxed) != expected) return true;
+    int at = 0;
+    while (futexes.address[at] != nullptr) ++at;
+    futexes.address[at] = &word;
+    futexes.thread[at] = c.current_thread();
+    const bool may_be_spurious = !futexes.woken_for_nothing;
+    const rl::unpark_reason why = c.park_current_thread(deadline_ns != never, may_be_spurious, false, $);
+    if (why != rl::unpark_reason_normal) futexes.address[at] = nullptr;
+    if (why == rl::unpark_reason_spurious) futexes.woken_for_nothing = true;
+    return why != rl::unpark_reason_timeout;
+}
+
+void futex_wake_one(atomic<uint32_t>& word) noexcept {
+    const void* address = &word;
+    rl::context& c = rl::ctx();
+    c.sched();  // the call may come as late as it likes
+    for (int at = 0; at < futex_table::size; ++at) {
+        if (futexes.address[at] != address) continue;
+        futexes.address[at] = nullptr;
+        c.unpark_thread(futexes.thread[at], false, $);
+        return;
+    }
+}
+
+}  // namespace weft::detail::os
+
+namespace {
+
+// One wake, one sleep.
+struct told : rl::test_suite<told, 2> {
+    note it;
+    guarded<int> message = 0;
+
+    void before() { futexes.clear(); }
+
+    void thread(unsigned me) {
+        if (me == 0) {
+            const bool was_told = it.sleep(never);
+            RL_ASSERT(was_told && message == 1);
+        } else {
+            message = 1;
+            it.wake();
+        }
+    }
+};
+
+// Two rounds on one note: the kernel's half of the first wake may come while the sleeper is in its second sleep.
+struct twice : rl::test_suite<twice, 3> {
+    note it;
+    guarded<int> message[2] = {0, 0};
+    atomic<uint32_t> second{0};
+
+    void before() { futexes.clear(); }
+
+    void thread(unsigned me) {
+        if (me == 0) {
+            (void)it.sleep(never);
+            RL_ASSERT(message[0] == 1);
+            it.reset();
+            second.store(1, release);
+            const bool was_told = it.sleep(never);
+            RL_ASSERT(was_told && message[1] == 1);
+        } else if (me == 1) {
+            message[0] = 1;
+            it.wake();
+        } else {
+            while (second.load(acquire) == 0) rl::yield(1, $);
+            message[1] = 1;
+            it.wake();
+        }
+    }
+};
+
+// A sleep that may end by itself, as of an M or of a plain thread with a deadline: if the time is up, it takes itself off a list under a
+// lock; whoever was taken off by somebody else is sure to be told.
+struct timed : rl::test_suite<timed, 2> {
+    note it;
+    atomic<uint32_t> listed{1};
+    guarded<int> message = 0;
+
+    void before() { futexes.clear(); }
+
+    void thread(unsigned me) {
+        if (me == 0) {
+            if (!it.sleep(1)) {
+                if (listed.exchange(0, acq_rel) != 0) return;
+                const bool was_told = it.sleep(never);
+                RL_ASSERT(was_told);
+            }
+            RL_ASSERT(message == 1);
+        } else if (listed.exchange(0, acq_rel) != 0) {
+            message = 1;
+            it.wake();
+        }
+    }
+};
+
+// As timed, with a second sleep after a time-out, as a lookout does.
+struct naps : rl::test_suite<naps, 2> {
+    note it;
+    guarded<int> message = 0;
+
+    void before() { futexes.clear(); }
+
+    void thread(unsigned me) {
+        if (me == 0) {
+            const bool was_told = it.sleep(1) || it.sleep(1) || it.sleep(never);
+            RL_ASSERT(was_told && message == 1);
+        } else {
+            message = 1;
+            it.wake();
+        }
+    }
+};
+
+}  // namespace
+
+int main() {
+    const bool ok = check<told>("one wake, one sleep", all) &&                  //
+                    check<timed>("a sleep with a deadline", all) &&             //
+                    check<naps>("naps, then sleep", all) &&                     //
+                    check<twice>("a wake that comes late", switches(5)) &&      //
+                    check<twice>("a wake that comes late", random(300'000)) &&  //
+                    check<timed>("a sleep with a deadline", random(300'000));
+    return ok ? 0 : 1;
+}
