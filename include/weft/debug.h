@@ -20,7 +20,7 @@ struct stats_snapshot {
     uint64_t spawned = 0;       // Gs ever started
     uint64_t finished = 0;      // Gs that have returned
     uint64_t live = 0;          // spawned - finished
-    uint64_t switches = 0;      // changes from one G to another, or to and from g0
+    uint64_t switches = 0;      // Gs that were given an M to run on
     uint64_t parks = 0;         // waits that really blocked
     uint64_t steals = 0;        // Gs taken from another P
     uint64_t steal_rounds = 0;  // times a P went stealing

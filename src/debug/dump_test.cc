@@ -52,7 +52,8 @@ bool is_well_formed(std::string_view line) {
         "    started by green thread %d at %s:%d, in %s",
         "    started by a plain thread at %s:%d, in %s",
     };
-    return std::any_of(std::begin(forms), std::end(forms), [line](std::string_view form) { return has_form(line, form); });
+    return std::any_of(std::begin(forms), std::end(forms),
+                       [line](std::string_view form) { return has_form(line, form); });
 }
 
 // The lines that speak of the G with that name, from its own to the next empty one.
@@ -91,7 +92,8 @@ protected:
 
     void expect_waiting(const std::string& name, const std::string& reason) {
         const std::string line = headline(name);
-        EXPECT_TRUE(has_form(line, "green thread %d \"" + name + "\" [" + reason + ", %d ms, P0]:")) << name << ": " << line;
+        EXPECT_TRUE(has_form(line, "green thread %d \"" + name + "\" [" + reason + ", %d ms, P0]:"))
+            << name << ": " << line;
     }
 
     // Starts f under that name and waits until it is parked.
@@ -115,7 +117,9 @@ protected:
 };
 
 TEST_F(Dump, BeginsWithTheRuntime) {
-    rt_.run([&] { EXPECT_TRUE(has_form(lines_of(dump())[0], "weft: runtime \"observed\", 1 Ps (0 idle), 1 threads (0 idle)")); });
+    rt_.run([&] {
+        EXPECT_TRUE(has_form(lines_of(dump())[0], "weft: runtime \"observed\", 1 Ps (0 idle), 1 threads (0 idle)"));
+    });
 }
 
 TEST_F(Dump, NamesWhatEachGWaitsFor) {
@@ -262,7 +266,8 @@ TEST_F(Dump, TellsWhoStartedAGAndWhere) {
         const std::vector<std::string> section = section_of(dump(), "child");
         const std::string place = "dump_test.cc:" + std::to_string(line) + ", in ";
         ASSERT_FALSE(section.empty());
-        EXPECT_NE(section.back().find("started by green thread " + std::to_string(this_g::id()) + " at "), std::string::npos)
+        EXPECT_NE(section.back().find("started by green thread " + std::to_string(this_g::id()) + " at "),
+                  std::string::npos)
             << section.back();
         EXPECT_NE(section.back().find(place), std::string::npos) << section.back();
         EXPECT_TRUE(has_line(section_of(dump(), "run"), "    started by a plain thread at "));
@@ -300,7 +305,8 @@ std::vector<const void*> addresses_in(const std::vector<std::string>& section) {
     std::vector<const void*> found;
     for (const std::string& line : section) {
         void* address = nullptr;
-        if (line.rfind("    #", 0) == 0 && std::sscanf(line.c_str(), "    #%*d %p", &address) == 1) found.push_back(address);
+        if (line.rfind("    #", 0) == 0 && std::sscanf(line.c_str(), "    #%*d %p", &address) == 1)
+            found.push_back(address);
     }
     return found;
 }

@@ -88,7 +88,7 @@ G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
 G* find_runnable(scheduler& s, M* m) noexcept {
     for (;;) {
         P* p = m->p;
-        if (p == nullptr || s.stopping.load(acquire)) return nullptr;  // pairs with wake_all_to_stop
+        if (p == nullptr || s.stopping.load(acquire)) return nullptr;  // as good a moment later
         if (G* g = std::exchange(m->picked, nullptr)) return g;
 
         p->now_ns = os::monotonic_ns();

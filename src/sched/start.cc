@@ -194,7 +194,9 @@ scheduler::~scheduler() {
 
 scheduler* make_scheduler(const runtime_options& options) {
     uint32_t procs = options.procs;
-    if (procs == 0) procs = static_cast<uint32_t>(os::env_number("RUN_MAXPROCS", 1, procs_max, os::usable_cpus()));
+    if (procs == 0)
+        procs =
+            static_cast<uint32_t>(os::env_number("RUN_MAXPROCS", 1, procs_max, std::min(os::usable_cpus(), procs_max)));
     if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
     std::size_t stack_size = options.stack_size;
     if (stack_size == 0)

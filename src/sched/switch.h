@@ -134,6 +134,7 @@ namespace weft::detail {
         g->set_state(g_state::running, g_state::waiting);
         m->after.lock->unlock_bits(m->after.bits);  // from here on g may run elsewhere
     } else if (what == after_switch::kind::requeue) {
+        g->since_ns = m->p->now_ns;
         g->set_state(g_state::running, g_state::runnable);
         push_last(m, g);
     } else if (what == after_switch::kind::die) {

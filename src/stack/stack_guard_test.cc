@@ -104,7 +104,8 @@ TEST_F(StackGuard, WriteProtectionCostsNoMappings) {
     refuse_guard_regions_for_test(true, 0, true);
     make_pool(false);
     (void)test::stderr_of([&] { static_cast<void>(take()); });
-    if (take()->guard != guard_kind::write_protection || test::built_with_sanitizer) GTEST_SKIP() << "this system does not allow it";
+    if (take()->guard != guard_kind::write_protection || test::built_with_sanitizer)
+        GTEST_SKIP() << "this system does not allow it";
     ASSERT_EQ(pool_->reserve(4096), 0);
     const std::size_t before = test::resources::now().mappings;
     for (int i = 0; i < 4000; ++i) ASSERT_EQ(pool_->take()->guard, guard_kind::write_protection);

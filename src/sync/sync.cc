@@ -45,6 +45,8 @@ void fatal_count(int64_t count, int64_t change) noexcept {
           static_cast<long long>(count));
 }
 
+void fatal_destroyed_while_waited_on() noexcept { fatal("a weft::wait_group was destroyed while it was waited on"); }
+
 void chan_close(chan_core* core) {
     if (core == nullptr) fatal("close of a nil weft::chan");
     core->lock.lock();

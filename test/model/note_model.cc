@@ -4,7 +4,7 @@
 // The futex is modelled as the kernel has it: the word is read and the thread queued in one step with respect to wakes, a wake
 // that comes late finds the address only, sleepers may return for no reason. It orders nothing, so the note has to.
 //
-// mutants: WAKE_RELAXED SLEEP_RELAXED WAKE_ONLY_LOOKS SLEEP_BLINDLY TIMEOUT_WINS WAKE_BEFORE_STORE FUTEX_TRUSTED
+// mutants: WAKE_RELAXED SLEEP_RELAXED WAKE_ONLY_LOOKS SLEEP_BLINDLY TIMEOUT_WINS FUTEX_TRUSTED
 #include "model.h"
 
 #if defined(MUTANT_WAKE_RELAXED)
@@ -14,20 +14,19 @@
 #undef acquire
 #define acquire rl::mo_relaxed, $
 #endif
+#include <weft/detail/wait.h>
+
 #include "os/os.h"
 #if defined(MUTANT_WAKE_ONLY_LOOKS)
-// Who is not asleep yet is told by a store that may come after he looked.
-#define exchange(value, ...) load(rl::mo_relaxed, $) == asleep ? word_.exchange(value, __VA_ARGS__) : idle
+#define exchange(value, ...) load(rl::mo_relaxed, $) == asleep && word_.exchange(value, __VA_ARGS__)
 #elif defined(MUTANT_SLEEP_BLINDLY)
 #define compare_exchange_strong(expected, value, ...) MUTATED_##value(expected, value, __VA_ARGS__)
-#define MUTATED_asleep(expected, value, ...) exchange(value, rl::mo_acquire, $) != 77
+#define MUTATED_asleep(expected, value, ...) exchange(value, rl::mo_acquire, $) && false
 #define MUTATED_idle(...) compare_exchange_strong(__VA_ARGS__)
 #elif defined(MUTANT_TIMEOUT_WINS)
 #define compare_exchange_strong(expected, value, ...) MUTATED_##value(expected, value, __VA_ARGS__)
 #define MUTATED_asleep(...) compare_exchange_strong(__VA_ARGS__)
-#define MUTATED_idle(expected, value, ...) exchange(value, rl::mo_acquire, $) | 1
-#elif defined(MUTANT_WAKE_BEFORE_STORE)
-#define exchange(value, ...) load(rl::mo_relaxed, $) == asleep) os::futex_wake_one(word_); if (word_.exchange(value, __VA_ARGS__) == 77
+#define MUTATED_idle(expected, value, ...) exchange(value, rl::mo_acquire, $) && false
 #elif defined(MUTANT_FUTEX_TRUSTED)
 #define continue return true
 #endif

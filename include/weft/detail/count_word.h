@@ -26,6 +26,9 @@ namespace weft::detail {
 // Ends the process: the count would leave its range.
 [[noreturn]] void fatal_count(int64_t count, int64_t change) noexcept;
 
+// Ends the process: a wait group is destroyed while somebody waits on it.
+[[noreturn]] void fatal_destroyed_while_waited_on() noexcept;
+
 class count_word {
 public:
     static constexpr uint32_t max_count = (1U << 30) - 1;
@@ -85,6 +88,11 @@ public:
         waiter me;
         return weft::detail::wait_until(me, waiters_, state_, bits | waiting, reason, deadline_ns);
     }
+
+    // Whether somebody waits, for a check before destruction.
+    [[nodiscard]] bool is_waited_on() noexcept {
+        return (state_.word().load(relaxed) & waiting) != 0;
+    }  // relaxed: a check
 
     // Whether the count is zero.
     [[nodiscard]] bool is_zero() noexcept { return state_.word().load(acquire) >> shift == 0; }  // A1

@@ -189,7 +189,8 @@ void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits,
 // Ends a wait the caller has claimed. w may be gone when this returns. Holding no object lock. O(1).
 void ready(waiter& w) noexcept;
 
-// As ready() for a chain from pop_all_claimed(): one batch, at most one futex wake per runtime.
+// As ready() for a chain from pop_all_claimed(). No more than one futex wake per runtime while nobody has found the work yet: whoever is
+// woken spins, and while somebody spins nobody else is woken.
 void ready_all(waiter* chain) noexcept;
 
 // A G that a mutex has woken will never run again: the mutex forgets it and wakes another one.
