@@ -16,7 +16,8 @@ class DefaultRuntime : public DeathTest {};
 [[noreturn]] void report(bool good) { std::_Exit(good ? 0 : 1); }
 
 TEST_F(DefaultRuntime, StartsWhenItIsFirstUsed) {
-    EXPECT_EXIT(report(stats().procs == 0 && async([] { return 7; }).get() == 7 && stats().procs > 0), ::testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(report(stats().procs == 0 && async([] { return 7; }).get() == 7 && stats().procs > 0),
+                ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(DefaultRuntime, ThatCannotStartIsAnExceptionAndTriedAgainNextTime) {

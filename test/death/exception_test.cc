@@ -38,11 +38,13 @@ TEST_F(EscapedException, NamesItsTypeItsTextTheGAndWhereThatWasStarted) {
 }
 
 TEST_F(EscapedException, NeedNotBeAStdException) {
-    EXPECT_ABORT(as_cook([] { throw burnt_toast{7}; }),
-                 fatal_line("an exception of type weft::test::(anonymous namespace)::burnt_toast left green thread %d \"cook\" "
-                            "(started by %d at %sexception_test.cc:%d, in %s)"),
-                 advice, frame);
-    EXPECT_ABORT(as_cook([] { throw 7; }), fatal_line("an exception of type int left green thread %d \"cook\" (%s"), advice);
+    EXPECT_ABORT(
+        as_cook([] { throw burnt_toast{7}; }),
+        fatal_line("an exception of type weft::test::(anonymous namespace)::burnt_toast left green thread %d \"cook\" "
+                   "(started by %d at %sexception_test.cc:%d, in %s)"),
+        advice, frame);
+    EXPECT_ABORT(as_cook([] { throw 7; }), fatal_line("an exception of type int left green thread %d \"cook\" (%s"),
+                 advice);
 }
 
 [[gnu::noinline]] void thrower() {
@@ -57,7 +59,8 @@ TEST_F(EscapedException, NeedNotBeAStdException) {
 
 // Nothing was unwound: the frames that threw are in the report.
 TEST_F(EscapedException, ShowsTheFramesThatThrew) {
-    EXPECT_EXIT(as_cook([] { caller(); }), ::testing::KilledBySignal(SIGABRT), ::testing::Truly([](const std::string& text) {
+    EXPECT_EXIT(as_cook([] { caller(); }), ::testing::KilledBySignal(SIGABRT),
+                ::testing::Truly([](const std::string& text) {
                     const std::string_view told = "thrower returns to ";
                     const std::size_t begin = text.find(told) + told.size();
                     return occurrences(text, ' ' + text.substr(begin, text.find('\n', begin) - begin) + ' ') == 1;

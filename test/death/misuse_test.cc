@@ -100,13 +100,14 @@ TEST_F(Misuse, MoreDoneThanAdded) {
 }
 
 TEST_F(Misuse, TakingMoreOffAWaitGroupThanThereIs) {
-    EXPECT_ABORT(as_culprit([] {
-                     wait_group all;
-                     all.add(3);
-                     all.add(-5);
-                 }),
-                 fatal_line("negative weft::wait_group count: 5 was taken off 3; done() was called more often than add()"),
-                 culprit);
+    EXPECT_ABORT(
+        as_culprit([] {
+            wait_group all;
+            all.add(3);
+            all.add(-5);
+        }),
+        fatal_line("negative weft::wait_group count: 5 was taken off 3; done() was called more often than add()"),
+        culprit);
 }
 
 TEST_F(Misuse, AddingMoreToAWaitGroupThanItCanCount) {
@@ -149,8 +150,8 @@ TEST_F(Misuse, ClosingANilChannel) {
 // ---- Yield.
 
 TEST_F(Misuse, YieldOfAPlainThread) {
-    const std::string message =
-        fatal_line("weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
+    const std::string message = fatal_line(
+        "weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
     EXPECT_ABORT(as_plain_thread([] { weft::yield(); }), message, plain_thread);
     EXPECT_ABORT(weft::yield(), message);
 }
@@ -211,7 +212,8 @@ TEST_F(Misuse, MainWithinAnotherRuntime) {
 
 TEST_F(Misuse, MainBesideMain) {
     EXPECT_ABORT(weft::main([] { std::thread([] { weft::main([] {}); }).join(); }),
-                 fatal_line("weft::main() was called while another weft::main() runs; use weft::runtime"), plain_thread);
+                 fatal_line("weft::main() was called while another weft::main() runs; use weft::runtime"),
+                 plain_thread);
 }
 
 // ---- Against all rules: what only a broken program or a bug of ours can bring about.

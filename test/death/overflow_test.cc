@@ -49,12 +49,13 @@ public:
     }
 
     void DescribeTo(std::ostream* out) const { *out << "has 20 frames of the recursion"; }
+
     void DescribeNegationTo(std::ostream* out) const { *out << "has fewer frames of the recursion"; }
 };
 
 // The fault of a guard, in whichever way the system guards.
-#define EXPECT_OVERFLOW(statement, ...)                                  \
-    EXPECT_EXIT(statement, ::testing::KilledBySignal(SIGABRT),          \
+#define EXPECT_OVERFLOW(statement, ...)                        \
+    EXPECT_EXIT(statement, ::testing::KilledBySignal(SIGABRT), \
                 ::testing::AllOf(::weft::test::says({__VA_ARGS__}), shows_the_recursion()))
 
 TEST_F(Overflow, NamesTheGWithItsOriginItsBoundsAndItsFrames) {
@@ -69,7 +70,9 @@ TEST_F(Overflow, NamesTheGWithItsOriginItsBoundsAndItsFrames) {
             });
         },
         fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
-        "weft: its stack of 25%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or RUN_STACK_MAX", frame);
+        "weft: its stack of 25%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
+        "RUN_STACK_MAX",
+        frame);
 }
 
 TEST_F(Overflow, IsFoundByProtectionWhereThereAreNoGuardRegions) {
@@ -80,7 +83,8 @@ TEST_F(Overflow, IsFoundByProtectionWhereThereAreNoGuardRegions) {
             rt.go([] { recurse(0); });
             rt.drain();
         },
-        fatal_line("stack overflow in green thread %d (started by a plain thread at %soverflow_test.cc:%d, in %s)"), frame);
+        fatal_line("stack overflow in green thread %d (started by a plain thread at %soverflow_test.cc:%d, in %s)"),
+        frame);
 }
 
 TEST_F(Overflow, IsFoundByWriteProtectionWhereThereAreNoGuardRegions) {
@@ -94,7 +98,8 @@ TEST_F(Overflow, IsFoundByWriteProtectionWhereThereAreNoGuardRegions) {
             rt.go([] { recurse(0); });
             rt.drain();
         },
-        fatal_line("stack overflow in green thread %d (started by a plain thread at %soverflow_test.cc:%d, in %s)"), frame);
+        fatal_line("stack overflow in green thread %d (started by a plain thread at %soverflow_test.cc:%d, in %s)"),
+        frame);
 }
 
 TEST_F(Overflow, OfMainIsReportedToo) {
@@ -112,7 +117,8 @@ TEST_F(Overflow, OfALargerStackTellsItsSize) {
             rt.drain();
         },
         fatal_line("stack overflow in green thread %d \"large\" (started by a plain thread at %s)"),
-        "weft: its stack of 102%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or RUN_STACK_MAX");
+        "weft: its stack of 102%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
+        "RUN_STACK_MAX");
 }
 
 TEST_F(Overflow, OfASmallStackTellsItsSize) {
@@ -171,7 +177,8 @@ TEST_F(Overflow, WithoutAGuardIsFoundAtTheNextSwitch) {
                 all.wait();
             });
         },
-        fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"), no_guard);
+        fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
+        no_guard);
 }
 
 TEST_F(Overflow, WithoutAGuardIsFoundWhenTheGParks) {
@@ -246,7 +253,7 @@ void fault_in_a_g() {
 }
 
 void handle(int signal, void (*simple)(int), void (*full)(int, siginfo_t*, void*)) {
-    struct sigaction action {};
+    struct sigaction action{};
     if (full != nullptr) {
         action.sa_sigaction = full;
         action.sa_flags = SA_SIGINFO;
@@ -260,7 +267,8 @@ TEST_F(Overflow, AnotherFaultGoesToTheHandlerThatWasThereBefore) {
     EXPECT_EXIT(
         {
             handle(SIGSEGV, nullptr, [](int signal, siginfo_t* info, void* context) {
-                const bool complete = signal == SIGSEGV && info->si_addr == reinterpret_cast<void*>(8) && context != nullptr;
+                const bool complete =
+                    signal == SIGSEGV && info->si_addr == reinterpret_cast<void*>(8) && context != nullptr;
                 _exit(complete ? 42 : 43);
             });
             fault_in_a_g();
@@ -279,7 +287,8 @@ TEST_F(Overflow, AnotherFaultGoesToASimpleHandlerToo) {
 
 TEST_F(Overflow, AnotherFaultEndsTheProcessAsEverWhereThereIsNoHandler) {
     if (built_with_sanitizer) GTEST_SKIP() << "the sanitizer has a handler";
-    EXPECT_EXIT(fault_in_a_g(), ::testing::KilledBySignal(SIGSEGV), ::testing::Not(::testing::HasSubstr("weft: fatal")));
+    EXPECT_EXIT(fault_in_a_g(), ::testing::KilledBySignal(SIGSEGV),
+                ::testing::Not(::testing::HasSubstr("weft: fatal")));
 }
 
 TEST_F(Overflow, AFaultThatIsIgnoredEndsTheProcessAsEver) {

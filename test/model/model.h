@@ -41,8 +41,11 @@ template <typename T>
 class guarded {
 public:
     guarded() { ::new (static_cast<void*>(var_)) rl::var<T>(); }
+
     guarded(T value) { ::new (static_cast<void*>(var_)) rl::var<T>(value); }  // NOLINT: as T
+
     guarded(const guarded& other) : guarded(other.get()) {}
+
     ~guarded() {
         var().~var();
         const_cast<volatile uint32_t&>(mark_) = dead;
@@ -52,11 +55,15 @@ public:
         var()($) = value;
         return *this;
     }
+
     guarded& operator=(const guarded& other) { return *this = other.get(); }
 
     operator T() const { return get(); }  // NOLINT: as T
+
     T operator->() const { return get(); }
+
     guarded& operator++() { return *this = get() + 1; }
+
     guarded& operator--() { return *this = get() - 1; }
 
     // From void* to what it points to.
@@ -110,12 +117,15 @@ public:
     explicit box(Args&&... args) {
         ::new (static_cast<void*>(bytes_)) T(std::forward<Args>(args)...);
     }
+
     box(const box&) = delete;
+
     ~box() {
         if (!destroyed_) destroy();
     }
 
     T* operator->() { return std::launder(reinterpret_cast<T*>(bytes_)); }
+
     T& operator*() { return *operator->(); }
 
     void destroy() {
@@ -136,7 +146,9 @@ struct search {
 };
 
 constexpr search all{rl::sched_full, 0};
+
 constexpr search switches(uint64_t preemptions) { return {rl::sched_bound, preemptions}; }
+
 constexpr search random(uint64_t executions) { return {rl::sched_random, executions}; }
 
 // Where Relacy writes: a history is printed only if something was found. It must not allocate, because in a model operator new
@@ -177,9 +189,7 @@ bool check(const char* name, search how) {
     }
     const std::clock_t start = std::clock();
     const bool ok = rl::simulate<Suite>(params);
-    std::printf("%-44s %-15s %9llu executions %5.1f s  %s\n",
-                name,
-                kind,
+    std::printf("%-44s %-15s %9llu executions %5.1f s  %s\n", name, kind,
                 static_cast<unsigned long long>(params.stop_iteration),
                 static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC,
                 ok ? "ok" : rl::test_result_str(params.test_result));

@@ -18,7 +18,7 @@
 
 #include "os/os.h"
 #if defined(MUTANT_WAKE_ONLY_LOOKS)
-#define exchange(value, ...) load(rl::mo_relaxed, $) == asleep && word_.exchange(value, __VA_ARGS__)
+#define exchange(value, ...) load(rl::mo_relaxed, $) == asleep&& word_.exchange(value, __VA_ARGS__)
 #elif defined(MUTANT_SLEEP_BLINDLY)
 #define compare_exchange_strong(expected, value, ...) MUTATED_##value(expected, value, __VA_ARGS__)
 #define MUTATED_asleep(expected, value, ...) exchange(value, rl::mo_acquire, $) && false

@@ -4,9 +4,9 @@
 // assertion; one that is lost is missed at the end.
 //
 // mutants: PUSH_RELAXED STEAL_RELAXED BATCH_RELAXED POP_BLINDLY STEAL_BLINDLY
-#include "model.h"
-
 #include <weft/detail/atomic.h>
+
+#include "model.h"
 
 namespace weft::detail {
 

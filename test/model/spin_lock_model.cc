@@ -80,6 +80,7 @@ struct destroyed : rl::test_suite<destroyed, 2> {
         guarded_word word;
         guarded<int> holders = 0;
     };
+
     box<object> it;
 
     void thread(unsigned) {
@@ -97,10 +98,10 @@ struct destroyed : rl::test_suite<destroyed, 2> {
 }  // namespace
 
 int main() {
-    const bool ok = check<counting<2>>("spin_lock, two threads, twice", all) &&              //
-                    check<counting<3>>("spin_lock, three threads, twice", random(300'000)) && //
-                    check<bits>("bits beside the lock", switches(5)) &&                       //
-                    check<bits>("bits beside the lock", random(300'000)) &&                   //
+    const bool ok = check<counting<2>>("spin_lock, two threads, twice", all) &&                //
+                    check<counting<3>>("spin_lock, three threads, twice", random(300'000)) &&  //
+                    check<bits>("bits beside the lock", switches(5)) &&                        //
+                    check<bits>("bits beside the lock", random(300'000)) &&                    //
                     check<destroyed>("destroyed by the second holder", all);
     return ok ? 0 : 1;
 }

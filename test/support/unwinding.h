@@ -1,11 +1,11 @@
 // unwinding.h: the frames of the caller's stack, the way exceptions find them.
 #pragma once
 
+#include <unwind.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include <unwind.h>
 
 namespace weft::test {
 
@@ -27,6 +27,7 @@ struct unwound {
         unwound found;
         std::size_t max;
     } w{{}, max};
+
     const _Unwind_Reason_Code code = _Unwind_Backtrace(
         [](_Unwind_Context* frame, void* argument) {
             auto& self = *static_cast<walk*>(argument);
