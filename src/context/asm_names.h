@@ -3,29 +3,36 @@
 
 // clang-format off: what looks like an operator is an assembler's prefix
 
+// Ends a statement inside a line. In Apple's assembler for Arm a semicolon begins a comment.
+#if defined(__APPLE__) && defined(__aarch64__)
+#define WEFT_THEN %%
+#else
+#define WEFT_THEN ;
+#endif
+
 #if defined(__APPLE__)
 #define WEFT_SYMBOL(name) _##name
 #define WEFT_FUNCTION_BEGIN(name) \
-    .text;                        \
-    .balign 16;                   \
-    .globl WEFT_SYMBOL(name);     \
+    .textWEFT_THEN                        \
+    .balign 16WEFT_THEN                   \
+    .globl WEFT_SYMBOL(name)WEFT_THEN     \
     WEFT_SYMBOL(name) :
 #define WEFT_FUNCTION_END(name)
 #elif defined(__ELF__)
 #define WEFT_SYMBOL(name) name
 #define WEFT_FUNCTION_BEGIN(name) \
-    .text;                        \
-    .balign 16;                   \
-    .globl name;                  \
-    .type name, %function;        \
+    .textWEFT_THEN                        \
+    .balign 16WEFT_THEN                   \
+    .globl nameWEFT_THEN                  \
+    .type name, %functionWEFT_THEN        \
     name:
 #define WEFT_FUNCTION_END(name) .size name, .- name
 #else
 #define WEFT_SYMBOL(name) name
 #define WEFT_FUNCTION_BEGIN(name) \
-    .text;                        \
-    .balign 16;                   \
-    .globl name;                  \
+    .textWEFT_THEN                        \
+    .balign 16WEFT_THEN                   \
+    .globl nameWEFT_THEN                  \
     name:
 #define WEFT_FUNCTION_END(name)
 #endif

@@ -18,7 +18,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr uint64_t trap_flag = 0x100;
+constexpr int64_t trap_flag = 0x100;  // single-step mode, in the flags register
 constexpr std::size_t stack_size = 64 * 1024;
 
 struct {
@@ -31,10 +31,10 @@ struct {
 } story;
 
 [[gnu::noinline]] void visit() {
-    asm volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+    asm volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "i"(trap_flag) : "memory", "cc");
     run_context_switch(&story.here, &story.there, nullptr);
     run_context_switch(&story.here, &story.there, nullptr);
-    asm volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+    asm volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq" : : "i"(~trap_flag) : "memory", "cc");
 }
 
 [[gnu::noinline]] void host(void*, void*) {

@@ -34,7 +34,7 @@ namespace {
 constinit std::atomic<int> allocations_until_failure{0};  // 0: none fails
 constinit std::atomic<long> allocations_alive{0};
 
-void* allocate(std::size_t size, std::size_t align) {
+[[maybe_unused]] void* allocate(std::size_t size, std::size_t align) {
     int left = allocations_until_failure.load(std::memory_order_relaxed);
     while (left > 0) {
         if (!allocations_until_failure.compare_exchange_weak(left, left - 1)) continue;
@@ -48,12 +48,14 @@ void* allocate(std::size_t size, std::size_t align) {
     return memory;
 }
 
-void release(void* memory) noexcept {
+[[maybe_unused]] void release(void* memory) noexcept {
     if (memory != nullptr) allocations_alive.fetch_sub(1, std::memory_order_relaxed);
     std::free(memory);
 }
 
 }  // namespace
+
+#if !WEFT_TEST_SANITIZED  // the sanitizers have their own
 
 void* operator new(std::size_t size) { return allocate(size, 1); }
 
@@ -66,6 +68,8 @@ void operator delete(void* memory, std::size_t) noexcept { release(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
 
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+
+#endif
 
 namespace weft::detail {
 namespace {
@@ -259,7 +263,14 @@ struct large_closure {
     void operator()() const { all->done(); }
 };
 
-TEST_F(Exhaustion, OfMemoryInGoWithALargeClosureStartsNothing) {
+class ExhaustionOfMemory : public Exhaustion {
+protected:
+    void SetUp() override {
+        if (test::built_with_sanitizer) GTEST_SKIP() << "operator new is the sanitizer's";
+    }
+};
+
+TEST_F(ExhaustionOfMemory, InGoWithALargeClosureStartsNothing) {
     const loop_result r = within_a_g(failing::memory, 300, [] {
         wait_group all;
         all.add();
@@ -275,7 +286,7 @@ TEST_F(Exhaustion, OfMemoryInGoWithALargeClosureStartsNothing) {
     EXPECT_EQ(r.thrown, 2);
 }
 
-TEST_F(Exhaustion, OfMemoryInWaitGroupGoLeavesTheCountAsItWas) {
+TEST_F(ExhaustionOfMemory, InWaitGroupGoLeavesTheCountAsItWas) {
     const loop_result r = within_a_g(failing::memory, 300, [] {
         wait_group all;
         const std::array<char, 100> more{};
@@ -291,7 +302,7 @@ TEST_F(Exhaustion, OfMemoryInWaitGroupGoLeavesTheCountAsItWas) {
     EXPECT_EQ(r.thrown, 1);
 }
 
-TEST_F(Exhaustion, OfMemoryInAsyncStartsNothing) {
+TEST_F(ExhaustionOfMemory, InAsyncStartsNothing) {
     const loop_result r = within_a_g(failing::memory, 300, [] {
         auto f = async([text = std::string(100, 'x')] { return text + "y"; });
         EXPECT_EQ(f.get().size(), 101U);
@@ -300,7 +311,7 @@ TEST_F(Exhaustion, OfMemoryInAsyncStartsNothing) {
     EXPECT_EQ(r.thrown, r.rounds);
 }
 
-TEST_F(Exhaustion, OfMemoryInMakingAChannelIsBadAlloc) {
+TEST_F(ExhaustionOfMemory, InMakingAChannelIsBadAlloc) {
     const loop_result r = within_a_g(failing::memory, 300, [] {
         const chan<std::string> c(5);
         c.send(std::string(100, 'x'));
@@ -311,14 +322,14 @@ TEST_F(Exhaustion, OfMemoryInMakingAChannelIsBadAlloc) {
     EXPECT_EQ(r.thrown, 3);
 }
 
-TEST_F(Exhaustion, AChannelBeyondAllMemoryIsBadAlloc) {
+TEST_F(ExhaustionOfMemory, AChannelBeyondAllOfItIsBadAlloc) {
     EXPECT_THROW(chan<int>(SIZE_MAX), std::bad_alloc);
     EXPECT_THROW(chan<int>(SIZE_MAX / sizeof(int)), std::bad_alloc);
     EXPECT_THROW(chan<int>(SIZE_MAX / sizeof(int) / 2), std::bad_alloc);
 }
 
 // No Gs in store: new ones are allocated in blocks.
-TEST_F(Exhaustion, OfMemoryForNewGsIsThrownByGoAndLosesNone) {
+TEST_F(ExhaustionOfMemory, ForNewGsIsThrownByGoAndLosesNone) {
     const loop_result r = within_a_g(failing::memory, 0, [] {
         const chan<int> gate;
         wait_group all;
@@ -335,7 +346,7 @@ TEST_F(Exhaustion, OfMemoryForNewGsIsThrownByGoAndLosesNone) {
     EXPECT_GE(r.thrown, 2);
 }
 
-TEST_F(Exhaustion, OfMemoryWhileARuntimeIsMadeIsThrownAndLeaksNothing) {
+TEST_F(ExhaustionOfMemory, WhileARuntimeIsMadeIsThrownAndLeaksNothing) {
     const auto body = [] {
         runtime rt({.procs = 3, .name = "a name too long to fit into the string object itself"});
         EXPECT_EQ(rt.run([] { return 5; }), 5);
@@ -345,7 +356,7 @@ TEST_F(Exhaustion, OfMemoryWhileARuntimeIsMadeIsThrownAndLeaksNothing) {
     EXPECT_GE(r.thrown, 5);
 }
 
-TEST_F(Exhaustion, OfMemoryInMainIsThrownAndLeaksNothing) {
+TEST_F(ExhaustionOfMemory, InMainIsThrownAndLeaksNothing) {
     const auto body = [] { EXPECT_EQ(weft::main({.procs = 2}, [] { return 5; }), 5); };
     body();
     const loop_result r = fail_each(failing::memory, body, leak_check());
@@ -463,7 +474,7 @@ TEST_F(Exhaustion, OfLargerStacksIsThrownByGo) {
     }
 }
 
-TEST_F(Exhaustion, OfMemoryDoesNotLoseALargerStack) {
+TEST_F(ExhaustionOfMemory, DoesNotLoseALargerStack) {
     runtime rt({.procs = 1});
     rt.run([] {
         const auto body = [] {

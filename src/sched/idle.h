@@ -53,6 +53,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/wait.h>
@@ -76,7 +77,7 @@ struct idle_state {
 
     alignas(cache_line) spin_lock lock;
     // Guarded by lock; the atomic ones are read without it as hints, or after a full fence.
-    uint64_t* idle_ps = nullptr;  // one bit per P
+    std::unique_ptr<uint64_t[]> idle_ps;  // one bit per P
     atomic<uint32_t> idle_p_count{0};
     atomic<uint32_t> spinning{0};
     M* idle_ms = nullptr;  // last in, first out: the warmest caches first

@@ -47,7 +47,7 @@ private:
 };
 
 struct alignas(2 * cache_line) P {
-    static constexpr uint32_t global_every = 61;       // schedules between looks at the global queue
+    static constexpr uint32_t global_every = 61;       // schedules from one look at the global queue to the next
     static constexpr uint32_t run_next_in_a_row = 16;  // then the ring has its turn
     static constexpr uint32_t cached_gs_max = 64;      // dead Gs and stacks kept; half spills
     static constexpr uint32_t cached_stacks_max = 32;
@@ -84,19 +84,18 @@ struct alignas(2 * cache_line) P {
 
     // Schedules so far. Anybody: exact for the owner, a look for others.
     [[nodiscard]] uint64_t tick() const noexcept {
-        return count.switches.get() + global_every - ticks_left.load(relaxed);  // relaxed: a look
+        return count.switches.get() + uint64_t{global_every} - ticks_left.load(relaxed);  // relaxed: a look
     }
 
-    // Starts the countdown to the next way through g0. Owner.
-    void restart_ticks() noexcept {
-        count.switches.add(global_every - ticks_left.load(relaxed));  // relaxed: only we write it
-        ticks_left.store(global_every, relaxed);                      // relaxed: as above
+    // Starts the countdown of n schedules to the next way through g0. Owner.
+    void restart_ticks(uint32_t n = global_every) noexcept {
+        count.switches.add(uint64_t{n} - ticks_left.load(relaxed));  // so that tick() stays as it is. relaxed: ours
+        ticks_left.store(n, relaxed);                                // relaxed: only we write it
     }
 
     // Makes the next switch go through g0: the countdown ends now. Owner.
     void end_ticks() noexcept {
-        count.switches.add(uint64_t{1} - ticks_left.load(relaxed));  // so that tick() stays as it is. relaxed: ours
-        ticks_left.store(1, relaxed);                                // relaxed: only we write it
+        restart_ticks(1);
     }
 
     [[nodiscard]] bool has_work() const noexcept {

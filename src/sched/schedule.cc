@@ -94,7 +94,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
         const bool look_at_global = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
-        if (look_at_global) p->restart_ticks();
+        if (look_at_global) p->restart_ticks(P::global_every + 1);  // this schedule ends the old countdown
         if (look_at_global && s.global.size() != 0) {
             if (G* g = take_global(s, p, 1)) return g;
         }

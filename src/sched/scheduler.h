@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include <weft/runtime.h>
@@ -36,8 +37,8 @@ struct scheduler {
     // Immutable after start.
     const std::string name;
     const uint32_t procs;
-    P* const ps;                  // procs of them
-    uint32_t* strides = nullptr;  // the numbers below procs that are coprime to it, for the order of stealing
+    const std::unique_ptr<P[]> ps;  // procs of them
+    std::unique_ptr<uint32_t[]> strides;  // the numbers below procs that are coprime to it, for the order of stealing
     uint32_t stride_count = 0;
     uint32_t threads_max = 0;
     uint32_t g_flags = 0;  // special bits of every G: no_fence where the system has no heavy fence

@@ -168,11 +168,11 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, std::size_t sta
               .cache_reserve = p_count * (P::cached_stacks_max + 1),
               .always_guard = o.guard == guard_policy::always}) {
     g_flags = os::has_heavy_fence() ? 0 : special::no_fence;
-    strides = new uint32_t[p_count];
+    strides.reset(new uint32_t[p_count]);
     for (uint32_t i = 1; i <= p_count; ++i) {
         if (std::gcd(i, p_count) == 1) strides[stride_count++] = i % p_count;
     }
-    idle.idle_ps = new uint64_t[(p_count + 63) / 64]();
+    idle.idle_ps.reset(new uint64_t[(p_count + 63) / 64]());
     for (uint32_t i = 0; i < p_count; ++i) {
         ps[i].index = i;
         idle.idle_ps[i / 64] |= uint64_t{1} << (i % 64);
@@ -187,9 +187,6 @@ scheduler::~scheduler() {
         free_m(m);
         m = next;
     }
-    delete[] idle.idle_ps;
-    delete[] strides;
-    delete[] ps;
 }
 
 scheduler* make_scheduler(const runtime_options& options) {

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <new>
 
 #include "base/assert.h"
@@ -50,17 +51,30 @@ bool take_protection() noexcept {
     return false;
 }
 
+void give_protections_back(int64_t n) noexcept {
+    int64_t left = protections_left.load(relaxed);  // relaxed: as in take_protection
+    // relaxed: as above
+    while (left >= 0 && !protections_left.compare_exchange_weak(left, left + n, relaxed)) {}
+}
+
+// The best guard there is. canary if there is none.
 guard_kind install_guard(std::byte* slot, bool may_write_protect) noexcept {
     if (!region_refused.load(relaxed) && os::guard_region(slot, guard_size))
         return guard_kind::region;  // relaxed: a test's
     if (may_write_protect && os::write_protect(slot, guard_size)) return guard_kind::write_protection;
-    if (take_protection() && os::protect_pages(slot, guard_size)) return guard_kind::protection;
+    if (take_protection()) {
+        if (os::protect_pages(slot, guard_size)) return guard_kind::protection;
+        give_protections_back(1);
+    }
+    return guard_kind::canary;
+}
+
+void warn_of_canaries() noexcept {
     if (!canary_warned.exchange(true, relaxed)) {  // relaxed: only one of us prints
         warn(
             "no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each "
             "switch");
     }
-    return guard_kind::canary;
 }
 
 }  // namespace
@@ -73,7 +87,10 @@ struct slab {
     uint32_t slots = 0;
     uint8_t size_class = 0;
     bool may_write_protect = false;
-    uint32_t carved = 0;  // guarded by the pool's lock: slots below have been used
+    // Guarded by the pool's lock.
+    uint32_t carved = 0;                   // slots below have been used
+    uint32_t protections = 0;              // guards that count against the process's mappings
+    std::unique_ptr<guard_kind[]> guards;  // of every slot, where they are installed before they are used
 
     [[nodiscard]] std::size_t mapped_size() const noexcept { return stride * slots; }
 
@@ -102,6 +119,7 @@ stack_pool::~stack_pool() {
             s->record(i)->sanitizers.destroy();
         }
         os::unmap_pages(s->base, s->mapped_size());
+        give_protections_back(s->protections);
         slab* next = s->next;
         delete s;
         s = next;
@@ -130,12 +148,18 @@ int stack_pool::map_slab_locked(int size_class, uint32_t slots) noexcept {
     }
     if (options_.always_guard) {
         // The guards must stand before a credit is promised.
-        for (uint32_t i = 0; i < slots; ++i) {
-            if (install_guard(s->base + s->stride * i, s->may_write_protect) == guard_kind::canary) {
-                os::unmap_pages(s->base, s->mapped_size());
-                delete s;
-                return ENOMEM;
-            }
+        s->guards.reset(new (std::nothrow) guard_kind[slots]);
+        bool all = s->guards != nullptr;
+        for (uint32_t i = 0; i < slots && all; ++i) {
+            s->guards[i] = install_guard(s->base + s->stride * i, s->may_write_protect);
+            if (s->guards[i] == guard_kind::protection) ++s->protections;
+            all = s->guards[i] != guard_kind::canary;
+        }
+        if (!all) {
+            os::unmap_pages(s->base, s->mapped_size());
+            give_protections_back(s->protections);
+            delete s;
+            return ENOMEM;
         }
     }
     s->next = slabs_.load(relaxed);  // relaxed: written under the lock we hold
@@ -155,7 +179,13 @@ stack* stack_pool::carve_locked(int size_class) noexcept {
     auto* made = ::new (s->record(index)) stack;
     made->low = slot + guard_size;
     made->size_class = static_cast<uint8_t>(size_class);
-    made->guard = options_.always_guard ? guard_kind::region : install_guard(slot, s->may_write_protect);
+    if (s->guards != nullptr) {
+        made->guard = s->guards[index];
+    } else {
+        made->guard = install_guard(slot, s->may_write_protect);
+        if (made->guard == guard_kind::protection) ++s->protections;
+        if (made->guard == guard_kind::canary) warn_of_canaries();
+    }
     made->sanitizers.create(made->low, made->size());
     return made;
 }

@@ -1,8 +1,6 @@
 // stack_guard_test.cc: what stands below a stack, and what happens where the system refuses it.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cerrno>
+#include <csetjmp>
 #include <csignal>
 #include <cstddef>
 #include <memory>
@@ -27,17 +25,21 @@ constexpr const char* warning =
     "weft: no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each "
     "switch\n";
 
-// Whether a process that writes there is ended by a fault.
+sigjmp_buf before_the_write;
+
+// Whether writing there faults. In this process: write protection is not inherited by a forked one.
 bool faults(std::byte* address) {
-    const pid_t child = fork();
-    if (child == 0) {
-        for (const int fault : {SIGSEGV, SIGBUS}) std::signal(fault, [](int) { _exit(1); });
-        *const_cast<volatile std::byte*>(address) = std::byte{1};
-        _exit(0);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+    struct sigaction jump {};
+    jump.sa_handler = [](int) { siglongjmp(before_the_write, 1); };
+    struct sigaction segv {};
+    struct sigaction bus {};
+    sigaction(SIGSEGV, &jump, &segv);
+    sigaction(SIGBUS, &jump, &bus);
+    const bool fault = sigsetjmp(before_the_write, 1) != 0;
+    if (!fault) *const_cast<volatile std::byte*>(address) = std::byte{0};
+    sigaction(SIGSEGV, &segv, nullptr);
+    sigaction(SIGBUS, &bus, nullptr);
+    return fault;
 }
 
 void expect_guarded(const stack& s) {

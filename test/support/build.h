@@ -10,18 +10,24 @@ namespace weft::test {
 #endif
 
 #if defined(__SANITIZE_ADDRESS__) || WEFT_TEST_HAS_FEATURE(address_sanitizer)
+#define WEFT_TEST_SANITIZED 1
 inline constexpr bool built_with_asan = true;
 #else
 inline constexpr bool built_with_asan = false;
 #endif
 
 #if defined(__SANITIZE_THREAD__) || WEFT_TEST_HAS_FEATURE(thread_sanitizer)
+#define WEFT_TEST_SANITIZED 1
 inline constexpr bool built_with_tsan = true;
 #else
 inline constexpr bool built_with_tsan = false;
 #endif
 
 inline constexpr bool built_with_sanitizer = built_with_asan || built_with_tsan;
+
+#if !defined(WEFT_TEST_SANITIZED)
+#define WEFT_TEST_SANITIZED 0
+#endif
 
 #undef WEFT_TEST_HAS_FEATURE
 

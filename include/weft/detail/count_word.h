@@ -91,8 +91,8 @@ public:
 
     // Whether somebody waits, for a check before destruction.
     [[nodiscard]] bool is_waited_on() noexcept {
-        return (state_.word().load(relaxed) & waiting) != 0;
-    }  // relaxed: a check
+        return (state_.word().load(relaxed) & waiting) != 0;  // relaxed: a check
+    }
 
     // Whether the count is zero.
     [[nodiscard]] bool is_zero() noexcept { return state_.word().load(acquire) >> shift == 0; }  // A1
