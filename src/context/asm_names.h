@@ -12,27 +12,27 @@
 
 #if defined(__APPLE__)
 #define WEFT_SYMBOL(name) _##name
-#define WEFT_FUNCTION_BEGIN(name) \
-    .textWEFT_THEN                        \
-    .balign 16WEFT_THEN                   \
-    .globl WEFT_SYMBOL(name)WEFT_THEN     \
+#define WEFT_FUNCTION_BEGIN(name)         \
+    .text WEFT_THEN                       \
+    .balign 16 WEFT_THEN                  \
+    .globl WEFT_SYMBOL(name) WEFT_THEN    \
     WEFT_SYMBOL(name) :
 #define WEFT_FUNCTION_END(name)
 #elif defined(__ELF__)
 #define WEFT_SYMBOL(name) name
-#define WEFT_FUNCTION_BEGIN(name) \
-    .textWEFT_THEN                        \
-    .balign 16WEFT_THEN                   \
-    .globl nameWEFT_THEN                  \
-    .type name, %functionWEFT_THEN        \
+#define WEFT_FUNCTION_BEGIN(name)         \
+    .text WEFT_THEN                       \
+    .balign 16 WEFT_THEN                  \
+    .globl name WEFT_THEN                 \
+    .type name, %function WEFT_THEN       \
     name:
 #define WEFT_FUNCTION_END(name) .size name, .- name
 #else
 #define WEFT_SYMBOL(name) name
-#define WEFT_FUNCTION_BEGIN(name) \
-    .textWEFT_THEN                        \
-    .balign 16WEFT_THEN                   \
-    .globl nameWEFT_THEN                  \
+#define WEFT_FUNCTION_BEGIN(name)         \
+    .text WEFT_THEN                       \
+    .balign 16 WEFT_THEN                  \
+    .globl name WEFT_THEN                 \
     name:
 #define WEFT_FUNCTION_END(name)
 #endif

@@ -28,7 +28,7 @@ extern "C" void run_context_init(run_context_t* ctx, void* stack_top, void (*ent
     auto top = reinterpret_cast<uintptr_t>(stack_top) & ~uintptr_t{15};
     auto* frame = reinterpret_cast<first_frame*>(top - sizeof(first_frame));
     *frame = first_frame{entry, argument, &run_g_exit, nullptr};
-    ctx->sp = frame;
     ctx->pc = reinterpret_cast<void*>(&run_context_entry);
     ctx->fp = nullptr;
+    __atomic_store_n(&ctx->sp, frame, __ATOMIC_RELEASE);  // last: who looks at a context while it is made sees none, or all of it
 }

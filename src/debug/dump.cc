@@ -79,15 +79,41 @@ void print_since(report& out, int64_t since_ns, int64_t now_ns) noexcept {
     }
 }
 
+// What a G tells of itself. One that runs may end, and become another, while it is read.
+struct identity {
+    uint64_t id;
+    uint64_t parent;
+    const entry_type* entry;
+    std::source_location where;
+    char name[G::name_size];
+    uint16_t last_p;
+
+    // False: the G became another meanwhile.
+    WEFT_NO_SANITIZE bool read(const G& g) noexcept {
+        id = g.id;
+        parent = g.parent;
+        entry = g.entry;
+        where = g.where;
+        last_p = g.last_p;
+        const volatile char* from = g.name;  // byte by byte: no library call that a sanitizer looks into
+        for (std::size_t i = 0; i < G::name_size; ++i) name[i] = from[i];
+        name[G::name_size - 1] = '\0';
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        const g_state state = g.state.load(acquire);  // pairs with set_state
+        return state != g_state::dead && *static_cast<const volatile uint64_t*>(&g.id) == id;
+    }
+};
+
 // g is frozen, or running.
 WEFT_NO_SANITIZE void print_g(report& out, const G& g, int64_t now_ns) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state: context and stack are as it left them
-    if (state == g_state::dead || state == g_state::idle) return;
-    out.print("green thread %llu", static_cast<unsigned long long>(g.id));
-    if (g.name[0] != '\0') out.print(" \"%s\"", g.name);
+    identity who;
+    if (state == g_state::dead || state == g_state::idle || !who.read(g)) return;
+    out.print("green thread %llu", static_cast<unsigned long long>(who.id));
+    if (who.name[0] != '\0') out.print(" \"%s\"", who.name);
     out.print(" [%s", state == g_state::waiting ? text(g.reason) : text(state));
     if (state == g_state::waiting || state == g_state::runnable) print_since(out, g.since_ns, now_ns);
-    out.print(", P%u]:\n", static_cast<unsigned>(g.last_p));
+    out.print(", P%u]:\n", static_cast<unsigned>(who.last_p));
     if (state == g_state::running) {
         out.print("    (running; its stack cannot be read now)\n");
     } else if (g.never_ran()) {
@@ -96,14 +122,14 @@ WEFT_NO_SANITIZE void print_g(report& out, const G& g, int64_t now_ns) noexcept 
         out.backtrace(g.context.pc, g.context.fp, g.stack->low, g.stack->top(), frames_max);
     }
     out.print("    entry ");
-    out.frame(0, reinterpret_cast<const void*>(g.entry->run));
-    if (g.parent != 0) {
-        out.print("    started by green thread %llu", static_cast<unsigned long long>(g.parent));
+    out.frame(0, reinterpret_cast<const void*>(who.entry->run));
+    if (who.parent != 0) {
+        out.print("    started by green thread %llu", static_cast<unsigned long long>(who.parent));
     } else {
         out.print("    started by a plain thread");
     }
-    out.print(" at %s:%u, in %s\n\n", g.where.file_name(), static_cast<unsigned>(g.where.line()),
-              g.where.function_name());
+    out.print(" at %s:%u, in %s\n\n", who.where.file_name(), static_cast<unsigned>(who.where.line()),
+              who.where.function_name());
 }
 
 class frozen_batch {

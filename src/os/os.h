@@ -83,6 +83,10 @@ inline void cpu_relax() noexcept {
 // line on stderr, once per variable, and default_value; a value beyond high becomes high, with one line too.
 [[nodiscard]] uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t default_value) noexcept;
 
+// ---- Output of reports: all of it, or as much as the descriptor takes. Safe in a signal handler.
+inline constexpr int stderr_fd = 2;
+void write_all(int fd, const char* text, std::size_t size) noexcept;
+
 // ---- Fault injection, for tests: the n-th next call of that kind fails (0: none does).
 enum class failure { map, thread };
 void fail_nth_for_test(failure kind, int n) noexcept;

@@ -1,4 +1,4 @@
-// os_linux.cc: the operating system contract on Linux: threads, futexes, pages, clocks.
+// os_linux.cc: the operating system contract on Linux: threads, futexes, pages, clocks, output.
 //
 // CPU count, stack guards and environment are in cpus_linux.cc, guard_linux.cc and env.cc.
 #include <linux/futex.h>
@@ -131,6 +131,16 @@ void sleep_ns(int64_t ns) noexcept {
 }
 
 void precise_timeouts() noexcept { prctl(PR_SET_TIMERSLACK, 1UL); }
+
+void write_all(int fd, const char* text, std::size_t size) noexcept {
+    std::size_t done = 0;
+    while (done < size) {
+        const ssize_t wrote = write(fd, text + done, size - done);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) break;
+        done += static_cast<std::size_t>(wrote);
+    }
+}
 
 bool has_heavy_fence() noexcept {
     static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;

@@ -1,4 +1,4 @@
-// os_linux_test.cc: pages, threads, futexes and fences do what the contract says.
+// os_linux_test.cc: pages, threads, futexes, fences and output do what the contract says.
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -164,6 +164,18 @@ TEST(OsFutex, OnlyAPassedDeadlineReturnsFalse) {
 }
 
 TEST(OsFence, TheHeavyFenceWorksExactlyWhereItIsSaidTo) { EXPECT_EQ(heavy_fence(), has_heavy_fence()); }
+
+TEST(OsOutput, WritesAllOfItOrGivesUp) {
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(pipe(ends), 0);
+    write_all(ends[1], "a report", 8);
+    close(ends[1]);
+    char got[16] = {};
+    EXPECT_EQ(read(ends[0], got, sizeof(got)), 8);
+    EXPECT_STREQ(got, "a report");
+    close(ends[0]);
+    write_all(-1, "for nobody", 10);
+}
 
 TEST(OsClock, NeverGoesBack) {
     int64_t before = monotonic_ns();

@@ -2,20 +2,18 @@
 #include "sched/crash.h"
 
 #include <cxxabi.h>
-#include <dlfcn.h>
-#include <unistd.h>
 
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <typeinfo>
 
 #include "base/assert.h"
 #include "os/os.h"
 #include "os/signals.h"
+#include "os/symbols.h"
 #include "sched/current.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
@@ -35,7 +33,7 @@ void print_own_stack(report& out, const G& g, const void* pc, const void* fp) no
 }
 
 void on_fatal() noexcept {
-    report out(STDERR_FILENO);
+    report out(os::stderr_fd);
     M* m = current_m();
     if (m == nullptr || m->g == nullptr) {
         out.print("weft: in a plain thread (tid %d)\n", os::current_tid());
@@ -55,7 +53,7 @@ void on_fault(const os::fault& f) noexcept {
         bool in_guard = false;
         stack* hit = s->stacks.find(f.address, in_guard);
         if (hit == nullptr || !in_guard || hit->owner == nullptr) continue;
-        report out(STDERR_FILENO);
+        report out(os::stderr_fd);
         out.print("weft: fatal: stack overflow in ");
         print_identity(out, *hit->owner);
         out.print(
@@ -72,7 +70,7 @@ void on_fault(const os::fault& f) noexcept {
 void on_terminate() {
     M* m = current_m();
     if (m != nullptr && m->g != nullptr) {
-        report out(STDERR_FILENO);
+        report out(os::stderr_fd);
         out.print("weft: fatal: ");
         if (std::type_info* type = abi::__cxa_current_exception_type()) {
             int status = 0;
@@ -127,7 +125,7 @@ void unregister_scheduler(scheduler* s) noexcept {
 
 void report_overflow(G& g) noexcept {
     {
-        report out(STDERR_FILENO);
+        report out(os::stderr_fd);
         out.print("weft: fatal: stack overflow in ");
         print_identity(out, g);
         out.print(
@@ -159,25 +157,18 @@ void report::print(const char* format, ...) noexcept {
 }
 
 void report::flush() noexcept {
-    std::size_t done = 0;
-    while (done < used_) {
-        const ssize_t wrote = write(fd_, buffer_ + done, used_ - done);
-        if (wrote <= 0) break;
-        done += static_cast<std::size_t>(wrote);
-    }
+    os::write_all(fd_, buffer_, used_);
     used_ = 0;
 }
 
 void report::frame(int index, const void* pc) noexcept {
-    Dl_info info{};
-    if (dladdr(pc, &info) == 0) {
+    os::code_place place{};
+    if (!os::find_code(pc, place)) {
         print("    #%-2d %p\n", index, pc);
         return;
     }
-    const char* module = std::strrchr(info.dli_fname, '/');
-    const auto offset = static_cast<const char*>(pc) - static_cast<const char*>(info.dli_fbase);
-    print("    #%-2d %p %s (%s+0x%tx)\n", index, pc, info.dli_sname == nullptr ? "?" : info.dli_sname,
-          module == nullptr ? info.dli_fname : module + 1, offset);
+    print("    #%-2d %p %s (%s+0x%zx)\n", index, pc, place.function == nullptr ? "?" : place.function, place.module,
+          place.offset);
 }
 
 WEFT_NO_SANITIZE int report::backtrace(

@@ -40,7 +40,12 @@ class counter {
 public:
     void add(uint64_t n = 1) noexcept { value_.store(value_.load(relaxed) + n, relaxed); }  // relaxed: statistics
 
+    // As add(1); who reads the result with get_acquire() sees what was done before.
+    void add_release() noexcept { value_.store(value_.load(relaxed) + 1, release); }  // relaxed: only we write it
+
     [[nodiscard]] uint64_t get() const noexcept { return value_.load(relaxed); }  // relaxed: statistics
+
+    [[nodiscard]] uint64_t get_acquire() const noexcept { return value_.load(acquire); }  // pairs with add_release
 
 private:
     atomic<uint64_t> value_{0};

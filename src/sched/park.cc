@@ -45,10 +45,10 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     q.lock.lock();
     while (timer* t = q.pop_due_locked(now_ns)) {
         waiter& w = *t->who;
-        w.must_ready = true;
-        if (w.claim != nullptr && !w.claim->try_claim(w.must_ready)) continue;  // L2: not touched again
+        bool must_ready = true;
+        if (w.claim != nullptr && !w.claim->try_claim(must_ready)) continue;  // L2: not touched again
         t->fired = true;
-        if (!w.must_ready) continue;  // still on its way to sleep; it will notice
+        if (!must_ready) continue;  // still on its way to sleep; it will notice
         *link = t;
         link = &t->sibling;
     }

@@ -41,9 +41,9 @@ void finish_main(scheduler* s) noexcept {
 // Gs started less Gs finished; never too small: finished ones are counted first.
 uint64_t live_gs(const scheduler& s) noexcept {
     uint64_t finished = 0;
-    for (uint32_t i = 0; i < s.procs; ++i) finished += s.ps[i].count.finished.get();
-    std::atomic_thread_fence(std::memory_order_acquire);  // with the one of the caller's next look
-    uint64_t spawned = s.foreign_spawns.load(acquire);    // so that the sums are taken in this order
+    // Acquire, so that the sums are taken in this order.
+    for (uint32_t i = 0; i < s.procs; ++i) finished += s.ps[i].count.finished.get_acquire();
+    uint64_t spawned = s.foreign_spawns.load(acquire);  // as above
     for (uint32_t i = 0; i < s.procs; ++i) spawned += s.ps[i].count.spawned.get();
     return spawned - finished;
 }
@@ -89,7 +89,7 @@ void run_main(
         WEFT_ASSERT(fits);
         auto whole = [body, closure, s] {
             body(closure);
-            s->main_ended_by = current_m();
+            s->main_ended_by.store(current_m(), relaxed);  // relaxed: read by that M
             request_stop(*s);
         };
         using entry = decltype(whole);

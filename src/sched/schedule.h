@@ -22,6 +22,7 @@ namespace weft::detail {
 
 // g runs soon: with many Gs its registers and the top of its stack are in no cache, and the wait for them is most of a switch.
 [[gnu::always_inline]] inline void prefetch(const G* g) noexcept {
+    if (sanitized) return;  // a thief may have it by now: a hint, but a race to them
     const auto* sp = static_cast<const char*>(g->context.sp);
     __builtin_prefetch(sp);
     __builtin_prefetch(sp + cache_line);

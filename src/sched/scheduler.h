@@ -54,7 +54,7 @@ struct scheduler {
     atomic<uint64_t> wakes{0};
 
     // For weft::main only.
-    M* main_ended_by = nullptr;  // the M on which the main G returned; written by it
+    atomic<M*> main_ended_by{nullptr};  // the M on which the main G returned; written by it
     const int* main_code = nullptr;
     atomic<uint32_t> main_thread_back{0};  // M0 has left its loop; a futex word
 

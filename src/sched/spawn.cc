@@ -325,8 +325,12 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     to->stack = on;
     on->owner = to;
     to->context = {on->top(), nullptr, nullptr};  // started; the real values are written when it first leaves
-    to->state.store(g_state::running, relaxed);   // relaxed: only we have it; dumps pair by heavy fence
     m->g = to;
+    to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
+    compiler_fence();
+    // Looked at before, but a dump may have frozen it since. relaxed: ordered by the dump's heavy fence
+    if (to->special.load(relaxed) != 0) [[unlikely]]
+        switch_special(nullptr, to);
     m->p->count.stack_hits.add();
 }
 
@@ -362,7 +366,7 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
 void recycle_g(M* m, G* g) noexcept {
     P* p = m->p;
     g->set_state(g_state::running, g_state::dead);
-    p->count.finished.add();
+    p->count.finished.add_release();  // what it did is visible after drain()
     if (struct stack* left = g->stack) {
         g->stack = nullptr;
         left->owner = nullptr;

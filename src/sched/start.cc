@@ -93,7 +93,8 @@ void* m_thread(void* argument) {
     m->next_p = nullptr;
     m->spinning = true;
     schedule_loop(m);
-    if (s.main_ended_by == m) await_main_thread(s);
+    if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our own matters
+        await_main_thread(s);
     abandon_thread(m);
     s.ended.fetch_add(1, release);  // pairs with stop_scheduler
     os::futex_wake_one(s.ended);

@@ -2,8 +2,8 @@
 #include "sched/switch.h"
 
 #include "context/fp_control.h"
+#include "os/cpu_ticks.h"
 #include "os/os.h"
-#include "sched/cpu_ticks.h"
 #include "sched/crash.h"
 
 namespace weft::detail {
@@ -62,9 +62,9 @@ void switch_special(G* from, G* to) noexcept {
 }
 
 bool timers_want_g0(P* p) noexcept {
-    const uint64_t ticks = cpu_ticks();
-    if (ticks < p->clock_due && p->clock_due - ticks <= clock_interval) return false;
-    p->clock_due = ticks + clock_interval;
+    const uint64_t ticks = os::cpu_ticks();
+    if (ticks < p->clock_due && p->clock_due - ticks <= os::clock_interval) return false;
+    p->clock_due = ticks + os::clock_interval;
     p->now_ns = os::monotonic_ns();
     return p->timers.next_deadline() <= p->now_ns;
 }

@@ -2,8 +2,8 @@
 #include <weft/go.h>
 
 #include "base/assert.h"
+#include "os/cpu_ticks.h"
 #include "os/os.h"
-#include "sched/cpu_ticks.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"
 
@@ -23,7 +23,7 @@ constexpr int64_t slice_ns = 10'000'000;
 
 [[gnu::noinline]] bool look_at_slice(P* p, uint64_t ticks) noexcept {
     const int64_t now_ns = os::monotonic_ns();
-    p->checkpoint_clock_due = ticks + clock_interval;
+    p->checkpoint_clock_due = ticks + os::clock_interval;
     if (p->checkpoint_tick != p->tick()) {
         p->checkpoint_tick = p->tick();
         p->slice_began_ns = now_ns;
@@ -51,7 +51,7 @@ constexpr int64_t slice_ns = 10'000'000;
 
 // Whether the G that runs on p has done so for a time slice. Looks at the clock every now and then only.
 [[gnu::always_inline]] inline bool slice_is_over(P* p) noexcept {
-    const uint64_t ticks = cpu_ticks();
+    const uint64_t ticks = os::cpu_ticks();
     if (p->checkpoint_tick == p->tick() && ticks < p->checkpoint_clock_due) [[likely]]
         return false;
     return look_at_slice(p, ticks);

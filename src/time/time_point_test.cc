@@ -27,6 +27,8 @@ struct stopped_clock {
     static time_point now() noexcept { return time_point(5'000'000'000ms); }
 };
 
+static_assert(std::chrono::is_clock_v<stopped_clock>);
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 TEST(SaturatedNs, WholeUnitsAreExact) {

@@ -1,0 +1,27 @@
+// symbols_test.cc: addresses of code get the names that the dynamic linker knows.
+#include "os/symbols.h"
+
+#include <clocale>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace weft::detail::os {
+namespace {
+
+TEST(FindCode, KnowsAFunctionOfTheSystemsLibrary) {
+    code_place place{};
+    ASSERT_TRUE(find_code(reinterpret_cast<const void*>(&std::localeconv), place));
+    ASSERT_NE(place.function, nullptr);
+    EXPECT_EQ(std::string_view(place.function), "localeconv");
+    EXPECT_EQ(std::string_view(place.module).find('/'), std::string_view::npos);
+    EXPECT_GT(place.offset, 0U);
+}
+
+TEST(FindCode, KnowsNothingWhereNoModuleIsLoaded) {
+    code_place place{};
+    EXPECT_FALSE(find_code(nullptr, place));
+}
+
+}  // namespace
+}  // namespace weft::detail::os
