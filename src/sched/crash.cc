@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "os/signals.h"
+#include "os/unwind.h"
 #include "os/symbols.h"
 #include "sched/current.h"
 #include "sched/scheduler.h"
@@ -28,10 +29,6 @@ constinit spin_lock registry_lock;
 constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; changed under registry_lock
 constinit std::terminate_handler previous_terminate = nullptr;
 
-void print_own_stack(report& out, const G& g, const void* pc, const void* fp) noexcept {
-    out.backtrace(pc, fp, g.stack->low, g.stack->top(), frames_max);
-}
-
 void on_fatal() noexcept {
     report out(os::stderr_fd);
     M* m = current_m();
@@ -42,7 +39,7 @@ void on_fatal() noexcept {
     out.print("weft: in ");
     print_identity(out, *m->g);
     out.print("\n");
-    print_own_stack(out, *m->g, nullptr, __builtin_frame_address(0));
+    out.own_backtrace(frames_max);
 }
 
 // An address in a guard belongs to the G whose stack it guards.
@@ -88,7 +85,7 @@ void on_terminate() {
         }
         print_identity(out, *m->g);
         out.print("\nweft: use weft::async or weft::wait_group::go to pass exceptions on\n");
-        print_own_stack(out, *m->g, nullptr, __builtin_frame_address(0));
+        out.own_backtrace(frames_max);
     }
     if (previous_terminate != nullptr) previous_terminate();
     std::abort();
@@ -188,6 +185,22 @@ WEFT_NO_SANITIZE int report::backtrace(
     }
     if (count == max) print("    …\n");
     return count;
+}
+
+void report::own_backtrace(int max) noexcept {
+    struct progress {
+        report* out;
+        int count;
+        int max;
+    } so_far{this, 0, max};
+    os::for_each_own_frame(
+        [](void* closure, const void* pc) {
+            auto* p = static_cast<progress*>(closure);
+            p->out->frame(p->count++, pc);
+            return p->count < p->max;
+        },
+        &so_far);
+    if (so_far.count == max) print("    …\n");
 }
 
 void print_identity(report& out, const G& g) noexcept {

@@ -43,6 +43,9 @@ public:
     // Up to max frames from fp on, which must lie in [low, high). Returns how many.
     int backtrace(const void* pc, const void* fp, const void* low, const void* high, int max) noexcept;
 
+    // Up to max frames of the caller's own stack. Not in a signal handler.
+    void own_backtrace(int max) noexcept;
+
 private:
     static constexpr std::size_t buffer_size = 4096;
     int fd_;

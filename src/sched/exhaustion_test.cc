@@ -494,6 +494,7 @@ TEST_F(ExhaustionOfMemory, DoesNotLoseALargerStack) {
 
 TEST_F(Exhaustion, OfStacksIsThrownToAPlainThreadToo) {
     runtime rt({.procs = 1});
+    rt.run([] {});  // its thread has mapped what it needs
     const auto body = [&] {
         const chan<int> gate;
         std::atomic<int> ran{0};

@@ -473,6 +473,7 @@ loot rob(int n) {
         std::atomic<bool> other_runs{false};
         std::atomic<bool> laid_out{false};
         std::atomic<bool> robbed{false};
+        std::atomic<bool> told{false};
         loot found{};
         P* victim = nullptr;
         uint64_t steals_before = 0;
@@ -488,11 +489,12 @@ loot rob(int n) {
                 if (robbed.exchange(true)) return;
                 found = {victim->queue.size(), my_p()->queue.size(), stats().steals - steals_before, i,
                          victim->run_next.load() != nullptr};
+                told.store(true);
             });
         }
         steals_before = stats().steals;
         laid_out.store(true);
-        busily([&] { return robbed.load(); });
+        busily([&] { return told.load(); });
         all.wait();
         return found;
     });

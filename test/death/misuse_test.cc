@@ -220,13 +220,15 @@ TEST_F(Misuse, MainBesideMain) {
 
 TEST_F(Misuse, EndingAWaitThatNothingCanEnd) {
     EXPECT_ABORT(as_culprit([] {
-                     const uint64_t parks = stats().parks;
                      go({.name = "for ever"}, [] { chan<int>::nil().recv(); });
-                     while (stats().parks == parks) weft::yield();
                      detail::waiter* w = nullptr;
-                     detail::current_m()->home->gs.for_each([&](const detail::G& g) {
-                         if (std::string_view(g.name) == "for ever") w = g.waiting;
-                     });
+                     while (w == nullptr) {
+                         weft::yield();
+                         detail::current_m()->home->gs.for_each([&](const detail::G& g) {
+                             if (g.state.load() != detail::g_state::waiting) return;
+                             if (std::string_view(g.name) == "for ever") w = g.waiting;
+                         });
+                     }
                      detail::ready(*w);
                      for (;;) weft::yield();
                  }),

@@ -1,5 +1,6 @@
 #include "resources.h"
 
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,6 +46,20 @@ resources resources::now() {
         .virtual_kib = status_field("VmSize"),
         .resident_kib = status_field("VmRSS"),
     };
+}
+
+bool untouched_pages_are_free() {
+    static const bool free_of_charge = [] {
+        constexpr std::size_t size = std::size_t{1} << 30;
+        constexpr std::size_t noise_kib = 512;
+        const std::size_t before = status_field("VmRSS");
+        void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) return false;
+        const std::size_t after = status_field("VmRSS");
+        munmap(memory, size);
+        return after <= before + noise_kib;
+    }();
+    return free_of_charge;
 }
 
 WEFT_TEST_OPAQUE int os_thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }

@@ -15,6 +15,10 @@ struct resources {
     [[nodiscard]] static resources now();
 };
 
+// Whether memory that is mapped and not touched costs nothing. An emulator may keep a note of every page that was ever mapped,
+// also after it has been unmapped (qemu-user 7: 24 bytes); then a process under it grows with what it maps.
+[[nodiscard]] bool untouched_pages_are_free();
+
 // The calling OS thread, asked of the kernel each time.
 [[nodiscard]] int os_thread_id() noexcept;
 
