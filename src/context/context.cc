@@ -30,5 +30,6 @@ extern "C" void run_context_init(run_context_t* ctx, void* stack_top, void (*ent
     *frame = first_frame{entry, argument, &run_g_exit, nullptr};
     ctx->pc = reinterpret_cast<void*>(&run_context_entry);
     ctx->fp = nullptr;
-    __atomic_store_n(&ctx->sp, frame, __ATOMIC_RELEASE);  // last: who looks at a context while it is made sees none, or all of it
+    // Last: who looks at a context while it is made sees none, or all of it.
+    __atomic_store_n(&ctx->sp, frame, __ATOMIC_RELEASE);
 }

@@ -13,8 +13,8 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "os/signals.h"
-#include "os/unwind.h"
 #include "os/symbols.h"
+#include "os/unwind.h"
 #include "sched/current.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
@@ -193,6 +193,7 @@ void report::own_backtrace(int max) noexcept {
         int count;
         int max;
     } so_far{this, 0, max};
+
     os::for_each_own_frame(
         [](void* closure, const void* pc) {
             auto* p = static_cast<progress*>(closure);

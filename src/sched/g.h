@@ -93,7 +93,8 @@ struct alignas(cache_line) G {
     // Its closure has not been called yet. For a G that is not running.
     [[nodiscard]] WEFT_NO_SANITIZE bool never_ran() const noexcept {
         // acquire: pairs with run_context_init
-        return __atomic_load_n(&context.sp, __ATOMIC_ACQUIRE) == nullptr || context.pc == reinterpret_cast<const void*>(&run_context_entry);
+        return __atomic_load_n(&context.sp, __ATOMIC_ACQUIRE) == nullptr ||
+               context.pc == reinterpret_cast<const void*>(&run_context_entry);
     }
 
     [[nodiscard]] bool closure_is_inline() const noexcept {

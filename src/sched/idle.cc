@@ -63,7 +63,14 @@ void release_p_locked(scheduler& s, M* m) noexcept {
     P* p = m->p;
     m->p = nullptr;
     p->state.store(p_state::idle, relaxed);  // relaxed: for dumps
-    p->owner.store(0, release);              // whoever acquires it sees all we did with it
+    // Not under a thief's hands (I3). acq_rel: whoever acquires it sees all we did with it; relaxed: tried again
+    uintptr_t word = p->owner.load(relaxed);
+    for (uint32_t attempt = 0;
+         (word & attention::asked) != 0 || !p->owner.compare_exchange_weak(word, 0, acq_rel, relaxed);) {
+        if ((word & attention::asked) == 0) continue;
+        spin_backoff(attempt++);
+        word = p->owner.load(relaxed);  // relaxed: the exchange decides
+    }
     put_idle_p_locked(s, p);
 }
 
@@ -215,8 +222,8 @@ void lie_down_until_told(scheduler& s, M* m) noexcept {
 void acquire_p(M* m, P* p) noexcept {
     WEFT_ASSERT(m->p == nullptr);
     uintptr_t free = 0;
-    const bool ours =
-        p->owner.compare_exchange_strong(free, reinterpret_cast<uintptr_t>(m), acq_rel, relaxed);  // with release_p
+    const bool ours = p->owner.compare_exchange_strong(free, reinterpret_cast<uintptr_t>(m) | m->home->owner_flags,
+                                                       acq_rel, relaxed);  // with release_p
     WEFT_ASSERT(ours);
     p->state.store(p_state::running, relaxed);  // relaxed: for dumps
     m->p = p;

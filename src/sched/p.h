@@ -3,12 +3,25 @@
 // There are as many Ps as Gs may run at once. A P belongs to one M at a time, or is on the idle list.
 //
 // The owner word holds the M and, in its low bits, whatever wants the M's attention. The hot path compares the whole word with the M
-// once per runtime entry: a difference means the P was asked for, taken, or somebody wants the G to go through g0.
+// once per runtime entry: a difference means that somebody works on the P, or wants the G to go through g0.
+//
+// run_next belongs to the owner, who reads and writes it as a plain variable: it is touched at every hand-off. Another M may
+// take what lies there only while the owner is in user code, and keeps it out meanwhile:
+//
+//      thief                                          owner, entering the runtime
+//      T1  owner |= asked, by CAS                     E1  in_runtime = 1
+//      T2  heavy fence                                E2  compiler fence
+//      T3  in_runtime == 0: takes run_next            E3  owner has asked: waits until it has not
+//      T4  owner &= ~asked                            …   leaving: in_runtime = 0, release
+//
+// The heavy fence falls before E1 or after it. After E1: T3 sees the 1, and the thief goes without. Before E1: E3 sees asked, and
+// waits. Where the system has no heavy fence, the bit fence stands in every owner word, and every entry passes a full one.
 //
 //      idle ──acquire──▶ running ──release──▶ idle        (stopped and dead come with changing the number of Ps)
 //
 // Invariants: I1. Exactly one M has p.owner naming it while it runs; an idle P has an empty queue and run_next.
-//             I2. run_next is set by the owner only; anybody may take it by exchange or CAS.
+//             I2. run_next is written by the owner in the runtime, or by who has set asked and found it outside.
+//             I3. A P changes hands only while asked is clear.
 // Who:        "owner" is the M that holds the P.
 #pragma once
 
@@ -28,8 +41,9 @@ enum class p_state : uint8_t { idle, running, in_call, stopped, dead };
 
 // Low bits of the owner word.
 namespace attention {
-inline constexpr uintptr_t asked = 1;    // a retaker wants the P
+inline constexpr uintptr_t asked = 1;    // somebody works on the P: stay out of the runtime
 inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: slice over, stopping, tracing
+inline constexpr uintptr_t fence = 4;    // no heavy fence in this system: entering takes a full one; never cleared
 inline constexpr uintptr_t mask = 63;
 }  // namespace attention
 
@@ -54,8 +68,9 @@ private:
 struct alignas(2 * cache_line) P {
     static constexpr uint32_t global_every = 61;       // schedules from one look at the global queue to the next
     static constexpr uint32_t run_next_in_a_row = 16;  // then the ring has its turn
-    static constexpr uint32_t cached_gs_max = 64;      // dead Gs and stacks kept; half spills
-    static constexpr uint32_t cached_stacks_max = 32;
+    static constexpr uint32_t cached_gs_max = 64;      // dead Gs kept; half spills
+    static constexpr uint32_t cached_stacks_max = 32;  // stacks kept apart from Gs
+    static constexpr uint32_t bound_gs_max = 32;       // dead Gs that keep their stacks
     static constexpr uint32_t cache_batch = 32;
     static constexpr uint32_t credits_max = 64;
 
@@ -65,7 +80,7 @@ struct alignas(2 * cache_line) P {
     atomic<uint32_t> ticks_left{global_every};   // schedules until the way through g0 is due; written by the owner
     uint32_t run_next_left = run_next_in_a_row;  // owner only, like all that is not atomic
     uint32_t index = 0;
-    lifo<G> dead_gs;
+    lifo<G> dead_gs;            // those with a stack are among the oldest bound_gs_max
     lifo<struct stack> stacks;  // class 0
     uint32_t credits = 0;       // for stacks; see stack.h
     atomic<p_state> state{p_state::idle};
@@ -99,9 +114,7 @@ struct alignas(2 * cache_line) P {
     }
 
     // Makes the next switch go through g0: the countdown ends now. Owner.
-    void end_ticks() noexcept {
-        restart_ticks(1);
-    }
+    void end_ticks() noexcept { restart_ticks(1); }
 
     [[nodiscard]] bool has_work() const noexcept {
         return run_next.load(relaxed) != nullptr || !queue.empty();  // relaxed: a look; the idle protocol fences

@@ -30,13 +30,9 @@ namespace weft::detail {
     scheduler& s = *m->home;
     P* p = m->p;
     G* displaced = p->run_next.load(relaxed);  // relaxed: only we set it
-    if (displaced == nullptr) {
-        p->run_next.store(g, release);  // R1 to thieves' A1: nobody else writes an empty slot
-    } else {
-        displaced = p->run_next.exchange(g, acq_rel);  // publishes g to thieves; a displaced G is ours
-        if (displaced != nullptr && !p->queue.push(displaced)) [[unlikely]]
-            overflow(s, p, displaced);
-    }
+    p->run_next.store(g, release);             // publishes g to thieves
+    if (displaced != nullptr && !p->queue.push(displaced)) [[unlikely]]
+        overflow(s, p, displaced);
     after_push(s, s.idle);
 }
 

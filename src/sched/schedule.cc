@@ -35,6 +35,26 @@ uint32_t global_share(const scheduler& s) noexcept {
     return std::min({global_batch_max, size, size / s.procs + 1});
 }
 
+// g from victim's run_next, if the victim's owner is in user code, where it stays out of the runtime meanwhile: T1 to T4 of p.h.
+bool take_run_next(P* victim, const G* g) noexcept {
+    uintptr_t word = victim->owner.load(relaxed);  // relaxed: the exchange decides
+    const auto* holder = reinterpret_cast<const M*>(word & ~attention::mask);
+    if (holder == nullptr || (word & attention::asked) != 0) return false;
+    // T1. acq_rel: one thief after the other; relaxed: somebody else was faster
+    if (!victim->owner.compare_exchange_strong(word, word | attention::asked, acq_rel, relaxed)) return false;
+    bool fenced = (word & attention::fence) != 0;
+    if (fenced) {
+        WEFT_FULL_FENCE();
+    } else {
+        fenced = os::heavy_fence();  // T2
+    }
+    // T3. acquire: pairs with leave, and with push_next
+    const bool ours = fenced && holder->in_runtime.load(acquire) == 0 && victim->run_next.load(acquire) == g;
+    if (ours) victim->run_next.store(nullptr, relaxed);   // relaxed: T4 publishes
+    victim->owner.fetch_and(~attention::asked, release);  // T4
+    return ours;
+}
+
 // Another P's run_next, if it has been waiting there.
 G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
     G* g = victim->run_next.load(acquire);  // so that the compare below is of a G that is there now
@@ -45,10 +65,8 @@ G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
         return nullptr;
     }
     if (now_ns - seen.at_ns < run_next_stale_ns) return nullptr;
-    // acq_rel: pairs with push_next; relaxed: then it is not ours
-    if (!victim->run_next.compare_exchange_strong(g, nullptr, acq_rel, relaxed)) return nullptr;
     seen = {};
-    return g;
+    return take_run_next(victim, g) ? g : nullptr;
 }
 
 // Step 7, one round over all other Ps, from a random start with a random stride.
@@ -94,7 +112,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
         const bool look_at_global = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
-        if (look_at_global) p->restart_ticks(P::global_every + 1);  // this schedule ends the old countdown
+        if (look_at_global) p->restart_ticks(P::global_every + 1);     // this schedule ends the old countdown
         if (look_at_global && s.global.size() != 0) {
             if (G* g = take_global(s, p, 1)) return g;
         }

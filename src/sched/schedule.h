@@ -31,20 +31,21 @@ namespace weft::detail {
 
 // Steps 3 and 4, for the owner of p.
 [[nodiscard, gnu::always_inline]] inline G* pick_local(P* p) noexcept {
-    if (p->run_next.load(relaxed) != nullptr && p->run_next_left != 0) {  // relaxed: only we set it
-        if (G* g = p->run_next.exchange(nullptr, acquire)) {  // acquire: we pushed it ourselves; a thief may have won
-            --p->run_next_left;
-            return g;
-        }
+    G* next = p->run_next.load(relaxed);  // relaxed: ours while we are in the runtime
+    if (next != nullptr && p->run_next_left != 0) {
+        p->run_next.store(nullptr, relaxed);  // relaxed: as above
+        --p->run_next_left;
+        return next;
     }
     p->run_next_left = P::run_next_in_a_row;
     G* ahead = nullptr;
     G* g = p->queue.pop(ahead);
     if (ahead != nullptr) [[unlikely]]
         prefetch(ahead);
-    if (g == nullptr && p->run_next.load(relaxed) != nullptr)
-        [[unlikely]]                                 // relaxed: as above. Its turn has come after all
-        g = p->run_next.exchange(nullptr, acquire);  // acquire: as above
+    if (g == nullptr && next != nullptr) [[unlikely]] {
+        p->run_next.store(nullptr, relaxed);  // relaxed: as above. Its turn has come after all
+        return next;
+    }
     return g;
 }
 

@@ -37,11 +37,12 @@ struct scheduler {
     // Immutable after start.
     const std::string name;
     const uint32_t procs;
-    const std::unique_ptr<P[]> ps;  // procs of them
+    const std::unique_ptr<P[]> ps;        // procs of them
     std::unique_ptr<uint32_t[]> strides;  // the numbers below procs that are coprime to it, for the order of stealing
     uint32_t stride_count = 0;
     uint32_t threads_max = 0;
-    uint32_t g_flags = 0;  // special bits of every G: no_fence where the system has no heavy fence
+    uintptr_t owner_flags = 0;  // in every owner word: attention::fence where the system has no heavy fence
+    uint32_t g_flags = 0;       // special bits of every G: no_fence where the system has no heavy fence
 
     stack_pool stacks;
     g_pool gs;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "context/fp_control.h"
 #include "sched/park.h"
@@ -125,6 +126,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     return taken;
 }
 
+// g gets the stack on, which nobody has.
 [[gnu::always_inline]] inline void start_on(G* g, struct stack* on) noexcept {
     g->stack = on;
     on->owner = g;
@@ -132,6 +134,14 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     if (on->guard == guard_kind::canary) [[unlikely]]
         g->special.fetch_or(special::canary, relaxed);  // relaxed: ours
     run_context_init(&g->context, on->top(), &g_main, g);
+}
+
+// A dead G's stack goes back to the pool.
+void unbind_stack(scheduler& s, G* g) noexcept {
+    struct stack* left = std::exchange(g->stack, nullptr);
+    if (left == nullptr) return;
+    left->owner = nullptr;
+    s.stacks.give(left);
 }
 
 // The parts of a spawn that most spawns do not need.
@@ -165,6 +175,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     g->context.sp = nullptr;
     g->size_class = 0;
     if (large != nullptr) {
+        unbind_stack(s, g);
         g->size_class = large->size_class;
         start_on(g, large);
     }
@@ -285,11 +296,8 @@ void spawn_copy(const entry_type& entry, const void* closure, std::source_locati
 
 void spawn_abandon(G* g) noexcept {
     scheduler& s = *g->home;
-    if (g->stack != nullptr) {
-        g->stack->sanitizers.end_g();
-        s.stacks.give(g->stack);
-    }
-    g->stack = nullptr;
+    if (g->stack != nullptr) g->stack->sanitizers.end_g();
+    unbind_stack(s, g);
     if (!g->closure_is_inline()) free_closure(*g->entry, g->closure);
     fifo<G> one;
     one.push_back(g);
@@ -308,7 +316,12 @@ void spawn_abandon(G* g) noexcept {
 }
 
 void bind_stack(M* m, G* to) noexcept {
-    if (to->stack != nullptr) return;  // a larger one, since the spawn
+    if (to->stack != nullptr) {
+        // That of its last life.
+        m->p->count.stack_hits.add();
+        run_context_init(&to->context, to->stack->top(), &g_main, to);
+        return;
+    }
     struct stack* on = m->p->stacks.pop();
     if (on == nullptr) [[unlikely]] {
         on = take_stack_slowly(m);
@@ -334,12 +347,19 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     m->p->count.stack_hits.add();
 }
 
-// A stack that does not go into the P's cache, or makes it overflow.
-[[gnu::noinline]] static void give_stack_back(M* m, struct stack* left) noexcept {
+// The stack of g, which is dead, goes into the P's cache or back to the pool.
+[[gnu::noinline]] static void leave_stack_behind(M* m, G* g) noexcept {
     P* p = m->p;
     stack_pool& pool = m->home->stacks;
+    struct stack* left = std::exchange(g->stack, nullptr);
+    left->owner = nullptr;
+    left->sanitizers.end_g();
     if (left->size_class != 0) {
         pool.give(left);
+        return;
+    }
+    if (p->stacks.size() < P::cached_stacks_max) {
+        p->stacks.push(left);
         return;
     }
     fifo<struct stack> spill;
@@ -358,7 +378,11 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     }
     if (p->dead_gs.size() > P::cached_gs_max) {
         fifo<G> spill;
-        while (p->dead_gs.size() > P::cached_gs_max / 2) spill.push_back(p->dead_gs.pop());
+        while (p->dead_gs.size() > P::cached_gs_max / 2) {
+            G* g = p->dead_gs.pop();
+            unbind_stack(s, g);
+            spill.push_back(g);
+        }
         s.gs.give(spill);
     }
 }
@@ -367,16 +391,9 @@ void recycle_g(M* m, G* g) noexcept {
     P* p = m->p;
     g->set_state(g_state::running, g_state::dead);
     p->count.finished.add_release();  // what it did is visible after drain()
-    if (struct stack* left = g->stack) {
-        g->stack = nullptr;
-        left->owner = nullptr;
-        left->sanitizers.end_g();
-        if (left->size_class == 0 && p->stacks.size() < P::cached_stacks_max) [[likely]] {
-            p->stacks.push(left);
-        } else {
-            give_stack_back(m, left);
-        }
-    }
+    // It keeps its stack for its next life, as long as few do.
+    if (g->stack != nullptr && (sanitized || g->size_class != 0 || p->dead_gs.size() >= P::bound_gs_max)) [[unlikely]]
+        leave_stack_behind(m, g);
     p->dead_gs.push(g);
     if (++p->credits > P::credits_max || p->dead_gs.size() > P::cached_gs_max) [[unlikely]]
         spill_caches(m);

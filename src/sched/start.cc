@@ -166,9 +166,12 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, std::size_t sta
       procs(p_count),
       ps(new P[p_count]),
       stacks({.default_size = stack_size,
-              .cache_reserve = p_count * (P::cached_stacks_max + 1),
+              .cache_reserve = p_count * (P::cached_stacks_max + P::bound_gs_max + 1),
               .always_guard = o.guard == guard_policy::always}) {
-    g_flags = os::has_heavy_fence() ? 0 : special::no_fence;
+    if (!os::has_heavy_fence()) {
+        g_flags = special::no_fence;
+        owner_flags = attention::fence;
+    }
     strides.reset(new uint32_t[p_count]);
     for (uint32_t i = 1; i <= p_count; ++i) {
         if (std::gcd(i, p_count) == 1) strides[stride_count++] = i % p_count;

@@ -29,13 +29,22 @@ namespace {
 void enter_slow(M* m) noexcept {
     P* p = m->p;
     const auto self = reinterpret_cast<uintptr_t>(m);
-    uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
-    // acq_rel: what the asker wrote before is seen; relaxed: tried again
-    while (!p->owner.compare_exchange_weak(word, self, acq_rel, relaxed)) {
+    uintptr_t word = p->owner.load(relaxed);  // relaxed: looked at again below
+    if ((word & attention::fence) != 0) WEFT_FULL_FENCE();
+    for (uint32_t attempt = 0;;) {
+        word = p->owner.load(acquire);  // pairs with a thief's T4
         WEFT_ASSERT((word & ~attention::mask) == self);
+        if ((word & attention::asked) != 0) {
+            spin_backoff(attempt++);
+            continue;
+        }
+        if ((word & attention::preempt) == 0) return;
+        // acq_rel: what the asker wrote before is seen; relaxed: tried again
+        if (p->owner.compare_exchange_weak(word, word & ~attention::preempt, acq_rel, relaxed)) {
+            p->end_ticks();  // the way through g0 is due
+            return;
+        }
     }
-    // asked is withdrawn by that; preempt asks for the way through g0.
-    if ((word & attention::preempt) != 0) p->end_ticks();
 }
 
 void switch_special(G* from, G* to) noexcept {

@@ -46,16 +46,15 @@ namespace weft::detail {
 // From here on m's P stays m's, until leave(). No user code, allocation or exception in between.
 [[gnu::always_inline]] inline void enter(M* m) noexcept {
     WEFT_DCHECK(m->in_runtime.load(relaxed) == 0);  // relaxed: only we write it
-    m->in_runtime.store(1, relaxed);                // relaxed: the retaker's heavy fence orders it
+    m->in_runtime.store(1, relaxed);                // relaxed: the thief's heavy fence orders it
     compiler_fence();
-    // relaxed: as above
-    if (m->p->owner.load(relaxed) != reinterpret_cast<uintptr_t>(m)) [[unlikely]]
+    // acquire: pairs with a thief's T4, see p.h
+    if (m->p->owner.load(acquire) != reinterpret_cast<uintptr_t>(m)) [[unlikely]]
         enter_slow(m);
 }
 
 [[gnu::always_inline]] inline void leave(M* m) noexcept {
-    compiler_fence();
-    m->in_runtime.store(0, relaxed);  // relaxed: as in enter
+    m->in_runtime.store(0, release);  // pairs with a thief's T3
 }
 
 // The M the caller runs on as a green thread; nullptr in a plain thread (or on g0).

@@ -83,7 +83,7 @@ void checkpoint() {
     M* m = current_g_m();
     if (m == nullptr) return;
     // relaxed: a request that is seen a little later is as good
-    const bool wanted = m->p->owner.load(relaxed) != reinterpret_cast<uintptr_t>(m);
+    const bool wanted = (m->p->owner.load(relaxed) & attention::preempt) != 0;
     if (wanted || slice_is_over(m->p)) [[unlikely]]
         yield();
 }

@@ -29,10 +29,10 @@ sigjmp_buf before_the_write;
 
 // Whether writing there faults. In this process: write protection is not inherited by a forked one.
 bool faults(std::byte* address) {
-    struct sigaction jump {};
+    struct sigaction jump{};
     jump.sa_handler = [](int) { siglongjmp(before_the_write, 1); };
-    struct sigaction segv {};
-    struct sigaction bus {};
+    struct sigaction segv{};
+    struct sigaction bus{};
     sigaction(SIGSEGV, &jump, &segv);
     sigaction(SIGBUS, &jump, &bus);
     const bool fault = sigsetjmp(before_the_write, 1) != 0;

@@ -59,7 +59,13 @@ public:
     }
 
     // Adds change to the count, as increment and decrement.
-    void add(int32_t change) noexcept { add_slow(change); }
+    void add(int32_t change) noexcept {
+        if (change == 1) {
+            increment();
+        } else {
+            add_slow(change);
+        }
+    }
 
     // Blocks until the count is zero.
     void wait(wait_reason reason) noexcept {
