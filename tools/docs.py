@@ -4,6 +4,8 @@
   1. Every relative link in a Markdown file leads to a file, and its #anchor to a heading.
   2. Every Markdown file that any text file names exists.
   3. A ```cpp block under a line <!-- example: examples/x.cc --> equals that file.
+  4. A block under a line <!-- lines: examples/x.cc --> holds lines that follow one another in that file. Indentation does not
+     matter; a line of dots (…) stands for any lines left out.
 """
 import os
 import re
@@ -13,6 +15,7 @@ import sys
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 FENCE = re.compile(r"^\s*(```|~~~)")
 EXAMPLE = re.compile(r"^<!-- example: (\S+) -->$")
+LINES = re.compile(r"^<!-- lines: (\S+) -->$")
 NAMED_MARKDOWN = re.compile(r"(?<![\w*<{])((?:[\w.-]+/)*[\w-]+\.md)\b")
 SKIPPED_FOLDERS = {".git", "build", "install", "__pycache__", ".cache", "node_modules", "target"}
 
@@ -102,6 +105,52 @@ def missing_documents(root, path, text, known):
             yield f"{path}:{number}: names {name}, which does not exist here"
 
 
+def block_after(lines, number):
+    """The fenced block that begins after so many lines, without its last line; None if there is none."""
+    begin = next((i for i in range(number, len(lines)) if lines[i].strip()), len(lines))
+    end = next((i for i in range(begin + 1, len(lines)) if lines[i].strip() == "```"), None)
+    if end is None or not lines[begin].startswith("```"):
+        return None
+    return lines[begin:end]
+
+
+def first_not_quoted(block, file):
+    """Where a quotation leaves the file: the first line of the run of lines that is not in it; None if all are."""
+    runs = [[]]
+    for line in block:
+        if line in ("…", "// …"):
+            runs.append([])
+        else:
+            runs[-1].append(line)
+    at = 0
+    for run in runs:
+        found = next((i for i in range(at, len(file)) if file[i:i + len(run)] == run), None)
+        if found is None:
+            return run[0]
+        at = found + len(run)
+    return None
+
+
+def stale_quotes(root, path, text):
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        match = LINES.match(line.strip())
+        if not match:
+            continue
+        source = match.group(1)
+        if not os.path.isfile(os.path.join(root, source)):
+            yield f"{path}:{number}: there is no {source}"
+            continue
+        block = block_after(lines, number)
+        if block is None or len(block) < 2:
+            yield f"{path}:{number}: no block follows"
+            continue
+        with open(os.path.join(root, source), encoding="utf-8") as file:
+            wrong = first_not_quoted([quoted.strip() for quoted in block[1:]], [own.strip() for own in file])
+        if wrong is not None:
+            yield f"{path}:{number}: {source} has no such lines, from \"{wrong}\" on: quote what is there"
+
+
 def stale_examples(root, path, text):
     lines = text.splitlines()
     for number, line in enumerate(lines, start=1):
@@ -112,13 +161,11 @@ def stale_examples(root, path, text):
         if not os.path.isfile(os.path.join(root, example)):
             yield f"{path}:{number}: there is no {example}"
             continue
-        rest = lines[number:]
-        while rest and not rest[0].strip():
-            rest = rest[1:]
-        if not rest or rest[0].strip() != "```cpp" or "```" not in [other.strip() for other in rest[1:]]:
+        block = block_after(lines, number)
+        if block is None or block[0] != "```cpp":
             yield f"{path}:{number}: no ```cpp block follows"
             continue
-        block = rest[1:1 + [other.strip() for other in rest[1:]].index("```")]
+        block = block[1:]
         with open(os.path.join(root, example), encoding="utf-8") as file:
             wanted = file.read().rstrip("\n").splitlines()
         if block != wanted:
@@ -136,6 +183,7 @@ def check(root):
         if path.endswith(".md"):
             complaints += broken_links(root, path, text)
             complaints += stale_examples(root, path, text)
+            complaints += stale_quotes(root, path, text)
         # The tests of the checkers name files that do not exist on purpose.
         if not path.startswith("tools/"):
             complaints += missing_documents(root, path, text, known)

@@ -38,6 +38,22 @@ class Docs(unittest.TestCase):
         self.assertIn("there is no", self.complaints({"README.md": block})[0])
         self.assertIn("no ```cpp block", self.complaints({"README.md": "<!-- example: a.cc -->\ntext\n", "a.cc": "\n"})[0])
 
+    def test_quotes(self):
+        source = "int a;\n\nvoid f() {\n    g();\n    h();\n}\nint b;\n"
+        for block, wrong in (("void f() {\n    g();", None),
+                             ("g();\nh();", None),
+                             ("…\n}\nint b;", None),
+                             ("int a;\n…\nh();\n// …\nint b;", None),
+                             ("g();\nint b;", "g();"),
+                             ("int b;\n…\nint a;", "int a;"),
+                             ("k();", "k();")):
+            found = self.complaints({"README.md": f"<!-- lines: a.cc -->\n```cpp\n{block}\n```\n", "a.cc": source})
+            self.assertEqual(found, [] if wrong is None else [
+                f'README.md:1: a.cc has no such lines, from "{wrong}" on: quote what is there'])
+        self.assertIn("there is no", self.complaints({"README.md": "<!-- lines: a.cc -->\n```\nx\n```\n"})[0])
+        for text in "text\n", "```\n```\n", "```\nx\n":
+            self.assertIn("no block", self.complaints({"README.md": "<!-- lines: a.cc -->\n" + text, "a.cc": source})[0])
+
 
 if __name__ == "__main__":
     unittest.main()

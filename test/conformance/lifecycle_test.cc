@@ -217,11 +217,12 @@ TEST_P(Lifecycle, RestartingLeavesNothingBehind) {
     rt().start();
     restart(40);
     rt().stop();
+    eventually([&] { return resources::now().threads <= before.threads; });  // the kernel may still be burying one
     const resources after = resources::now();
     EXPECT_EQ(after.fds, before.fds);
-    EXPECT_LE(after.threads, before.threads);
     EXPECT_LE(after.mappings, before.mappings + 30);
     EXPECT_LE(after.virtual_kib, before.virtual_kib + 1'500'000);  // less than a slab of stacks per restart
+    if (!untouched_pages_are_free()) GTEST_SKIP() << "the emulator's notes on pages count as resident";
     EXPECT_LE(after.resident_kib, before.resident_kib + 20'000);
 }
 

@@ -34,6 +34,15 @@
 
 #include <weft/detail/atomic.h>
 
+// For mutants: an order that is weaker in one function. In the checker's namespace since the library also writes detail::acquire.
+#define RELAXED_IN(function, otherwise) rl::relaxed_if(std::strcmp(__func__, function) == 0, otherwise), $
+
+namespace rl {
+
+inline memory_order relaxed_if(bool weaker, memory_order otherwise) { return weaker ? mo_relaxed : otherwise; }
+
+}  // namespace rl
+
 namespace weft::detail {
 
 // A shared variable that is not atomic. The checker sees every access.

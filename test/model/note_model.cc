@@ -1,8 +1,7 @@
 // note_model.cc: the note a thread sleeps on: no wake is lost, none is seen that was not given, and what the waker wrote
 // before it is visible to the sleeper.
 //
-// The futex is modelled as the kernel has it: the word is read and the thread queued in one step with respect to wakes, a wake
-// that comes late finds the address only, sleepers may return for no reason. It orders nothing, so the note has to.
+// The kernel's half is in futex.h.
 //
 // mutants: WAKE_RELAXED SLEEP_RELAXED WAKE_ONLY_LOOKS SLEEP_BLINDLY TIMEOUT_WINS FUTEX_TRUSTED
 #include "model.h"
@@ -16,7 +15,7 @@
 #endif
 #include <weft/detail/wait.h>
 
-#include "os/os.h"
+#include "futex.h"
 #if defined(MUTANT_WAKE_ONLY_LOOKS)
 #define exchange(value, ...) load(rl::mo_relaxed, $) == asleep&& word_.exchange(value, __VA_ARGS__)
 #elif defined(MUTANT_SLEEP_BLINDLY)
@@ -38,54 +37,6 @@
 namespace {
 
 using namespace model;
-
-// Who sleeps in the kernel. One for all suites; each clears it.
-struct futex_table {
-    static constexpr int size = 4;
-    const void* address[size];
-    rl::thread_id_t thread[size];
-    bool woken_for_nothing;  // once in an execution is enough
-
-    void clear() {
-        std::memset(address, 0, sizeof(address));
-        woken_for_nothing = false;
-    }
-} futexes;
-
-}  // namespace
-
-namespace weft::detail::os {
-
-bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
-    rl::context& c = rl::ctx();
-    // An exchange that changes nothing reads the newest value; the next scheduling point is the sleep itself.
-    if (word.fetch_add(0, relaxed) != expected) return true;
-    int at = 0;
-    while (futexes.address[at] != nullptr) ++at;
-    futexes.address[at] = &word;
-    futexes.thread[at] = c.current_thread();
-    const bool may_be_spurious = !futexes.woken_for_nothing;
-    const rl::unpark_reason why = c.park_current_thread(deadline_ns != never, may_be_spurious, false, $);
-    if (why != rl::unpark_reason_normal) futexes.address[at] = nullptr;
-    if (why == rl::unpark_reason_spurious) futexes.woken_for_nothing = true;
-    return why != rl::unpark_reason_timeout;
-}
-
-void futex_wake_one(atomic<uint32_t>& word) noexcept {
-    const void* address = &word;
-    rl::context& c = rl::ctx();
-    c.sched();  // the call may come as late as it likes
-    for (int at = 0; at < futex_table::size; ++at) {
-        if (futexes.address[at] != address) continue;
-        futexes.address[at] = nullptr;
-        c.unpark_thread(futexes.thread[at], false, $);
-        return;
-    }
-}
-
-}  // namespace weft::detail::os
-
-namespace {
 
 // One wake, one sleep.
 struct told : rl::test_suite<told, 2> {

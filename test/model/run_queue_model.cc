@@ -23,7 +23,6 @@ struct G {
 
 }  // namespace weft::detail
 
-#define RELAXED_IN(function, otherwise) (std::strcmp(__func__, function) == 0 ? rl::mo_relaxed : otherwise), $
 #if defined(MUTANT_PUSH_RELAXED)
 #undef release
 #define release RELAXED_IN("push", rl::mo_release)

@@ -4,7 +4,6 @@
 // mutants: LOCK_RELAXED UNLOCK_RELAXED LOCK_BITS_RELAXED LOCK_BLINDLY TOUCHED_AFTER_UNLOCK
 #include "model.h"
 
-#define RELAXED_IN(function, otherwise) (std::strcmp(__func__, function) == 0 ? rl::mo_relaxed : otherwise), $
 #if defined(MUTANT_LOCK_RELAXED)
 #undef acquire
 #define acquire RELAXED_IN("lock", rl::mo_acquire)

@@ -36,6 +36,20 @@ std::size_t status_field(const std::string& name) {
     return 0;
 }
 
+bool probe_untouched_pages() {
+    constexpr std::size_t size = std::size_t{1} << 30;
+    constexpr std::size_t noise_kib = 512;
+    const std::size_t before = status_field("VmRSS");
+    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return true;  // then nothing can grow either
+    const std::size_t after = status_field("VmRSS");
+    munmap(memory, size);
+    return after <= before + noise_kib;
+}
+
+// Looked at before anything else is mapped: what an emulator has noted once, costs nothing the second time.
+const bool pages_were_free = probe_untouched_pages();
+
 }  // namespace
 
 resources resources::now() {
@@ -48,19 +62,7 @@ resources resources::now() {
     };
 }
 
-bool untouched_pages_are_free() {
-    static const bool free_of_charge = [] {
-        constexpr std::size_t size = std::size_t{1} << 30;
-        constexpr std::size_t noise_kib = 512;
-        const std::size_t before = status_field("VmRSS");
-        void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED) return false;
-        const std::size_t after = status_field("VmRSS");
-        munmap(memory, size);
-        return after <= before + noise_kib;
-    }();
-    return free_of_charge;
-}
+bool untouched_pages_are_free() { return pages_were_free; }
 
 WEFT_TEST_OPAQUE int os_thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
 

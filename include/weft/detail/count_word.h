@@ -133,7 +133,11 @@ private:
     [[gnu::noinline]] void release_waiters() noexcept {
         waiter* chain = waiters_.pop_all_claimed();
         state_.unlock_bits(0);  // R1; I2: not a word of this object after here
-        ready_all(chain);
+        if (chain != nullptr && chain->next == nullptr) {
+            ready(*chain);
+        } else {
+            ready_all(chain);
+        }
     }
 
     guarded_word state_;

@@ -1,0 +1,115 @@
+// green.h: green threads and plain threads that block, for models: the library's own src/sync/wait.cc and src/sched/park.cc over the
+// stand-ins of stand_in/.
+//
+// A suite derives from program<Suite, Greens, Plains> and says what each thread does in run(). Threads 0 … Greens - 1 are
+// green, those after them plain, the last ones (which run() never sees) what is left of an M when its green thread parks.
+// A thread that plays an M firing the timers of a P calls fire(). A wake-up that is lost shows as a deadlock.
+//
+// A model includes model.h, wait.h, this, and then the two .cc files, with a defect planted before one of them in a mutant.
+#pragma once
+
+#include <weft/detail/wait.h>
+
+#include "futex.h"
+#include "sched/park.h"
+#include "sched/switch.h"
+#include "sync/thread_note.h"
+
+namespace model {
+
+inline constexpr int threads_max = 8;
+
+// What the threads of the current execution are.
+struct cast {
+    M* green[threads_max];        // by thread of the checker
+    thread_note* plain[threads_max];
+    sleeper* alarm[threads_max];  // whoever fires its deadline waits here until there is one
+    bool later;                   // the clock has jumped; see monotonic_ns
+};
+
+inline cast now_playing;
+
+}  // namespace model
+
+namespace weft::detail {
+
+M* current_g_m() noexcept { return model::now_playing.green[rl::ctx().current_thread()]; }
+
+void after_push(scheduler& /*s*/, const idle_state& /*idle*/) noexcept {
+    sleeper*& alarm = model::now_playing.alarm[rl::ctx().current_thread()];
+    if (alarm != nullptr) std::exchange(alarm, nullptr)->call();
+}
+
+thread_note& this_thread_note() noexcept {
+    thread_note* note = model::now_playing.plain[rl::ctx().current_thread()];
+    RL_ASSERT(note != nullptr);
+    return *note;
+}
+
+// The clock jumps once, by more than any threshold in the library, at any moment.
+int64_t os::monotonic_ns() noexcept {
+    constexpr int64_t jump_ns = 1'000'000'000;
+    if (!model::now_playing.later) model::now_playing.later = rl::rand(2) != 0;
+    return model::now_playing.later ? 1 + jump_ns : 1;
+}
+
+}  // namespace weft::detail
+
+namespace model {
+
+template <typename Suite, int Greens, int Plains>
+struct program : rl::test_suite<Suite, 2 * Greens + Plains> {
+    static constexpr unsigned greens = Greens;
+    static constexpr unsigned threads = Greens + Plains;
+    static_assert(2 * Greens + Plains <= threads_max);
+
+    scheduler home;
+    P ps[Greens + 1];  // the last one: of an M that fires timers
+    G gs[Greens + 1];
+    M ms[Greens + 1];
+    thread_note notes[Plains + 1];
+    sleeper alarms[Greens + 1];
+
+    program() {
+        futexes.clear();
+        std::memset(&now_playing, 0, sizeof(now_playing));
+        for (unsigned i = 0; i <= greens; ++i) {
+            ps[i].index = i;
+            gs[i].home = &home;
+            ms[i].g = &gs[i];
+            ms[i].p = &ps[i];
+            ms[i].home = &home;
+            if (i == greens) break;
+            now_playing.green[i] = &ms[i];
+            now_playing.alarm[i] = &alarms[i];
+        }
+        for (unsigned i = greens; i < threads; ++i) now_playing.plain[i] = &notes[i - greens];
+    }
+
+    // The deadline of green thread i passes, as soon as there is one or later. One plain thread, as an M.
+    void fire(unsigned i) {
+        alarms[i].sleep();
+        M* m = &ms[greens];
+        fire_timers(m, ps[i].timers, never - 1);
+    }
+
+    void thread(unsigned me) {
+        if (me < threads) static_cast<Suite*>(this)->run(me);
+        if constexpr (Greens != 0) green_thread(me);
+    }
+
+private:
+    void green_thread(unsigned me) {
+        if (me >= threads) run_rest(&ms[me - threads]);
+        if (me >= greens) return;
+        after_push(home, home.idle);  // there will be no deadline any more
+        await_rest(&ms[me]);
+        ms[me].ends = true;
+        ms[me].rest.call();
+    }
+};
+
+// A deadline that fire() and futexes can let pass.
+inline constexpr int64_t some_time = 2;
+
+}  // namespace model

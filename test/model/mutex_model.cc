@@ -1,0 +1,168 @@
+// mutex_model.cc: the mutex: one holder at a time, what it wrote is seen by the next one, no waiter is forgotten, in normal mode, in
+// starvation mode and between the two; it may be destroyed as soon as the last unlock has been called.
+//
+// weft/mutex.h, src/sync/mutex.cc and src/sync/wait.cc are compiled as they are. The clock may jump beyond the threshold of starvation
+// at any look.
+//
+// mutants: LOCK_RELAXED UNLOCK_RELAXED LOCK_BITS_RELAXED UNLOCK_BITS_RELAXED LOCK_BLINDLY UNLOCK_BLINDLY WAITING_FORGOTTEN GIFT_REFUSED GIFT_NOT_LOCKED TOUCHED_AFTER_UNLOCK ABANDONED_IGNORED
+#include "model.h"
+
+#if defined(MUTANT_LOCK_BITS_RELAXED)
+#undef acquire
+#define acquire RELAXED_IN("lock_bits", rl::mo_acquire)
+#elif defined(MUTANT_UNLOCK_BITS_RELAXED)
+#undef release
+#define release RELAXED_IN("unlock_bits", rl::mo_release)
+#elif defined(MUTANT_TOUCHED_AFTER_UNLOCK)
+#undef release
+#define release rl::mo_release, $), static_cast<void>(word_.load(rl::mo_relaxed, $)
+#endif
+#include <weft/detail/spin_lock.h>
+#if defined(MUTANT_TOUCHED_AFTER_UNLOCK)
+#undef release
+#define release rl::mo_release, $
+#endif
+#include <weft/detail/wait.h>
+
+#include "green.h"
+#if defined(MUTANT_LOCK_RELAXED)
+#undef acquire
+#define acquire RELAXED_IN("lock", rl::mo_acquire)
+#elif defined(MUTANT_UNLOCK_RELAXED)
+#undef release
+#define release RELAXED_IN("unlock", rl::mo_release)
+#elif defined(MUTANT_LOCK_BLINDLY)
+#define compare_exchange_strong(expected, value, ...) exchange(value, rl::mo_acq_rel, $) != 77
+#elif defined(MUTANT_UNLOCK_BLINDLY)
+#define compare_exchange_strong(expected, value, ...)        \
+    compare_exchange_strong(expected, value, __VA_ARGS__) && \
+        !(std::strcmp(__func__, "unlock") == 0 && state_.word().exchange(0, rl::mo_acq_rel, $) != 77)
+#endif
+#define private public  // so that a suite can play a green thread that will never run again
+#include <weft/mutex.h>
+#undef private
+#undef compare_exchange_strong
+#include "os/os.h"
+#if defined(MUTANT_WAITING_FORGOTTEN)
+#define empty() empty() || true
+#elif defined(MUTANT_GIFT_REFUSED)
+#define wait(w, ...) wait(w, __VA_ARGS__), w.ok = false
+#elif defined(MUTANT_GIFT_NOT_LOCKED)
+#define unlock_bits(bits) unlock_bits(std::strcmp(__func__, "unlock_slow") == 0 ? (bits) & ~2U : (bits))
+#endif
+#include "sync/mutex.cc"
+#undef empty
+#undef wait
+#undef unlock_bits
+
+#include "sched/park.cc"
+#include "sync/wait.cc"
+
+namespace {
+
+using namespace model;
+
+template <int Greens, int Plains, int Rounds>
+struct counting : program<counting<Greens, Plains, Rounds>, Greens, Plains> {
+    weft::mutex m;
+    guarded<int> count = 0;
+
+    void run(unsigned) {
+        for (int i = 0; i < Rounds; ++i) {
+            m.lock();
+            ++count;
+            m.unlock();
+        }
+    }
+
+    void after() {
+        RL_ASSERT(count == Rounds * (Greens + Plains));
+        RL_ASSERT(m.waiters_.empty());
+        RL_ASSERT(m.try_lock());  // no bit is left behind
+        m.unlock();
+    }
+};
+
+// Whoever finds that all others have been here destroys the mutex after its unlock.
+template <int Greens, int Plains>
+struct destroyed : program<destroyed<Greens, Plains>, Greens, Plains> {
+    box<weft::mutex> m;
+    guarded<int> count = 0;
+
+    void run(unsigned) {
+        m->lock();
+        const bool last = ++count == Greens + Plains;
+        m->unlock();
+        if (last) m.destroy();
+    }
+};
+
+// A waiter whose runtime is stopped, while it is queued or after it was woken; another one must get the mutex all the same.
+struct abandoned : program<abandoned, 1, 2> {
+    weft::mutex m;
+    sleeper held, queued;
+    guarded<int> count = 0;
+
+    void run(unsigned me) {
+        if (me == 0) {
+            m.lock();
+            ++count;
+            m.unlock();
+        } else if (me == 1) {
+            m.lock();
+            held.call();
+            queued.sleep();
+            ++count;
+            m.unlock();
+        } else {
+            never_runs_again();
+        }
+    }
+
+    void never_runs_again() {
+        G& g = gs[greens];
+        g.state = g_state::waiting;
+        waiter w;
+        w.slot = &m;
+        w.g = &g;
+        held.sleep();
+        const uint32_t bits = m.state_.lock_bits();
+        m.waiters_.push_back(w);
+        m.state_.unlock_bits(bits | weft::mutex::waiting);
+        queued.call();
+        // As abandon_gs in src/sched/start.cc.
+        const uint32_t now_bits = m.state_.lock_bits();
+        const bool linked = w.queue != nullptr;
+        if (linked) m.waiters_.remove(w);
+        m.state_.unlock_bits(now_bits);
+        if (linked) return;
+        g.turn.sleep();  // whoever woke it is done with it
+#if !defined(MUTANT_ABANDONED_IGNORED)
+        mutex_wait_abandoned(w);
+#endif
+    }
+
+    void after() {
+        RL_ASSERT(count == 2);
+        RL_ASSERT(m.waiters_.empty());
+        m.lock();
+        m.unlock();
+        RL_ASSERT(m.try_lock());
+        m.unlock();
+    }
+};
+
+}  // namespace
+
+int main() {
+    const bool ok = check<counting<1, 1, 1>>("a green and a plain thread", switches(4)) &&          //
+                    check<counting<2, 0, 2>>("two green threads, twice", switches(2)) &&            //
+                    check<counting<3, 0, 1>>("three green threads", random(500'000)) &&             //
+                    check<counting<0, 3, 2>>("three plain threads, twice", random(500'000)) &&      //
+                    check<counting<2, 1, 3>>("two green and a plain, thrice", random(1'000'000)) && //
+                    check<destroyed<1, 1>>("destroyed by the second holder", switches(4)) &&        //
+                    check<destroyed<2, 1>>("destroyed by the third holder", random(500'000)) &&     //
+                    check<abandoned>("a waiter that never runs again", switches(2)) &&              //
+                    check<abandoned>("a waiter that never runs again", random(500'000));
+    return ok ? 0 : 1;
+}

@@ -1,0 +1,183 @@
+// park.h: stands in for src/sched/park.h in a model: green threads without stacks and queues of their own.
+//
+// In a model a green thread is a thread of the checker, and so is the rest of the M that it leaves behind when it parks: what
+// that does for the green thread once its registers are saved (finish_switch) goes on while the green thread may already
+// run elsewhere. A run queue is a hand-over that orders as a release and an acquire do and is no step of its own: what
+// is pushed may run at once or much later, for the checker picks any thread that can run.
+//
+// See: test/model/green.h, which compiles src/sync/wait.cc and src/sched/park.cc against this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/list.h"
+#include "sched/timer_queue.h"
+
+namespace weft::detail {
+
+// What one thread has done and seen, given to another one.
+class hand_over {
+public:
+    void give() {
+        rl::thread_info_base& me = *rl::ctx().threadx_;
+        me.own_acq_rel_order_ += 1;
+        for (rl::thread_id_t i = 0; i != rl::ctx().get_thread_count(); ++i) raise(seen_[i], me.acq_rel_order_[i]);
+    }
+
+    void take() {
+        rl::thread_info_base& me = *rl::ctx().threadx_;
+        me.own_acq_rel_order_ += 1;
+        for (rl::thread_id_t i = 0; i != rl::ctx().get_thread_count(); ++i) raise(me.acq_rel_order_[i], seen_[i]);
+    }
+
+private:
+    static void raise(rl::timestamp_t& to, rl::timestamp_t from) {
+        if (from > to) to = from;
+    }
+
+    static constexpr int threads_max = 16;
+    rl::timestamp_t seen_[threads_max] = {};
+};
+
+// One thread of the checker that sleeps until somebody calls it. Calls are kept; none is lost.
+class sleeper {
+public:
+    void sleep() {
+        if (!called_) {
+            thread_ = rl::ctx().current_thread();
+            asleep_ = true;
+            static_cast<void>(rl::ctx().park_current_thread(false, false, false, $));
+        }
+        called_ = false;
+        what_.take();
+    }
+
+    void call() {
+        WEFT_ASSERT(!called_);
+        what_.give();
+        called_ = true;
+        if (!asleep_) return;
+        asleep_ = false;
+        rl::ctx().unpark_thread(thread_, false, $);
+    }
+
+private:
+    hand_over what_;
+    rl::thread_id_t thread_ = 0;
+    bool asleep_ = false;
+    bool called_ = false;
+};
+
+struct scheduler;
+
+enum class g_state : uint8_t { idle, runnable, running, in_call, waiting, dead };
+
+inline std::ostream& operator<<(std::ostream& to, g_state state) { return to << static_cast<int>(state); }
+
+struct G {
+    guarded<int> registers = 0;  // touched when they are saved and when they are restored
+    guarded<g_state> state = g_state::running;
+    wait_reason reason = wait_reason::none;
+    waiter* waiting = nullptr;
+    int64_t since_ns = 0;
+    uint16_t last_p = 0;
+    scheduler* home = nullptr;
+    G* next = nullptr;
+    G* behind = nullptr;
+    sleeper turn;
+
+    void set_state(g_state from, g_state to) {
+        WEFT_ASSERT(state == from);
+        state = to;
+    }
+
+    // On a run queue: may run from here on.
+    void queued() {
+        WEFT_ASSERT(state == g_state::runnable);
+        turn.call();
+    }
+};
+
+struct after_switch {
+    enum class kind : uint8_t { nothing, requeue, park, park_claimable, die };
+    kind what = kind::nothing;
+    uint32_t bits = 0;
+    guarded_word* lock = nullptr;
+    claim_word* claim = nullptr;
+    G* g = nullptr;
+};
+
+struct run_queue {
+    static constexpr uint32_t capacity = 4;
+
+    static bool push(G* g) {
+        g->queued();
+        return true;
+    }
+
+    static uint32_t pop_half(G** /*half*/) { return 0; }
+};
+
+struct counter {
+    void add(uint64_t /*n*/ = 1) {}
+};
+
+struct P {
+    timer_queue timers;
+    run_queue queue;
+    int64_t now_ns = 1;
+    uint32_t index = 0;
+
+    struct {
+        counter parks, overflows, timers_fired;
+    } count;
+};
+
+struct M {
+    G* g = nullptr;
+    P* p = nullptr;
+    scheduler* home = nullptr;
+    after_switch after;
+    sleeper rest;           // what runs on it once its green thread has left
+    bool resting = true;    // nothing runs on it
+    bool ends = false;
+    sleeper* awaits_rest = nullptr;
+};
+
+struct idle_state {};
+
+struct scheduler {
+    idle_state idle;
+
+    struct {
+        static void push(G* g) { g->queued(); }
+
+        static void push(fifo<G>& batch) {
+            while (G* g = batch.pop_front()) g->queued();
+        }
+    } global;
+};
+
+// A timer was added.
+void after_push(scheduler& s, const idle_state& idle) noexcept;
+
+inline void wake_for_outside(scheduler& /*s*/, uint32_t /*preferred*/) {}
+
+inline void push_next(M* /*m*/, G* g) { g->queued(); }
+
+inline void push_last(M* /*m*/, G* g) { g->queued(); }
+
+void overflow(scheduler& s, P* p, G* g) noexcept;
+void push_outside(G* g) noexcept;
+void ready_g_outside(G* g) noexcept;
+uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept;
+
+inline void ready_g_inside(M* m, G* g) noexcept {
+    g->set_state(g_state::waiting, g_state::runnable);
+    push_next(m, g);
+}
+
+}  // namespace weft::detail

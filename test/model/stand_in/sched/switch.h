@@ -1,0 +1,77 @@
+// switch.h: stands in for src/sched/switch.h in a model: a green thread leaves its M to another thread of the checker.
+//
+// finish_park and finish_park_claimable follow finish_switch in src/sched/switch.h and finish_park_claimable in switch.cc line by
+// line.
+//
+// See: park.h beside this.
+#pragma once
+
+#include "sched/park.h"
+
+namespace weft::detail {
+
+// The M on which the calling thread is a green thread; nullptr in a plain one.
+[[nodiscard]] M* current_g_m() noexcept;
+
+inline void enter(M* /*m*/) noexcept {}
+
+inline void leave(M* /*m*/) noexcept {}
+
+inline void finish_park_claimable(M* m) noexcept {
+    const after_switch after = m->after;
+    after.g->set_state(g_state::running, g_state::waiting);
+    const bool parked = after.claim->publish_parked();
+    after.lock->unlock_bits(after.bits);
+    if (!parked) ready_g_inside(m, after.g);
+}
+
+inline void finish_switch(M* m) noexcept {
+    const auto what = m->after.what;
+    G* g = m->after.g;
+    if (what == after_switch::kind::park) {
+        g->set_state(g_state::running, g_state::waiting);
+        m->after.lock->unlock_bits(m->after.bits);
+    } else {
+        WEFT_ASSERT(what == after_switch::kind::park_claimable);
+        finish_park_claimable(m);
+    }
+}
+
+// A green thread that parks again, or ends, runs on another M by now. The model has one for each green thread, so what is left of
+// the first has to be done.
+inline void await_rest(M* m) noexcept {
+    if (m->resting) return;
+    sleeper done;
+    m->awaits_rest = &done;
+    done.sleep();
+}
+
+// The calling green thread stops: its M's rest does what m->after says. Returns when it has been made runnable.
+[[nodiscard]] inline M* switch_away(M* m) noexcept {
+    G* g = m->g;
+    await_rest(m);
+    ++g->registers;
+    m->resting = false;
+    m->rest.call();
+    g->turn.sleep();
+    g->set_state(g_state::runnable, g_state::running);
+    ++g->registers;
+    return m;
+}
+
+// The rest of an M, as a thread of its own.
+inline void run_rest(M* m) noexcept {
+    for (;;) {
+        m->rest.sleep();
+        if (m->ends) return;
+        finish_switch(m);
+        m->resting = true;
+        if (m->awaits_rest != nullptr) {
+            sleeper* waits = m->awaits_rest;
+            m->awaits_rest = nullptr;
+            waits->call();
+        }
+    }
+}
+
+}  // namespace weft::detail
