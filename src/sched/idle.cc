@@ -63,13 +63,15 @@ void release_p_locked(scheduler& s, M* m) noexcept {
     P* p = m->p;
     m->p = nullptr;
     p->state.store(p_state::idle, relaxed);  // relaxed: for dumps
-    // Not under a thief's hands (I3). acq_rel: whoever acquires it sees all we did with it; relaxed: tried again
-    uintptr_t word = p->owner.load(relaxed);
-    for (uint32_t attempt = 0;
-         (word & attention::asked) != 0 || !p->owner.compare_exchange_weak(word, 0, acq_rel, relaxed);) {
-        if ((word & attention::asked) == 0) continue;
-        spin_backoff(attempt++);
-        word = p->owner.load(relaxed);  // relaxed: the exchange decides
+    uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
+    for (uint32_t attempt = 0;;) {
+        if ((word & attention::asked) != 0) {
+            spin_backoff(attempt++);        // not under a thief's hands (p.h, I3)
+            word = p->owner.load(relaxed);  // relaxed: as above
+            continue;
+        }
+        // acq_rel: whoever acquires it sees all we did with it; relaxed: tried again
+        if (p->owner.compare_exchange_weak(word, 0, acq_rel, relaxed)) break;
     }
     put_idle_p_locked(s, p);
 }

@@ -40,12 +40,12 @@ namespace weft::detail {
     p->run_next_left = P::run_next_in_a_row;
     G* ahead = nullptr;
     G* g = p->queue.pop(ahead);
-    if (ahead != nullptr) [[unlikely]]
-        prefetch(ahead);
-    if (g == nullptr && next != nullptr) [[unlikely]] {
-        p->run_next.store(nullptr, relaxed);  // relaxed: as above. Its turn has come after all
+    if (g == nullptr) [[unlikely]] {
+        if (next != nullptr) p->run_next.store(nullptr, relaxed);  // relaxed: as above. Its turn has come after all
         return next;
     }
+    if (ahead != nullptr) [[unlikely]]
+        prefetch(ahead);
     return g;
 }
 

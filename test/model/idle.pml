@@ -16,7 +16,7 @@
  * what is queued while a P is idle at the end of an interval has started before the end of the next (bound, with TIMELY); the ring of an
  * idle P is empty, and nobody is counted as spinning who is not (I1).
  *
- * Left out: the age of a stolen run_next, stopping. There are NM threads; creating one more fails.
+ * Left out: the age of a stolen run_next, stopping. Creating a thread fails, or not, with NO_THREADS.
  *
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
  */
@@ -26,7 +26,7 @@
 #define NP 2            /* Ps */
 #endif
 #ifndef NM
-#define NM 3            /* Ms */
+#define NM NP           /* Ms */
 #endif
 #ifndef NPUSH
 #define NPUSH 0         /* pushes by green threads, together */
@@ -40,6 +40,9 @@
 #define NONE    15
 #define OUTSIDE NM      /* the number of the outside thread's store buffer */
 #define FAILED  14
+#if NM != NP
+#error there are at most as many Ms as Ps
+#endif
 
 /* ---- Work. */
 byte ring[NP];                      /* as everybody sees it */
@@ -149,21 +152,27 @@ inline take_idle_m_locked(m) {
     if :: m != NONE -> idle_m[m] = false :: else fi
 }
 
+/* m: a new thread; NONE when there are as many as Ps, for then one without a P is awake, on its way to sleep, and will look; FAILED
+ * when there is none to be had. */
 inline create_m(m) {
     m = 0;
     do :: m < NM && !unborn[m] -> m++ :: else -> break od;
-    if :: m < NM -> unborn[m] = false :: else -> m = FAILED fi
+    if
+    :: m == NM -> m = NONE
+    :: m < NM -> unborn[m] = false
+#ifdef NO_THREADS
+    :: m < NM -> m = FAILED
+#endif
+    fi
 }
 
 inline wake_one(t, from_outside) {
     atomic { LOCK(t);
         if
         :: idle_ps > 0 && ((from_outside && spinning == 0) || (!from_outside && wanted)) ->
-               take_idle_p_locked(p);
-               spinning++;
                take_idle_m_locked(m);
                if :: m == NONE -> create_m(m) :: else fi;
-               PUBLISH_WANTED
+               if :: m != NONE -> take_idle_p_locked(p); spinning++; PUBLISH_WANTED :: else fi
         :: else
         fi;
         UNLOCK(t)
@@ -171,12 +180,10 @@ inline wake_one(t, from_outside) {
     if
     :: m == FAILED ->
            atomic { LOCK(t);
-#ifdef MUTANT_CREATION_FORGOTTEN
-               m = NONE;
-#else
-               take_idle_m_locked(m);       /* one may have gone to sleep counting on the M that never came */
+               idle_p[p] = true; idle_ps++; p = NONE; m = NONE;
+#ifndef MUTANT_CREATION_FORGOTTEN
+               spinning--;
 #endif
-               if :: m == NONE -> idle_p[p] = true; idle_ps++; spinning--; p = NONE :: else fi;
                PUBLISH_WANTED;
                UNLOCK(t)
            }
@@ -453,7 +460,11 @@ proctype clock() {
     atomic { timer == 1 -> timer = 2; rang = true }
 }
 
+#ifdef NO_THREADS
+#define TO_BE_HAD(m)   idle_m[m]
+#else
 #define TO_BE_HAD(m)   (idle_m[m] || unborn[m])
+#endif
 #define SOMEBODY_TIMED (timed[0] || timed[1] || timed[NM - 2] || timed[NM - 1])
 
 active proctype monitor() {
