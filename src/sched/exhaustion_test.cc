@@ -26,6 +26,7 @@
 #include "support/build.h"
 #include "support/eventually.h"
 #include "support/resources.h"
+#include "sync/thread_note.h"
 
 // ---- operator new that fails on demand, for the whole test binary.
 
@@ -221,6 +222,9 @@ void warm_up(int n) {
 // Fault loops within one G of a runtime with one P.
 class Exhaustion : public ::testing::Test {
 protected:
+    // What this thread waits with is made once, and kept: no leak.
+    Exhaustion() { static_cast<void>(this_thread_note()); }
+
     ~Exhaustion() override {
         for (const failing what : {failing::map, failing::thread, failing::memory}) fail_nth(what, 0);
     }

@@ -1,7 +1,11 @@
 // thread_note.cc: see thread_note.h.
 #include "sync/thread_note.h"
 
+#include <new>
+
 #include <weft/detail/spin_lock.h>
+
+#include "base/assert.h"
 
 namespace weft::detail {
 
@@ -15,7 +19,9 @@ thread_note* take_note() {
     thread_note* n = free_notes;
     if (n != nullptr) free_notes = n->next;
     free_lock.unlock();
-    return n != nullptr ? n : new thread_note;
+    if (n == nullptr) n = new (std::nothrow) thread_note;
+    if (n == nullptr) fatal("no memory for what a plain thread waits with; wait once at its start, while there is some");
+    return n;
 }
 
 // Gives the note back when the thread ends. Plain threads do not migrate, so a thread-local is safe here.
