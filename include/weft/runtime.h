@@ -106,10 +106,14 @@ private:
 
 namespace detail {
 
-// Runs body(closure) as the main G of the default runtime on the calling thread; see weft::main. code: where body leaves the exit
-// code, should the calling thread not come back.
-void run_main(
-    const runtime_options& options, void (*body)(void*), void* closure, const int* code, std::source_location where);
+// Runs body(closure) as the main G of the default runtime on the calling thread; see weft::main. code and error: where body leaves the
+// exit code or an exception, should the calling thread not come back.
+void run_main(const runtime_options& options,
+              void (*body)(void*),
+              void* closure,
+              const int* code,
+              const std::exception_ptr* error,
+              std::source_location where);
 
 }  // namespace detail
 
@@ -138,7 +142,7 @@ int main(const runtime_options& options, F&& f, std::source_location where = std
                 self.error = std::current_exception();
             }
         },
-        &c, &c.code, where);
+        &c, &c.code, &c.error, where);
     if (c.error) std::rethrow_exception(c.error);
     return c.code;
 }

@@ -3,7 +3,7 @@
 // add() before the work starts, done() when a piece is finished, wait() until the count is zero. go(f) does all three
 // around a new green thread and keeps the first exception that leaves an f for wait() to rethrow.
 //
-// The group may be destroyed as soon as its last wait() has returned: the count, the "somebody waits" bit and the lock of
+// The group may be destroyed as soon as every wait() has returned: the count, the "somebody waits" bit and the lock of
 // the waiters' queue share one word, and done() touches nothing after the store that sets it to zero.
 //
 // Any thread may call everything. A negative count, and destroying a group that is still waited on, are fatal errors. wait() is
@@ -43,7 +43,11 @@ public:
     // Blocks until the count is zero; then rethrows the first exception that left a function started by go(), if any.
     void wait() {
         count_.wait(detail::wait_reason::wait_group_wait);
-        if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
+        if (failed_lock_.word().load(detail::acquire) == 0) return;  // pairs with keep()
+        failed_lock_.lock_bits();
+        const std::exception_ptr first = std::exchange(failed_, nullptr);
+        failed_lock_.unlock_bits(0);
+        if (first) std::rethrow_exception(first);
     }
 
     // Starts f as a green thread that counts as one piece of work. Throws what weft::go throws; the count is then as before.
@@ -81,14 +85,16 @@ private:
     }
 
     void keep(std::exception_ptr e) noexcept {
-        const uint32_t lock_held = failed_lock_.lock_bits();
+        failed_lock_.lock_bits();
         if (!failed_) failed_ = std::move(e);
-        failed_lock_.unlock_bits(lock_held);
+        failed_lock_.unlock_bits(has_failed);
     }
 
     detail::count_word count_;
-    detail::guarded_word failed_lock_;
-    std::exception_ptr failed_;  // guarded by failed_lock_ while the count is not zero; the waiter's after that
+    static constexpr uint32_t has_failed = 2;
+
+    detail::guarded_word failed_lock_;  // object bit has_failed: failed_ is set
+    std::exception_ptr failed_;         // guarded by failed_lock_
 };
 
 }  // namespace weft

@@ -6,7 +6,9 @@ namespace weft::detail {
 #if defined(__x86_64__) && defined(__ELF__)
 
 extern "C" {
-[[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local void* run_this_thread = nullptr;
+// used: the optimiser does not see the assembly that reads it.
+[[gnu::used, gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local void* run_this_thread =
+    nullptr;
 }
 
 [[gnu::noinline]] void set_this_thread(void* value) noexcept {

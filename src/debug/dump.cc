@@ -20,7 +20,7 @@ namespace detail {
 
 namespace {
 
-constexpr int batch_size = 64;
+constexpr int batch_size = 8;  // they lie on the caller's stack
 constexpr int frames_max = 32;
 
 const char* text(g_state state) noexcept {
@@ -104,34 +104,63 @@ struct identity {
     }
 };
 
-// g is frozen, or running.
-WEFT_NO_SANITIZE void print_g(report& out, const G& g, int64_t now_ns) noexcept {
-    const g_state state = g.state.load(acquire);  // pairs with set_state: context and stack are as it left them
+// All that is printed of a G, taken while it is frozen, or runs.
+struct sketch {
     identity who;
-    if (state == g_state::dead || state == g_state::idle || !who.read(g)) return;
-    out.print("green thread %llu", static_cast<unsigned long long>(who.id));
-    if (who.name[0] != '\0') out.print(" \"%s\"", who.name);
-    out.print(" [%s", state == g_state::waiting ? text(g.reason) : text(state));
-    if (state == g_state::waiting || state == g_state::runnable) print_since(out, g.since_ns, now_ns);
-    out.print(", P%u]:\n", static_cast<unsigned>(who.last_p));
-    if (state == g_state::running) {
-        out.print("    (running; its stack cannot be read now)\n");
-    } else if (g.never_ran()) {
-        out.print("    (not started)\n");
-    } else {
-        out.backtrace(g.context.pc, g.context.fp, g.stack->low, g.stack->top(), frames_max);
-    }
-    out.print("    entry ");
-    out.frame(0, reinterpret_cast<const void*>(who.entry->run));
-    if (who.parent != 0) {
-        out.print("    started by green thread %llu", static_cast<unsigned long long>(who.parent));
-    } else {
-        out.print("    started by a plain thread");
-    }
-    out.print(" at %s:%u, in %s\n\n", who.where.file_name(), static_cast<unsigned>(who.where.line()),
-              who.where.function_name());
-}
+    g_state state = g_state::dead;
+    wait_reason reason = wait_reason::none;
+    int64_t since_ns = 0;
+    bool never_ran = false;
+    int frames = 0;
+    const void* pcs[frames_max];
 
+    WEFT_NO_SANITIZE void take(const G& g) noexcept {
+        state = g.state.load(acquire);  // pairs with set_state: context and stack are as it left them
+        if (state == g_state::idle) state = g_state::dead;
+        if (state == g_state::dead) return;
+        if (!who.read(g)) {
+            state = g_state::dead;
+            return;
+        }
+        reason = g.reason;
+        since_ns = g.since_ns;
+        never_ran = g.never_ran();
+        frames = 0;
+        if (state == g_state::running || never_ran) return;
+        frames = read_frames(g.context.pc, g.context.fp, g.stack->low, g.stack->top(), pcs, frames_max);
+    }
+
+    void print(report& out, int64_t now_ns) const noexcept {
+        if (state == g_state::dead) return;
+        out.print("green thread %llu", static_cast<unsigned long long>(who.id));
+        if (who.name[0] != '\0') out.print(" \"%s\"", who.name);
+        out.print(" [%s", state == g_state::waiting ? text(reason) : text(state));
+        if (state == g_state::waiting || state == g_state::runnable) print_since(out, since_ns, now_ns);
+        out.print(", P%u]:\n", static_cast<unsigned>(who.last_p));
+        if (state == g_state::running) {
+            out.print("    (running; its stack cannot be read now)\n");
+        } else if (never_ran) {
+            out.print("    (not started)\n");
+        } else {
+            out.frames(pcs, frames, frames == frames_max);
+        }
+        out.print("    entry ");
+        out.frame(0, reinterpret_cast<const void*>(who.entry->run));
+        if (who.parent != 0) {
+            out.print("    started by green thread %llu", static_cast<unsigned long long>(who.parent));
+        } else {
+            out.print("    started by a plain thread");
+        }
+        out.print(" at %s:%u, in %s\n\n", who.where.file_name(), static_cast<unsigned>(who.where.line()),
+                  who.where.function_name());
+    }
+};
+
+// Only one dump at a time freezes Gs: a bit says that a G is frozen, not by whom.
+constinit spin_lock freezing;
+
+// Gs are frozen while their stacks are read, a few at a time because of the heavy fence, and not while anything is written: whoever reads
+// what we write may be one of them.
 class frozen_batch {
 public:
     explicit frozen_batch(report& out) noexcept : out_(out), now_ns_(os::monotonic_ns()) {}
@@ -142,13 +171,16 @@ public:
     }
 
     void print() noexcept {
+        freezing.lock();
         for (int i = 0; i < count_; ++i) gs_[i]->special.fetch_or(special::frozen, acq_rel);  // the fence below counts
         // Where there is no heavy fence, resumes fence themselves (special::no_fence).
         if (!os::heavy_fence()) WEFT_FULL_FENCE();
         for (int i = 0; i < count_; ++i) {
-            print_g(out_, *gs_[i], now_ns_);
+            sketches_[i].take(*gs_[i]);
             gs_[i]->special.fetch_and(~special::frozen, release);  // pairs with switch_special
         }
+        freezing.unlock();
+        for (int i = 0; i < count_; ++i) sketches_[i].print(out_, now_ns_);
         count_ = 0;
     }
 
@@ -157,6 +189,7 @@ private:
     int64_t now_ns_;
     int count_ = 0;
     G* gs_[batch_size];
+    sketch sketches_[batch_size];
 };
 
 void dump_scheduler(scheduler& s, int fd) noexcept {
@@ -178,12 +211,17 @@ void dump_scheduler(scheduler& s, int fd) noexcept {
 
 void dump(int fd) noexcept {
     const detail::M* m = detail::current_g_m();
-    detail::scheduler* s = m != nullptr ? m->home : detail::default_scheduler_if_any();
+    if (m != nullptr) {
+        detail::dump_scheduler(*m->home, fd);
+        return;
+    }
+    detail::scheduler* s = detail::pin_default_scheduler_if_any();
     if (s == nullptr) {
         detail::report(fd).print("weft: no runtime\n");
         return;
     }
     detail::dump_scheduler(*s, fd);
+    s->unpin();
 }
 
 void runtime::dump(int fd) const noexcept {

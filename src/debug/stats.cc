@@ -49,8 +49,12 @@ stats_snapshot stats_of(scheduler& s) noexcept {
 
 stats_snapshot stats() noexcept {
     const detail::M* m = detail::current_g_m();
-    detail::scheduler* s = m != nullptr ? m->home : detail::default_scheduler_if_any();
-    return s == nullptr ? stats_snapshot{} : detail::stats_of(*s);
+    if (m != nullptr) return detail::stats_of(*m->home);
+    detail::scheduler* s = detail::pin_default_scheduler_if_any();
+    if (s == nullptr) return {};
+    const stats_snapshot all = detail::stats_of(*s);
+    s->unpin();
+    return all;
 }
 
 stats_snapshot runtime::stats() const noexcept {

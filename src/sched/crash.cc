@@ -11,6 +11,7 @@
 #include <typeinfo>
 
 #include "base/assert.h"
+#include "context/return_address.h"
 #include "os/os.h"
 #include "os/signals.h"
 #include "os/symbols.h"
@@ -168,10 +169,10 @@ void report::frame(int index, const void* pc) noexcept {
           place.offset);
 }
 
-WEFT_NO_SANITIZE int report::backtrace(
-    const void* pc, const void* fp, const void* low, const void* high, int max) noexcept {
+WEFT_NO_SANITIZE int read_frames(
+    const void* pc, const void* fp, const void* low, const void* high, const void** pcs, int max) noexcept {
     int count = 0;
-    if (pc != nullptr) frame(count++, pc);
+    if (pc != nullptr) pcs[count++] = pc;
     auto at = reinterpret_cast<uintptr_t>(fp);
     const auto lowest = reinterpret_cast<uintptr_t>(low);
     const auto highest = reinterpret_cast<uintptr_t>(high) - 2 * sizeof(void*);
@@ -179,11 +180,22 @@ WEFT_NO_SANITIZE int report::backtrace(
         const auto* record = reinterpret_cast<void* const*>(at);
         const auto next = reinterpret_cast<uintptr_t>(record[0]);
         if (record[1] == nullptr) break;
-        frame(count++, record[1]);
+        pcs[count++] = strip_signature(record[1]);
         if (next <= at) break;  // frames lie upwards
         at = next;
     }
-    if (count == max) print("    …\n");
+    return count;
+}
+
+void report::frames(const void* const* pcs, int count, bool cut) noexcept {
+    for (int i = 0; i < count; ++i) frame(i, pcs[i]);
+    if (cut) print("    …\n");
+}
+
+int report::backtrace(const void* pc, const void* fp, const void* low, const void* high, int max) noexcept {
+    const void* pcs[frames_max];
+    const int count = read_frames(pc, fp, low, high, pcs, max < frames_max ? max : frames_max);
+    frames(pcs, count, count == max);
     return count;
 }
 

@@ -24,6 +24,10 @@ void unregister_scheduler(scheduler* s) noexcept;
 // g has run over the end of its stack, which has no guard. Does not return.
 [[noreturn]] void report_overflow(G& g) noexcept;
 
+// The return addresses of up to max frames: pc, if it is not nullptr, and those of the chain that begins at fp, which must lie in
+// [low, high). Returns how many.
+int read_frames(const void* pc, const void* fp, const void* low, const void* high, const void** pcs, int max) noexcept;
+
 // Writes text for a report. Small enough for a signal handler's stack.
 class report {
 public:
@@ -39,6 +43,9 @@ public:
 
     // One frame: "    #0 0x… symbol+0x12 (module+0x1234)".
     void frame(int index, const void* pc) noexcept;
+
+    // count of them; and a sign that there are more, if cut.
+    void frames(const void* const* pcs, int count, bool cut) noexcept;
 
     // Up to max frames from fp on, which must lie in [low, high). Returns how many.
     int backtrace(const void* pc, const void* fp, const void* low, const void* high, int max) noexcept;

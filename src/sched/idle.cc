@@ -62,7 +62,7 @@ M* take_idle_m_locked(scheduler& s) noexcept {
 void release_p_locked(scheduler& s, M* m) noexcept {
     P* p = m->p;
     m->p = nullptr;
-    p->state.store(p_state::idle, relaxed);  // relaxed: for dumps
+    p->state.store(p_state::idle, relaxed);   // relaxed: for dumps
     uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
     for (uint32_t attempt = 0;;) {
         if ((word & attention::asked) != 0) {

@@ -35,8 +35,11 @@ void push_outside(G* g) noexcept {
 }
 
 void ready_g_outside(G* g) noexcept {
+    scheduler& s = *g->home;
+    s.pin();  // g waits, which keeps s alive until here
     g->set_state(g_state::waiting, g_state::runnable);
     push_outside(g);
+    s.unpin();
 }
 
 uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {

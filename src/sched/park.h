@@ -36,7 +36,8 @@ namespace weft::detail {
     after_push(s, s.idle);
 }
 
-// Puts g, which is runnable, on its scheduler's global queue and sees to it that somebody runs it. Any thread.
+// Puts g, which is runnable, on its scheduler's global queue and sees to it that somebody runs it. Any thread that has pinned the
+// scheduler: as soon as g runs, its runtime may end.
 void push_outside(G* g) noexcept;
 
 // Ends g's wait: waiting to runnable; it runs next on m's P. In the runtime as m, which belongs to g's scheduler.

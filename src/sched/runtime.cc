@@ -23,9 +23,17 @@ namespace {
 constexpr int64_t straggler_grace_ns = 100'000'000;
 constexpr int64_t drain_look_ns = 100'000;
 
-constinit atomic<scheduler*> default_one{nullptr};
-constinit spin_lock default_lock;  // while the default one is being made
+constinit spin_lock default_lock;
+constinit scheduler* default_one = nullptr;  // guarded by default_lock, which is also held while it is being made
 constinit atomic<bool> main_runs{false};
+
+// Makes s the default one; returns the one before. Whoever has found that one has pinned it.
+scheduler* exchange_default(scheduler* s) noexcept {
+    default_lock.lock();
+    scheduler* before = std::exchange(default_one, s);
+    default_lock.unlock();
+    return before;
+}
 
 void destroy(scheduler* s) noexcept {
     unregister_scheduler(s);
@@ -50,13 +58,18 @@ uint64_t live_gs(const scheduler& s) noexcept {
 
 }  // namespace
 
-scheduler* default_scheduler_if_any() noexcept { return default_one.load(acquire); }  // pairs with default_scheduler
-
-scheduler& default_scheduler() {
-    if (scheduler* s = default_one.load(acquire)) return *s;  // pairs with below
+scheduler* pin_default_scheduler_if_any() noexcept {
     default_lock.lock();
-    scheduler* s = default_one.load(relaxed);  // relaxed: written under the lock
-    if (s == nullptr) {
+    scheduler* s = default_one;
+    if (s != nullptr) s->pin();
+    default_lock.unlock();
+    return s;
+}
+
+scheduler& pin_default_scheduler() {
+    default_lock.lock();
+    if (default_one == nullptr) {
+        scheduler* s = nullptr;
         try {
             s = make_scheduler(runtime_options{});
             start_first_m(*s);
@@ -65,14 +78,20 @@ scheduler& default_scheduler() {
             if (s != nullptr) destroy(s);
             throw;
         }
-        default_one.store(s, release);  // pairs with above
+        default_one = s;
     }
+    scheduler& s = *default_one;
+    s.pin();
     default_lock.unlock();
-    return *s;
+    return s;
 }
 
-void run_main(
-    const runtime_options& options, void (*body)(void*), void* closure, const int* code, std::source_location where) {
+void run_main(const runtime_options& options,
+              void (*body)(void*),
+              void* closure,
+              const int* code,
+              const std::exception_ptr* error,
+              std::source_location where) {
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
     // acq_rel: one of us goes on
     if (main_runs.exchange(true, acq_rel))
@@ -97,13 +116,15 @@ void run_main(
         const spawning made = spawn_begin(s, &named, entry_type_of<entry>, where);
         ::new (made.closure) entry(whole);
         g = made.g;
+        s->unpin();  // what spawn_commit would do
     } catch (...) {
         if (s != nullptr) destroy(s);
         main_runs.store(false, release);  // pairs with the exchange
         throw;
     }
     s->main_code = code;
-    scheduler* before = default_one.exchange(s, acq_rel);  // publishes s to default_scheduler
+    s->main_error = error;
+    scheduler* before = exchange_default(s);
 
     adopt_thread(m);
     s->idle.lock.lock();
@@ -119,7 +140,7 @@ void run_main(
     s->main_thread_back.store(1, release);  // pairs with await_main_thread
     os::futex_wake_one(s->main_thread_back);
 
-    default_one.store(before, release);  // pairs with default_scheduler
+    exchange_default(before);
     finish_main(s);
     main_runs.store(false, release);  // pairs with the exchange
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -54,9 +55,17 @@ struct scheduler {
     atomic<uint64_t> foreign_spawns{0};  // Gs started by plain threads
     atomic<uint64_t> wakes{0};
 
+    // Threads that are no Ms of this scheduler and work on it right now. It is not destroyed before they are done.
+    atomic<uint32_t> outsiders{0};
+
+    void pin() noexcept { outsiders.fetch_add(1, relaxed); }  // relaxed: something else keeps it alive until then
+
+    void unpin() noexcept { outsiders.fetch_sub(1, release); }  // pairs with stop_scheduler
+
     // For weft::main only.
     atomic<M*> main_ended_by{nullptr};  // the M on which the main G returned; written by it
     const int* main_code = nullptr;
+    const std::exception_ptr* main_error = nullptr;
     atomic<uint32_t> main_thread_back{0};  // M0 has left its loop; a futex word
 
     spin_lock threads_lock;
@@ -68,8 +77,11 @@ struct scheduler {
     scheduler* next_registered = nullptr;  // guarded by the registry's lock, see crash.h
 };
 
-// The scheduler that plain threads start Gs on: that of weft::main, or one made on first use. Throws as runtime's constructor.
-[[nodiscard]] scheduler& default_scheduler();
-[[nodiscard]] scheduler* default_scheduler_if_any() noexcept;
+// The scheduler that plain threads start Gs on: that of weft::main, or one made on first use. Pinned, for the caller to unpin.
+// Throws as runtime's constructor.
+[[nodiscard]] scheduler& pin_default_scheduler();
+
+// As above, but nullptr where there is none yet.
+[[nodiscard]] scheduler* pin_default_scheduler_if_any() noexcept;
 
 }  // namespace weft::detail

@@ -239,11 +239,21 @@ namespace {
 
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where) {
     M* m = current_g_m();
-    if (s == nullptr) s = m != nullptr ? m->home : &default_scheduler();
+    if (s == nullptr) {
+        s = m != nullptr ? m->home : &pin_default_scheduler();
+    } else if (m == nullptr || m->home != s) {
+        s->pin();
+    }
     const bool local = m != nullptr && m->home == s;
 
-    void* closure = allocate_closure(entry);
+    void* closure = nullptr;
     G* g = nullptr;
+    try {
+        closure = allocate_closure(entry);
+    } catch (...) {
+        if (!local) s->unpin();
+        throw;
+    }
     if (local && (options == nullptr || options->stack_size == 0)) [[likely]] {
         enter(m);
         g = take_quickly(m);
@@ -254,6 +264,7 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
             g = take_slowly(*s, local, options == nullptr ? 0 : options->stack_size);
         } catch (...) {
             free_closure(entry, closure);
+            if (!local) s->unpin();
             throw;
         }
     }
@@ -267,7 +278,9 @@ void spawn_commit(G* g) noexcept {
     if (m == nullptr || m->home != g->home) [[unlikely]] {
         g->set_state(g_state::dead, g_state::runnable);
         g->home->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+        scheduler& s = *g->home;
         push_outside(g);
+        s.unpin();
         return;
     }
     enter(m);
@@ -303,6 +316,8 @@ void spawn_abandon(G* g) noexcept {
     one.push_back(g);
     s.gs.give(one);
     s.stacks.unreserve(1);
+    const M* m = current_g_m();
+    if (m == nullptr || m->home != &s) s.unpin();
 }
 
 // The P's cache of stacks is empty.
@@ -337,7 +352,10 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     recycle_g(m, from);
     to->stack = on;
     on->owner = to;
-    to->context = {on->top(), nullptr, nullptr};  // started; the real values are written when it first leaves
+    // Started; the real values are written when it first leaves. Last the one that others look at.
+    to->context.pc = nullptr;
+    to->context.fp = nullptr;
+    __atomic_store_n(&to->context.sp, on->top(), __ATOMIC_RELEASE);
     m->g = to;
     to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
     compiler_fence();

@@ -73,12 +73,13 @@ void abandon_thread(M* m) noexcept {
 namespace {
 
 // main has returned on this thread. M0 has to leave weft::main now; if it cannot, because its G does not come back, the
-// process ends from here.
+// process ends from here: with main's exit code, or as for any exception that leaves main.
 void await_main_thread(scheduler& s) noexcept {
     const int64_t deadline_ns = os::monotonic_ns() + main_thread_grace_ns;
     while (s.main_thread_back.load(acquire) == 0) {  // pairs with run_main
-        if (!os::futex_wait(s.main_thread_back, 0, deadline_ns))
-            std::exit(s.main_code == nullptr ? 0 : *s.main_code);  // NOLINT
+        if (os::futex_wait(s.main_thread_back, 0, deadline_ns)) continue;
+        if (s.main_error != nullptr && *s.main_error) std::rethrow_exception(*s.main_error);  // noexcept: terminates
+        std::exit(s.main_code == nullptr ? 0 : *s.main_code);                                 // NOLINT
     }
 }
 
@@ -138,21 +139,36 @@ uint32_t count_threads(scheduler& s) noexcept {
     return count;
 }
 
-// Objects that outlive the scheduler must not find its Gs in their queues; closures that never ran are destroyed.
+// Objects that outlive the scheduler must not find its Gs in their queues. g may be linked, or not any more, or between the two: claimed
+// by a thread from outside, which is about to hand over and make it runnable.
+void unlink_waiter(G& g) noexcept {
+    const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
+    if (state == g_state::dead) return;
+    // A G that was made runnable but has not run since may still be linked: its time was up.
+    waiter* w = g.waiting;
+    if (w == nullptr || w->lock == nullptr) return;
+    const uint32_t bits = w->lock->lock_bits();
+    const bool linked = w->queue != nullptr;
+    if (linked) w->queue->remove(*w);
+    w->lock->unlock_bits(bits);
+    if (linked) return;
+    for (uint32_t i = 0; g.state.load(acquire) == g_state::waiting; ++i) spin_backoff(i);  // as above
+    if (g.reason == wait_reason::mutex_lock) mutex_wait_abandoned(*w);
+}
+
+void await_outsiders(const scheduler& s) noexcept {
+    for (uint32_t i = 0; s.outsiders.load(acquire) != 0; ++i) spin_backoff(i);  // pairs with unpin
+}
+
+// Closures that never ran are destroyed; what lies on stacks is not. First all are unlinked: a closure may own what another G waits for.
 std::size_t abandon_gs(scheduler& s) noexcept {
+    await_outsiders(s);
+    s.gs.for_each(&unlink_waiter);
+    await_outsiders(s);
     std::size_t abandoned = 0;
     s.gs.for_each([&](G& g) {
-        const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
-        if (state == g_state::dead) return;
+        if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: nobody else is left
         ++abandoned;
-        // A G that was made runnable but has not run since may still be linked: its time was up.
-        if (waiter* w = g.waiting; w != nullptr && w->lock != nullptr) {
-            const uint32_t bits = w->lock->lock_bits();
-            const bool linked = w->queue != nullptr;
-            if (linked) w->queue->remove(*w);
-            w->lock->unlock_bits(bits);
-            if (!linked && g.reason == wait_reason::mutex_lock) mutex_wait_abandoned(*w);
-        }
         if (g.never_ran()) g.entry->destroy(g.closure);
         if (!g.closure_is_inline()) ::operator delete(g.closure, std::align_val_t{g.entry->align});
     });

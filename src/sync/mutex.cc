@@ -92,7 +92,10 @@ namespace detail {
 
 void mutex_wait_abandoned(waiter& w) noexcept {
     mutex& m = *static_cast<mutex*>(w.slot);
-    if (w.ok) return;  // it was given the mutex: as lost as any that is locked by a G that never comes back
+    if (w.ok) {
+        m.unlock();  // it was given the mutex, and never knew
+        return;
+    }
     uint32_t bits = m.state_.lock_bits() & ~mutex::woken;
     waiter* next = nullptr;
     if ((bits & mutex::locked) == 0 && (bits & mutex::waiting) != 0) {

@@ -45,6 +45,12 @@ void fatal_count(int64_t count, int64_t change) noexcept {
           static_cast<long long>(count));
 }
 
+void fatal_chan_destroyed() noexcept {
+    fatal(
+        "the last handle of a weft::chan was destroyed while it was waited on; give each green thread a handle of its "
+        "own");
+}
+
 void fatal_destroyed_while_waited_on() noexcept { fatal("a weft::wait_group was destroyed while it was waited on"); }
 
 void chan_close(chan_core* core) {

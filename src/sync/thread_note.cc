@@ -2,6 +2,7 @@
 #include "sync/thread_note.h"
 
 #include <new>
+#include <utility>
 
 #include <weft/detail/spin_lock.h>
 
@@ -20,19 +21,25 @@ thread_note* take_note() {
     if (n != nullptr) free_notes = n->next;
     free_lock.unlock();
     if (n == nullptr) n = new (std::nothrow) thread_note;
-    if (n == nullptr) fatal("no memory for what a plain thread waits with; wait once at its start, while there is some");
+    if (n == nullptr)
+        fatal("no memory for what a plain thread waits with; wait once at its start, while there is some");
     return n;
 }
 
-// Gives the note back when the thread ends. Plain threads do not migrate, so a thread-local is safe here.
-struct holder {
-    thread_note* held = nullptr;
+// Trivial, so that it can be used even while the thread's other thread-locals are destroyed.
+constinit thread_local thread_note* mine = nullptr;
 
-    ~holder() {
-        if (held == nullptr) return;
+// Gives the note back when the thread ends. Plain threads do not migrate, so a thread-local is safe here. Who waits later than that, in
+// the destructor of another thread-local, takes a note again, and keeps it.
+struct giver {
+    bool armed = false;
+
+    ~giver() {
+        thread_note* given = std::exchange(mine, nullptr);
+        if (given == nullptr) return;
         free_lock.lock();
-        held->next = free_notes;
-        free_notes = held;
+        given->next = free_notes;
+        free_notes = given;
         free_lock.unlock();
     }
 };
@@ -40,9 +47,12 @@ struct holder {
 }  // namespace
 
 [[gnu::noinline]] thread_note& this_thread_note() noexcept {
-    thread_local holder mine;
-    if (mine.held == nullptr) mine.held = take_note();
-    return *mine.held;
+    if (mine == nullptr) {
+        thread_local giver at_end;
+        at_end.armed = true;
+        mine = take_note();
+    }
+    return *mine;
 }
 
 }  // namespace weft::detail

@@ -97,7 +97,11 @@ public:
 
     // Whether somebody waits, for a check before destruction.
     [[nodiscard]] bool is_waited_on() noexcept {
-        return (state_.word().load(relaxed) & waiting) != 0;  // relaxed: a check
+        if ((state_.word().load(relaxed) & waiting) == 0) return false;  // relaxed: a check
+        const uint32_t bits = state_.lock_bits();
+        const bool somebody = !waiters_.empty();  // the bit alone may be left over (I1)
+        state_.unlock_bits(bits);
+        return somebody;
     }
 
     // Whether the count is zero.
