@@ -43,11 +43,8 @@ public:
     // Blocks until the count is zero; then rethrows the first exception that left a function started by go(), if any.
     void wait() {
         count_.wait(detail::wait_reason::wait_group_wait);
-        if (failed_lock_.word().load(detail::acquire) == 0) return;  // pairs with keep()
-        failed_lock_.lock_bits();
-        const std::exception_ptr first = std::exchange(failed_, nullptr);
-        failed_lock_.unlock_bits(0);
-        if (first) std::rethrow_exception(first);
+        if (failed_lock_.word().load(detail::acquire) != 0) [[unlikely]]
+            rethrow_first();  // pairs with keep()
     }
 
     // Starts f as a green thread that counts as one piece of work. Throws what weft::go throws; the count is then as before.
@@ -82,6 +79,13 @@ private:
             count_.decrement();
             throw;
         }
+    }
+
+    [[gnu::noinline]] void rethrow_first() {
+        failed_lock_.lock_bits();
+        const std::exception_ptr first = std::exchange(failed_, nullptr);
+        failed_lock_.unlock_bits(0);
+        if (first) std::rethrow_exception(first);
     }
 
     void keep(std::exception_ptr e) noexcept {

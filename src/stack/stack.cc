@@ -16,7 +16,6 @@ namespace {
 constexpr uint32_t colours = 16;
 constexpr std::size_t smallest_large_class = 1024 * 1024;
 constexpr uint32_t first_slab_slots = 256;
-constexpr uint32_t smallest_slab_slots = 16;
 constexpr uint32_t largest_slab_slots = 4096;
 constexpr uint32_t large_class_slots = 16;
 
@@ -198,9 +197,6 @@ int stack_pool::reserve(uint32_t n) noexcept {
         uint64_t slots = slots_[0] < first_slab_slots ? first_slab_slots : slots_[0];
         if (slots > largest_slab_slots) slots = largest_slab_slots;
         error = map_slab_locked(0, static_cast<uint32_t>(slots));
-        // Smaller ones, while address space is left for some.
-        for (; error != 0 && slots > smallest_slab_slots; slots /= 2)
-            error = map_slab_locked(0, static_cast<uint32_t>(slots / 2));
     }
     if (error == 0) credits_ += n;
     lock_.unlock();
