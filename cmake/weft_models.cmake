@@ -1,8 +1,8 @@
 # weft_models.cmake: the model checks of test/model.
 #
 # x.cc is a program for the Relacy model checker that includes the library's own headers, compiled with WEFT_MODEL=1
-# and not linked with weft. A line "// mutants: A B" in it makes two more programs, compiled with MUTANT_A and MUTANT_B;
-# these must fail, or the check proves nothing.
+# and not linked with weft. A line "// mutants: A B" in it (there may be several such lines) makes two more programs, compiled
+# with MUTANT_A and MUTANT_B; these must fail, or the check proves nothing. Headers in test/model/stand_in come before the library's.
 #
 # x.pml is a model for Spin. Each comment line of the form
 #     /* spin: NAME expect=ok|fail pan="-a -m200000" defs="-DTSO" cc="-O2 -DSAFETY" */
@@ -26,11 +26,13 @@ endif()
 
 function(weft_add_model target file)
   add_executable(${target} EXCLUDE_FROM_ALL "${file}")
-  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+  # What stands in for a header of the library comes before it.
+  target_include_directories(${target} PRIVATE
+    "${model_dir}/stand_in" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
   target_include_directories(${target} SYSTEM PRIVATE "${relacy_include}")
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_definitions(${target} PRIVATE WEFT_MODEL=1 ${ARGN})
-  target_compile_options(${target} PRIVATE -Wall -Wextra)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -O1 -g0)  # they compile longer than they run
   add_dependencies(models ${target})
 endfunction()
 
@@ -42,11 +44,12 @@ foreach(file IN LISTS model_files)
   add_test(NAME model.${name} COMMAND model_${name})
   set_tests_properties(model.${name} PROPERTIES LABELS model TIMEOUT ${model_timeout})
 
-  file(STRINGS "${file}" line REGEX "^// mutants:" LIMIT_COUNT 1)
-  string(REGEX REPLACE "^// mutants:" "" mutants "${line}")
+  file(STRINGS "${file}" lines REGEX "^// mutants:")
+  string(REGEX REPLACE "// mutants:|;" " " mutants "${lines}")
   separate_arguments(mutants UNIX_COMMAND "${mutants}")
   foreach(mutant IN LISTS mutants)
     weft_add_model(model_${name}_${mutant} "${file}" MUTANT_${mutant}=1)
+    target_compile_options(model_${name}_${mutant} PRIVATE -w -O1 -g0)  # found at once, and there are many
     add_test(NAME model.${name}.mutant_${mutant}
       COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/test/house/mutant.py"
       $<TARGET_FILE:model_${name}_${mutant}>)

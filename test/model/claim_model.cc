@@ -11,10 +11,12 @@
 //   L7 several queues: locks in one order              (two_queues does as a select would)
 // A green thread that is resumed before it was saved, or twice, is a race on its registers or an assertion on its state.
 //
-// mutants: PUBLISH_RELAXED CLAIM_RELAXED PUBLISH_BLINDLY CLAIM_BLINDLY TIMEOUT_BLINDLY READY_IN_BOTH READY_IN_NEITHER QUEUE_LEFT TIMER_LEFT TIMERS_UNLOCKED_BY_M TIMERS_UNLOCKED_BY_G QUEUE_UNLOCKED_BY_G TOUCHED_AFTER_READY NOTE_IN_FRAME
-#include "model.h"
-
+// mutants: PUBLISH_RELAXED CLAIM_RELAXED PUBLISH_BLINDLY CLAIM_BLINDLY TIMEOUT_BLINDLY READY_IN_BOTH
+// mutants: READY_IN_NEITHER QUEUE_LEFT TIMER_LEFT TIMERS_UNLOCKED_BY_M TIMERS_UNLOCKED_BY_G QUEUE_UNLOCKED_BY_G
+// mutants: TOUCHED_AFTER_READY NOTE_IN_FRAME
 #include <weft/detail/spin_lock.h>
+
+#include "model.h"
 #if defined(MUTANT_PUBLISH_RELAXED)
 #undef acq_rel
 #define acq_rel RELAXED_IN("publish_parked", rl::mo_acq_rel)
@@ -253,7 +255,7 @@ int main() {
                     check<two_givers>("a deadline against two givers", switches(1)) &&              //
                     check<two_givers>("a deadline against two givers", random(500'000)) &&          //
                     check<plain_deadline>("a plain thread's deadline, two givers", switches(2)) &&  //
-                    check<closing>("two waits ended at once", random(1'000'000)) &&                   //
+                    check<closing>("two waits ended at once", random(1'000'000)) &&                 //
                     check<three_greens>("one given, one too late", random(500'000)) &&              //
                     check<two_queues>("one wait in two queues", switches(3)) &&                     //
                     check<two_queues>("one wait in two queues", random(500'000));

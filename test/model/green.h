@@ -21,7 +21,7 @@ inline constexpr int threads_max = 8;
 
 // What the threads of the current execution are.
 struct cast {
-    M* green[threads_max];        // by thread of the checker
+    M* green[threads_max];  // by thread of the checker
     thread_note* plain[threads_max];
     sleeper* alarm[threads_max];  // whoever fires its deadline waits here until there is one
     bool later;                   // the clock has jumped; see monotonic_ns

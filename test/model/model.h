@@ -149,16 +149,17 @@ private:
     bool destroyed_ = false;
 };
 
+// A search, and the checker's scheduler that does it.
+template <template <rl::thread_id_t> class Scheduler>
 struct search {
-    rl::scheduler_type_e kind;
     uint64_t amount;  // all: nothing; switches: how many; random: how many executions
 };
 
-constexpr search all{rl::sched_full, 0};
+constexpr search<rl::full_search_scheduler> all{0};
 
-constexpr search switches(uint64_t preemptions) { return {rl::sched_bound, preemptions}; }
+constexpr search<rl::context_bound_scheduler> switches(uint64_t preemptions) { return {preemptions}; }
 
-constexpr search random(uint64_t executions) { return {rl::sched_random, executions}; }
+constexpr search<rl::random_scheduler> random(uint64_t executions) { return {executions}; }
 
 // Where Relacy writes: a history is printed only if something was found. It must not allocate, because in a model operator new
 // belongs to Relacy.
@@ -177,34 +178,51 @@ private:
     char text_[1 << 20];
 };
 
-// Explores Suite. Prints what was done; true if nothing was found.
-template <typename Suite>
-bool check(const char* name, search how) {
+inline void describe(char (&text)[32], search<rl::full_search_scheduler>, rl::test_params& params) {
+    params.search_type = rl::sched_full;
+    std::snprintf(text, sizeof(text), "all");
+}
+
+inline void describe(char (&text)[32], search<rl::context_bound_scheduler> how, rl::test_params& params) {
+    params.search_type = rl::sched_bound;
+    params.context_bound = static_cast<unsigned>(how.amount);
+    std::snprintf(text, sizeof(text), "%u preemptions", params.context_bound);
+}
+
+inline void describe(char (&text)[32], search<rl::random_scheduler> how, rl::test_params& params) {
+    params.search_type = rl::sched_random;
+    params.iteration_count = how.amount;
+    std::snprintf(text, sizeof(text), "random");
+}
+
+// Explores Suite. Prints what was done; true if nothing was found. rl::simulate would compile the suite for all searches.
+template <typename Suite, template <rl::thread_id_t> class Scheduler>
+bool check(const char* name, search<Scheduler> how) {
     static report_buffer buffer;
     static std::ostream report(&buffer);
     static std::ostream nowhere(nullptr);
     rl::test_params params;
-    params.search_type = how.kind;
     params.output_stream = &report;
     params.progress_stream = &nowhere;
     params.execution_depth_limit = 20'000;
-    char kind[32] = "all";
-    if (how.kind == rl::sched_bound) {
-        params.context_bound = static_cast<unsigned>(how.amount);
-        std::snprintf(kind, sizeof(kind), "%llu preemptions", static_cast<unsigned long long>(how.amount));
-    } else if (how.kind == rl::sched_random) {
-        params.iteration_count = how.amount;
-        std::snprintf(kind, sizeof(kind), "random");
-    }
+    char kind[32];
+    describe(kind, how, params);
     const std::clock_t start = std::clock();
-    const bool ok = rl::simulate<Suite>(params);
+    using scheduler = Scheduler<Suite::params::thread_count>;
+    rl::ostringstream state;
+    const bool ok = rl::run_test<Suite, scheduler>(params, state, false) == rl::test_result_success;
     std::printf("%-44s %-15s %9llu executions %5.1f s  %s\n", name, kind,
                 static_cast<unsigned long long>(params.stop_iteration),
                 static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC,
                 ok ? "ok" : rl::test_result_str(params.test_result));
-    if (!ok) buffer.print();
     std::fflush(stdout);
-    return ok;
+    if (ok) return true;
+    // Once more, to write its history down.
+    params.initial_state = state.str();
+    params.collect_history = true;
+    rl::run_test<Suite, scheduler>(params, state, true);
+    buffer.print();
+    return false;
 }
 
 }  // namespace model

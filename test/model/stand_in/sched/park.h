@@ -141,8 +141,8 @@ struct M {
     P* p = nullptr;
     scheduler* home = nullptr;
     after_switch after;
-    sleeper rest;           // what runs on it once its green thread has left
-    bool resting = true;    // nothing runs on it
+    sleeper rest;         // what runs on it once its green thread has left
+    bool resting = true;  // nothing runs on it
     bool ends = false;
     sleeper* awaits_rest = nullptr;
 };
@@ -151,6 +151,10 @@ struct idle_state {};
 
 struct scheduler {
     idle_state idle;
+
+    // It lives as long as the suite.
+    static void pin() {}
+    static void unpin() {}
 
     struct {
         static void push(G* g) { g->queued(); }
