@@ -1,0 +1,255 @@
+// last_moments_test.cc: who else is at work while a runtime stops, a group dies, a dump is written.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Its move is slow once, and tells.
+struct slow_to_move {
+    std::atomic<bool>* moving = nullptr;
+
+    slow_to_move() = default;
+
+    explicit slow_to_move(std::atomic<bool>& flag) : moving(&flag) {}
+
+    slow_to_move(slow_to_move&& from) noexcept : moving(std::exchange(from.moving, nullptr)) {
+        if (moving == nullptr || moving->exchange(true)) return;
+        std::this_thread::sleep_for(50ms);
+    }
+
+    slow_to_move& operator=(slow_to_move&& from) noexcept {
+        moving = std::exchange(from.moving, nullptr);
+        return *this;
+    }
+};
+
+// The sender has taken the receiver off the queue and is about to hand the value over.
+TEST(LastMoments, StopWaitsForAThreadThatIsHandingSomethingOver) {
+    const chan<slow_to_move> c;
+    std::atomic<bool> moving{false};
+    std::thread sender;
+    {
+        runtime rt({.procs = 1});
+        rt.go([c] { c.recv(); });
+        eventually([&] { return rt.stats().parks == 1; });
+        sender = std::thread([&] { EXPECT_EQ(c.try_send(slow_to_move(moving)), chan_status::ok); });
+        eventually([&] { return moving.load(); });
+        EXPECT_EQ(rt.stop(), 1U);
+    }
+    sender.join();
+}
+
+// The group's last look at its waiters must not take an abandoned one for one that waits.
+TEST(LastMoments, AGroupWhoseWaiterWasAbandonedMayBeDestroyed) {
+    auto group = std::make_unique<wait_group>();
+    group->add();
+    runtime rt({.procs = 1});
+    rt.go([&] { group->wait(); });
+    eventually([&] { return rt.stats().parks == 1; });
+    EXPECT_EQ(rt.stop(), 1U);
+    group.reset();
+}
+
+TEST(LastMoments, EveryWaiterOfAGroupMayCallWaitAtOnce) {
+    runtime rt({.procs = 2});
+    rt.run([] {
+        for (int round = 0; round < 200; ++round) {
+            wait_group group;
+            wait_group both;
+            std::atomic<int> caught{0};
+            group.go([] {
+                yield();
+                throw std::runtime_error("a message that is long enough to be allocated");
+            });
+            for (int i = 0; i < 2; ++i) {
+                both.go([&] {
+                    try {
+                        group.wait();
+                    } catch (const std::runtime_error&) {
+                        ++caught;
+                    }
+                });
+            }
+            both.wait();
+            EXPECT_EQ(caught, 1) << "the exception is thrown once";
+        }
+    });
+}
+
+struct joined_state {
+    chan<int> values;
+    wait_group done;
+};
+
+// A closure that never ran owns what another green thread waits on.
+TEST(LastMoments, WhatAClosureOwnsOutlivesThoseWhoWaitOnIt) {
+    runtime rt({.procs = 1});
+    std::atomic<bool> computes{false};
+    std::atomic<bool> over{false};
+    rt.go([&] {
+        auto state = std::make_unique<joined_state>();
+        joined_state* raw = state.get();
+        raw->done.add();
+        const uint64_t parks = stats().parks;
+        go([raw] { raw->values.recv(); });
+        while (stats().parks == parks) yield();
+        go([owned = std::move(state)] { owned->done.wait(); });
+        computes = true;
+        busily([&] { return over.load(); });
+    });
+    eventually([&] { return computes.load(); });
+    std::thread later([&] {
+        std::this_thread::sleep_for(20ms);
+        over = true;
+    });
+    EXPECT_EQ(rt.stop(), 2U);
+    later.join();
+}
+
+// A starving mutex is given to a green thread that never learns of it.
+TEST(LastMoments, AMutexGivenToAnAbandonedGreenThreadIsFree) {
+    mutex m;
+    std::atomic<int> computing{0};
+    std::atomic<int> may_end{0};
+    runtime rt({.procs = 1});
+    const auto compute = [&](int number) {
+        rt.go([&, number] {
+            computing = number;
+            busily([&] { return may_end >= number; });
+        });
+        eventually([&] { return computing == number; });
+    };
+    m.lock();
+    rt.go([&] {
+        m.lock();
+        m.unlock();
+    });
+    eventually([&] { return rt.stats().parks == 1; });
+    compute(1);
+    m.unlock();  // wakes the waiter, which cannot run yet
+    m.lock();
+    std::this_thread::sleep_for(3ms);
+    may_end = 1;
+    eventually([&] { return rt.stats().parks == 2; });  // in vain, and for too long: the mutex starves somebody
+    compute(2);
+    m.unlock();  // given to the waiter
+    std::thread later([&] {
+        std::this_thread::sleep_for(20ms);
+        may_end = 2;
+    });
+    EXPECT_EQ(rt.stop(), 1U);
+    later.join();
+    EXPECT_TRUE(m.try_lock());
+    m.unlock();
+}
+
+// ---- Dumps.
+
+TEST(LastMoments, ADumpMayBeReadByAGreenThreadThatItShows) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    ASSERT_EQ(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    runtime rt({.procs = 1});
+    const chan<int> gate;
+    std::atomic<bool> over{false};
+    std::atomic<long> read_bytes{0};
+    for (int i = 0; i < 1000; ++i) rt.go([gate] { gate.recv(); });
+    for (int i = 0; i < 20; ++i) {
+        rt.go([&] {
+            while (!over) yield();
+        });
+    }
+    rt.go([&] {
+        char buffer[4096];
+        while (!over) {
+            const ssize_t n = read(ends[0], buffer, sizeof(buffer));
+            if (n > 0) read_bytes += n;
+            yield();
+        }
+    });
+    eventually([&] { return rt.stats().parks >= 1000; });
+    rt.dump(ends[1]);
+    EXPECT_GT(read_bytes, 65536) << "more than a pipe holds";
+    over = true;
+    gate.close();
+    rt.drain();
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(LastMoments, TwoMayDumpAtOnce) {
+    runtime rt({.procs = 2});
+    std::atomic<bool> over{false};
+    rt.go([&] {
+        while (!over) {
+            wait_group some;
+            const chan<int> c;
+            for (int i = 0; i < 20; ++i) some.go([c] { c.recv(); });
+            yield();
+            c.close();
+            some.wait();
+        }
+    });
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const auto dump = [&] {
+        for (const auto end = std::chrono::steady_clock::now() + 300ms; std::chrono::steady_clock::now() < end;)
+            rt.dump(nowhere);
+    };
+    std::thread other(dump);
+    dump();
+    other.join();
+    over = true;
+    rt.drain();
+    close(nowhere);
+}
+
+// ---- A plain thread's end.
+
+const chan<int> never_sent_to;
+
+struct waits_at_the_end {
+    bool armed = false;
+
+    ~waits_at_the_end() {
+        if (armed) static_cast<void>(never_sent_to.recv_for(50ms));
+    }
+};
+
+// A thread-local made before the thread first waited is destroyed after what it waited with.
+TEST(LastMoments, ADestructorOfAThreadMayWait) {
+    const chan<int> c;
+    std::thread ending([] {
+        thread_local waits_at_the_end last;
+        last.armed = true;
+        static_cast<void>(never_sent_to.recv_for(1ms));
+    });
+    std::this_thread::sleep_for(20ms);
+    std::optional<int> received;
+    std::thread waiting([&] { received = c.recv(); });
+    std::this_thread::sleep_for(10ms);
+    ending.join();
+    c.send(7);
+    waiting.join();
+    EXPECT_EQ(received, 7);
+}
+
+}  // namespace
+}  // namespace weft::test
