@@ -20,10 +20,10 @@ constexpr const char* culprit = "weft: in green thread %d \"culprit\" (started b
 constexpr const char* plain_thread = "weft: in a plain thread (tid %d)";
 constexpr const char* frame = "    #%d%s 0x%x %s (%s+0x%x)";
 
-// Runs f as a green thread called culprit.
+// Runs f as a green thread called culprit. On one processor, whoever f starts runs until it waits when f yields.
 template <typename F>
-void as_culprit(F&& f) {
-    runtime rt({.procs = 2});
+void as_culprit(F&& f, unsigned procs = 2) {
+    runtime rt({.procs = procs});
     rt.run([&] {
         wait_group all;
         all.go({.name = "culprit"}, f);
@@ -126,6 +126,19 @@ TEST_F(Misuse, AddingMoreToAWaitGroupThanItCanCount) {
                  message, culprit);
 }
 
+TEST_F(Misuse, DestroyingAWaitGroupThatIsWaitedOn) {
+    EXPECT_ABORT(as_culprit(
+                     [] {
+                         auto all = std::make_unique<wait_group>();
+                         all->add();
+                         go([&group = *all] { group.wait(); });
+                         yield();
+                         all.reset();
+                     },
+                     1),
+                 fatal_line("a weft::wait_group was destroyed while it was waited on"), culprit, frame);
+}
+
 // ---- Channel.
 
 TEST_F(Misuse, ClosingAChannelTwice) {
@@ -145,6 +158,20 @@ TEST_F(Misuse, ClosingANilChannel) {
     EXPECT_ABORT(as_culprit(close_nil), message, culprit);
     EXPECT_ABORT(as_plain_thread(close_nil), message, plain_thread);
     EXPECT_ABORT(as_culprit([] { send_chan<int>(chan<int>::nil()).close(); }), message, culprit);
+}
+
+TEST_F(Misuse, DestroyingTheLastHandleOfAChannelThatIsWaitedOn) {
+    EXPECT_ABORT(as_culprit(
+                     [] {
+                         auto c = std::make_unique<chan<int>>();
+                         go([&handle = *c] { handle.recv(); });
+                         yield();
+                         c.reset();
+                     },
+                     1),
+                 fatal_line("the last handle of a weft::chan was destroyed while it was waited on; give each green "
+                            "thread a handle of its own"),
+                 culprit, frame);
 }
 
 // ---- Yield.
