@@ -31,7 +31,7 @@ public:
     wait_group& operator=(const wait_group&) = delete;
 
     ~wait_group() {
-        if (count_.is_waited_on()) detail::fatal_destroyed_while_waited_on();
+        if (count_.is_waited_on()) detail::group_destroyed_while_waited_on();
     }
 
     // Adds n pieces of work (negative n takes them off). Fatal if the count would become negative or exceed 2^30 - 1.

@@ -103,9 +103,44 @@ TEST_F(List, AStackTakesAllOfABatch) {
     stack.take_all(list_);
     EXPECT_TRUE(list_.empty());
     EXPECT_EQ(stack.size(), 4U);
-    for (const int i : {3, 2, 1, 0}) EXPECT_EQ(stack.pop(), &nodes_[i]);
+    for (const int i : {1, 2, 3, 0}) EXPECT_EQ(stack.pop(), &nodes_[i]) << "in its order, before the others";
     stack.take_all(list_);
     EXPECT_TRUE(stack.empty());
+}
+
+struct far_node {
+    far_node* next = nullptr;
+    far_node* behind = nullptr;
+};
+
+TEST(LongList, EachNodeKnowsOneSomePlacesBehind) {
+    constexpr int n = 20;
+    far_node nodes[n];
+    far_node* all[n];
+    for (int i = 0; i < n; ++i) all[i] = &nodes[i];
+    fifo<far_node> list = link_ahead(all, n);
+    EXPECT_EQ(list.size(), 20U);
+    for (int i = 0; i < n; ++i) EXPECT_EQ(nodes[i].behind, i + 8 < n ? &nodes[i + 8] : nullptr) << i;
+    EXPECT_TRUE(link_ahead(all, 0).empty());
+}
+
+TEST(LongList, TheFrontMovesInItsOrder) {
+    far_node nodes[6];
+    far_node* all[] = {&nodes[0], &nodes[1], &nodes[2], &nodes[3]};
+    lifo<far_node> depot;
+    depot.push(&nodes[5]);
+    fifo<far_node> batch = link_ahead(all, 4);
+    depot.take_all(batch);
+    fifo<far_node> taken;
+    taken.push_back(&nodes[4]);
+    move_front(depot, taken, 3);
+    for (const int i : {4, 0, 1, 2}) EXPECT_EQ(taken.pop_front(), &nodes[i]);
+    move_front(depot, taken, 3);
+    for (const int i : {3, 5}) EXPECT_EQ(taken.pop_front(), &nodes[i]);
+    EXPECT_TRUE(taken.empty());
+    EXPECT_TRUE(depot.empty());
+    move_front(depot, taken, 3);
+    EXPECT_TRUE(taken.empty());
 }
 
 }  // namespace

@@ -95,9 +95,10 @@ struct identity {
         entry = g.entry;
         where = g.where;
         last_p = g.last_p;
-        const volatile char* from = g.name;  // byte by byte: no library call that a sanitizer looks into
-        for (std::size_t i = 0; i < G::name_size; ++i) name[i] = from[i];
-        name[G::name_size - 1] = '\0';
+        const volatile char* from = g.name_or_empty();  // byte by byte: no library call that a sanitizer looks into
+        std::size_t length = 0;
+        for (; length < G::name_size - 1 && from[length] != '\0'; ++length) name[length] = from[length];
+        name[length] = '\0';
         std::atomic_signal_fence(std::memory_order_seq_cst);
         const g_state state = g.state.load(acquire);  // pairs with set_state
         return state != g_state::dead && *static_cast<const volatile uint64_t*>(&g.id) == id;
@@ -177,7 +178,7 @@ public:
         if (!os::heavy_fence()) WEFT_FULL_FENCE();
         for (int i = 0; i < count_; ++i) {
             sketches_[i].take(*gs_[i]);
-            gs_[i]->special.fetch_and(~special::frozen, release);  // pairs with switch_special
+            gs_[i]->special.fetch_and(special::all_but_frozen, release);  // pairs with switch_special
         }
         freezing.unlock();
         for (int i = 0; i < count_; ++i) sketches_[i].print(out_, now_ns_);

@@ -107,7 +107,7 @@ protected:
     static weft::detail::G* find(std::string_view name) {
         weft::detail::G* found = nullptr;
         weft::detail::current_m()->home->gs.for_each([&](weft::detail::G& g) {
-            if (name == g.name) found = &g;
+            if (name == g.name_or_empty()) found = &g;
         });
         return found;
     }

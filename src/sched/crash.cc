@@ -218,7 +218,7 @@ void report::own_backtrace(int max) noexcept {
 
 void print_identity(report& out, const G& g) noexcept {
     out.print("green thread %llu", static_cast<unsigned long long>(g.id));
-    if (g.name[0] != '\0') out.print(" \"%s\"", g.name);
+    if (*g.name_or_empty() != '\0') out.print(" \"%s\"", g.name);
     if (g.parent != 0) {
         out.print(" (started by %llu", static_cast<unsigned long long>(g.parent));
     } else {

@@ -28,6 +28,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <source_location>
 
 #include <weft/detail/wait.h>
@@ -48,21 +49,32 @@ enum class g_state : uint8_t { idle, runnable, running, in_call, waiting, dead }
 
 // Reasons why entering or leaving a G takes the slow way; tested as one word.
 namespace special {
-inline constexpr uint32_t frozen = 1;     // a dump is reading the stack; do not resume
-inline constexpr uint32_t pinned = 2;     // runs on one M only
-inline constexpr uint32_t own_fp = 4;     // carries floating-point control words
-inline constexpr uint32_t canary = 8;     // its stack has no guard
-inline constexpr uint32_t no_fence = 16;  // the system has no heavy fence: resume has to fence itself
+inline constexpr uint16_t frozen = 1;     // a dump is reading the stack; do not resume
+inline constexpr uint16_t pinned = 2;     // runs on one M only
+inline constexpr uint16_t own_fp = 4;     // carries floating-point control words
+inline constexpr uint16_t canary = 8;     // its stack has no guard
+inline constexpr uint16_t no_fence = 16;  // the system has no heavy fence: resume has to fence itself
+inline constexpr uint16_t all_but_frozen = 0xfffe;
 }  // namespace special
 
+// What the rarely used parts of a G are used for: they are a cache line that most Gs never touch.
+namespace trait {
+inline constexpr uint8_t named = 1;            // name holds one; else it is what is left of an earlier life
+inline constexpr uint8_t closure_outside = 2;  // the closure is allocated, and closure_storage holds its address
+}  // namespace trait
+
+// Four cache lines. With a million Gs each costs a miss, so they are sorted by when they are needed: the first at every
+// switch, the second when it parks and when it is made ready, the third at its start, the fourth hardly ever.
 struct alignas(cache_line) G {
     // What a switch touches.
     run_context_t context{};      // sp is nullptr until the G first runs
     eh_state eh;                  // while it does not run
-    atomic<uint32_t> special{0};  // owner sets all bits but frozen
+    atomic<uint16_t> special{0};  // owner sets all bits but frozen
+    uint16_t last_p = 0;
     atomic<g_state> state{g_state::idle};
     uint8_t size_class = 0;  // of its stack
     wait_reason reason = wait_reason::none;
+    uint8_t traits = 0;
     G* next = nullptr;  // in a list; guarded by the list's lock, or the owner's
     struct stack* stack = nullptr;
 
@@ -73,20 +85,18 @@ struct alignas(cache_line) G {
     waiter* waiting = nullptr;  // from the start of a wait until the G runs again
     int64_t since_ns = 0;       // while waiting or runnable: since when, to the accuracy of the P's cached clock
     const entry_type* entry = nullptr;
-    void* closure = nullptr;
     std::source_location where;
     scheduler* home = nullptr;
-
-    static constexpr std::size_t name_size = 32;
-    char name[name_size] = {};  // inline: a core file may lack what a pointer points to
-    uint64_t fp_control = 0;    // with special::own_fp
-    G* behind = nullptr;        // on the global queue: one that comes some places later, or nullptr
-    uint16_t last_p = 0;
-    uint8_t padding_[14] = {};
+    G* behind = nullptr;  // in a long list: one that comes some places later, or nullptr. See fetch_ahead
 
     static constexpr std::size_t inline_closure_size = 64;
     static constexpr std::size_t inline_closure_align = 16;
     alignas(inline_closure_align) std::byte closure_storage[inline_closure_size];
+
+    static constexpr std::size_t name_size = 32;
+    char name[name_size] = {};  // inline: a core file may lack what a pointer points to
+    uint64_t fp_control = 0;    // with special::own_fp
+    uint8_t padding_[24] = {};
 
     [[nodiscard]] bool started() const noexcept { return context.sp != nullptr; }
 
@@ -97,9 +107,22 @@ struct alignas(cache_line) G {
                context.pc == reinterpret_cast<const void*>(&run_context_entry);
     }
 
-    [[nodiscard]] bool closure_is_inline() const noexcept {
-        return closure == static_cast<const void*>(closure_storage);
+    [[nodiscard]] bool closure_is_inline() const noexcept { return (traits & trait::closure_outside) == 0; }
+
+    [[nodiscard]] void* closure() noexcept {
+        void* where_it_is = closure_storage;
+        if (!closure_is_inline()) std::memcpy(&where_it_is, closure_storage, sizeof(where_it_is));
+        return where_it_is;
     }
+
+    // Its closure lies at allocated, not in the G.
+    void set_closure_outside(void* allocated) noexcept {
+        traits |= trait::closure_outside;
+        std::memcpy(closure_storage, &allocated, sizeof(allocated));
+    }
+
+    // What it is called; empty if nothing.
+    [[nodiscard]] const char* name_or_empty() const noexcept { return (traits & trait::named) != 0 ? name : ""; }
 
     void set_state(g_state from, g_state to) noexcept {
         WEFT_ASSERT(state.load(relaxed) == from);  // relaxed: the caller owns the G

@@ -36,7 +36,7 @@ public:
     [[nodiscard]] fifo<G> take(uint32_t n) noexcept {
         fifo<G> batch;
         lock_.lock();
-        while (batch.size() < n && !depot_.empty()) batch.push_back(depot_.pop());
+        move_front(depot_, batch, n);
         lock_.unlock();
         return batch;
     }

@@ -41,16 +41,11 @@ public:
         lock_.unlock();
     }
 
-    // Takes up to n from the head. Walking a list of cold Gs waits for one after the other, so each G of a batch that was pushed
-    // together knows the one some places behind it, which is fetched meanwhile.
+    // Takes up to n from the head.
     [[nodiscard]] fifo<G> pop(uint32_t n) noexcept {
         fifo<G> batch;
         lock_.lock();
-        while (batch.size() < n && !list_.empty()) {
-            G* g = list_.pop_front();
-            __builtin_prefetch(g->behind);
-            batch.push_back(g);
-        }
+        move_front(list_, batch, n);
         publish_locked();
         lock_.unlock();
         return batch;

@@ -7,23 +7,17 @@
 namespace weft::detail {
 
 void overflow(scheduler& s, P* p, G* g) noexcept {
-    G* half[run_queue::capacity / 2];
-    const uint32_t taken = p->queue.pop_half(half);
+    G* batch[run_queue::capacity / 2 + 1];
+    const uint32_t taken = p->queue.pop_half(batch);
     if (taken == 0) {
         // A thief has made room.
         const bool fits = p->queue.push(g);
         WEFT_ASSERT(fits);
         return;
     }
-    fifo<G> batch;
-    constexpr uint32_t distance = 8;  // how far ahead the global queue fetches
-    for (uint32_t i = 0; i < taken; ++i) {
-        half[i]->behind = i + distance < taken ? half[i + distance] : nullptr;
-        batch.push_back(half[i]);
-    }
-    g->behind = nullptr;
-    batch.push_back(g);
-    s.global.push(batch);
+    batch[taken] = g;
+    fifo<G> spilled = link_ahead(batch, taken + 1);
+    s.global.push(spilled);
     p->count.overflows.add();
 }
 

@@ -4,6 +4,7 @@
 #include <weft/runtime.h>
 #include <weft/time.h>
 
+#include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/crash.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int64_t straggler_grace_ns = 100'000'000;
 constexpr int64_t drain_look_ns = 100'000;
+constexpr int64_t main_thread_nap_ns = 100'000'000;
 
 constinit spin_lock default_lock;
 constinit scheduler* default_one = nullptr;  // guarded by default_lock, which is also held while it is being made
@@ -42,8 +44,12 @@ void destroy(scheduler* s) noexcept {
 
 // Waits for the other Ms, but not for ever: a G that never comes back keeps its M, and then the scheduler has to stay.
 void finish_main(scheduler* s) noexcept {
-    std::size_t abandoned = 0;
-    if (stop_scheduler(*s, os::monotonic_ns() + straggler_grace_ns, abandoned)) destroy(s);
+    std::size_t left = 0;
+    if (stop_scheduler(*s, os::monotonic_ns() + straggler_grace_ns, left)) {
+        destroy(s);
+    } else {
+        abandoned::add(abandoned::waits);
+    }
 }
 
 // Gs started less Gs finished; never too small: finished ones are counted first.
@@ -137,7 +143,11 @@ void run_main(const runtime_options& options,
     WEFT_ASSERT(fits);
     schedule_loop(m);
     abandon_thread(m);
-    s->main_thread_back.store(1, release);  // pairs with await_main_thread
+    uint32_t seen = main_thread::away;
+    // acq_rel: pairs with await_main_thread
+    if (!s->main_thread_back.compare_exchange_strong(seen, main_thread::back, acq_rel)) {
+        for (;;) os::sleep_ns(main_thread_nap_ns);  // the other thread ends the process
+    }
     os::futex_wake_one(s->main_thread_back);
 
     exchange_default(before);

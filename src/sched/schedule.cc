@@ -24,6 +24,7 @@ G* take_global(scheduler& s, P* p, uint32_t n) noexcept {
     if (first == nullptr) return nullptr;
     p->count.global_gets.add(1 + batch.size());
     while (G* g = batch.pop_front()) {
+        if (!g->started()) prefetch_start(g);
         const bool fits = p->queue.push(g);
         WEFT_ASSERT(fits);  // the ring was empty, and the batch is half of it at most
     }

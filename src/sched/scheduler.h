@@ -29,6 +29,13 @@ namespace weft::detail {
 
 inline constexpr uint32_t procs_max = 1024;
 
+// Where weft::main's thread is when main has returned on another one.
+namespace main_thread {
+inline constexpr uint32_t away = 0;      // with a G that does not come back
+inline constexpr uint32_t back = 1;      // has left its loop, and leaves weft::main
+inline constexpr uint32_t too_late = 2;  // the other thread ends the process
+}  // namespace main_thread
+
 struct scheduler {
     scheduler(const runtime_options& o, uint32_t p_count, std::size_t stack_size);
     ~scheduler();
@@ -43,7 +50,7 @@ struct scheduler {
     uint32_t stride_count = 0;
     uint32_t threads_max = 0;
     uintptr_t owner_flags = 0;  // in every owner word: attention::fence where the system has no heavy fence
-    uint32_t g_flags = 0;       // special bits of every G: no_fence where the system has no heavy fence
+    uint16_t g_flags = 0;       // special bits of every G: no_fence where the system has no heavy fence
 
     stack_pool stacks;
     g_pool gs;
@@ -66,7 +73,7 @@ struct scheduler {
     atomic<M*> main_ended_by{nullptr};  // the M on which the main G returned; written by it
     const int* main_code = nullptr;
     const std::exception_ptr* main_error = nullptr;
-    atomic<uint32_t> main_thread_back{0};  // M0 has left its loop; a futex word
+    atomic<uint32_t> main_thread_back{main_thread::away};  // a futex word
 
     spin_lock threads_lock;
     // Guarded by threads_lock.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <string>
 #include <utility>
@@ -25,8 +26,8 @@ void g_main(void* argument, void* baton) {
     finish_switch(m);
     for (;;) {
         leave(m);
-        g->entry->run(g->closure);
-        if (!g->closure_is_inline()) ::operator delete(g->closure, std::align_val_t{g->entry->align});
+        g->entry->run(g->closure());
+        if (!g->closure_is_inline()) ::operator delete(g->closure(), std::align_val_t{g->entry->align});
         m = current_m();  // not the one from before: g may have migrated
         enter(m);
         g = exit_g(m);
@@ -151,8 +152,10 @@ void unbind_stack(scheduler& s, G* g) noexcept {
         g->fp_control = default_fp_control();
     }
     const std::size_t length = std::min(options.name.size(), G::name_size - 1);
-    if (length != 0) std::memcpy(g->name, options.name.data(), length);
+    if (length == 0) return;
+    std::memcpy(g->name, options.name.data(), length);
     g->name[length] = '\0';
+    g->traits |= trait::named;
 }
 
 // The G for a spawn on s by a caller that is not m of s, or whose P's caches are empty, or that wants a larger stack. Throws.
@@ -200,9 +203,9 @@ namespace {
     g->where = where;
     g->home = &s;
     g->eh = {};
-    g->name[0] = '\0';
+    g->traits = 0;
     if (g->special.load(relaxed) != s.g_flags) [[unlikely]] {  // relaxed: ours, but for frozen
-        const uint32_t kept = g->stack == nullptr ? special::frozen : special::frozen | special::canary;
+        const uint16_t kept = g->stack == nullptr ? special::frozen : special::frozen | special::canary;
         g->special.fetch_and(kept, relaxed);      // relaxed: as above
         g->special.fetch_or(s.g_flags, relaxed);  // relaxed: as above
     }
@@ -269,8 +272,8 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
         }
     }
     fill_in(*s, g, m, local ? m->p : nullptr, options, entry, where);
-    g->closure = closure != nullptr ? closure : g->closure_storage;
-    return {g, g->closure};
+    if (closure != nullptr) g->set_closure_outside(closure);
+    return {g, g->closure()};
 }
 
 void spawn_commit(G* g) noexcept {
@@ -294,7 +297,6 @@ void spawn_copy(const entry_type& entry, const void* closure, std::source_locati
         enter(m);
         if (G* g = take_quickly(m)) [[likely]] {
             fill_in(*m->home, g, m, m->p, nullptr, entry, where);
-            g->closure = g->closure_storage;
             copy_words(g->closure_storage, closure, entry.size);
             start_here(m, g);
             leave(m);
@@ -311,7 +313,7 @@ void spawn_abandon(G* g) noexcept {
     scheduler& s = *g->home;
     if (g->stack != nullptr) g->stack->sanitizers.end_g();
     unbind_stack(s, g);
-    if (!g->closure_is_inline()) free_closure(*g->entry, g->closure);
+    if (!g->closure_is_inline()) free_closure(*g->entry, g->closure());
     fifo<G> one;
     one.push_back(g);
     s.gs.give(one);
@@ -380,10 +382,11 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
         p->stacks.push(left);
         return;
     }
-    fifo<struct stack> spill;
-    spill.push_back(left);
-    while (p->stacks.size() > P::cached_stacks_max / 2) spill.push_back(p->stacks.pop());
-    pool.give(spill);
+    struct stack* spilled[P::cached_stacks_max / 2 + 1] = {left};
+    uint32_t n = 1;
+    while (p->stacks.size() > P::cached_stacks_max / 2 && n < std::size(spilled)) spilled[n++] = p->stacks.pop();
+    fifo<struct stack> batch = link_ahead(spilled, n);
+    pool.give(batch);
 }
 
 // The P has more dead Gs, or more credits, than it may keep.
@@ -395,13 +398,15 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
         p->credits -= P::cache_batch;
     }
     if (p->dead_gs.size() > P::cached_gs_max) {
-        fifo<G> spill;
-        while (p->dead_gs.size() > P::cached_gs_max / 2) {
-            G* g = p->dead_gs.pop();
-            unbind_stack(s, g);
-            spill.push_back(g);
+        G* spilled[P::cached_gs_max / 2 + 1];
+        uint32_t n = 0;
+        while (p->dead_gs.size() > P::cached_gs_max / 2 && n < std::size(spilled)) {
+            spilled[n] = p->dead_gs.pop();
+            unbind_stack(s, spilled[n]);
+            ++n;
         }
-        s.gs.give(spill);
+        fifo<G> batch = link_ahead(spilled, n);
+        s.gs.give(batch);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <new>
 #include <numeric>
 
+#include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
 #include "os/signals.h"
@@ -76,8 +77,12 @@ namespace {
 // process ends from here: with main's exit code, or as for any exception that leaves main.
 void await_main_thread(scheduler& s) noexcept {
     const int64_t deadline_ns = os::monotonic_ns() + main_thread_grace_ns;
-    while (s.main_thread_back.load(acquire) == 0) {  // pairs with run_main
-        if (os::futex_wait(s.main_thread_back, 0, deadline_ns)) continue;
+    while (s.main_thread_back.load(acquire) == main_thread::away) {  // pairs with run_main
+        if (os::futex_wait(s.main_thread_back, main_thread::away, deadline_ns)) continue;
+        uint32_t away = main_thread::away;
+        // acq_rel: one of the two threads goes on
+        if (!s.main_thread_back.compare_exchange_strong(away, main_thread::too_late, acq_rel)) return;
+        abandoned::add(abandoned::waits);
         if (s.main_error != nullptr && *s.main_error) std::rethrow_exception(*s.main_error);  // noexcept: terminates
         std::exit(s.main_code == nullptr ? 0 : *s.main_code);                                 // NOLINT
     }
@@ -139,40 +144,54 @@ uint32_t count_threads(scheduler& s) noexcept {
     return count;
 }
 
+// Whether w is on a queue. Without the queue's lock it may be taken off a moment later, but not be put on one: its G does not run.
+WEFT_NO_SANITIZE bool is_linked(const waiter& w) noexcept {
+    return __atomic_load_n(&w.queue, __ATOMIC_ACQUIRE) != nullptr;
+}
+
 // Objects that outlive the scheduler must not find its Gs in their queues. g may be linked, or not any more, or between the two: claimed
-// by a thread from outside, which is about to hand over and make it runnable.
+// by a thread from outside, which is about to hand over and make it runnable. Only an object that g is still linked to is touched:
+// another one may be gone, with g not having run since.
 void unlink_waiter(G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
     if (state == g_state::dead) return;
     // A G that was made runnable but has not run since may still be linked: its time was up.
     waiter* w = g.waiting;
     if (w == nullptr || w->lock == nullptr) return;
-    const uint32_t bits = w->lock->lock_bits();
-    const bool linked = w->queue != nullptr;
-    if (linked) w->queue->remove(*w);
-    w->lock->unlock_bits(bits);
-    if (linked) return;
+    if (is_linked(*w)) {
+        const uint32_t bits = w->lock->lock_bits();
+        const bool linked = is_linked(*w);
+        if (linked) w->queue->remove(*w);
+        w->lock->unlock_bits(bits);
+        if (linked) return;
+    }
     for (uint32_t i = 0; g.state.load(acquire) == g_state::waiting; ++i) spin_backoff(i);  // as above
     if (g.reason == wait_reason::mutex_lock) mutex_wait_abandoned(*w);
 }
 
-void await_outsiders(const scheduler& s) noexcept {
-    for (uint32_t i = 0; s.outsiders.load(acquire) != 0; ++i) spin_backoff(i);  // pairs with unpin
+// False: the deadline has passed.
+bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept {
+    for (uint32_t i = 0; s.outsiders.load(acquire) != 0; ++i) {  // pairs with unpin
+        if (deadline_ns != never && os::monotonic_ns() >= deadline_ns) return false;
+        spin_backoff(i);
+    }
+    return true;
 }
 
 // Closures that never ran are destroyed; what lies on stacks is not. First all are unlinked: a closure may own what another G waits for.
 std::size_t abandon_gs(scheduler& s) noexcept {
-    await_outsiders(s);
     s.gs.for_each(&unlink_waiter);
-    await_outsiders(s);
-    std::size_t abandoned = 0;
+    const bool alone = await_outsiders(s, never);  // wakers that were on their way: they do not wait for anything
+    WEFT_ASSERT(alone);
+    std::size_t count = 0;
     s.gs.for_each([&](G& g) {
         if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: nobody else is left
-        ++abandoned;
-        if (g.never_ran()) g.entry->destroy(g.closure);
-        if (!g.closure_is_inline()) ::operator delete(g.closure, std::align_val_t{g.entry->align});
+        ++count;
+        if (g.never_ran()) g.entry->destroy(g.closure());
+        if (!g.closure_is_inline()) ::operator delete(g.closure(), std::align_val_t{g.entry->align});
     });
-    return abandoned;
+    if (count != 0) abandoned::add(abandoned::locks);
+    return count;
 }
 
 }  // namespace
@@ -222,6 +241,9 @@ scheduler* make_scheduler(const runtime_options& options) {
         throw std::invalid_argument("weft: runtime_options::stack_size must be from 16 KiB to 64 MiB");
     }
     install_fatal_report();
+    // Objects with static storage made before now are destroyed after that.
+    static const int at_exit = std::atexit([] { abandoned::add(abandoned::waits); });
+    static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
     auto s = std::make_unique<scheduler>(options, procs, stack_size);
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
     if (const int error = s->stacks.reserve(0)) {
@@ -271,6 +293,8 @@ void request_stop(scheduler& s) noexcept {
 
 bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept {
     request_stop(s);
+    // First, because an outsider that did not see the request may still be starting an M. Those that come later start none.
+    if (!await_outsiders(s, deadline_ns)) return false;
     for (;;) {
         const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
         // Counted anew each time: an M that has not ended yet may just be starting another one.
@@ -280,6 +304,7 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
         if (!m->is_main) os::join_thread(m->thread);
     }
+    if (!await_outsiders(s, deadline_ns)) return false;
     abandoned = abandon_gs(s);
     return true;
 }

@@ -97,7 +97,7 @@ uint64_t id() noexcept {
 
 std::string_view name() noexcept {
     const detail::M* m = detail::current_g_m();
-    return m == nullptr ? std::string_view{} : std::string_view{m->g->name};
+    return m == nullptr ? std::string_view{} : std::string_view{m->g->name_or_empty()};
 }
 
 }  // namespace this_g

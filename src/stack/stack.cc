@@ -222,7 +222,7 @@ stack* stack_pool::take() noexcept {
 fifo<stack> stack_pool::take_reused(uint32_t n) noexcept {
     fifo<stack> batch;
     lock_.lock();
-    while (batch.size() < n && !depot_[0].empty()) batch.push_back(depot_[0].pop());
+    move_front(depot_[0], batch, n);
     lock_.unlock();
     return batch;
 }
@@ -248,7 +248,7 @@ void stack_pool::give(stack* s) noexcept {
 
 void stack_pool::give(fifo<stack>& batch) noexcept {
     lock_.lock();
-    while (stack* s = batch.pop_front()) depot_[s->size_class].push(s);
+    depot_[0].take_all(batch);
     lock_.unlock();
 }
 

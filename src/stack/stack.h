@@ -48,6 +48,7 @@ enum class guard_kind : uint8_t { region, write_protection, protection, canary }
 // The record at the top of a stack's slot.
 struct alignas(64) stack {
     stack* next = nullptr;     // guarded by the list it is on
+    stack* behind = nullptr;   // there, one that comes some places later; see link_ahead
     std::byte* low = nullptr;  // lowest usable byte; usable memory ends at this record
     G* owner = nullptr;        // whom it is bound to; for the overflow report
     uint8_t size_class = 0;
@@ -103,7 +104,7 @@ public:
 
     // Gives stacks back to the depot.
     void give(stack* s) noexcept;
-    void give(fifo<stack>& batch) noexcept;
+    void give(fifo<stack>& batch) noexcept;  // all of class 0
 
     // Slots mapped so far, all classes.
     [[nodiscard]] uint64_t mapped() noexcept;

@@ -8,6 +8,7 @@
 #include <weft/future.h>
 #include <weft/time.h>
 
+#include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
 
@@ -45,13 +46,17 @@ void fatal_count(int64_t count, int64_t change) noexcept {
           static_cast<long long>(count));
 }
 
-void fatal_chan_destroyed() noexcept {
+void chan_destroyed_while_waited_on() noexcept {
+    if (abandoned::any(abandoned::waits)) return;
     fatal(
         "the last handle of a weft::chan was destroyed while it was waited on; give each green thread a handle of its "
         "own");
 }
 
-void fatal_destroyed_while_waited_on() noexcept { fatal("a weft::wait_group was destroyed while it was waited on"); }
+void group_destroyed_while_waited_on() noexcept {
+    if (abandoned::any(abandoned::waits)) return;
+    fatal("a weft::wait_group was destroyed while it was waited on");
+}
 
 void chan_close(chan_core* core) {
     if (core == nullptr) fatal("close of a nil weft::chan");

@@ -26,21 +26,26 @@ thread_note* take_note() {
     return n;
 }
 
-// Trivial, so that it can be used even while the thread's other thread-locals are destroyed.
+// Trivial, so that they can be used even while the thread's other thread-locals are destroyed. Plain threads do not migrate, so
+// thread-locals are safe here.
 constinit thread_local thread_note* mine = nullptr;
+constinit thread_local bool thread_ends = false;
 
-// Gives the note back when the thread ends. Plain threads do not migrate, so a thread-local is safe here. Who waits later than that, in
-// the destructor of another thread-local, takes a note again, and keeps it.
+void give_back() noexcept {
+    thread_note* given = std::exchange(mine, nullptr);
+    if (given == nullptr) return;
+    free_lock.lock();
+    given->next = free_notes;
+    free_notes = given;
+    free_lock.unlock();
+}
+
 struct giver {
     bool armed = false;
 
     ~giver() {
-        thread_note* given = std::exchange(mine, nullptr);
-        if (given == nullptr) return;
-        free_lock.lock();
-        given->next = free_notes;
-        free_notes = given;
-        free_lock.unlock();
+        thread_ends = true;
+        give_back();
     }
 };
 
@@ -48,11 +53,18 @@ struct giver {
 
 [[gnu::noinline]] thread_note& this_thread_note() noexcept {
     if (mine == nullptr) {
-        thread_local giver at_end;
-        at_end.armed = true;
+        if (!thread_ends) {
+            thread_local giver at_end;
+            at_end.armed = true;
+        }
         mine = take_note();
     }
     return *mine;
+}
+
+// In the destructor of another thread-local, after our own has run, each wait takes a note and gives it back.
+[[gnu::noinline]] void end_note_use() noexcept {
+    if (thread_ends) give_back();
 }
 
 }  // namespace weft::detail

@@ -15,7 +15,21 @@ struct thread_note {
     thread_note* next = nullptr;
 };
 
-// The calling plain thread's note.
+// The calling plain thread's note, for one wait, and what is to be called after that.
 [[nodiscard]] thread_note& this_thread_note() noexcept;
+void end_note_use() noexcept;
+
+// Both, in a scope.
+class thread_note_use {
+public:
+    thread_note_use() noexcept = default;
+
+    ~thread_note_use() { end_note_use(); }
+
+    thread_note_use(const thread_note_use&) = delete;
+    thread_note_use& operator=(const thread_note_use&) = delete;
+
+    thread_note& mine = this_thread_note();
+};
 
 }  // namespace weft::detail

@@ -29,7 +29,8 @@ namespace {
 
 // A plain thread waits on its note. False: the deadline has passed and nobody had unlinked w.
 bool thread_wait(waiter& w, guarded_word& lock, uint32_t bits, int64_t deadline_ns) noexcept {
-    thread_note& mine = this_thread_note();
+    const thread_note_use use;
+    thread_note& mine = use.mine;
     w.g = nullptr;
     w.note = &mine;
     mine.told.reset();

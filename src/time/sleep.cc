@@ -14,9 +14,9 @@ namespace weft::detail {
 void sleep_until_ns(int64_t deadline_ns) noexcept {
     M* m = current_g_m();
     if (m == nullptr) {
-        thread_note& mine = this_thread_note();
-        mine.told.reset();
-        while (os::monotonic_ns() < deadline_ns) mine.told.sleep(deadline_ns);
+        const thread_note_use use;
+        use.mine.told.reset();
+        while (os::monotonic_ns() < deadline_ns) use.mine.told.sleep(deadline_ns);
         return;
     }
     enter(m);

@@ -94,6 +94,61 @@ TEST(LastMoments, EveryWaiterOfAGroupMayCallWaitAtOnce) {
     });
 }
 
+// A plain thread may be about to start an M for what it has just pushed.
+TEST(LastMoments, StopWaitsForAThreadThatIsStartingAnM) {
+    const int rounds = scaled(2000);
+    for (int round = 0; round < rounds; ++round) {
+        std::thread outside;
+        std::atomic<bool> ready{false};
+        weft::main({.procs = 4}, [&] {
+            outside = std::thread([&] {
+                ready = true;
+                go([] {});
+            });
+            while (!ready) std::this_thread::yield();
+            const auto end = std::chrono::steady_clock::now() + (round % 100) * 1us;
+            while (std::chrono::steady_clock::now() < end) {}
+        });
+        outside.join();
+    }
+}
+
+// Whoever was served and has not run since does not keep what served it alive.
+TEST(LastMoments, AnObjectMayDieBeforeTheOneItServedHasRun) {
+    runtime rt({.procs = 1});
+    auto c = std::make_unique<chan<int>>();
+    std::atomic<bool> computes{false};
+    std::atomic<bool> over{false};
+    rt.go([&c = *c] { c.send(1); });
+    eventually([&] { return rt.stats().parks == 1; });
+    rt.go([&] {
+        computes = true;
+        busily([&] { return over.load(); });
+    });
+    eventually([&] { return computes.load(); });
+    EXPECT_EQ(c->recv(), 1);
+    c.reset();
+    std::thread later([&] {
+        std::this_thread::sleep_for(20ms);
+        over = true;
+    });
+    EXPECT_EQ(rt.stop(), 1U);
+    later.join();
+}
+
+// What an abandoned green thread has locked stays locked, and may be destroyed all the same.
+TEST(LastMoments, AMutexThatAnAbandonedGreenThreadHoldsMayBeDestroyed) {
+    mutex m;
+    runtime rt({.procs = 1});
+    rt.go([&] {
+        m.lock();
+        chan<int>::nil().recv();
+    });
+    eventually([&] { return rt.stats().parks == 1; });
+    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_FALSE(m.try_lock());
+}
+
 struct joined_state {
     chan<int> values;
     wait_group done;
@@ -193,6 +248,28 @@ TEST(LastMoments, ADumpMayBeReadByAGreenThreadThatItShows) {
     rt.drain();
     close(ends[0]);
     close(ends[1]);
+}
+
+// The thread that dumps waits until somebody reads, which happens after main.
+TEST(LastMoments, MainDoesNotWaitForADumpThatNobodyReads) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    std::thread dumping;
+    const int code = weft::main({.procs = 2}, [&] {
+        for (int i = 0; i < 1000; ++i) go([] { chan<int>::nil().recv(); });
+        while (stats().parks < 1000) yield();
+        dumping = std::thread([&] {
+            weft::dump(ends[1]);
+            close(ends[1]);
+        });
+        sleep_for(50ms);
+        return 7;
+    });
+    EXPECT_EQ(code, 7);
+    char buffer[4096];
+    while (read(ends[0], buffer, sizeof(buffer)) > 0) {}
+    dumping.join();
+    close(ends[0]);
 }
 
 TEST(LastMoments, TwoMayDumpAtOnce) {

@@ -253,7 +253,7 @@ TEST_F(Misuse, EndingAWaitThatNothingCanEnd) {
                          weft::yield();
                          detail::current_m()->home->gs.for_each([&](const detail::G& g) {
                              if (g.state.load() != detail::g_state::waiting) return;
-                             if (std::string_view(g.name) == "for ever") w = g.waiting;
+                             if (std::string_view(g.name_or_empty()) == "for ever") w = g.waiting;
                          });
                      }
                      detail::ready(*w);

@@ -46,6 +46,8 @@ thread_note& this_thread_note() noexcept {
     return *note;
 }
 
+void end_note_use() noexcept {}
+
 // The clock jumps once, by more than any threshold in the library, at any moment.
 int64_t os::monotonic_ns() noexcept {
     constexpr int64_t jump_ns = 1'000'000'000;

@@ -65,8 +65,8 @@ void chan_close(chan_core* core);
 // An operation on a nil channel: would_block at once if deadline_ns is 0, else timeout at the deadline, or never.
 chan_status nil_wait(wait_reason reason, int64_t deadline_ns);
 
-// Ends the process: the last handle is gone while somebody waits, through a reference to it.
-[[noreturn]] void fatal_chan_destroyed() noexcept;
+// The last handle is gone while somebody waits, through a reference to it. Fatal, unless that may be somebody who will never run again.
+void chan_destroyed_while_waited_on() noexcept;
 
 // Throws std::bad_alloc: a channel with more slots than memory can hold was asked for.
 [[noreturn]] void throw_chan_too_large();
@@ -85,7 +85,10 @@ struct chan_state : chan_core {
 
     void drop() noexcept {
         if (handles.fetch_sub(1, acq_rel) != 1) return;  // R1 publishes our use, A1 sees everybody's
-        if (!receivers.empty() || !senders.empty()) fatal_chan_destroyed();
+        if (!receivers.empty() || !senders.empty()) [[unlikely]] {
+            chan_destroyed_while_waited_on();
+            return;  // the waiters point here: leaked
+        }
         for (; count != 0; --count) {
             slot(head)->~T();
             head = next(head);

@@ -26,8 +26,8 @@ namespace weft::detail {
 // Ends the process: the count would leave its range.
 [[noreturn]] void fatal_count(int64_t count, int64_t change) noexcept;
 
-// Ends the process: a wait group is destroyed while somebody waits on it.
-[[noreturn]] void fatal_destroyed_while_waited_on() noexcept;
+// A wait group is destroyed while somebody waits on it. Fatal, unless that may be somebody who will never run again.
+void group_destroyed_while_waited_on() noexcept;
 
 class count_word {
 public:

@@ -1,0 +1,98 @@
+// process_end_test.cc: a process may end while green threads wait on its global objects.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include <weft/weft.h>
+
+#include "death/death.h"
+#include "support/eventually.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Destroyed by exit(), in the statements below.
+const chan<int> global_chan;
+wait_group global_group;
+mutex global_mutex;
+
+// Green threads that wait on each of them, and one that holds the mutex. They all wait when this returns.
+void wait_on_all() {
+    const uint64_t before = stats().parks;
+    go([] { global_chan.recv(); });
+    global_group.add();
+    go([] { global_group.wait(); });
+    go([] {
+        global_mutex.lock();
+        chan<int>::nil().recv();
+    });
+    eventually([&] { return stats().parks == before + 3; });
+}
+
+class ProcessEnd : public DeathTest {};
+
+TEST_F(ProcessEnd, OfAProgramWithTheDefaultRuntime) {
+    EXPECT_EXIT(
+        {
+            wait_on_all();
+            std::exit(3);
+        },
+        ::testing::ExitedWithCode(3), "^$");
+}
+
+TEST_F(ProcessEnd, AfterMain) {
+    EXPECT_EXIT(std::exit(weft::main({.procs = 2},
+                                     [] {
+                                         wait_on_all();
+                                         return 4;
+                                     })),
+                ::testing::ExitedWithCode(4), "^$");
+}
+
+TEST_F(ProcessEnd, InAGreenThread) {
+    EXPECT_EXIT(weft::main({.procs = 2},
+                           [] {
+                               wait_on_all();
+                               std::exit(5);
+                           }),
+                ::testing::ExitedWithCode(5), "^$");
+}
+
+// Another M than the calling thread does not come back, so nobody is taken off what he waits on.
+TEST_F(ProcessEnd, AfterMainThatLeftAThreadBehind) {
+    EXPECT_EXIT(
+        {
+            int code = 0;
+            {
+                const chan<int> outer;
+                code = weft::main({.procs = 2}, [&] {
+                    wait_on_all();
+                    go([&] { outer.recv(); });
+                    yield();
+                    wait_group stuck;
+                    stuck.add(2);
+                    const pid_t main_tid = getpid();
+                    for (int i = 0; i < 2; ++i) {
+                        go([&] {
+                            stuck.done();
+                            while (gettid() == main_tid || stats().threads < 2) yield();
+                            std::this_thread::sleep_for(2s);
+                        });
+                    }
+                    stuck.wait();
+                    sleep_for(50ms);
+                    return 6;
+                });
+            }
+            std::exit(code);
+        },
+        ::testing::ExitedWithCode(6), "^$");
+}
+
+}  // namespace
+}  // namespace weft::test
