@@ -27,17 +27,34 @@ struct dir_closer {
 
 using dir_handle = std::unique_ptr<DIR, dir_closer>;
 
-// Opens a directory, but not through a symbolic link unless it is the root. nullptr: see errno.
-dir_handle open_directory(const std::string& path, bool is_root) {
+// errno belongs to the OS thread, and a compiler may compute its address once in a function: visit() below parks, and goes on
+// on another thread. So whatever reads errno is a function of its own that does not park, and is not inlined.
+
+// Opens a directory, but not through a symbolic link unless it is the root, and says what it is. nullptr: for the reason in error.
+[[gnu::noinline]] dir_handle open_directory(const std::string& path, bool is_root, struct stat& facts, int& error) {
     const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_root ? 0 : O_NOFOLLOW));
-    if (fd < 0) return nullptr;
-    dir_handle dir(fdopendir(fd));
-    if (!dir) close(fd);
-    return dir;
+    dir_handle dir(fd < 0 ? nullptr : fdopendir(fd));
+    if (dir && fstat(fd, &facts) == 0) return dir;
+    error = errno;
+    if (!dir && fd >= 0) close(fd);
+    return nullptr;
+}
+
+// The next entry; nullptr at the end, with error 0, or for the reason in error.
+[[gnu::noinline]] const dirent* next_entry(DIR* dir, int& error) {
+    errno = 0;  // NOLINT: how readdir tells an error from the end
+    const dirent* const entry = readdir(dir);
+    error = entry == nullptr ? errno : 0;
+    return entry;
+}
+
+// As stat(). 0, or why not.
+[[gnu::noinline]] int look_at(const std::string& path, struct stat& facts) {
+    return stat(path.c_str(), &facts) == 0 ? 0 : errno;
 }
 
 // The file type bits (S_IFMT) of what readdir found; 0 if it is gone or may not be looked at, which is then noted.
-mode_t type_of(const dirent& found, int directory_fd, const std::string& path, census& seen) {
+[[gnu::noinline]] mode_t type_of(const dirent& found, int directory_fd, const std::string& path, census& seen) {
     if (found.d_type != DT_UNKNOWN) return static_cast<mode_t>(DTTOIF(found.d_type));
     struct stat facts{};
     if (fstatat(directory_fd, found.d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0) return facts.st_mode & S_IFMT;
@@ -45,7 +62,7 @@ mode_t type_of(const dirent& found, int directory_fd, const std::string& path, c
     return 0;
 }
 
-void note_link(int directory_fd, const char* name, const std::string& path, census& seen) {
+[[gnu::noinline]] void note_link(int directory_fd, const char* name, const std::string& path, census& seen) {
     struct stat target{};
     const bool leads_nowhere = fstatat(directory_fd, name, &target, 0) != 0 && (errno == ENOENT || errno == ELOOP);
     seen.note(leads_nowhere ? skip::broken_link : skip::symbolic_link, path);
@@ -62,7 +79,7 @@ public:
 
     void run(const std::string& root) {
         struct stat facts{};
-        if (stat(root.c_str(), &facts) != 0) return seen_.note_errno(errno, root);
+        if (const int error = look_at(root, facts)) return seen_.note_errno(error, root);
         if (!S_ISDIR(facts.st_mode)) {
             std::error_code ignored;
             const std::string target = std::filesystem::canonical(root, ignored).string();  // root may be a link
@@ -79,19 +96,18 @@ public:
 
 private:
     void read_directory(const std::string& path, bool is_root) {
-        const dir_handle dir = open_directory(path, is_root);
-        if (!dir) return seen_.note_errno(errno, path);
-        const int fd = dirfd(dir.get());
         struct stat facts{};
-        if (fd < 0 || fstat(fd, &facts) != 0) return seen_.note_errno(errno, path);
+        int error = 0;
+        const dir_handle dir = open_directory(path, is_root, facts, error);
+        if (!dir) return seen_.note_errno(error, path);
+        const int fd = dirfd(dir.get());
         if (facts.st_dev != root_device_) return seen_.note(skip::other_file_system, path);
 
         ++seen_.directories;
         seen_.mark(path, 0, 0);
         const std::string prefix = path.back() == '/' ? path : path + '/';
         for (;;) {
-            errno = 0;  // NOLINT: how readdir tells an error from the end
-            const dirent* const entry = readdir(dir.get());
+            const dirent* const entry = next_entry(dir.get(), error);
             if (entry == nullptr) break;
             const std::string_view name = entry->d_name;
             if (name == "." || name == "..") continue;
@@ -103,7 +119,7 @@ private:
                 found(type, std::move(child));
             }
         }
-        if (errno != 0) seen_.note_errno(errno, path);
+        if (error != 0) seen_.note_errno(error, path);
     }
 
     void found(mode_t type, std::string path) {
@@ -198,7 +214,7 @@ void walk(const std::string& root, census& seen, const std::function<void(std::s
     walker(seen, visit).run(root);
 }
 
-input_file::input_file(std::string path, census& seen) : path_(std::move(path)), seen_(seen) {
+[[gnu::noinline]] input_file::input_file(std::string path, census& seen) : path_(std::move(path)), seen_(seen) {
     // Not blocking: what was a file a moment ago may be a named pipe without a writer now.
     fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd_ < 0) {
@@ -222,7 +238,7 @@ input_file::~input_file() {
     close(fd_);
 }
 
-std::size_t input_file::read(char* to, std::size_t room) {
+[[gnu::noinline]] std::size_t input_file::read(char* to, std::size_t room) {
     if (fd_ < 0) return 0;
     ssize_t got = 0;
     do {

@@ -95,9 +95,10 @@ struct identity {
         entry = g.entry;
         where = g.where;
         last_p = g.last_p;
-        const volatile char* from = g.name_or_empty();  // byte by byte: no library call that a sanitizer looks into
+        const volatile char* from = g.name;  // byte by byte: no library call that a sanitizer looks into
+        const std::size_t most = (g.traits & trait::named) != 0 ? G::name_size - 1 : 0;
         std::size_t length = 0;
-        for (; length < G::name_size - 1 && from[length] != '\0'; ++length) name[length] = from[length];
+        for (; length < most && from[length] != '\0'; ++length) name[length] = from[length];
         name[length] = '\0';
         std::atomic_signal_fence(std::memory_order_seq_cst);
         const g_state state = g.state.load(acquire);  // pairs with set_state

@@ -250,28 +250,6 @@ TEST(LastMoments, ADumpMayBeReadByAGreenThreadThatItShows) {
     close(ends[1]);
 }
 
-// The thread that dumps waits until somebody reads, which happens after main.
-TEST(LastMoments, MainDoesNotWaitForADumpThatNobodyReads) {
-    int ends[2];
-    ASSERT_EQ(pipe(ends), 0);
-    std::thread dumping;
-    const int code = weft::main({.procs = 2}, [&] {
-        for (int i = 0; i < 1000; ++i) go([] { chan<int>::nil().recv(); });
-        while (stats().parks < 1000) yield();
-        dumping = std::thread([&] {
-            weft::dump(ends[1]);
-            close(ends[1]);
-        });
-        sleep_for(50ms);
-        return 7;
-    });
-    EXPECT_EQ(code, 7);
-    char buffer[4096];
-    while (read(ends[0], buffer, sizeof(buffer)) > 0) {}
-    dumping.join();
-    close(ends[0]);
-}
-
 TEST(LastMoments, TwoMayDumpAtOnce) {
     runtime rt({.procs = 2});
     std::atomic<bool> over{false};

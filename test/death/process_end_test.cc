@@ -94,5 +94,30 @@ TEST_F(ProcessEnd, AfterMainThatLeftAThreadBehind) {
         ::testing::ExitedWithCode(6), "^$");
 }
 
+// The thread that dumps waits until somebody reads, which happens after main.
+TEST_F(ProcessEnd, AfterMainThatDidNotWaitForADumpThatNobodyReads) {
+    EXPECT_EXIT(
+        {
+            int ends[2];
+            if (pipe(ends) != 0) std::_Exit(1);
+            std::thread dumping;
+            const int code = weft::main({.procs = 2}, [&] {
+                for (int i = 0; i < 1000; ++i) go([] { chan<int>::nil().recv(); });
+                while (stats().parks < 1000) yield();
+                dumping = std::thread([&] {
+                    weft::dump(ends[1]);
+                    close(ends[1]);
+                });
+                sleep_for(50ms);
+                return 7;
+            });
+            char buffer[4096];
+            while (read(ends[0], buffer, sizeof(buffer)) > 0) {}
+            dumping.join();
+            std::_Exit(code);
+        },
+        ::testing::ExitedWithCode(7), "^$");
+}
+
 }  // namespace
 }  // namespace weft::test
