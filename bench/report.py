@@ -194,15 +194,16 @@ def details_table(results):
 
 def losses(results):
     out = []
-    for row in ROWS:
-        for p in row.procs:
+    compared = [(row.id, row.metric, row.title) for row in ROWS] + [detail[:3] for detail in DETAILS]
+    for row, metric, title in compared:
+        for p in (1,) if "P=1" in title else ROW[row].procs:
             slower = []
             for peer in PEERS:
-                ratio = None if peer == "weft" else results.to_peer(row.id, p, peer, row.metric)
+                ratio = None if peer == "weft" else results.to_peer(row, p, peer, metric)
                 if ratio is not None and ratio.middle > 1:
                     slower.append(f"{PEERS[peer]} {ratio}")
             if slower:
-                out.append(f"- {row.title}, P={p}: against {'; '.join(slower)}")
+                out.append(f"- {title}, P={p}: against {'; '.join(slower)}")
     return out or ["- Nowhere in these tables."]
 
 

@@ -4,8 +4,8 @@
 // wait_group waits for them. Which G speaks first is the scheduler's choice, so each writes into a place of its own and
 // the lines are printed when all are done.
 //
-// As in Go, the program ends when the body of weft::main returns, whether or not other Gs have finished: without the
-// wait() below, some greetings would be missing.
+// As in Go, the program ends when the body of weft::main returns, whether or not other Gs have finished: hence the wait()
+// below.
 //
 // Prints:
 //     hello from green thread 0

@@ -40,12 +40,12 @@ public:
     void index(std::string text);
     void flush();
 
-    std::size_t texts() const { return texts_; }
-
-    std::size_t words() const { return words_.size(); }
+    // Any thread.
+    std::size_t texts() const;
+    std::size_t words() const;
 
 private:
-    weft::mutex lock_;
+    mutable weft::mutex lock_;
     std::size_t texts_ = 0;        // guarded by lock_
     std::set<std::string> words_;  // guarded by lock_
     weft::runtime runtime_;        // last: stopped first, so that no green thread outlives what it uses
@@ -83,6 +83,16 @@ void text_service::index(std::string text) {
 }
 
 void text_service::flush() { runtime_.drain(); }
+
+std::size_t text_service::texts() const {
+    const std::lock_guard lock(lock_);
+    return texts_;
+}
+
+std::size_t text_service::words() const {
+    const std::lock_guard lock(lock_);
+    return words_.size();
+}
 
 // ---- a program that knows nothing of green threads ----
 

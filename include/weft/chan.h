@@ -47,7 +47,11 @@ struct recv_result {
 
     T& operator*() noexcept { return *value; }
 
+    const T& operator*() const noexcept { return *value; }
+
     T* operator->() noexcept { return &*value; }
+
+    const T* operator->() const noexcept { return &*value; }
 };
 
 // A channel of T. T must be nothrow move constructible: a value is moved while others wait for it.

@@ -16,7 +16,7 @@ public:
     channel_closed() : std::runtime_error("weft: send on closed channel") {}
 };
 
-// Thrown by go, async and runtime::start when stacks, memory or threads have run out. code() is the operating system's
+// Thrown by go, async and runtime::start when address space for stacks, or threads, have run out. code() is the operating system's
 // reason; what() says what was asked for and what to do. Nothing is lost: the call can be repeated.
 class resource_exhausted : public std::system_error {
 public:

@@ -79,7 +79,7 @@ void spawn(scheduler* s, const spawn_options* options, F&& f, std::source_locati
     if constexpr (std::is_trivially_copyable_v<closure> && sizeof(closure) <= copied_closure_max &&
                   alignof(closure) <= 8) {
         if (s == nullptr && options == nullptr) {
-            alignas(8) std::byte words[(sizeof(closure) + 7) / 8 * 8];
+            alignas(8) std::byte words[(sizeof(closure) + 7) / 8 * 8] = {};
             ::new (static_cast<void*>(words)) closure(std::forward<F>(f));
             spawn_copy(entry_type_of<closure>, words, where);
             return;

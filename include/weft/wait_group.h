@@ -6,8 +6,8 @@
 // The group may be destroyed as soon as every wait() has returned: the count, the "somebody waits" bit and the lock of
 // the waiters' queue share one word, and done() touches nothing after the store that sets it to zero.
 //
-// Any thread may call everything. A negative count, and destroying a group that is still waited on, are fatal errors. wait() is
-// not a cancellation point.
+// Any thread may call everything. A negative count, and destroying a group before its count is zero, are fatal errors. wait() is
+// not a cancellation point. go() called by a plain thread starts its Gs on the default runtime.
 //
 // See: docs/wait_group.md, test/model/wait_group_model.cc
 #pragma once
@@ -30,9 +30,7 @@ public:
     wait_group(const wait_group&) = delete;
     wait_group& operator=(const wait_group&) = delete;
 
-    ~wait_group() {
-        if (count_.is_waited_on()) detail::group_destroyed_while_waited_on();
-    }
+    ~wait_group() { count_.check_destroyed(); }
 
     // Adds n pieces of work (negative n takes them off). Fatal if the count would become negative or exceed 2^30 - 1.
     void add(int n = 1) noexcept { count_.add(n); }

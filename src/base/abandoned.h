@@ -10,23 +10,18 @@
 
 #include <cstdint>
 
-#include "base/atomic.h"
-
 namespace weft::detail {
 
 namespace abandoned {
 
-inline constexpr uint32_t locks = 1;  // some mutexes stay locked
+inline constexpr uint32_t locks = 1;  // some mutexes stay locked, and some wait groups are never done
 inline constexpr uint32_t waits = 2;  // some waiters stay linked
 
-// Relaxed: whoever runs a destructor because of what another thread did has synchronised with it.
-inline constinit atomic<uint32_t> seen{0};
-
 // From now on, that is no mistake.
-inline void add(uint32_t what) noexcept { seen.fetch_or(what, relaxed); }  // relaxed: see above
+void add(uint32_t what) noexcept;
 
-// relaxed: see above
-[[nodiscard]] inline bool any(uint32_t what) noexcept { return (seen.load(relaxed) & what) != 0; }
+// Whether an object that is still in use, and waited on or not, may be in use only by such Gs.
+[[nodiscard]] bool may_be(bool waited_on) noexcept;
 
 }  // namespace abandoned
 

@@ -87,7 +87,7 @@ struct alignas(cache_line) G {
     const entry_type* entry = nullptr;
     std::source_location where;
     scheduler* home = nullptr;
-    G* behind = nullptr;  // in a long list: one that comes some places later, or nullptr. See fetch_ahead
+    G* behind = nullptr;  // in a long list: one that comes some places later, or nullptr. See link_ahead
 
     static constexpr std::size_t inline_closure_size = 64;
     static constexpr std::size_t inline_closure_align = 16;

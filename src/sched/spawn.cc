@@ -142,6 +142,7 @@ void unbind_stack(scheduler& s, G* g) noexcept {
     struct stack* left = std::exchange(g->stack, nullptr);
     if (left == nullptr) return;
     left->owner = nullptr;
+    g->special.fetch_and(static_cast<uint16_t>(~special::canary), relaxed);  // relaxed: ours, but for frozen
     s.stacks.give(left);
 }
 

@@ -184,13 +184,13 @@ std::size_t abandon_gs(scheduler& s) noexcept {
     const bool alone = await_outsiders(s, never);  // wakers that were on their way: they do not wait for anything
     WEFT_ASSERT(alone);
     std::size_t count = 0;
+    s.gs.for_each([&](const G& g) { count += g.state.load(relaxed) == g_state::dead ? 0U : 1U; });  // relaxed: as below
+    if (count != 0) abandoned::add(abandoned::locks);  // before closures go, which may own what is locked
     s.gs.for_each([&](G& g) {
         if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: nobody else is left
-        ++count;
         if (g.never_ran()) g.entry->destroy(g.closure());
         if (!g.closure_is_inline()) ::operator delete(g.closure(), std::align_val_t{g.entry->align});
     });
-    if (count != 0) abandoned::add(abandoned::locks);
     return count;
 }
 

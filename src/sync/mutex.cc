@@ -22,11 +22,14 @@ constexpr int64_t starving_after_ns = 1'000'000;
 }  // namespace
 
 mutex::~mutex() {
-    // relaxed: whoever destroys it has synchronised with its users
-    if (state_.word().load(detail::relaxed) != 0 &&
-        !detail::abandoned::any(detail::abandoned::locks | detail::abandoned::waits)) {
+    if (state_.word().load(detail::relaxed) == 0)
+        return;  // relaxed: whoever destroys it has synchronised with its users
+    const uint32_t bits = state_.lock_bits();
+    if (!detail::abandoned::may_be(!waiters_.empty())) {
         detail::fatal("a weft::mutex was destroyed while it was locked or waited for");
     }
+    waiters_.forget_all();
+    state_.unlock_bits(bits);
 }
 
 void mutex::lock_slow() noexcept {

@@ -47,15 +47,15 @@ void fatal_count(int64_t count, int64_t change) noexcept {
 }
 
 void chan_destroyed_while_waited_on() noexcept {
-    if (abandoned::any(abandoned::waits)) return;
+    if (abandoned::may_be(true)) return;
     fatal(
         "the last handle of a weft::chan was destroyed while it was waited on; give each green thread a handle of its "
         "own");
 }
 
-void group_destroyed_while_waited_on() noexcept {
-    if (abandoned::any(abandoned::waits)) return;
-    fatal("a weft::wait_group was destroyed while it was waited on");
+void check_group_destroyed(uint32_t count, bool waited_on) noexcept {
+    if (abandoned::may_be(waited_on)) return;
+    fatal("a weft::wait_group was destroyed while its count was %u; wait() for the work first", count);
 }
 
 void chan_close(chan_core* core) {

@@ -48,7 +48,7 @@ TEST(LastMoments, StopWaitsForAThreadThatIsHandingSomethingOver) {
     std::thread sender;
     {
         runtime rt({.procs = 1});
-        rt.go([c] { c.recv(); });
+        rt.go([&c] { c.recv(); });
         eventually([&] { return rt.stats().parks == 1; });
         sender = std::thread([&] { EXPECT_EQ(c.try_send(slow_to_move(moving)), chan_status::ok); });
         eventually([&] { return moving.load(); });
@@ -147,6 +147,30 @@ TEST(LastMoments, AMutexThatAnAbandonedGreenThreadHoldsMayBeDestroyed) {
     eventually([&] { return rt.stats().parks == 1; });
     EXPECT_EQ(rt.stop(), 1U);
     EXPECT_FALSE(m.try_lock());
+}
+
+// The same for one that a closure owns which never runs.
+TEST(LastMoments, AClosureMayOwnTheMutexThatAnAbandonedGreenThreadHolds) {
+    runtime rt({.procs = 1});
+    std::atomic<bool> computes{false};
+    std::atomic<bool> over{false};
+    rt.go([&] {
+        auto owned = std::make_unique<mutex>();
+        auto group = std::make_unique<wait_group>();
+        owned->lock();
+        group->add();
+        go([owned = std::move(owned), group = std::move(group)] { owned->lock(); });
+        computes = true;
+        busily([&] { return over.load(); });
+        chan<int>::nil().recv();
+    });
+    eventually([&] { return computes.load(); });
+    std::thread later([&] {
+        std::this_thread::sleep_for(20ms);
+        over = true;
+    });
+    EXPECT_EQ(rt.stop(), 2U);
+    later.join();
 }
 
 struct joined_state {

@@ -136,7 +136,8 @@ TEST_F(Misuse, DestroyingAWaitGroupThatIsWaitedOn) {
                          all.reset();
                      },
                      1),
-                 fatal_line("a weft::wait_group was destroyed while it was waited on"), culprit, frame);
+                 fatal_line("a weft::wait_group was destroyed while its count was 1; wait() for the work first"),
+                 culprit, frame);
 }
 
 // ---- Channel.

@@ -10,6 +10,7 @@
 
 #include <weft/detail/wait.h>
 
+#include "base/abandoned.h"
 #include "futex.h"
 #include "sched/park.h"
 #include "sched/switch.h"
@@ -47,6 +48,8 @@ thread_note& this_thread_note() noexcept {
 }
 
 void end_note_use() noexcept {}
+
+bool abandoned::may_be(bool /*waited_on*/) noexcept { return false; }
 
 // The clock jumps once, by more than any threshold in the library, at any moment.
 int64_t os::monotonic_ns() noexcept {

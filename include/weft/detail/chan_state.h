@@ -85,7 +85,10 @@ struct chan_state : chan_core {
 
     void drop() noexcept {
         if (handles.fetch_sub(1, acq_rel) != 1) return;  // R1 publishes our use, A1 sees everybody's
-        if (!receivers.empty() || !senders.empty()) [[unlikely]] {
+        lock.lock();  // who waits through a reference may not have synchronised with us
+        const bool waited_on = !receivers.empty() || !senders.empty();
+        lock.unlock();
+        if (waited_on) [[unlikely]] {
             chan_destroyed_while_waited_on();
             return;  // the waiters point here: leaked
         }

@@ -26,8 +26,8 @@ namespace weft::detail {
 // Ends the process: the count would leave its range.
 [[noreturn]] void fatal_count(int64_t count, int64_t change) noexcept;
 
-// A wait group is destroyed while somebody waits on it. Fatal, unless that may be somebody who will never run again.
-void group_destroyed_while_waited_on() noexcept;
+// A wait group is destroyed while its count is not zero. Fatal, unless what is to come, and whoever waits, may never run again.
+void check_group_destroyed(uint32_t count, bool waited_on) noexcept;
 
 class count_word {
 public:
@@ -95,19 +95,23 @@ public:
         return weft::detail::wait_until(me, waiters_, state_, bits | waiting, reason, deadline_ns);
     }
 
-    // Whether somebody waits, for a check before destruction.
-    [[nodiscard]] bool is_waited_on() noexcept {
-        if ((state_.word().load(relaxed) & waiting) == 0) return false;  // relaxed: a check
-        const uint32_t bits = state_.lock_bits();
-        const bool somebody = !waiters_.empty();  // the bit alone may be left over (I1)
-        state_.unlock_bits(bits);
-        return somebody;
+    // For a group that is destroyed.
+    void check_destroyed() noexcept {
+        if (state_.word().load(relaxed) >> shift != 0) [[unlikely]]
+            destroyed_early();  // relaxed: a check. While somebody waits the count is not zero
     }
 
     // Whether the count is zero.
     [[nodiscard]] bool is_zero() noexcept { return state_.word().load(acquire) >> shift == 0; }  // A1
 
 private:
+    [[gnu::noinline]] void destroyed_early() noexcept {
+        const uint32_t bits = state_.lock_bits();
+        check_group_destroyed(bits >> shift, !waiters_.empty());
+        waiters_.forget_all();
+        state_.unlock_bits(bits);
+    }
+
     static constexpr uint32_t waiting = 2;
     static constexpr uint32_t shift = 2;
     static constexpr uint32_t one = 1U << shift;

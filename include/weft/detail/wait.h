@@ -138,6 +138,14 @@ public:
         w.queue = nullptr;
     }
 
+    // Unlinks everybody, for ever: the queue is destroyed, and they will never run again.
+    void forget_all() noexcept {
+        while (waiter* w = head_) {
+            remove(*w);
+            w->lock = nullptr;
+        }
+    }
+
     // Unlinks and returns the oldest waiter whose wait the caller has now won; nullptr when there is none. Waiters that
     // somebody else claimed are unlinked on the way (L2).
     [[nodiscard]] waiter* pop_claimed() noexcept {

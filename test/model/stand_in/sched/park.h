@@ -154,6 +154,7 @@ struct scheduler {
 
     // It lives as long as the suite.
     static void pin() {}
+
     static void unpin() {}
 
     struct {

@@ -1,0 +1,21 @@
+// abandoned.cc: see abandoned.h.
+#include "base/abandoned.h"
+
+#include "base/atomic.h"
+
+namespace weft::detail::abandoned {
+
+namespace {
+
+// Relaxed: whoever runs a destructor because of what another thread did has synchronised with it.
+constinit atomic<uint32_t> seen{0};
+
+}  // namespace
+
+void add(uint32_t what) noexcept { seen.fetch_or(what, relaxed); }  // relaxed: see above
+
+bool may_be(bool waited_on) noexcept {
+    return (seen.load(relaxed) & (waited_on ? waits : locks | waits)) != 0;  // relaxed: see above
+}
+
+}  // namespace weft::detail::abandoned
