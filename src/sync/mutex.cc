@@ -22,8 +22,8 @@ constexpr int64_t starving_after_ns = 1'000'000;
 }  // namespace
 
 mutex::~mutex() {
-    if (state_.word().load(detail::relaxed) == 0)
-        return;  // relaxed: whoever destroys it has synchronised with its users
+    // relaxed: whoever destroys it has synchronised with its users
+    if (state_.word().load(detail::relaxed) == 0) return;
     const uint32_t bits = state_.lock_bits();
     if (!detail::abandoned::may_be(!waiters_.empty())) {
         detail::fatal("a weft::mutex was destroyed while it was locked or waited for");

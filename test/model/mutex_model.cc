@@ -99,7 +99,7 @@ struct destroyed : program<destroyed<Greens, Plains>, Greens, Plains> {
 };
 
 // A waiter whose runtime is stopped, while it is queued or after it was woken; another one must get the mutex all the same.
-struct abandoned : program<abandoned, 1, 2> {
+struct abandoned_waiter : program<abandoned_waiter, 1, 2> {
     weft::mutex m;
     sleeper held, queued;
     guarded<int> count = 0;
@@ -163,7 +163,7 @@ int main() {
                     check<counting<2, 1, 3>>("two green and a plain, thrice", random(1'000'000)) &&  //
                     check<destroyed<1, 1>>("destroyed by the second holder", switches(4)) &&         //
                     check<destroyed<2, 1>>("destroyed by the third holder", random(500'000)) &&      //
-                    check<abandoned>("a waiter that never runs again", switches(2)) &&               //
-                    check<abandoned>("a waiter that never runs again", random(500'000));
+                    check<abandoned_waiter>("a waiter that never runs again", switches(2)) &&               //
+                    check<abandoned_waiter>("a waiter that never runs again", random(500'000));
     return ok ? 0 : 1;
 }
