@@ -163,7 +163,7 @@ int main() {
                     check<counting<2, 1, 3>>("two green and a plain, thrice", random(1'000'000)) &&  //
                     check<destroyed<1, 1>>("destroyed by the second holder", switches(4)) &&         //
                     check<destroyed<2, 1>>("destroyed by the third holder", random(500'000)) &&      //
-                    check<abandoned_waiter>("a waiter that never runs again", switches(2)) &&               //
+                    check<abandoned_waiter>("a waiter that never runs again", switches(2)) &&        //
                     check<abandoned_waiter>("a waiter that never runs again", random(500'000));
     return ok ? 0 : 1;
 }
