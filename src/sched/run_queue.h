@@ -105,9 +105,9 @@ public:
 
 private:
     static constexpr uint32_t mask = capacity - 1;
-    static constexpr uint32_t many = capacity / 8;
-    static constexpr uint32_t look_ahead = capacity / 32 == 0 ? 1 : capacity / 32;
-    static_assert(look_ahead <= many || model_build, "what lies ahead is queued");
+    static constexpr uint32_t many = model_build ? 1 : capacity / 8;
+    static constexpr uint32_t look_ahead = model_build ? 1 : capacity / 32;
+    static_assert(look_ahead <= many, "what lies ahead is queued");
     static constexpr int steal_attempts = 4;
     static_assert((capacity & mask) == 0, "slots are indexed by masking");
 

@@ -4,7 +4,7 @@
 // weft/chan.h, chan_close in src/sync/sync.cc and all of src/sync/wait.cc are compiled as they are. Values are checked variables; a
 // channel's memory is rubbish once its last handle is gone.
 //
-// mutants: LOCK_RELAXED UNLOCK_RELAXED DROP_RELAXED UNLOCKED WAITER_LEFT_LINKED REFILL_SKIPPED
+// mutants: LOCK_RELAXED UNLOCK_RELAXED UNLOCKED WAITER_LEFT_LINKED REFILL_SKIPPED
 // mutants: CLOSE_FORGETS_SENDERS CLOSE_FORGETS_RECEIVERS CLOSE_WAKES_ONE TIMEOUT_ALWAYS TIMEOUT_IS_OK
 #include <atomic>
 #include <chrono>
@@ -22,9 +22,6 @@
 #elif defined(MUTANT_UNLOCK_RELAXED)
 #undef release
 #define release RELAXED_IN("unlock", rl::mo_release)
-#elif defined(MUTANT_DROP_RELAXED)
-#undef acq_rel
-#define acq_rel RELAXED_IN("drop", rl::mo_acq_rel)
 #endif
 #include <weft/detail/wait.h>
 #include <weft/error.h>

@@ -84,7 +84,7 @@ struct chan_state : chan_core {
     void retain() noexcept { handles.fetch_add(1, relaxed); }  // relaxed: the caller holds a handle
 
     void drop() noexcept {
-        if (handles.fetch_sub(1, acq_rel) != 1) return;  // R1 publishes our use, A1 sees everybody's
+        if (handles.fetch_sub(1, acq_rel) != 1) return;  // R1, A1: the lock below orders uses too, but cap() has none
         lock.lock();  // who waits through a reference may not have synchronised with us
         const bool waited_on = !receivers.empty() || !senders.empty();
         lock.unlock();
