@@ -39,6 +39,7 @@ void ready_g_outside(G* g) noexcept {
 uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     timer* fired = nullptr;
     timer** link = &fired;
+    uint32_t count = 0;
     q.lock.lock();
     while (timer* t = q.pop_due_locked(now_ns)) {
         waiter& w = *t->who;
@@ -48,11 +49,12 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
         if (!must_ready) continue;  // still on its way to sleep; it will notice
         *link = t;
         link = &t->sibling;
+        ++count;
     }
     *link = nullptr;
     q.lock.unlock();
 
-    uint32_t count = 0;
+    m->p->count.timers_fired.add(count);  // before any of them runs, so that those who wait for them see it
     while (fired != nullptr) {
         timer* t = fired;
         fired = t->sibling;
@@ -60,9 +62,7 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
         g->since_ns = now_ns;
         g->set_state(g_state::waiting, g_state::runnable);
         push_last(m, g);  // t and its frame may be gone from here on
-        ++count;
     }
-    m->p->count.timers_fired.add(count);
     return count;
 }
 
