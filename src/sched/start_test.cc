@@ -2,12 +2,14 @@
 #include "sched/start.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +17,7 @@
 
 #include "os/os.h"
 #include "sched/current.h"
+#include "sched/scheduler.h"
 #include "support/build.h"
 #include "support/captured.h"
 #include "support/eventually.h"
@@ -228,6 +231,29 @@ TEST(SpawnOptions, ANameIsCutAt31Bytes) {
         all.go([] { EXPECT_EQ(this_g::name(), ""); });
         all.wait();
     });
+}
+
+// A thread from outside pushes work, takes an idle P for it, and is about to start an M when the runtime is told to stop.
+TEST(Stopping, WaitsForAnMThatAThreadFromOutsideIsStarting) {
+    runtime rt({.procs = 2});
+    scheduler& s = *rt.run([] { return current_m()->home; });
+    s.pin();
+    P* p = nullptr;
+    test::eventually([&] {
+        s.idle.lock.lock();
+        p = take_idle_p_locked(s, 0);
+        s.idle.lock.unlock();
+        return p != nullptr;
+    });
+    std::atomic<int> error{-1};
+    std::thread outside([&] {
+        test::eventually([&] { return s.ended.load() == s.thread_count.load(); });  // all Ms there are have ended
+        error = start_m(s, p);
+        s.unpin();
+    });
+    EXPECT_EQ(rt.stop(), 0U);
+    EXPECT_EQ(error, 0) << "stop() returned before the M was started";
+    outside.join();
 }
 
 }  // namespace

@@ -16,44 +16,45 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/scale.h"
+#include "support/stopping.h"
 
 namespace weft::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-// Its move is slow once, and tells.
+// Its first move lasts until after a runtime was told to stop.
 struct slow_to_move {
+    const std::atomic<bool>* stopping = nullptr;
     std::atomic<bool>* moving = nullptr;
 
     slow_to_move() = default;
 
-    explicit slow_to_move(std::atomic<bool>& flag) : moving(&flag) {}
+    slow_to_move(const std::atomic<bool>& stop, std::atomic<bool>& flag) : stopping(&stop), moving(&flag) {}
 
-    slow_to_move(slow_to_move&& from) noexcept : moving(std::exchange(from.moving, nullptr)) {
+    slow_to_move(slow_to_move&& from) noexcept
+        : stopping(std::exchange(from.stopping, nullptr)), moving(std::exchange(from.moving, nullptr)) {
         if (moving == nullptr || moving->exchange(true)) return;
-        std::this_thread::sleep_for(50ms);
+        busily([&] { return stopping->load(); });
+        // Longer than stop() takes to look at all green threads: nothing tells when it has come to this one.
+        std::this_thread::sleep_for(20ms);
     }
 
-    slow_to_move& operator=(slow_to_move&& from) noexcept {
-        moving = std::exchange(from.moving, nullptr);
-        return *this;
-    }
+    slow_to_move& operator=(slow_to_move&& from) noexcept = default;
 };
 
 // The sender has taken the receiver off the queue and is about to hand the value over.
 TEST(LastMoments, StopWaitsForAThreadThatIsHandingSomethingOver) {
     const chan<slow_to_move> c;
     std::atomic<bool> moving{false};
-    std::thread sender;
-    {
-        runtime rt({.procs = 1});
-        rt.go([&c] { c.recv(); });
-        eventually([&] { return rt.stats().parks == 1; });
-        sender = std::thread([&] { EXPECT_EQ(c.try_send(slow_to_move(moving)), chan_status::ok); });
-        eventually([&] { return moving.load(); });
-        EXPECT_EQ(rt.stop(), 1U);
-    }
+    runtime rt({.procs = 1});
+    const std::atomic<bool>& stopping = stop_of(rt);
+    rt.go([&c] { c.recv(); });
+    eventually([&] { return rt.stats().parks == 1; });
+    std::thread sender([&] { EXPECT_EQ(c.try_send(slow_to_move(stopping, moving)), chan_status::ok); });
+    eventually([&] { return moving.load(); });
+    EXPECT_EQ(rt.stop(), 1U);
     sender.join();
 }
 
@@ -94,46 +95,21 @@ TEST(LastMoments, EveryWaiterOfAGroupMayCallWaitAtOnce) {
     });
 }
 
-// A plain thread may be about to start an M for what it has just pushed.
-TEST(LastMoments, StopWaitsForAThreadThatIsStartingAnM) {
-    const int rounds = scaled(2000);
-    for (int round = 0; round < rounds; ++round) {
-        std::thread outside;
-        std::atomic<bool> ready{false};
-        weft::main({.procs = 4}, [&] {
-            outside = std::thread([&] {
-                ready = true;
-                go([] {});
-            });
-            while (!ready) std::this_thread::yield();
-            const auto end = std::chrono::steady_clock::now() + (round % 100) * 1us;
-            while (std::chrono::steady_clock::now() < end) {}
-        });
-        outside.join();
-    }
-}
-
 // Whoever was served and has not run since does not keep what served it alive.
 TEST(LastMoments, AnObjectMayDieBeforeTheOneItServedHasRun) {
     runtime rt({.procs = 1});
     auto c = std::make_unique<chan<int>>();
     std::atomic<bool> computes{false};
-    std::atomic<bool> over{false};
     rt.go([&c = *c] { c.send(1); });
     eventually([&] { return rt.stats().parks == 1; });
     rt.go([&] {
         computes = true;
-        busily([&] { return over.load(); });
+        compute_until_stopped();
     });
     eventually([&] { return computes.load(); });
     EXPECT_EQ(c->recv(), 1);
     c.reset();
-    std::thread later([&] {
-        std::this_thread::sleep_for(20ms);
-        over = true;
-    });
     EXPECT_EQ(rt.stop(), 1U);
-    later.join();
 }
 
 // What an abandoned green thread has locked stays locked, and may be destroyed all the same.
@@ -153,7 +129,6 @@ TEST(LastMoments, AMutexThatAnAbandonedGreenThreadHoldsMayBeDestroyed) {
 TEST(LastMoments, AClosureMayOwnTheMutexThatAnAbandonedGreenThreadHolds) {
     runtime rt({.procs = 1});
     std::atomic<bool> computes{false};
-    std::atomic<bool> over{false};
     rt.go([&] {
         auto owned = std::make_unique<mutex>();
         auto group = std::make_unique<wait_group>();
@@ -161,16 +136,11 @@ TEST(LastMoments, AClosureMayOwnTheMutexThatAnAbandonedGreenThreadHolds) {
         group->add();
         go([owned = std::move(owned), group = std::move(group)] { owned->lock(); });
         computes = true;
-        busily([&] { return over.load(); });
+        compute_until_stopped();
         chan<int>::nil().recv();
     });
     eventually([&] { return computes.load(); });
-    std::thread later([&] {
-        std::this_thread::sleep_for(20ms);
-        over = true;
-    });
     EXPECT_EQ(rt.stop(), 2U);
-    later.join();
 }
 
 struct joined_state {
@@ -182,7 +152,6 @@ struct joined_state {
 TEST(LastMoments, WhatAClosureOwnsOutlivesThoseWhoWaitOnIt) {
     runtime rt({.procs = 1});
     std::atomic<bool> computes{false};
-    std::atomic<bool> over{false};
     rt.go([&] {
         auto state = std::make_unique<joined_state>();
         joined_state* raw = state.get();
@@ -192,50 +161,42 @@ TEST(LastMoments, WhatAClosureOwnsOutlivesThoseWhoWaitOnIt) {
         while (stats().parks == parks) yield();
         go([owned = std::move(state)] { owned->done.wait(); });
         computes = true;
-        busily([&] { return over.load(); });
+        compute_until_stopped();
     });
     eventually([&] { return computes.load(); });
-    std::thread later([&] {
-        std::this_thread::sleep_for(20ms);
-        over = true;
-    });
     EXPECT_EQ(rt.stop(), 2U);
-    later.join();
 }
 
 // A starving mutex is given to a green thread that never learns of it.
 TEST(LastMoments, AMutexGivenToAnAbandonedGreenThreadIsFree) {
     mutex m;
-    std::atomic<int> computing{0};
-    std::atomic<int> may_end{0};
+    std::atomic<bool> computes{false};
+    std::atomic<bool> over{false};
     runtime rt({.procs = 1});
-    const auto compute = [&](int number) {
-        rt.go([&, number] {
-            computing = number;
-            busily([&] { return may_end >= number; });
-        });
-        eventually([&] { return computing == number; });
-    };
     m.lock();
     rt.go([&] {
         m.lock();
         m.unlock();
     });
     eventually([&] { return rt.stats().parks == 1; });
-    compute(1);
+    rt.go([&] {
+        computes = true;
+        busily([&] { return over.load(); });
+    });
+    eventually([&] { return computes.load(); });
     m.unlock();  // wakes the waiter, which cannot run yet
     m.lock();
-    std::this_thread::sleep_for(3ms);
-    may_end = 1;
+    compute_for(3ms);  // longer than the millisecond after which a waiter starves
+    over = true;
     eventually([&] { return rt.stats().parks == 2; });  // in vain, and for too long: the mutex starves somebody
-    compute(2);
-    m.unlock();  // given to the waiter
-    std::thread later([&] {
-        std::this_thread::sleep_for(20ms);
-        may_end = 2;
+    computes = false;
+    rt.go([&] {
+        computes = true;
+        compute_until_stopped();
     });
+    eventually([&] { return computes.load(); });
+    m.unlock();  // given to the waiter
     EXPECT_EQ(rt.stop(), 1U);
-    later.join();
     EXPECT_TRUE(m.try_lock());
     m.unlock();
 }
@@ -289,8 +250,7 @@ TEST(LastMoments, TwoMayDumpAtOnce) {
     });
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     const auto dump = [&] {
-        for (const auto end = std::chrono::steady_clock::now() + 300ms; std::chrono::steady_clock::now() < end;)
-            rt.dump(nowhere);
+        for (int i = scaled(400); i > 0; --i) rt.dump(nowhere);
     };
     std::thread other(dump);
     dump();
@@ -305,26 +265,28 @@ TEST(LastMoments, TwoMayDumpAtOnce) {
 const chan<int> never_sent_to;
 
 struct waits_at_the_end {
-    bool armed = false;
+    std::atomic<bool>* waiting = nullptr;
 
     ~waits_at_the_end() {
-        if (armed) static_cast<void>(never_sent_to.recv_for(50ms));
+        if (waiting == nullptr) return;
+        *waiting = true;
+        static_cast<void>(never_sent_to.recv_for(50ms));
     }
 };
 
-// A thread-local made before the thread first waited is destroyed after what it waited with.
+// A thread-local made before the thread first waited is destroyed after what it waited with. Another thread must not get the same.
 TEST(LastMoments, ADestructorOfAThreadMayWait) {
     const chan<int> c;
-    std::thread ending([] {
+    std::atomic<bool> in_destructor{false};
+    std::thread ending([&] {
         thread_local waits_at_the_end last;
-        last.armed = true;
+        last.waiting = &in_destructor;
         static_cast<void>(never_sent_to.recv_for(1ms));
     });
-    std::this_thread::sleep_for(20ms);
+    eventually([&] { return in_destructor.load(); });
     std::optional<int> received;
     std::thread waiting([&] { received = c.recv(); });
-    std::this_thread::sleep_for(10ms);
-    ending.join();
+    ending.join();  // its time is up while the other one waits
     c.send(7);
     waiting.join();
     EXPECT_EQ(received, 7);

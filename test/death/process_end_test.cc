@@ -1,7 +1,9 @@
 // process_end_test.cc: a process may end while green threads wait on its global objects.
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -82,18 +84,15 @@ TEST_F(ProcessEnd, AfterMainThatLeftAThreadBehind) {
                     wait_on_all();
                     go([&] { outer.recv(); });
                     yield();
-                    wait_group stuck;
-                    stuck.add(2);
-                    const pid_t main_tid = getpid();
+                    std::atomic<int> stuck{0};
                     for (int i = 0; i < 2; ++i) {
-                        go([&] {
-                            stuck.done();
+                        go([&stuck, main_tid = getpid()] {
                             while (gettid() == main_tid || stats().threads < 2) yield();
-                            std::this_thread::sleep_for(2s);
+                            ++stuck;
+                            std::this_thread::sleep_for(1h);  // a call that does not come back
                         });
                     }
-                    stuck.wait();
-                    sleep_for(50ms);
+                    eventually([&] { return stuck == 1; });  // who calls is on the other thread
                     return 6;
                 });
             }
@@ -134,7 +133,8 @@ TEST_F(ProcessEnd, AfterMainThatDidNotWaitForADumpThatNobodyReads) {
                     weft::dump(ends[1]);
                     close(ends[1]);
                 });
-                sleep_for(50ms);
+                pollfd full{ends[1], POLLOUT, 0};
+                eventually([&] { return poll(&full, 1, 0) == 0; });
                 return 7;
             });
             char buffer[4096];
