@@ -23,6 +23,19 @@ public:
     resource_exhausted(std::error_code why, const std::string& what) : std::system_error(why, what) {}
 };
 
+// Thrown by a cancellation point when the scope or future around the caller was cancelled. Not derived from std::exception, so that
+// catch (const std::exception&) does not stop it on its way out.
+class cancelled {
+public:
+    [[nodiscard]] const char* what() const noexcept { return "weft: cancelled"; }
+};
+
+// Thrown by a cancellation point when the deadline of a with_deadline or with_timeout around the caller has passed. As cancelled.
+class timed_out {
+public:
+    [[nodiscard]] const char* what() const noexcept { return "weft: deadline passed"; }
+};
+
 // How an operation with a bounded wait ended.
 enum class chan_status {
     ok,           // done

@@ -63,6 +63,32 @@ const char* text(wait_reason reason) noexcept {
             return "sleep";
         case wait_reason::start:
             return "start";
+        case wait_reason::select:
+            return "select";
+        case wait_reason::select_no_cases:
+            return "select (no cases)";
+        case wait_reason::shared_mutex_lock:
+            return "shared mutex lock";
+        case wait_reason::shared_mutex_lock_shared:
+            return "shared mutex lock shared";
+        case wait_reason::condition_wait:
+            return "condition wait";
+        case wait_reason::semaphore_acquire:
+            return "semaphore acquire";
+        case wait_reason::latch_wait:
+            return "latch wait";
+        case wait_reason::barrier_wait:
+            return "barrier wait";
+        case wait_reason::once:
+            return "call once";
+        case wait_reason::event_wait:
+            return "event wait";
+        case wait_reason::single_flight:
+            return "single flight";
+        case wait_reason::scope_join:
+            return "scope join";
+        case wait_reason::timer:
+            return "timer";
     }
     return "?";
 }

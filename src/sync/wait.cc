@@ -126,6 +126,17 @@ bool wait_until(
     return !timed_out;
 }
 
+wait_result wait_cancellable(
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
+    return wait_until(w, queue, lock, bits, reason, deadline_ns) ? wait_result::served : wait_result::timed_out;
+}
+
+void throw_interrupted(wait_result result) {
+    if (result == wait_result::cancelled) throw cancelled();
+    WEFT_ASSERT(result == wait_result::expired);
+    throw timed_out();
+}
+
 void wait_forever(wait_reason reason) noexcept {
     wait_queue nobody;
     spin_lock lock;

@@ -46,6 +46,27 @@ enum class wait_reason : uint8_t {
     future_get,
     sleep,
     start,
+    select,
+    select_no_cases,
+    shared_mutex_lock,
+    shared_mutex_lock_shared,
+    condition_wait,
+    semaphore_acquire,
+    latch_wait,
+    barrier_wait,
+    once,
+    event_wait,
+    single_flight,
+    scope_join,
+    timer,
+};
+
+// How a wait that several parties may end was ended.
+enum class wait_result : uint8_t {
+    served,     // by the object: what it handed over is in the waiter
+    timed_out,  // the operation's own deadline passed
+    cancelled,  // a scope or future around the caller was cancelled
+    expired,    // the deadline of a with_deadline around the caller passed
 };
 
 // Absolute time on the monotonic clock in nanoseconds; never means no deadline.
@@ -190,6 +211,15 @@ void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits,
 // As wait(), but returns false if deadline_ns passes first; w is then on no queue.
 [[nodiscard]] bool wait_until(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
+
+// As wait_until(), and a cancellation point: the wait also ends when a scope around the caller is cancelled or its ambient deadline
+// passes. w is on no queue unless the result is served. deadline_ns may be never; if it is not later than the ambient deadline, it
+// is the one that counts.
+[[nodiscard]] wait_result wait_cancellable(
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
+
+// Throws weft::cancelled or weft::timed_out for result cancelled or expired. Holding no object lock.
+[[noreturn]] void throw_interrupted(wait_result result);
 
 // Blocks for ever. For operations on nil channels.
 [[noreturn]] void wait_forever(wait_reason reason) noexcept;
