@@ -44,6 +44,7 @@ namespace weft::detail {
 
 struct scheduler;
 struct stack;
+class cancel_context;
 
 enum class g_state : uint8_t { idle, runnable, running, in_call, waiting, dead };
 
@@ -61,6 +62,7 @@ inline constexpr uint16_t all_but_frozen = 0xfffe;
 namespace trait {
 inline constexpr uint8_t named = 1;            // name holds one; else it is what is left of an earlier life
 inline constexpr uint8_t closure_outside = 2;  // the closure is allocated, and closure_storage holds its address
+inline constexpr uint8_t ambient = 4;          // runs in a context that may be cancelled; ambient says which
 }  // namespace trait
 
 // Four cache lines. With a million Gs each costs a miss, so they are sorted by when they are needed: the first at every
@@ -94,9 +96,10 @@ struct alignas(cache_line) G {
     alignas(inline_closure_align) std::byte closure_storage[inline_closure_size];
 
     static constexpr std::size_t name_size = 32;
-    char name[name_size] = {};  // inline: a core file may lack what a pointer points to
-    uint64_t fp_control = 0;    // with special::own_fp
-    uint8_t padding_[24] = {};
+    char name[name_size] = {};          // inline: a core file may lack what a pointer points to
+    uint64_t fp_control = 0;            // with special::own_fp
+    cancel_context* ambient = nullptr;  // with trait::ambient
+    uint8_t padding_[16] = {};
 
     [[nodiscard]] bool started() const noexcept { return context.sp != nullptr; }
 

@@ -26,11 +26,16 @@ struct scheduler;
 
 // What the next code on this M does for the G that just left, whose context is now saved.
 struct after_switch {
-    enum class kind : uint8_t { nothing, requeue, park, park_claimable, die };
+    enum class kind : uint8_t { nothing, requeue, park, park_claimable, park_claimable_many, die };
     kind what = kind::nothing;
-    uint32_t bits = 0;             // park: the object's bits …
-    guarded_word* lock = nullptr;  // … and its lock, to be freed with them
-    claim_word* claim = nullptr;   // park_claimable: published before that
+    uint32_t bits = 0;  // park: the object's bits …
+
+    union {
+        guarded_word* lock = nullptr;  // … and its lock, to be freed with them
+        const held_lock* locks;        // park_claimable_many: as many as bits says, in the frame of g
+    };
+
+    claim_word* claim = nullptr;  // park_claimable…: published before that
     G* g = nullptr;
 };
 

@@ -44,7 +44,8 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     while (timer* t = q.pop_due_locked(now_ns)) {
         waiter& w = *t->who;
         bool must_ready = true;
-        if (w.claim != nullptr && !w.claim->try_claim(must_ready)) continue;  // L2: not touched again
+        // L2: not touched again
+        if (w.claim != nullptr && !w.claim->try_claim(claimed_by::deadline, must_ready)) continue;
         t->fired = true;
         if (!must_ready) continue;  // still on its way to sleep; it will notice
         *link = t;

@@ -8,6 +8,8 @@
 #include <new>
 #include <numeric>
 
+#include <weft/detail/cancel.h>
+
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
@@ -149,6 +151,29 @@ WEFT_NO_SANITIZE bool is_linked(const waiter& w) noexcept {
     return __atomic_load_n(&w.queue, __ATOMIC_ACQUIRE) != nullptr;
 }
 
+// Takes w off its queue. False: somebody else had done so.
+bool unlink(waiter& w) noexcept {
+    if (!is_linked(w)) return false;
+    const uint32_t bits = w.lock->lock_bits();
+    const bool linked = is_linked(w);
+    if (linked) w.queue->remove(w);
+    w.lock->unlock_bits(bits);
+    return linked;
+}
+
+// g has been claimed by a thread from outside, which touches its frame until it makes it runnable.
+void await_waker(const G& g) noexcept {
+    for (uint32_t i = 0; g.state.load(acquire) == g_state::waiting; ++i) spin_backoff(i);  // pairs with set_state
+}
+
+// g waits in several queues, or for a deadline or cancellation as well. first is the first of its waiters.
+void unlink_claimed(G& g, waiter& first) noexcept {
+    bool must_ready = false;
+    if (!first.claim->try_claim(claimed_by::nobody_left, must_ready)) await_waker(g);
+    for (waiter* w = &first; w != nullptr; w = w->also) unlink(*w);
+    if ((g.traits & trait::ambient) != 0 && g.ambient != nullptr) g.ambient->leave_wait();
+}
+
 // Objects that outlive the scheduler must not find its Gs in their queues. g may be linked, or not any more, or between the two: claimed
 // by a thread from outside, which is about to hand over and make it runnable. Only an object that g is still linked to is touched:
 // another one may be gone, with g not having run since.
@@ -158,14 +183,12 @@ void unlink_waiter(G& g) noexcept {
     // A G that was made runnable but has not run since may still be linked: its time was up.
     waiter* w = g.waiting;
     if (w == nullptr || w->lock == nullptr) return;
-    if (is_linked(*w)) {
-        const uint32_t bits = w->lock->lock_bits();
-        const bool linked = is_linked(*w);
-        if (linked) w->queue->remove(*w);
-        w->lock->unlock_bits(bits);
-        if (linked) return;
+    if (w->claim != nullptr) {
+        unlink_claimed(g, *w);
+        return;
     }
-    for (uint32_t i = 0; g.state.load(acquire) == g_state::waiting; ++i) spin_backoff(i);  // as above
+    if (unlink(*w)) return;
+    await_waker(g);
     if (g.reason == wait_reason::mutex_lock) mutex_wait_abandoned(*w);
 }
 

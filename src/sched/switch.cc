@@ -86,6 +86,22 @@ void finish_park_claimable(M* m) noexcept {
     if (!parked) ready_g_inside(m, after.g);
 }
 
+// Once g is published its deadline may end its wait, and it may run elsewhere; but it does not leave the frame of the locks before it
+// has taken them all (L4). Once all are free, it may.
+void finish_park_claimable_many(M* m) noexcept {
+    const after_switch after = m->after;
+    after.g->set_state(g_state::running, g_state::waiting);
+    const bool parked = after.claim->publish_parked();
+    const held_lock* locks = after.locks;
+    held_lock next = locks[0];
+    for (uint32_t i = 1; i <= after.bits; ++i) {
+        const held_lock held = next;
+        if (i < after.bits) next = locks[i];
+        held.lock->unlock_bits(held.bits);
+    }
+    if (!parked) ready_g_inside(m, after.g);
+}
+
 WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     from->eh = *m->eh;
     *m->eh = m->g0_eh;

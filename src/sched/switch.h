@@ -73,6 +73,7 @@ namespace weft::detail {
 
 // Step 4 for a park with a deadline, and for a G that is finished.
 [[gnu::noinline]] void finish_park_claimable(M* m) noexcept;
+[[gnu::noinline]] void finish_park_claimable_many(M* m) noexcept;
 
 // To g0, because there is nothing local to run. As switch_g_to_g.
 [[nodiscard, gnu::noinline]] M* switch_g_to_g0(M* m, G* from, bool dying) noexcept;
@@ -140,6 +141,8 @@ namespace weft::detail {
         recycle_g(m, g);
     } else if (what == after_switch::kind::park_claimable) {
         finish_park_claimable(m);
+    } else if (what == after_switch::kind::park_claimable_many) {
+        finish_park_claimable_many(m);
     }
 }
 

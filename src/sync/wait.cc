@@ -1,6 +1,8 @@
 // wait.cc: blocking, for green threads and plain ones. The contract is in weft/detail/wait.h.
+#include <exception>
 #include <new>
 
+#include <weft/detail/cancel.h>
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 
@@ -9,6 +11,7 @@
 #include "os/os.h"
 #include "sched/park.h"
 #include "sched/switch.h"
+#include "sync/interrupt.h"
 #include "sync/thread_note.h"
 
 namespace weft::detail {
@@ -27,23 +30,15 @@ namespace {
     p->count.parks.add();
 }
 
-// A plain thread waits on its note. False: the deadline has passed and nobody had unlinked w.
-bool thread_wait(waiter& w, guarded_word& lock, uint32_t bits, int64_t deadline_ns) noexcept {
+// A plain thread waits on its note for the only party that can end its wait.
+void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
     const thread_note_use use;
-    thread_note& mine = use.mine;
     w.g = nullptr;
-    w.note = &mine;
-    mine.told.reset();
+    w.note = &use.mine;
+    use.mine.told.reset();
     lock.unlock_bits(bits);
-    if (mine.told.sleep(deadline_ns)) return true;
-    const uint32_t now_bits = lock.lock_bits();
-    const bool linked = w.queue != nullptr;
-    if (linked) w.queue->remove(w);
-    lock.unlock_bits(now_bits);
-    if (linked) return false;
-    const bool told = mine.told.sleep(never);  // whoever unlinked us is about to tell
+    const bool told = use.mine.told.sleep(never);
     WEFT_ASSERT(told);
-    return true;
 }
 
 // The current G is in its queue: parks it, to be switched away from with the lock still held.
@@ -60,14 +55,139 @@ bool thread_wait(waiter& w, guarded_word& lock, uint32_t bits, int64_t deadline_
     leave(m);
 }
 
+// A wait in one queue that others may end as well.
+wait_result wait_with_others(M* m,
+                             waiter& w,
+                             wait_queue& queue,
+                             guarded_word& lock,
+                             uint32_t bits,
+                             wait_reason reason,
+                             int64_t deadline_ns,
+                             cancel_context* context) noexcept {
+    claim_word claim;
+    const held_lock held{&lock, bits};
+    cancel_wait cancelled{&claim, m == nullptr ? nullptr : m->g, nullptr, nullptr};
+    other_parties others{deadline_ns, context, &cancelled};
+    const bool ambient_is_first = context != nullptr && context->deadline_ns() < deadline_ns;
+    if (ambient_is_first) others.deadline_ns = context->deadline_ns();
+    w.claim = &claim;
+    w.which = 0;
+    w.also = nullptr;
+
+    uint32_t winner = claimed_by::cancellation;
+    if (m != nullptr) {
+        if (context != nullptr && !context->enter_wait(cancelled)) {
+            lock.unlock_bits(bits);
+            return wait_result::cancelled;
+        }
+        queue.push_back(w);
+        w.lock = &lock;
+        winner = wait_claimed(m, w, &held, 1, reason, others);
+    } else {
+        const thread_note_use use;
+        cancelled.note = &use.mine;
+        w.g = nullptr;
+        w.note = &use.mine;
+        use.mine.told.reset();
+        const bool parked = claim.publish_parked();
+        WEFT_ASSERT(parked);
+        if (context != nullptr && !context->enter_wait(cancelled)) {
+            lock.unlock_bits(bits);
+            return wait_result::cancelled;
+        }
+        queue.push_back(w);
+        w.lock = &lock;
+        winner = thread_wait_claimed(use.mine, claim, &held, 1, others);
+    }
+    if (winner == 0) return wait_result::served;
+    const uint32_t now_bits = lock.lock_bits();  // L4
+    if (w.queue != nullptr) w.queue->remove(w);
+    lock.unlock_bits(now_bits);
+    if (winner == claimed_by::cancellation) return wait_result::cancelled;
+    WEFT_ASSERT(winner == claimed_by::deadline);
+    return ambient_is_first ? wait_result::expired : wait_result::timed_out;
+}
+
+// What heeded_context() is when there is a context.
+[[gnu::noinline]] cancel_context* unless_unwinding(cancel_context* context) noexcept {
+    return std::uncaught_exceptions() > 0 ? nullptr : context;
+}
+
 }  // namespace
+
+cancel_context* heeded_context(M* m) noexcept {
+    cancel_context* context = nullptr;
+    if (m == nullptr) {
+        context = ambient();
+    } else if ((m->g->traits & trait::ambient) != 0) {
+        context = m->g->ambient;
+    }
+    return context == nullptr ? nullptr : unless_unwinding(context);
+}
+
+uint32_t wait_claimed(M* m,
+                      waiter& first,
+                      const held_lock* locks,
+                      uint32_t count,
+                      wait_reason reason,
+                      const other_parties& others) noexcept {
+    G* self = m->g;
+    const claim_word& claim = *first.claim;
+    timer alarm;
+    timer_queue* timers = nullptr;
+    enter(m);
+    describe_wait(m, first, reason);
+    if (others.deadline_ns != never) {
+        timers = &m->p->timers;
+        alarm.deadline_ns = others.deadline_ns;
+        alarm.who = &first;
+        timers->lock.lock();
+        timers->add_locked(alarm);
+        timers->lock.unlock();
+        after_push(*m->home, m->home->idle);
+    }
+    if (count == 1) {
+        m->after = {after_switch::kind::park_claimable, locks->bits, {locks->lock}, first.claim, self};
+    } else {
+        m->after = {after_switch::kind::park_claimable_many, count, {}, first.claim, self};
+        m->after.locks = locks;
+    }
+    leave(switch_away(m));
+
+    // Exactly one party has claimed us; take ourselves off the others (L4).
+    if (timers != nullptr) {
+        timers->lock.lock();
+        if (alarm.queued) timers->remove_locked(alarm);
+        timers->lock.unlock();
+    }
+    if (others.context != nullptr) others.context->leave_wait();
+    self->waiting = nullptr;
+    return claim.winner();
+}
+
+uint32_t thread_wait_claimed(thread_note& mine,
+                             claim_word& claim,
+                             const held_lock* locks,
+                             uint32_t count,
+                             const other_parties& others) noexcept {
+    for (uint32_t i = 0; i < count; ++i) locks[i].lock->unlock_bits(locks[i].bits);
+    if (!mine.told.sleep(others.deadline_ns)) {
+        bool must_ready = false;
+        if (!claim.try_claim(claimed_by::deadline, must_ready)) {
+            const bool told = mine.told.sleep(never);  // whoever has claimed us is about to tell
+            WEFT_ASSERT(told);
+        }
+    }
+    if (others.context != nullptr) others.context->leave_wait();
+    return claim.winner();
+}
 
 void wait(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
     queue.push_back(w);
     w.lock = &lock;
     M* m = current_g_m();
     if (m == nullptr) {
-        thread_wait(w, lock, bits, never);
+        thread_wait(w, lock, bits);
         return;
     }
     park(m, w, lock, bits, reason);
@@ -78,7 +198,7 @@ void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits,
     w.lock = &lock;
     M* m = current_g_m();
     if (m == nullptr) {
-        thread_wait(w, lock, bits, never);
+        thread_wait(w, lock, bits);
         return;
     }
     park(m, w, lock, bits, reason);
@@ -90,45 +210,24 @@ bool wait_until(
         wait(w, queue, lock, bits, reason);
         return true;
     }
-    queue.push_back(w);
-    w.lock = &lock;
-    M* m = current_g_m();
-    if (m == nullptr) return thread_wait(w, lock, bits, deadline_ns);
-
-    claim_word claim;
-    timer alarm;
-    w.claim = &claim;
-    alarm.deadline_ns = deadline_ns;
-    alarm.who = &w;
-
-    G* self = m->g;
-    enter(m);
-    describe_wait(m, w, reason);
-    timer_queue& timers = m->p->timers;
-    timers.lock.lock();
-    timers.add_locked(alarm);
-    timers.lock.unlock();
-    after_push(*m->home, m->home->idle);
-    m->after = {after_switch::kind::park_claimable, bits, &lock, &claim, self};
-    leave(switch_away(m));
-
-    // Exactly one of deadline and queue has claimed us; take ourselves off the other (L4).
-    timers.lock.lock();
-    if (alarm.queued) timers.remove_locked(alarm);
-    const bool timed_out = alarm.fired;
-    timers.lock.unlock();
-    if (timed_out) {
-        const uint32_t now_bits = lock.lock_bits();
-        if (w.queue != nullptr) w.queue->remove(w);
-        lock.unlock_bits(now_bits);
-    }
-    self->waiting = nullptr;
-    return !timed_out;
+    return wait_with_others(current_g_m(), w, queue, lock, bits, reason, deadline_ns, nullptr) == wait_result::served;
 }
 
 wait_result wait_cancellable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
-    return wait_until(w, queue, lock, bits, reason, deadline_ns) ? wait_result::served : wait_result::timed_out;
+    M* m = current_g_m();
+    cancel_context* context = heeded_context(m);
+    if (context != nullptr || deadline_ns != never) {
+        return wait_with_others(m, w, queue, lock, bits, reason, deadline_ns, context);
+    }
+    queue.push_back(w);
+    w.lock = &lock;
+    if (m == nullptr) {
+        thread_wait(w, lock, bits);
+    } else {
+        park(m, w, lock, bits, reason);
+    }
+    return wait_result::served;
 }
 
 void throw_interrupted(wait_result result) {
@@ -146,10 +245,9 @@ void wait_forever(wait_reason reason) noexcept {
     fatal("a wait that nothing can end has ended");
 }
 
-void ready(waiter& w) noexcept {
-    G* g = w.g;
+void ready_party(G* g, thread_note* note) noexcept {
     if (g == nullptr) {
-        w.note->told.wake();
+        note->told.wake();
         return;
     }
     M* m = current_g_m();
@@ -161,6 +259,11 @@ void ready(waiter& w) noexcept {
     g->since_ns = m->p->now_ns;
     ready_g_inside(m, g);
     leave(m);
+}
+
+void ready(waiter& w) noexcept {
+    G* g = w.g;
+    ready_party(g, g == nullptr ? static_cast<thread_note*>(w.note) : nullptr);
 }
 
 void ready_all(waiter* chain) noexcept {

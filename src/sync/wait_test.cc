@@ -15,7 +15,7 @@ namespace {
 TEST(ClaimWord, AClaimBeforeTheParkNeedsNoReady) {
     claim_word claim;
     bool must_ready = true;
-    EXPECT_TRUE(claim.try_claim(must_ready));
+    EXPECT_TRUE(claim.try_claim(0, must_ready));
     EXPECT_FALSE(must_ready);
     EXPECT_FALSE(claim.publish_parked()) << "the parking side carries on by itself";
 }
@@ -24,16 +24,16 @@ TEST(ClaimWord, AClaimAfterTheParkMustReady) {
     claim_word claim;
     EXPECT_TRUE(claim.publish_parked());
     bool must_ready = false;
-    EXPECT_TRUE(claim.try_claim(must_ready));
+    EXPECT_TRUE(claim.try_claim(0, must_ready));
     EXPECT_TRUE(must_ready);
 }
 
 TEST(ClaimWord, ThereIsOneWinner) {
     claim_word claim;
     bool must_ready = true;
-    EXPECT_TRUE(claim.try_claim(must_ready));
+    EXPECT_TRUE(claim.try_claim(0, must_ready));
     bool untouched = true;
-    EXPECT_FALSE(claim.try_claim(untouched));
+    EXPECT_FALSE(claim.try_claim(1, untouched));
     EXPECT_TRUE(untouched);
 }
 
@@ -53,7 +53,7 @@ TEST(ClaimWord, WhenAllComeAtOnceExactlyOnePartyReadies) {
         const auto claimer = [&](int who) {
             start();
             bool must_ready = false;
-            won[who] = claim.try_claim(must_ready);
+            won[who] = claim.try_claim(0, must_ready);
             readies[who] = won[who] && must_ready;
         };
         std::thread a(claimer, 0);
@@ -134,8 +134,8 @@ TEST_F(WaitQueue, WhomSomebodyElseHasClaimedIsUnlinkedOnTheWay) {
     for (int i = 0; i < 5; ++i) w_[i].claim = &claims[i];
     push({0, 1, 2, 3});
     bool ignored = false;
-    ASSERT_TRUE(claims[0].try_claim(ignored));
-    ASSERT_TRUE(claims[2].try_claim(ignored));
+    ASSERT_TRUE(claims[0].try_claim(3, ignored));
+    ASSERT_TRUE(claims[2].try_claim(3, ignored));
     EXPECT_EQ(queue_.pop_claimed(), &w_[1]);
     EXPECT_EQ(w_[0].queue, nullptr);
     EXPECT_EQ(queue_.pop_claimed(), &w_[3]);
@@ -164,8 +164,8 @@ TEST_F(WaitQueue, AllAtOnceComeAsAChainOldestFirstWithoutTheLost) {
     for (int i = 0; i < 5; ++i) w_[i].claim = &claims[i];
     push({0, 1, 2, 3, 4});
     bool ignored = false;
-    ASSERT_TRUE(claims[0].try_claim(ignored));
-    ASSERT_TRUE(claims[4].try_claim(ignored));
+    ASSERT_TRUE(claims[0].try_claim(3, ignored));
+    ASSERT_TRUE(claims[4].try_claim(3, ignored));
     std::vector<int> chain;
     for (const waiter* w = queue_.pop_all_claimed(); w != nullptr; w = w->next) chain.push_back(number(w));
     EXPECT_EQ(chain, (std::vector{1, 2, 3}));

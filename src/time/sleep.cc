@@ -40,7 +40,7 @@ void sleep_until_ns(int64_t deadline_ns) noexcept {
     p->timers.lock.lock();
     if (deadline_ns != never) p->timers.add_locked(alarm);
     after_push(*m->home, m->home->idle);
-    m->after = {after_switch::kind::park, 0, &p->timers.lock, nullptr, m->g};
+    m->after = {after_switch::kind::park, 0, {&p->timers.lock}, nullptr, m->g};
     m = switch_away(m);
     m->g->waiting = nullptr;
     leave(m);

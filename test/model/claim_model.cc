@@ -38,9 +38,9 @@
 #endif
 #include "green.h"
 #if defined(MUTANT_TIMEOUT_BLINDLY)
-#define try_claim(must) try_claim(must) && false
+#define try_claim(who, must) try_claim(who, must) && false
 #elif defined(MUTANT_READY_IN_BOTH)
-#define try_claim(must) try_claim(must) || (must = true, false)
+#define try_claim(who, must) try_claim(who, must) || (must = true, false)
 #elif defined(MUTANT_TIMERS_UNLOCKED_BY_M)
 #define lock() word()
 #define unlock() word()
@@ -250,14 +250,15 @@ struct two_queues : program<two_queues, 1, 2> {
 }  // namespace
 
 int main() {
-    const bool ok = check<deadline>("a deadline against a giver", switches(2)) &&                   //
-                    check<deadline>("a deadline against a giver", random(500'000)) &&               //
-                    check<two_givers>("a deadline against two givers", switches(1)) &&              //
-                    check<two_givers>("a deadline against two givers", random(500'000)) &&          //
-                    check<plain_deadline>("a plain thread's deadline, two givers", switches(2)) &&  //
-                    check<closing>("two waits ended at once", random(1'000'000)) &&                 //
-                    check<three_greens>("one given, one too late", random(500'000)) &&              //
-                    check<two_queues>("one wait in two queues", switches(3)) &&                     //
+    const bool ok = check<deadline>("a deadline against a giver", switches(2)) &&                       //
+                    check<deadline>("a deadline against a giver", random(500'000)) &&                   //
+                    check<two_givers>("a deadline against two givers", switches(1)) &&                  //
+                    check<two_givers>("a deadline against two givers", random(500'000)) &&              //
+                    check<plain_deadline>("a plain thread's deadline, two givers", switches(1)) &&      //
+                    check<plain_deadline>("a plain thread's deadline, two givers", random(500'000)) &&  //
+                    check<closing>("two waits ended at once", random(1'000'000)) &&                     //
+                    check<three_greens>("one given, one too late", random(500'000)) &&                  //
+                    check<two_queues>("one wait in two queues", switches(3)) &&                         //
                     check<two_queues>("one wait in two queues", random(500'000));
     return ok ? 0 : 1;
 }

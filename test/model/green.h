@@ -8,6 +8,7 @@
 // A model includes model.h, wait.h, this, and then the two .cc files, with a defect planted before one of them in a mutant.
 #pragma once
 
+#include <weft/detail/cancel.h>
 #include <weft/detail/wait.h>
 
 #include "base/abandoned.h"
@@ -48,6 +49,15 @@ thread_note& this_thread_note() noexcept {
 }
 
 void end_note_use() noexcept {}
+
+#if !defined(WEFT_MODEL_CANCELS)
+// Nothing is cancelled, unless a model includes cancel.cc.
+cancel_context* ambient() noexcept { return nullptr; }
+
+bool cancel_context::enter_wait(cancel_wait& /*w*/) noexcept { return true; }
+
+void cancel_context::leave_wait() noexcept {}
+#endif
 
 bool abandoned::may_be(bool /*waited_on*/) noexcept { return false; }
 

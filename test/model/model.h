@@ -99,6 +99,22 @@ private:
     uint32_t mark_ = alive;
 };
 
+template <typename T>
+class peekable : public guarded<T> {
+public:
+    using guarded<T>::guarded;
+
+    peekable& operator=(T value) {
+        guarded<T>::operator=(value);
+        return *this;
+    }
+
+    // A hint may be wrong either way.
+    [[nodiscard]] static T peek() {
+        return rl::rand(2) != 0 ? (T)sizeof(void*) : T{};  // NOLINT: a number or a pointer
+    }
+};
+
 // What the headers expect of the library.
 void spin_backoff(uint32_t) noexcept { rl::yield(1, $); }
 

@@ -38,6 +38,8 @@ inline constexpr bool model_build = true;
 
 template <typename T>
 class guarded;  // see below; test/model/model.h has the definition
+template <typename T>
+class peekable;  // as above
 
 }  // namespace weft::detail
 
@@ -61,6 +63,32 @@ inline constexpr bool model_build = false;
 // and reports a race on it, or a use before its construction or after its destruction.
 template <typename T>
 using guarded = T;
+
+// As guarded, but looked at without the lock too, as a hint: who acts on it takes the lock and looks again. In a model build
+// peek() returns anything.
+template <typename T>
+class peekable {
+public:
+    peekable(T value) noexcept : value_(value) {}  // NOLINT: as T
+
+    peekable& operator=(T value) noexcept {
+        value_.store(value, relaxed);  // relaxed: a hint; the lock orders the rest
+        return *this;
+    }
+
+    operator T() const noexcept { return peek(); }  // NOLINT: as T
+
+    T operator->() const noexcept { return peek(); }
+
+    [[nodiscard]] T peek() const noexcept { return value_.load(relaxed); }  // relaxed: as above
+
+    peekable& operator++() noexcept { return *this = peek() + 1; }
+
+    peekable& operator--() noexcept { return *this = peek() - 1; }
+
+private:
+    std::atomic<T> value_;
+};
 
 }  // namespace weft::detail
 

@@ -6,10 +6,13 @@
 // wakers do not see the difference.
 //
 // A wait that only one queue can end needs no claim: whoever unlinks the waiter under the lock has won. A wait that
-// several parties may end (queue and deadline) carries a claim word:
+// several parties may end (queues, deadline, cancellation) carries a claim word, which tells afterwards who it was:
 //
 //      preparing ──park──▶ parked ──claim──▶ claimed      the claimer readies the G
 //          └────────────claim────────────────▶ claimed      the claimer does not; park sees it and carries on
+//
+// While a G prepares it holds the locks of all queues it is in, so only its deadline and its cancellation, which have locks of
+// their own and hand nothing over, ever claim a wait that is not parked yet.
 //
 // Rules (numbers as in docs/waiting.md):
 //   L1 claim only under the lock of the queue or heap that led to the waiter.
@@ -17,7 +20,8 @@
 //   L3 the winner touches the frame only until ready(); close and broadcast claim under the lock, then chain.
 //   L4 before its frame dies, the woken side takes the lock of every queue it was on, unless the winner unlinked it.
 //   L5 a plain thread's futex word lives in a per-thread note that is never freed, since FUTEX_WAKE follows the store.
-//   L6 a wait with one queue and no deadline: unlinking under the lock is winning.
+//   L6 a wait that one queue alone may end: unlinking under the lock is winning.
+//   L7 a wait in several queues takes their locks in the order of their addresses.
 //
 // Who: wait() by any thread that may block; ready() by anybody, holding no object lock.
 // See: docs/waiting.md, test/model/claim_model.cc
@@ -72,15 +76,22 @@ enum class wait_result : uint8_t {
 // Absolute time on the monotonic clock in nanoseconds; never means no deadline.
 inline constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
+// Who has ended a wait: a queue, by the number of its case (0 where there is one queue), or one of these.
+namespace claimed_by {
+inline constexpr uint32_t deadline = 0xffffff00;
+inline constexpr uint32_t cancellation = 0xffffff01;
+inline constexpr uint32_t nobody_left = 0xffffff02;  // its runtime has ended
+}  // namespace claimed_by
+
 // Who may end a wait that several parties may end. See the drawing above.
 class claim_word {
 public:
     // Called by each party that wants to end the wait, under its own queue's lock (L1). True: the caller has won.
     // must_ready tells the winner whether it has to ready the waiter or whether park will notice by itself.
-    [[nodiscard]] bool try_claim(bool& must_ready) noexcept {
+    [[nodiscard]] bool try_claim(uint32_t who, bool& must_ready) noexcept {
         uint32_t seen = word_.load(relaxed);  // relaxed: the exchange below decides
-        while (seen != claimed) {
-            if (word_.compare_exchange_weak(seen, claimed, acq_rel, relaxed)) {  // R1 to A1; A2 from R2
+        while (seen < first_claim) {
+            if (word_.compare_exchange_weak(seen, first_claim + who, acq_rel, relaxed)) {  // R1 to A1; A2 from R2
                 must_ready = seen == parked;
                 return true;
             }
@@ -94,10 +105,13 @@ public:
         return word_.compare_exchange_strong(seen, parked, acq_rel, acquire);  // R2 to A2; A1 from R1
     }
 
+    // Who has won. Requires: the wait is over.
+    [[nodiscard]] uint32_t winner() const noexcept { return word_.load(relaxed) - first_claim; }  // relaxed: over
+
 private:
     static constexpr uint32_t preparing = 0;
     static constexpr uint32_t parked = 1;
-    static constexpr uint32_t claimed = 2;
+    static constexpr uint32_t first_claim = 2;
 
     atomic<uint32_t> word_{preparing};
 };
@@ -115,16 +129,27 @@ struct waiter {
     guarded<guarded_word*> lock;           // the lock of that queue
     guarded<G*> g;                         // who waits: a green thread, or if nullptr …
     guarded<thread_note*> note;            // … a plain thread
-    guarded<claim_word*> claim = nullptr;  // nullptr: one queue, no deadline (L6)
+    guarded<claim_word*> claim = nullptr;  // nullptr: nobody else can end the wait (L6)
     guarded<void*> slot = nullptr;         // what the object hands over, or takes from
     guarded<bool> ok = false;              // set by the winner before ready(): true if slot was served, false if closed
     bool must_ready;                       // set by the winner's claim
+    uint32_t which;                        // with a claim: the number of its case
+    waiter* also;                          // with a claim: the next one of the same wait
+};
+
+// A lock that a parking G holds, and what becomes of the object's bits when it is freed.
+struct held_lock {
+    guarded_word* lock;
+    uint32_t bits;
 };
 
 // The waiters of one object, oldest first. Guarded by the object's lock.
 class wait_queue {
 public:
     [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+
+    // As empty(), without the lock: a hint.
+    [[nodiscard]] bool seems_empty() const noexcept { return head_.peek() == nullptr; }
 
     [[nodiscard]] waiter* front() const noexcept { return head_; }
 
@@ -154,7 +179,11 @@ public:
 
     // Unlinks w. O(1). Requires: w is linked here.
     void remove(waiter& w) noexcept {
-        (w.prev != nullptr ? w.prev->next : head_) = w.next;
+        if (w.prev != nullptr) {
+            w.prev->next = w.next;
+        } else {
+            head_ = w.next;
+        }
         (w.next != nullptr ? w.next->prev : tail_) = w.prev;
         w.queue = nullptr;
     }
@@ -172,7 +201,7 @@ public:
     [[nodiscard]] waiter* pop_claimed() noexcept {
         while (waiter* w = head_) {
             remove(*w);
-            if (w->claim == nullptr || w->claim->try_claim(w->must_ready)) return w;
+            if (w->claim == nullptr || w->claim->try_claim(w->which, w->must_ready)) return w;
         }
         return nullptr;
     }
@@ -197,7 +226,7 @@ public:
     }
 
 private:
-    guarded<waiter*> head_ = nullptr;
+    peekable<waiter*> head_ = nullptr;
     guarded<waiter*> tail_ = nullptr;
 };
 

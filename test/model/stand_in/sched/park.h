@@ -72,6 +72,11 @@ private:
 };
 
 struct scheduler;
+class cancel_context;
+
+namespace trait {
+inline constexpr uint8_t ambient = 4;
+}  // namespace trait
 
 enum class g_state : uint8_t { idle, runnable, running, in_call, waiting, dead };
 
@@ -84,6 +89,8 @@ struct G {
     waiter* waiting = nullptr;
     int64_t since_ns = 0;
     uint16_t last_p = 0;
+    uint8_t traits = 0;
+    cancel_context* ambient = nullptr;
     scheduler* home = nullptr;
     G* next = nullptr;
     G* behind = nullptr;
@@ -102,10 +109,15 @@ struct G {
 };
 
 struct after_switch {
-    enum class kind : uint8_t { nothing, requeue, park, park_claimable, die };
+    enum class kind : uint8_t { nothing, requeue, park, park_claimable, park_claimable_many, die };
     kind what = kind::nothing;
     uint32_t bits = 0;
-    guarded_word* lock = nullptr;
+
+    union {
+        guarded_word* lock = nullptr;
+        const held_lock* locks;
+    };
+
     claim_word* claim = nullptr;
     G* g = nullptr;
 };

@@ -1,6 +1,6 @@
 // switch.h: stands in for src/sched/switch.h in a model: a green thread leaves its M to another thread of the checker.
 //
-// finish_park and finish_park_claimable follow finish_switch in src/sched/switch.h and finish_park_claimable in switch.cc line by
+// finish_park and finish_park_claimable… follow finish_switch in src/sched/switch.h and finish_park_claimable… in switch.cc line by
 // line.
 //
 // See: park.h beside this.
@@ -25,12 +25,28 @@ inline void finish_park_claimable(M* m) noexcept {
     if (!parked) ready_g_inside(m, after.g);
 }
 
+inline void finish_park_claimable_many(M* m) noexcept {
+    const after_switch after = m->after;
+    after.g->set_state(g_state::running, g_state::waiting);
+    const bool parked = after.claim->publish_parked();
+    const held_lock* locks = after.locks;
+    held_lock next = locks[0];
+    for (uint32_t i = 1; i <= after.bits; ++i) {
+        const held_lock held = next;
+        if (i < after.bits) next = locks[i];
+        held.lock->unlock_bits(held.bits);
+    }
+    if (!parked) ready_g_inside(m, after.g);
+}
+
 inline void finish_switch(M* m) noexcept {
     const auto what = m->after.what;
     G* g = m->after.g;
     if (what == after_switch::kind::park) {
         g->set_state(g_state::running, g_state::waiting);
         m->after.lock->unlock_bits(m->after.bits);
+    } else if (what == after_switch::kind::park_claimable_many) {
+        finish_park_claimable_many(m);
     } else {
         WEFT_ASSERT(what == after_switch::kind::park_claimable);
         finish_park_claimable(m);

@@ -1,0 +1,127 @@
+// cancel.h: what a wait can be cancelled by: the contexts around it.
+//
+// A context is what a scope, an async call or a with_deadline puts around code: it may be cancelled, and it may have a deadline.
+// It lies in the frame (or the shared state) of whoever opened it and has a parent, the context it was opened in, which lives
+// longer: whoever opens a context waits for what runs in it. So contexts are a tree, and the innermost one is the *ambient* context of
+// a green thread. Each green thread that starts in a context opens one of its own; so no more than one wait is open in a context,
+// and waits of different green threads share nothing.
+//
+//   wait     under the object's lock: enter_wait() leaves the wait in the ambient context; leave_wait() when it is over
+//   cancel   walks down the tree: marks each context, and claims the wait that is open in it; then makes ready, with no lock held
+//
+// Most green threads never block in a context, or nobody ever cancels it. So a context is linked into its parent only when
+// somebody asks it for the first time (arm): before, it costs its few stores. A context that is linked has linked ancestors, and one
+// that is linked to a cancelled parent is cancelled from then on.
+//
+// Deadlines need no tree: a context knows the earliest deadline of itself and all around it, and each wait arms one timer for that.
+//
+// Rejected. One list of waits in each scope: all its green threads would take its lock at each wait. A reference-counted tree as
+// Go's context: an allocation for each scope, and structured code does not need it. A flag that waits poll.
+//
+// Invariants: C1. armed implies that the parent is armed, or that there is none.
+//             C2. requested, once set, stays; a context linked under a requested one is requested.
+//             C3. blocked_ is the wait that is open, as long as it can be claimed; claimed under lock_ (L1 of wait.h).
+// Locks:      lock_ of a parent, then that of its child; may be taken while an object's lock is held. Nothing is taken under it.
+// Ordering:   R1 (armed) pairs with A1.
+// Who:        enter_wait, leave_wait, the destructor: the green thread it belongs to; cancel, requested: any thread.
+// See:        docs/cancellation.md, test/model/cancel_model.cc
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <weft/detail/atomic.h>
+#include <weft/detail/spin_lock.h>
+#include <weft/detail/wait.h>
+
+namespace weft::detail {
+
+struct stop_bridge;
+
+// One wait, as the context around it knows it. In the frame of whoever waits.
+struct cancel_wait {
+    claim_word* claim;
+    G* g;               // who waits: a green thread, or if nullptr …
+    thread_note* note;  // … a plain thread
+    cancel_wait* next;  // in the chain of those that are to be made ready
+};
+
+class cancel_context {
+public:
+    // A context in parent (nullptr: in none), with a deadline of its own (never: none).
+    cancel_context(cancel_context* parent, int64_t deadline_ns) noexcept
+        : deadline_ns_(parent == nullptr ? deadline_ns : std::min(deadline_ns, parent->deadline_ns_)),
+          parent_(parent),
+          armed_(parent == nullptr) {}
+
+    cancel_context(const cancel_context&) = delete;
+    cancel_context& operator=(const cancel_context&) = delete;
+
+    ~cancel_context() {
+        if ((parent_ != nullptr && armed_.load(relaxed)) || bridge_ != nullptr)  // relaxed: whoever armed it has left
+            leave_tree();
+    }
+
+    // The earliest deadline around; never: none.
+    [[nodiscard]] int64_t deadline_ns() const noexcept { return deadline_ns_; }
+
+    // Ends all waits that are open in this context and in those inside it, and all that begin later. Any thread. O(contexts inside).
+    void cancel() noexcept;
+
+    // Whether it has been cancelled, or one around it.
+    [[nodiscard]] bool requested() noexcept;
+
+    // A wait begins, which may be claimed from here on. False: no, the context is cancelled.
+    [[nodiscard]] bool enter_wait(cancel_wait& w) noexcept;
+
+    // It is over: nobody touches it any more. Also for a green thread that will never run again.
+    void leave_wait() noexcept;
+
+    // What turns cancellation into a std::stop_token; made by make, which may throw, on first use. Never freed before this.
+    stop_bridge& bridge(stop_bridge* (*make)());
+
+private:
+    void arm() noexcept;
+    void link_to_parent() noexcept;
+    void leave_tree() noexcept;
+
+    struct harvest;
+    void mark(harvest& h) noexcept;
+
+    const int64_t deadline_ns_;
+    cancel_context* const parent_;
+    atomic<bool> armed_;
+
+    spin_lock lock_;
+    // Guarded by lock_.
+    guarded<bool> requested_ = false;
+    guarded<cancel_wait*> blocked_ = nullptr;
+    guarded<cancel_context*> first_child_ = nullptr;
+    guarded<stop_bridge*> bridge_ = nullptr;
+
+    // Guarded by the parent's lock_.
+    guarded<cancel_context*> next_ = nullptr;
+    guarded<cancel_context*> prev_ = nullptr;
+};
+
+// The innermost context around the caller; nullptr where there is none.
+[[nodiscard]] cancel_context* ambient() noexcept;
+
+// Makes c the ambient context of the caller. Returns the one before.
+cancel_context* exchange_ambient(cancel_context* c) noexcept;
+
+// In a scope.
+class ambient_scope {
+public:
+    explicit ambient_scope(cancel_context* c) noexcept : before_(exchange_ambient(c)) {}
+
+    ~ambient_scope() { exchange_ambient(before_); }
+
+    ambient_scope(const ambient_scope&) = delete;
+    ambient_scope& operator=(const ambient_scope&) = delete;
+
+private:
+    cancel_context* before_;
+};
+
+}  // namespace weft::detail

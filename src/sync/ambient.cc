@@ -1,0 +1,66 @@
+// ambient.cc: which context is around the caller, and std::stop_token from contexts.
+#include <stop_token>
+
+#include <weft/detail/cancel.h>
+
+#include "sched/switch.h"
+#include "sync/interrupt.h"
+
+namespace weft::detail {
+
+// A context's std::stop_source. Shared with whoever is about to call request_stop(), when the context may be gone.
+struct stop_bridge {
+    std::stop_source source;
+    atomic<uint32_t> owners{1};
+    stop_bridge* next = nullptr;  // in the chain of a walk, of which there is only one
+};
+
+namespace {
+
+// Plain threads do not migrate, so a thread-local is safe here.
+constinit thread_local cancel_context* of_thread = nullptr;
+
+[[gnu::noinline]] cancel_context*& thread_ambient() noexcept { return of_thread; }
+
+}  // namespace
+
+cancel_context* ambient() noexcept {
+    const M* m = current_g_m();
+    if (m == nullptr) return thread_ambient();
+    return (m->g->traits & trait::ambient) != 0 ? m->g->ambient : nullptr;
+}
+
+cancel_context* exchange_ambient(cancel_context* c) noexcept {
+    const M* m = current_g_m();
+    if (m == nullptr) return std::exchange(thread_ambient(), c);
+    G* g = m->g;
+    cancel_context* before = (g->traits & trait::ambient) != 0 ? g->ambient : nullptr;
+    g->ambient = c;
+    if (c != nullptr) {
+        g->traits |= trait::ambient;
+    } else {
+        g->traits &= static_cast<uint8_t>(~trait::ambient);
+    }
+    return before;
+}
+
+stop_bridge* retain_in_chain(stop_bridge* b, stop_bridge* chain) noexcept {
+    b->owners.fetch_add(1, relaxed);  // relaxed: the context holds it
+    b->next = chain;
+    return b;
+}
+
+void request_stops(stop_bridge* chain) noexcept {
+    while (chain != nullptr) {
+        stop_bridge* b = chain;
+        chain = b->next;
+        b->source.request_stop();
+        release_bridge(b);
+    }
+}
+
+void release_bridge(stop_bridge* b) noexcept {
+    if (b->owners.fetch_sub(1, acq_rel) == 1) delete b;  // with the other owner's
+}
+
+}  // namespace weft::detail

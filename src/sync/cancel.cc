@@ -1,0 +1,151 @@
+// cancel.cc: contexts that can be cancelled. See weft/detail/cancel.h for the protocol.
+#include <weft/detail/cancel.h>
+
+#include "base/assert.h"
+#include "sync/interrupt.h"
+
+namespace weft::detail {
+
+// What a walk down the tree has found, to be called when no lock is held any more.
+struct cancel_context::harvest {
+    cancel_wait* waits = nullptr;
+    stop_bridge* bridges = nullptr;
+};
+
+// lock_ is held.
+void cancel_context::mark(harvest& h) noexcept {
+    requested_ = true;
+    if (cancel_wait* w = blocked_) {
+        bool must_ready = false;
+        // Otherwise it is not touched again: lost, or still on its way to sleep, and will notice.
+        if (w->claim->try_claim(claimed_by::cancellation, must_ready) && must_ready) {
+            w->next = h.waits;
+            h.waits = w;
+        }
+        blocked_ = nullptr;
+    }
+    if (stop_bridge* b = bridge_) h.bridges = retain_in_chain(b, h.bridges);
+}
+
+// Depth first. A context is visited while its own lock and those of all from here down to it are held: so it cannot go, and nobody
+// below it can be missed.
+void cancel_context::cancel() noexcept {
+    harvest found;
+    lock_.lock();
+    if (!requested_) {
+        mark(found);
+        cancel_context* at = this;
+        for (cancel_context* next = first_child_;;) {
+            if (next != nullptr) {
+                next->lock_.lock();
+                if (next->requested_) {
+                    // Somebody else does what is below.
+                    cancel_context* sibling = next->next_;
+                    next->lock_.unlock();
+                    next = sibling;
+                } else {
+                    next->mark(found);
+                    at = next;
+                    next = at->first_child_;
+                }
+                continue;
+            }
+            if (at == this) break;
+            cancel_context* done = at;
+            at = done->parent_;
+            next = done->next_;
+            done->lock_.unlock();
+        }
+    }
+    lock_.unlock();
+    while (found.waits != nullptr) {
+        cancel_wait* w = found.waits;
+        found.waits = w->next;
+        ready_party(w->g, w->note);
+    }
+    request_stops(found.bridges);
+}
+
+bool cancel_context::requested() noexcept {
+    arm();
+    lock_.lock();
+    const bool yes = requested_;
+    lock_.unlock();
+    return yes;
+}
+
+bool cancel_context::enter_wait(cancel_wait& w) noexcept {
+    arm();
+    lock_.lock();
+    const bool open = !requested_;
+    if (open) blocked_ = &w;
+    lock_.unlock();
+    return open;
+}
+
+void cancel_context::leave_wait() noexcept {
+    lock_.lock();
+    blocked_ = nullptr;
+    lock_.unlock();
+}
+
+stop_bridge& cancel_context::bridge(stop_bridge* (*make)()) {
+    arm();
+    lock_.lock();
+    stop_bridge* b = bridge_;
+    lock_.unlock();
+    if (b != nullptr) return *b;  // only the green thread it belongs to makes one
+    b = make();
+    lock_.lock();
+    bridge_ = b;
+    const bool late = requested_;
+    lock_.unlock();
+    if (late) request_stops(retain_in_chain(b, nullptr));
+    return *b;
+}
+
+// Links this and all around it into the tree, from the outside in (C1).
+void cancel_context::arm() noexcept {
+    constexpr unsigned most = 64;
+    while (!armed_.load(acquire)) {  // A1
+        cancel_context* path[most];
+        unsigned length = 0;
+        for (cancel_context* c = this; !c->armed_.load(acquire); c = c->parent_) path[length++ % most] = c;  // A1
+        for (unsigned i = 1; i <= std::min(length, most); ++i) path[(length - i) % most]->link_to_parent();
+    }
+}
+
+// The parent is armed.
+void cancel_context::link_to_parent() noexcept {
+    cancel_context& p = *parent_;
+    p.lock_.lock();
+    if (!armed_.load(relaxed)) {  // relaxed: written under that lock
+        lock_.lock();
+        if (p.requested_) requested_ = true;  // C2
+        lock_.unlock();
+        prev_ = nullptr;
+        next_ = p.first_child_;
+        if (cancel_context* c = p.first_child_) c->prev_ = this;
+        p.first_child_ = this;
+        armed_.store(true, release);  // R1
+    }
+    p.lock_.unlock();
+}
+
+void cancel_context::leave_tree() noexcept {
+    if (parent_ != nullptr && armed_.load(relaxed)) {  // relaxed: as in the destructor
+        cancel_context& p = *parent_;
+        p.lock_.lock();
+        if (prev_ != nullptr) {
+            prev_->next_ = next_;
+        } else {
+            p.first_child_ = next_;
+        }
+        if (next_ != nullptr) next_->prev_ = prev_;
+        p.lock_.unlock();
+    }
+    WEFT_ASSERT(first_child_ == nullptr);
+    if (stop_bridge* b = bridge_) release_bridge(b);
+}
+
+}  // namespace weft::detail
