@@ -23,6 +23,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -33,9 +34,36 @@
 namespace weft {
 
 template <typename T>
+class chan;
+template <typename T>
 class send_chan;
 template <typename T>
 class recv_chan;
+
+namespace detail {
+
+// What a channel operation that did not succeed is as an error.
+[[nodiscard]] std::error_code error_of(chan_status status, wait_result interrupted) noexcept;
+
+// For select: what a handle refers to; nullptr for a nil channel.
+struct chan_access {
+    template <typename T>
+    static chan_state<T>* state(const chan<T>& c) noexcept {
+        return c.state_;
+    }
+
+    template <typename T>
+    static chan_state<T>* state(const send_chan<T>& c) noexcept {
+        return c.chan_.state_;
+    }
+
+    template <typename T>
+    static chan_state<T>* state(const recv_chan<T>& c) noexcept {
+        return c.chan_.state_;
+    }
+};
+
+}  // namespace detail
 
 // What a receive with a bounded wait returns: a status and, if it is ok, the value.
 template <typename T>
@@ -99,6 +127,12 @@ public:
         send(std::move(copy));
     }
 
+    // As send(), but reports in ec what the other forms throw: errc::channel_closed, cancelled or timed_out.
+    void send(T&& value, std::error_code& ec) const {
+        detail::wait_result interrupted{};
+        ec = detail::error_of(send_slot(value, detail::never, &interrupted), interrupted);
+    }
+
     // Sends only if that needs no waiting: ok, would_block or closed. value is moved from only on ok.
     [[nodiscard]] chan_status try_send(T&& value) const { return send_slot(value, 0); }
 
@@ -117,6 +151,15 @@ public:
     std::optional<T> recv() const {
         std::optional<T> value;
         recv_slot(value, detail::never);
+        return value;
+    }
+
+    // As recv(), but reports in ec what the other form throws: errc::cancelled or timed_out. ec is clear when nullopt means closed.
+    std::optional<T> recv(std::error_code& ec) const {
+        std::optional<T> value;
+        detail::wait_result interrupted{};
+        const chan_status status = recv_slot(value, detail::never, &interrupted);
+        ec = status == chan_status::closed ? std::error_code() : detail::error_of(status, interrupted);
         return value;
     }
 
@@ -181,6 +224,7 @@ public:
 private:
     friend class send_chan<T>;
     friend class recv_chan<T>;
+    friend struct detail::chan_access;
 
     struct nullptr_tag {};
 
@@ -190,14 +234,16 @@ private:
         if (state_ != nullptr) state_->retain();
     }
 
-    chan_status send_slot(T& value, int64_t deadline_ns) const {
-        if (state_ == nullptr) return detail::nil_wait(detail::wait_reason::chan_send_nil, deadline_ns);
-        return state_->send(value, deadline_ns);
+    chan_status send_slot(T& value, int64_t deadline_ns, detail::wait_result* interrupted = nullptr) const {
+        if (state_ == nullptr) return detail::nil_wait(detail::wait_reason::chan_send_nil, deadline_ns, interrupted);
+        return state_->send(value, deadline_ns, interrupted);
     }
 
-    chan_status recv_slot(std::optional<T>& value, int64_t deadline_ns) const {
-        if (state_ == nullptr) return detail::nil_wait(detail::wait_reason::chan_receive_nil, deadline_ns);
-        return state_->recv(value, deadline_ns);
+    chan_status recv_slot(std::optional<T>& value,
+                          int64_t deadline_ns,
+                          detail::wait_result* interrupted = nullptr) const {
+        if (state_ == nullptr) return detail::nil_wait(detail::wait_reason::chan_receive_nil, deadline_ns, interrupted);
+        return state_->recv(value, deadline_ns, interrupted);
     }
 
     recv_result<T> recv_result_by(int64_t deadline_ns) const {
@@ -225,6 +271,8 @@ public:
         chan_.send(value);
     }
 
+    void send(T&& value, std::error_code& ec) const { chan_.send(std::move(value), ec); }
+
     [[nodiscard]] chan_status try_send(T&& value) const { return chan_.try_send(std::move(value)); }
 
     template <typename Rep, typename Period>
@@ -246,6 +294,8 @@ public:
     [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
 
 private:
+    friend struct detail::chan_access;
+
     chan<T> chan_;
 };
 
@@ -258,6 +308,8 @@ public:
     recv_chan(chan<T> whole) noexcept : chan_(std::move(whole)) {}  // NOLINT: a view converts
 
     std::optional<T> recv() const { return chan_.recv(); }
+
+    std::optional<T> recv(std::error_code& ec) const { return chan_.recv(ec); }
 
     [[nodiscard]] recv_result<T> try_recv() const { return chan_.try_recv(); }
 
@@ -282,6 +334,8 @@ public:
     std::default_sentinel_t end() const noexcept { return {}; }
 
 private:
+    friend struct detail::chan_access;
+
     chan<T> chan_;
 };
 

@@ -36,6 +36,20 @@ public:
     [[nodiscard]] const char* what() const noexcept { return "weft: deadline passed"; }
 };
 
+// What the overloads with a std::error_code& report instead of throwing. Equivalent to std::errc::operation_canceled, timed_out and
+// broken_pipe.
+enum class errc {
+    cancelled = 1,
+    timed_out,
+    channel_closed,
+};
+
+[[nodiscard]] const std::error_category& error_category() noexcept;
+
+[[nodiscard]] inline std::error_code make_error_code(errc e) noexcept {
+    return {static_cast<int>(e), error_category()};
+}
+
 // How an operation with a bounded wait ended.
 enum class chan_status {
     ok,           // done
@@ -45,3 +59,6 @@ enum class chan_status {
 };
 
 }  // namespace weft
+
+template <>
+struct std::is_error_code_enum<weft::errc> : std::true_type {};

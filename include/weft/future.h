@@ -76,6 +76,9 @@ public:
 
     [[nodiscard]] bool is_ready() noexcept { return pending_.is_zero(); }
 
+    // For select.
+    count_word& pending() noexcept { return pending_; }
+
     // After wait(): the value, moved out, or the exception, thrown.
     T take() {
         if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
@@ -92,6 +95,8 @@ private:
     std::optional<stored> value_;
     std::exception_ptr error_;
 };
+
+struct future_access;
 
 }  // namespace detail
 
@@ -139,6 +144,8 @@ private:
     friend auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, std::source_location where)
         -> future<std::invoke_result_t<std::decay_t<F>&>>;
 
+    friend struct detail::future_access;
+
     explicit future(std::shared_ptr<detail::future_state<T>> state) noexcept : state_(std::move(state)) {}
 
     detail::future_state<T>& checked() const {
@@ -152,6 +159,18 @@ private:
 
     std::shared_ptr<detail::future_state<T>> state_;
 };
+
+namespace detail {
+
+// For select.
+struct future_access {
+    template <typename T>
+    static future_state<T>& state(const future<T>& f) {
+        return f.checked();
+    }
+};
+
+}  // namespace detail
 
 // As async(), on the runtime s. For runtime::async.
 template <typename F>

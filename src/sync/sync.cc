@@ -74,16 +74,22 @@ void chan_close(chan_core* core) {
     ready_all(senders);
 }
 
-chan_status nil_wait(wait_reason reason, int64_t deadline_ns) {
+chan_status chan_interrupted(wait_result result, wait_result* interrupted) {
+    if (result == wait_result::timed_out) return chan_status::timeout;
+    if (interrupted == nullptr) throw_interrupted(result);
+    *interrupted = result;
+    return chan_status::timeout;
+}
+
+chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* interrupted) {
     if (deadline_ns == 0) return chan_status::would_block;
-    if (deadline_ns == never) wait_forever(reason);
     wait_queue nobody;
     spin_lock lock;
     waiter me;
     lock.lock();
-    const bool woken = wait_until(me, nobody, lock, 0, reason, deadline_ns);
-    WEFT_ASSERT(!woken);
-    return chan_status::timeout;
+    const wait_result result = wait_cancellable(me, nobody, lock, 0, reason, deadline_ns);
+    WEFT_ASSERT(result != wait_result::served);
+    return chan_interrupted(result, interrupted);
 }
 
 void throw_chan_too_large() { throw std::bad_array_new_length(); }

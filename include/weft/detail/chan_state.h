@@ -44,10 +44,19 @@ struct chan_core {
         return n;
     }
 
+    // Whether a receive, or a send, would find something to do. Without the lock: a hint.
+    [[nodiscard]] bool may_recv() const noexcept {
+        return count.peek() != 0 || !senders.seems_empty() || closed.peek();
+    }
+
+    [[nodiscard]] bool may_send() const noexcept {
+        return count.peek() < capacity || !receivers.seems_empty() || closed.peek();
+    }
+
     // Guarded by lock.
     spin_lock lock;
-    guarded<bool> closed = false;
-    guarded<std::size_t> count = 0;  // buffered values
+    peekable<bool> closed = false;
+    peekable<std::size_t> count = 0;  // buffered values
     guarded<std::size_t> head = 0;   // index of the oldest
     wait_queue receivers;
     wait_queue senders;
@@ -63,7 +72,11 @@ struct chan_core {
 void chan_close(chan_core* core);
 
 // An operation on a nil channel: would_block at once if deadline_ns is 0, else timeout at the deadline, or never.
-chan_status nil_wait(wait_reason reason, int64_t deadline_ns);
+// Either throws if the wait is cancelled, or leaves in interrupted why, and returns timeout.
+chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* interrupted);
+
+// A wait ended otherwise than by the channel: timeout, or as nil_wait.
+chan_status chan_interrupted(wait_result result, wait_result* interrupted);
 
 // The last handle is gone while somebody waits, through a reference to it. Fatal, unless that may be somebody who will never run again.
 void chan_destroyed_while_waited_on() noexcept;
@@ -100,8 +113,9 @@ struct chan_state : chan_core {
         ::operator delete(static_cast<void*>(this), std::align_val_t{block_align()});
     }
 
-    // deadline_ns 0: do not wait. Moves from value only if the result is ok.
-    chan_status send(T& value, int64_t deadline_ns) {
+    // deadline_ns 0: do not wait. Moves from value only if the result is ok. If the wait is cancelled: throws, or, if interrupted is not
+    // nullptr, leaves there why and returns timeout.
+    chan_status send(T& value, int64_t deadline_ns, wait_result* interrupted = nullptr) {
         lock.lock();
         if (closed) {
             lock.unlock();
@@ -122,17 +136,14 @@ struct chan_state : chan_core {
             lock.unlock();
             return chan_status::ok;
         }
-        return block(senders, &value, wait_reason::chan_send, deadline_ns);
+        return block(senders, &value, wait_reason::chan_send, deadline_ns, interrupted);
     }
 
-    // deadline_ns 0: do not wait. Fills value only if the result is ok.
-    chan_status recv(std::optional<T>& value, int64_t deadline_ns) {
+    // deadline_ns 0: do not wait. Fills value only if the result is ok. interrupted: as for send.
+    chan_status recv(std::optional<T>& value, int64_t deadline_ns, wait_result* interrupted = nullptr) {
         lock.lock();
         if (count > 0) {
-            T* oldest = slot(head);
-            value.emplace(std::move(*oldest));
-            oldest->~T();
-            head = next(head);
+            take_head(value);
             if (senders.empty()) {
                 --count;
                 lock.unlock();
@@ -153,7 +164,51 @@ struct chan_state : chan_core {
             lock.unlock();
             return chan_status::closed;
         }
-        return block(receivers, &value, wait_reason::chan_receive, deadline_ns);
+        return block(receivers, &value, wait_reason::chan_receive, deadline_ns, interrupted);
+    }
+
+    // The two halves of an operation of a select. begin: under the lock; true if it needs no waiting, and ok tells whether a value
+    // moves (else: closed). finish: after the lock was freed, if begin has won the wait of a partner.
+    bool begin_send(T& value, waiter*& partner, bool& ok) noexcept {
+        ok = !closed;
+        if (closed) return true;
+        partner = receivers.pop_claimed();
+        if (partner != nullptr) return true;
+        if (count == capacity) return false;
+        ::new (slot(wrap(head + count))) T(std::move(value));
+        ++count;
+        return true;
+    }
+
+    static void finish_send(T& value, waiter& partner) noexcept {
+        static_cast<std::optional<T>*>(partner.slot)->emplace(std::move(value));
+        partner.ok = true;
+        ready(partner);
+    }
+
+    bool begin_recv(std::optional<T>& value, waiter*& partner, bool& ok) noexcept {
+        ok = true;
+        if (count == 0) {
+            partner = senders.pop_claimed();
+            ok = partner != nullptr;
+            return ok || closed;
+        }
+        take_head(value);
+        partner = senders.pop_claimed();
+        if (partner == nullptr) {
+            --count;
+        } else {
+            fill_freed_slot(*partner);
+        }
+        return true;
+    }
+
+    static void finish_recv(std::optional<T>& value, waiter& partner) noexcept {
+        if (!partner.ok) {  // else its value went into the buffer
+            value.emplace(std::move(*static_cast<T*>(partner.slot)));
+            partner.ok = true;
+        }
+        ready(partner);
     }
 
 private:
@@ -183,27 +238,41 @@ private:
             lock.unlock();
             return chan_status::ok;
         }
-        ::new (slot(wrap(head + count - 1))) T(std::move(*static_cast<T*>(w->slot)));
-        w->ok = true;
+        fill_freed_slot(*w);
         lock.unlock();
         ready(*w);
         return chan_status::ok;
     }
 
+    void take_head(std::optional<T>& value) noexcept {
+        T* oldest = slot(head);
+        value.emplace(std::move(*oldest));
+        oldest->~T();
+        head = next(head);
+    }
+
+    // The value of a waiting sender goes where the head was.
+    void fill_freed_slot(waiter& sender) noexcept {
+        ::new (slot(wrap(head + count - 1))) T(std::move(*static_cast<T*>(sender.slot)));
+        sender.ok = true;
+    }
+
     // Nothing could be done at once: waits in queue, as long as deadline_ns allows. The lock is held.
-    chan_status block(wait_queue& queue, void* slot_of_caller, wait_reason reason, int64_t deadline_ns) {
+    chan_status block(wait_queue& queue,
+                      void* slot_of_caller,
+                      wait_reason reason,
+                      int64_t deadline_ns,
+                      wait_result* interrupted) {
         if (deadline_ns == 0) {
             lock.unlock();
             return chan_status::would_block;
         }
         waiter me;
         me.slot = slot_of_caller;
-        if (deadline_ns == never) {
-            wait(me, queue, lock, 0, reason);
-        } else if (!wait_until(me, queue, lock, 0, reason, deadline_ns)) {
-            return chan_status::timeout;
-        }
-        return me.ok ? chan_status::ok : chan_status::closed;
+        const wait_result result = wait_cancellable(me, queue, lock, 0, reason, deadline_ns);
+        if (result == wait_result::served) [[likely]]
+            return me.ok ? chan_status::ok : chan_status::closed;
+        return chan_interrupted(result, interrupted);
     }
 };
 

@@ -104,6 +104,15 @@ public:
     // Whether the count is zero.
     [[nodiscard]] bool is_zero() noexcept { return state_.word().load(acquire) >> shift == 0; }  // A1
 
+    // For select, which waits in its own way. Under the lock: whether the count of a word with these bits is zero.
+    guarded_word& lock_word() noexcept { return state_; }
+
+    wait_queue& waiters() noexcept { return waiters_; }
+
+    [[nodiscard]] static bool is_zero(uint32_t bits) noexcept { return bits >> shift == 0; }
+
+    static constexpr uint32_t waiting_bit = 2;
+
 private:
     [[gnu::noinline]] void destroyed_early() noexcept {
         const uint32_t bits = state_.lock_bits();
@@ -112,7 +121,7 @@ private:
         state_.unlock_bits(bits);
     }
 
-    static constexpr uint32_t waiting = 2;
+    static constexpr uint32_t waiting = waiting_bit;
     static constexpr uint32_t shift = 2;
     static constexpr uint32_t one = 1U << shift;
 

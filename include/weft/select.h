@@ -1,0 +1,328 @@
+// select.h: waits until one of several things can happen, and does it, as Go's select.
+//
+//     weft::select(
+//         weft::on_recv(requests, [&](std::optional<request> r) { … }),      // nullopt: closed and drained
+//         weft::on_send(results, std::move(answer), [&] { … }),              // moved from only if this case happens
+//         weft::on_timeout(100ms, [&] { … }),
+//         weft::otherwise([&] { … }));                                       // nothing was ready: do not wait
+//
+//     auto r = weft::select(weft::recv(a), weft::send(b, 42), weft::timeout(1s));   // without functions: a std::variant
+//     if (r.index() == 0) use(std::get<0>(r));
+//
+// Exactly one case happens. If several can, one is chosen at random, each with the same probability; select_first takes the first
+// in the order written. A closed channel is ready: a receive yields nullopt, a send throws channel_closed. A nil channel never is.
+// select() without a case that can ever happen waits for ever. select_set (select_set.h) takes cases known at run time.
+//
+// Functions are called last, when nothing of the select is left: they may block, throw, select again. A case refers to its channel
+// and its value: make cases within the call, as above.
+//
+// Any thread. A cancellation point where it waits, unless it has an on_cancel case. O(cases); allocates nothing.
+//
+// See: docs/select.md
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <weft/chan.h>
+#include <weft/detail/select_case.h>
+#include <weft/detail/time_point.h>
+#include <weft/error.h>
+#include <weft/future.h>
+
+namespace weft {
+
+namespace detail {
+
+// What is called for a case in value form: nothing.
+struct no_function {};
+
+// A case: prepare() fills in its part of the select; result(), if it has happened, what a select in value form yields; call() what one
+// in callback form calls.
+template <typename T, typename F>
+class recv_select_case {
+public:
+    using value_type = std::optional<T>;
+    static constexpr bool calls = !std::is_same_v<F, no_function>;
+
+    recv_select_case(chan_state<T>* from, F f) : from_(from), f_(std::move(f)) {}
+
+    void prepare(select_request& /*r*/, select_case& c, std::size_t /*index*/) noexcept {
+        chan_recv_case<T>::prepare(c, from_, value_);
+    }
+
+    value_type result(const select_case& /*c*/) { return std::move(value_); }
+
+    void call(const select_case& /*c*/) { f_(std::move(value_)); }
+
+private:
+    chan_state<T>* from_;
+    std::optional<T> value_;
+    [[no_unique_address]] F f_;
+};
+
+// Value is T, owned, or T&&: a reference to what is moved from only on success.
+template <typename T, typename Value, typename F>
+class send_select_case {
+public:
+    using value_type = std::monostate;
+    static constexpr bool calls = !std::is_same_v<F, no_function>;
+
+    send_select_case(chan_state<T>* to, Value value, F f)
+        : to_(to), value_(static_cast<Value&&>(value)), f_(std::move(f)) {}
+
+    void prepare(select_request& /*r*/, select_case& c, std::size_t /*index*/) noexcept {
+        chan_send_case<T>::prepare(c, to_, value_);
+    }
+
+    value_type result(const select_case& c) {
+        if (!c.w.ok) throw channel_closed();
+        return {};
+    }
+
+    void call(const select_case& c) {
+        if (!c.w.ok) throw channel_closed();
+        f_();
+    }
+
+private:
+    chan_state<T>* to_;
+    Value value_;
+    [[no_unique_address]] F f_;
+};
+
+// Cases that carry no value.
+template <typename F>
+class plain_select_case {
+public:
+    using value_type = std::monostate;
+    static constexpr bool calls = !std::is_same_v<F, no_function>;
+
+    explicit plain_select_case(F f) : f_(std::move(f)) {}
+
+    value_type result(const select_case& /*c*/) { return {}; }
+
+    void call(const select_case& /*c*/) { f_(); }
+
+private:
+    [[no_unique_address]] F f_;
+};
+
+template <typename F>
+class timeout_select_case : public plain_select_case<F> {
+public:
+    timeout_select_case(int64_t deadline_ns, F f)
+        : plain_select_case<F>(std::move(f)), deadline_ns_(deadline_ns) {}
+
+    void prepare(select_request& r, select_case& /*c*/, std::size_t index) noexcept {
+        if (r.deadline_case != no_case && r.deadline_ns <= deadline_ns_) return;
+        r.deadline_ns = deadline_ns_;
+        r.deadline_case = index;
+    }
+
+private:
+    int64_t deadline_ns_;
+};
+
+template <typename F>
+class otherwise_select_case : public plain_select_case<F> {
+public:
+    using plain_select_case<F>::plain_select_case;
+
+    void prepare(select_request& r, select_case& /*c*/, std::size_t index) noexcept { r.otherwise_case = index; }
+};
+
+template <typename F>
+class cancel_select_case : public plain_select_case<F> {
+public:
+    using plain_select_case<F>::plain_select_case;
+
+    void prepare(select_request& r, select_case& /*c*/, std::size_t index) noexcept { r.cancel_case = index; }
+};
+
+// A case about a count_word: it is zero.
+struct count_select_case {
+    static const select_ops ops;
+
+    static void prepare(select_case& c, count_word& count) noexcept;
+};
+
+template <typename T, typename F>
+class future_select_case : public plain_select_case<F> {
+public:
+    future_select_case(future_state<T>& of, F f) : plain_select_case<F>(std::move(f)), of_(of) {}
+
+    void prepare(select_request& /*r*/, select_case& c, std::size_t /*index*/) noexcept {
+        count_select_case::prepare(c, of_.pending());
+    }
+
+private:
+    future_state<T>& of_;
+};
+
+template <bool InOrder, typename... Cases>
+auto select_of(Cases&&... cases) {
+    constexpr std::size_t n = sizeof...(Cases);
+    constexpr bool calls = (std::decay_t<Cases>::calls || ... || (n == 0));
+    static_assert(n == 0 || calls == (std::decay_t<Cases>::calls && ...),
+                  "weft::select: either every case has a function (on_recv, on_send, on_timeout …), or none has");
+    std::array<select_case, n + (n == 0 ? 1 : 0)> raw;
+    std::array<held_lock, n + (n == 0 ? 1 : 0)> locks;
+    select_request request{.cases = raw.data(), .count = n, .locks = locks.data(), .in_order = InOrder};
+    std::size_t at = 0;
+    ((cases.prepare(request, raw[at], at), ++at), ...);
+    const std::size_t chosen = select_among(request);
+
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        if constexpr (calls) {
+            static_cast<void>(((chosen == I ? (cases.call(raw[I]), true) : false) || ...));
+            return chosen;
+        } else {
+            using result = std::variant<typename std::decay_t<Cases>::value_type...>;
+            std::optional<result> r;
+            static_cast<void>(
+                ((chosen == I ? (r.emplace(std::in_place_index<I>, cases.result(raw[I])), true) : false) || ...));
+            return std::move(*r);
+        }
+    }(std::index_sequence_for<Cases...>{});
+}
+
+}  // namespace detail
+
+// ---- Cases with a function that is called if they happen.
+
+// Receives from c, which outlives the call; f takes a std::optional<T>.
+template <typename T, typename F>
+[[nodiscard]] auto on_recv(const chan<T>& c, F f) {
+    return detail::recv_select_case<T, F>(detail::chan_access::state(c), std::move(f));
+}
+
+template <typename T, typename F>
+[[nodiscard]] auto on_recv(const recv_chan<T>& c, F f) {
+    return detail::recv_select_case<T, F>(detail::chan_access::state(c), std::move(f));
+}
+
+// Sends value to c. An rvalue is moved from only if this case happens; an lvalue is copied beforehand.
+template <typename T, typename F>
+[[nodiscard]] auto on_send(const chan<T>& c, std::type_identity_t<T>&& value, F f) {
+    return detail::send_select_case<T, T&&, F>(detail::chan_access::state(c), std::move(value), std::move(f));
+}
+
+template <typename T, typename F>
+[[nodiscard]] auto on_send(const chan<T>& c, const std::type_identity_t<T>& value, F f) {
+    return detail::send_select_case<T, T, F>(detail::chan_access::state(c), T(value), std::move(f));
+}
+
+template <typename T, typename F>
+[[nodiscard]] auto on_send(const send_chan<T>& c, std::type_identity_t<T>&& value, F f) {
+    return detail::send_select_case<T, T&&, F>(detail::chan_access::state(c), std::move(value), std::move(f));
+}
+
+template <typename T, typename F>
+[[nodiscard]] auto on_send(const send_chan<T>& c, const std::type_identity_t<T>& value, F f) {
+    return detail::send_select_case<T, T, F>(detail::chan_access::state(c), T(value), std::move(f));
+}
+
+// Happens when the select has waited for that long, or when the time has come. Zero and the past: as otherwise.
+template <typename Rep, typename Period, typename F>
+[[nodiscard]] auto on_timeout(std::chrono::duration<Rep, Period> timeout, F f) {
+    return detail::timeout_select_case<F>(detail::deadline_after(timeout), std::move(f));
+}
+
+template <typename Clock, typename Duration, typename F>
+[[nodiscard]] auto on_timeout(std::chrono::time_point<Clock, Duration> deadline, F f) {
+    return detail::timeout_select_case<F>(detail::deadline_at(deadline), std::move(f));
+}
+
+// Happens when the result is there; fut.get() then does not wait. Throws std::future_error if there is none to come.
+template <typename T, typename F>
+[[nodiscard]] auto on_future(const future<T>& fut, F f) {
+    return detail::future_select_case<T, F>(detail::future_access::state(fut), std::move(f));
+}
+
+// Happens when the wait is cancelled, by a scope or a deadline around it, instead of an exception.
+template <typename F>
+[[nodiscard]] auto on_cancel(F f) {
+    return detail::cancel_select_case<F>(std::move(f));
+}
+
+// Happens if no other case can at once: the select does not wait.
+template <typename F>
+[[nodiscard]] auto otherwise(F f) {
+    return detail::otherwise_select_case<F>(std::move(f));
+}
+
+// ---- The same without functions. The select yields std::optional<T> for recv, std::monostate for all others.
+
+template <typename T>
+[[nodiscard]] auto recv(const chan<T>& c) {
+    return on_recv(c, detail::no_function{});
+}
+
+template <typename T>
+[[nodiscard]] auto recv(const recv_chan<T>& c) {
+    return on_recv(c, detail::no_function{});
+}
+
+template <typename T>
+[[nodiscard]] auto send(const chan<T>& c, std::type_identity_t<T>&& value) {
+    return on_send(c, std::move(value), detail::no_function{});
+}
+
+template <typename T>
+[[nodiscard]] auto send(const chan<T>& c, const std::type_identity_t<T>& value) {
+    return on_send(c, value, detail::no_function{});
+}
+
+template <typename T>
+[[nodiscard]] auto send(const send_chan<T>& c, std::type_identity_t<T>&& value) {
+    return on_send(c, std::move(value), detail::no_function{});
+}
+
+template <typename T>
+[[nodiscard]] auto send(const send_chan<T>& c, const std::type_identity_t<T>& value) {
+    return on_send(c, value, detail::no_function{});
+}
+
+template <typename Rep, typename Period>
+[[nodiscard]] auto timeout(std::chrono::duration<Rep, Period> timeout) {
+    return on_timeout(timeout, detail::no_function{});
+}
+
+template <typename Clock, typename Duration>
+[[nodiscard]] auto timeout(std::chrono::time_point<Clock, Duration> deadline) {
+    return on_timeout(deadline, detail::no_function{});
+}
+
+template <typename T>
+[[nodiscard]] auto ready(const future<T>& fut) {
+    return on_future(fut, detail::no_function{});
+}
+
+[[nodiscard]] inline auto cancellation() { return on_cancel(detail::no_function{}); }
+
+[[nodiscard]] inline auto otherwise() { return otherwise(detail::no_function{}); }
+
+// ---- The choice.
+
+// Does one case, chosen at random among those that can happen, and waits until one can. Callback form: calls its function and returns
+// the index of the case. Value form: a std::variant with one alternative for each case. Throws channel_closed for a chosen
+// send on a closed channel, cancelled and timed_out at cancellation, and what the function throws.
+template <typename... Cases>
+auto select(Cases&&... cases) {
+    return detail::select_of<false>(std::forward<Cases>(cases)...);
+}
+
+// As select(), but if several cases can happen, the first of them does.
+template <typename... Cases>
+auto select_first(Cases&&... cases) {
+    return detail::select_of<true>(std::forward<Cases>(cases)...);
+}
+
+}  // namespace weft

@@ -1,0 +1,250 @@
+// select.cc: choosing among cases, and waiting for one of several. See weft/detail/select_case.h.
+#include <algorithm>
+#include <functional>
+
+#include <weft/detail/select_case.h>
+#include <weft/detail/time_point.h>
+#include <weft/select.h>
+
+#include "base/assert.h"
+#include "base/prng.h"
+#include "os/os.h"
+#include "sched/switch.h"
+#include "sync/interrupt.h"
+#include "sync/thread_note.h"
+
+namespace weft::detail {
+
+namespace {
+
+// Up to here insertion beats a general sort.
+constexpr std::size_t few_locks = 16;
+
+// A plain thread's own. It does not migrate, so a thread-local is safe.
+[[gnu::noinline]] prng& thread_random() noexcept {
+    thread_local prng mine(static_cast<uint64_t>(os::current_tid()));
+    return mine;
+}
+
+uint32_t random_below(M* m, std::size_t n) noexcept {
+    prng& random = m != nullptr ? m->random : thread_random();
+    return random.below(static_cast<uint32_t>(n));
+}
+
+bool seems_ready(const select_case& c) noexcept { return c.object != nullptr && c.ops->seems_ready(c); }
+
+// Does c if that needs no waiting.
+bool try_case(select_case& c) noexcept {
+    c.partner = nullptr;
+    const uint32_t bits = c.lock->lock_bits();
+    const bool done = c.ops->begin(c, bits);
+    c.lock->unlock_bits(bits);
+    if (done && c.partner != nullptr) c.ops->finish(c);
+    return done;
+}
+
+// The first look, without locks: tries one case of those that seem ready, and then the others. no_case: none was.
+std::size_t try_one_by_one(M* m, const select_request& r) noexcept {
+    std::size_t ready = 0;
+    std::size_t chosen = no_case;
+    for (std::size_t i = 0; i < r.count; ++i) {
+        if (!seems_ready(r.cases[i])) continue;
+        // Each of the ready ones with the same probability, with one number for each but the first.
+        if (++ready == 1 || (!r.in_order && random_below(m, ready) == 0)) chosen = i;
+    }
+    if (ready == 0) return no_case;
+    for (std::size_t k = 0; k < r.count; ++k) {
+        const std::size_t i = (chosen + k) % r.count;
+        if ((k == 0 || seems_ready(r.cases[i])) && try_case(r.cases[i])) return i;
+    }
+    return no_case;
+}
+
+void lock_all(select_request& r) noexcept {
+    for (std::size_t i = 0; i < r.sorted_locks; ++i) r.locks[i].bits = r.locks[i].lock->lock_bits();
+}
+
+void unlock_all(const select_request& r) noexcept {
+    for (std::size_t i = 0; i < r.sorted_locks; ++i) r.locks[i].lock->unlock_bits(r.locks[i].bits);
+}
+
+held_lock& held(const select_request& r, const guarded_word* lock) noexcept {
+    if (r.sorted_locks <= few_locks) {
+        held_lock* h = r.locks;
+        while (h->lock != lock) ++h;
+        return *h;
+    }
+    return *std::lower_bound(r.locks, r.locks + r.sorted_locks, lock, [](const held_lock& a, const guarded_word* b) {
+        return std::less<>()(static_cast<const guarded_word*>(a.lock), b);
+    });
+}
+
+// The second look, with all locks held, all at one instant. They are freed if a case was done.
+std::size_t try_all(M* m, select_request& r) noexcept {
+    const std::size_t from = r.in_order || r.count < 2 ? 0 : random_below(m, r.count);
+    for (std::size_t k = 0; k < r.count; ++k) {
+        const std::size_t i = from + k < r.count ? from + k : from + k - r.count;
+        select_case& c = r.cases[i];
+        if (c.object == nullptr) continue;
+        c.partner = nullptr;
+        if (!c.ops->begin(c, held(r, c.lock).bits)) continue;
+        unlock_all(r);
+        if (c.partner != nullptr) c.ops->finish(c);
+        return i;
+    }
+    return no_case;
+}
+
+// Links a waiter for each case. All locks are held. Returns the first one.
+waiter* link_all(select_request& r, claim_word& claim, G* g, thread_note* note) noexcept {
+    waiter* first = nullptr;
+    for (std::size_t i = r.count; i-- != 0;) {
+        select_case& c = r.cases[i];
+        if (c.object == nullptr) continue;
+        c.w.g = g;
+        c.w.note = note;
+        c.w.claim = &claim;
+        c.w.which = static_cast<uint32_t>(i);
+        c.w.also = first;
+        c.w.ok = false;
+        c.w.lock = c.lock;
+        first = &c.w;
+        if (c.ops->waiting_bits != 0) held(r, c.lock).bits |= c.ops->waiting_bits;
+    }
+    // In the order of the cases, so that equal selects queue alike.
+    for (waiter* w = first; w != nullptr; w = w->also) r.cases[w->which].queue->push_back(*w);
+    return first;
+}
+
+// L4. The winner was unlinked by who claimed it.
+void unlink_others(const select_request& r, uint32_t winner) noexcept {
+    for (std::size_t i = 0; i < r.count; ++i) {
+        select_case& c = r.cases[i];
+        if (c.object == nullptr || i == winner) continue;
+        const uint32_t bits = c.lock->lock_bits();
+        if (c.w.queue != nullptr) c.w.queue->remove(c.w);
+        c.lock->unlock_bits(bits);
+    }
+}
+
+// Waits until one case happens; all locks are held. What a claim says.
+uint32_t wait_for_any(M* m, select_request& r, cancel_context* context, int64_t deadline_ns) noexcept {
+    claim_word claim;
+    cancel_wait cancelled{&claim, m == nullptr ? nullptr : m->g, nullptr, nullptr};
+    const other_parties others{deadline_ns, context, &cancelled};
+    // Without a case that can happen there is nothing to lock or to be linked to: a queue of one's own.
+    select_case alone;
+    spin_lock alone_lock;
+    wait_queue alone_queue;
+    held_lock alone_held{&alone_lock, 0};
+    select_request only{.cases = &alone, .count = 1, .locks = &alone_held, .sorted_locks = 1};
+    const bool has_queue = r.sorted_locks != 0;
+    if (!has_queue) {
+        static constexpr select_ops no_ops{nullptr, nullptr, nullptr, 0};
+        alone.object = &alone;
+        alone.ops = &no_ops;
+        alone.lock = &alone_lock;
+        alone.queue = &alone_queue;
+        alone_lock.lock();
+    }
+    select_request& linked = has_queue ? r : only;
+    const wait_reason reason = r.count == 0 ? wait_reason::select_no_cases : wait_reason::select;
+    uint32_t winner = claimed_by::cancellation;
+    const auto locks = static_cast<uint32_t>(linked.sorted_locks);
+    if (m != nullptr) {
+        if (context != nullptr && !context->enter_wait(cancelled)) {
+            unlock_all(linked);
+            return winner;
+        }
+        waiter* first = link_all(linked, claim, m->g, nullptr);
+        winner = wait_claimed(m, *first, linked.locks, locks, reason, others);
+    } else {
+        const thread_note_use use;
+        cancelled.note = &use.mine;
+        use.mine.told.reset();
+        const bool parked = claim.publish_parked();
+        WEFT_ASSERT(parked);
+        if (context != nullptr && !context->enter_wait(cancelled)) {
+            unlock_all(linked);
+            return winner;
+        }
+        link_all(linked, claim, nullptr, &use.mine);
+        winner = thread_wait_claimed(use.mine, claim, linked.locks, locks, others);
+    }
+    unlink_others(linked, winner);
+    return winner;
+}
+
+count_word& count_of(const select_case& c) noexcept { return *static_cast<count_word*>(c.object); }
+
+}  // namespace
+
+const select_ops count_select_case::ops{
+    [](const select_case& c) noexcept { return count_of(c).is_zero(); },
+    [](select_case& /*c*/, uint32_t bits) noexcept { return count_word::is_zero(bits); },
+    nullptr,
+    count_word::waiting_bit,
+};
+
+void count_select_case::prepare(select_case& c, count_word& count) noexcept {
+    c.ops = &ops;
+    c.object = &count;
+    c.lock = &count.lock_word();
+    c.queue = &count.waiters();
+}
+
+void sort_locks(select_request& r) noexcept {
+    std::size_t n = 0;
+    if (r.count <= few_locks) {
+        for (std::size_t i = 0; i < r.count; ++i) {
+            if (r.cases[i].object == nullptr) continue;
+            guarded_word* lock = r.cases[i].lock;
+            std::size_t at = n;
+            while (at != 0 && std::less<>()(lock, r.locks[at - 1].lock)) --at;
+            if (at != 0 && r.locks[at - 1].lock == lock) continue;
+            for (std::size_t k = n++; k != at; --k) r.locks[k] = r.locks[k - 1];
+            r.locks[at].lock = lock;
+        }
+    } else {
+        for (std::size_t i = 0; i < r.count; ++i) {
+            if (r.cases[i].object != nullptr) r.locks[n++].lock = r.cases[i].lock;
+        }
+        const auto before = [](const held_lock& a, const held_lock& b) { return std::less<>()(a.lock, b.lock); };
+        std::sort(r.locks, r.locks + n, before);
+        const auto same = [](const held_lock& a, const held_lock& b) { return a.lock == b.lock; };
+        n = static_cast<std::size_t>(std::unique(r.locks, r.locks + n, same) - r.locks);
+    }
+    r.sorted_locks = n;
+}
+
+std::size_t select_among(select_request& r) {
+    M* m = current_g_m();
+    std::size_t done = try_one_by_one(m, r);
+    if (done != no_case) return done;
+
+    if (r.sorted_locks == 0) sort_locks(r);
+    lock_all(r);
+    done = try_all(m, r);
+    if (done != no_case) return done;
+    if (r.otherwise_case != no_case) {
+        unlock_all(r);
+        return r.otherwise_case;
+    }
+    if (r.deadline_ns <= long_ago) {
+        unlock_all(r);
+        return r.deadline_case;
+    }
+    cancel_context* context = heeded_context(m);
+    int64_t deadline_ns = r.deadline_ns;
+    const bool ambient_is_first = context != nullptr && context->deadline_ns() < deadline_ns;
+    if (ambient_is_first) deadline_ns = context->deadline_ns();
+
+    const uint32_t winner = wait_for_any(m, r, context, deadline_ns);
+    if (winner < r.count) return winner;
+    if (winner == claimed_by::deadline && !ambient_is_first) return r.deadline_case;
+    const wait_result why = winner == claimed_by::deadline ? wait_result::expired : wait_result::cancelled;
+    if (r.cancel_case == no_case) throw_interrupted(why);
+    return r.cancel_case;
+}
+
+}  // namespace weft::detail
