@@ -17,6 +17,7 @@
 #include <utility>
 #include <variant>
 
+#include <weft/detail/cancel.h>
 #include <weft/detail/count_word.h>
 #include <weft/detail/time_point.h>
 #include <weft/go.h>
@@ -40,7 +41,8 @@ public:
                                       std::monostate,
                                       std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
-    future_state() { pending_.increment(); }
+    // In parent (nullptr: in nothing).
+    explicit future_state(cancel_context* parent = nullptr) : context_(parent, never) { pending_.increment(); }
 
     future_state(const future_state&) = delete;
     future_state& operator=(const future_state&) = delete;
@@ -49,9 +51,10 @@ public:
         if (error_) report_unobserved(error_);
     }
 
-    // Runs f and keeps what comes of it, then wakes whoever waits.
+    // Runs f, which cancel() may interrupt, and keeps what comes of it.
     template <typename F>
     void fulfil(F& f) noexcept {
+        const ambient_scope ambient(&context_);
         try {
             if constexpr (std::is_void_v<T>) {
                 f();
@@ -66,13 +69,21 @@ public:
         }
     }
 
-    void complete() noexcept { pending_.decrement(); }
-
-    void wait() noexcept { pending_.wait(wait_reason::future_get); }
-
-    [[nodiscard]] bool wait_until(int64_t deadline_ns) noexcept {
-        return pending_.wait_until(wait_reason::future_get, deadline_ns);
+    // Wakes whoever waits. What was around f may go before this does.
+    void complete() noexcept {
+        context_.detach();
+        pending_.decrement();
     }
+
+    // Whether it is complete by deadline_ns. Throws cancelled and timed_out.
+    bool wait_until(int64_t deadline_ns) {
+        const wait_result result = pending_.wait_cancellable(wait_reason::future_get, deadline_ns);
+        if (result != wait_result::served && result != wait_result::timed_out) [[unlikely]]
+            throw_interrupted(result);
+        return result == wait_result::served;
+    }
+
+    void cancel() noexcept { context_.cancel(); }
 
     [[nodiscard]] bool is_ready() noexcept { return pending_.is_zero(); }
 
@@ -91,6 +102,7 @@ public:
 
 private:
     count_word pending_;  // 1 until complete()
+    cancel_context context_;
     // Written before complete(), read after wait().
     std::optional<stored> value_;
     std::exception_ptr error_;
@@ -117,8 +129,12 @@ public:
     // Whether get() would return at once. Requires valid().
     [[nodiscard]] bool is_ready() const { return checked().is_ready(); }
 
-    // Blocks until the result is there. Requires valid(); else throws std::future_error.
-    void wait() const { checked().wait(); }
+    // Blocks until the result is there. Requires valid(); else throws std::future_error. This, and all that wait, are cancellation points
+    // (cancel.h): interrupted, they throw cancelled or timed_out, and the future stays valid.
+    void wait() const { checked().wait_until(detail::never); }
+
+    // Asks the green thread to end: its waits throw cancelled from now on (cancel.h). Does not wait for that. Any thread; requires valid().
+    void cancel() const { checked().cancel(); }
 
     // Blocks until the result is there or the time is up: std::future_status::ready or ::timeout.
     template <typename Rep, typename Period>
@@ -134,7 +150,7 @@ public:
     // Blocks until the result is there and moves it out, or throws the exception that ended the green thread. Once: the
     // future is invalid afterwards. Throws std::future_error if it is already.
     T get() {
-        checked().wait();
+        wait();
         const std::shared_ptr<detail::future_state<T>> state = std::move(state_);
         return state->take();
     }
@@ -167,6 +183,11 @@ struct future_access {
     template <typename T>
     static future_state<T>& state(const future<T>& f) {
         return f.checked();
+    }
+
+    template <typename T>
+    static future<T> make(std::shared_ptr<future_state<T>> state) {
+        return future<T>(std::move(state));
     }
 };
 

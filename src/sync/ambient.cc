@@ -1,6 +1,7 @@
 // ambient.cc: which context is around the caller, and std::stop_token from contexts.
 #include <stop_token>
 
+#include <weft/cancel.h>
 #include <weft/detail/cancel.h>
 
 #include "sched/switch.h"
@@ -64,3 +65,13 @@ void release_bridge(stop_bridge* b) noexcept {
 }
 
 }  // namespace weft::detail
+
+namespace weft::this_g {
+
+std::stop_token stop_token() {
+    detail::cancel_context* context = detail::ambient();
+    if (context == nullptr) return {};
+    return context->bridge([] { return new detail::stop_bridge; }).source.get_token();
+}
+
+}  // namespace weft::this_g

@@ -132,18 +132,27 @@ void cancel_context::link_to_parent() noexcept {
     p.lock_.unlock();
 }
 
-void cancel_context::leave_tree() noexcept {
-    if (parent_ != nullptr && armed_.load(relaxed)) {  // relaxed: as in the destructor
-        cancel_context& p = *parent_;
-        p.lock_.lock();
-        if (prev_ != nullptr) {
-            prev_->next_ = next_;
-        } else {
-            p.first_child_ = next_;
-        }
-        if (next_ != nullptr) next_->prev_ = prev_;
-        p.lock_.unlock();
+void cancel_context::unlink_from_parent() noexcept {
+    cancel_context& p = *parent_;
+    p.lock_.lock();
+    if (prev_ != nullptr) {
+        prev_->next_ = next_;
+    } else {
+        p.first_child_ = next_;
     }
+    if (next_ != nullptr) next_->prev_ = prev_;
+    p.lock_.unlock();
+}
+
+void cancel_context::detach() noexcept {
+    if (parent_ == nullptr) return;
+    if (armed_.load(relaxed)) unlink_from_parent();  // relaxed: whoever armed it has left
+    parent_ = nullptr;
+    armed_.store(true, release);  // R1
+}
+
+void cancel_context::end() noexcept {
+    detach();
     WEFT_ASSERT(first_child_ == nullptr);
     if (stop_bridge* b = bridge_) release_bridge(b);
 }

@@ -7,12 +7,33 @@
 #include "os/note.h"
 #include "sched/park.h"
 #include "sched/switch.h"
+#include "sync/interrupt.h"
 #include "sync/thread_note.h"
 
 namespace weft::detail {
 
-void sleep_until_ns(int64_t deadline_ns) noexcept {
+namespace {
+
+// Something around the caller may end the sleep early.
+[[gnu::noinline]] void sleep_interruptibly(int64_t deadline_ns) {
+    if (deadline_ns <= long_ago) return;
+    wait_queue nobody;
+    spin_lock lock;
+    waiter me;
+    lock.lock();
+    const wait_result result = wait_cancellable(me, nobody, lock, 0, wait_reason::sleep, deadline_ns);
+    WEFT_ASSERT(result != wait_result::served);
+    if (result != wait_result::timed_out) throw_interrupted(result);
+}
+
+}  // namespace
+
+void sleep_until_ns(int64_t deadline_ns) {
     M* m = current_g_m();
+    if (heeded_context(m) != nullptr) [[unlikely]] {
+        sleep_interruptibly(deadline_ns);
+        return;
+    }
     if (m == nullptr) {
         const thread_note_use use;
         use.mine.told.reset();

@@ -59,7 +59,7 @@ public:
 
     ~cancel_context() {
         if ((parent_ != nullptr && armed_.load(relaxed)) || bridge_ != nullptr)  // relaxed: whoever armed it has left
-            leave_tree();
+            end();
     }
 
     // The earliest deadline around; never: none.
@@ -77,19 +77,23 @@ public:
     // It is over: nobody touches it any more. Also for a green thread that will never run again.
     void leave_wait() noexcept;
 
+    // Nothing around it matters any more: its parent may go before it does. The green thread it belongs to, when it ends.
+    void detach() noexcept;
+
     // What turns cancellation into a std::stop_token; made by make, which may throw, on first use. Never freed before this.
     stop_bridge& bridge(stop_bridge* (*make)());
 
 private:
     void arm() noexcept;
     void link_to_parent() noexcept;
-    void leave_tree() noexcept;
+    void unlink_from_parent() noexcept;
+    void end() noexcept;
 
     struct harvest;
     void mark(harvest& h) noexcept;
 
     const int64_t deadline_ns_;
-    cancel_context* const parent_;
+    cancel_context* parent_;
     atomic<bool> armed_;
 
     spin_lock lock_;

@@ -80,6 +80,18 @@ public:
         weft::detail::wait(me, waiters_, state_, bits | waiting, reason);
     }
 
+    // As wait(), with a deadline and as a cancellation point.
+    [[nodiscard]] wait_result wait_cancellable(wait_reason reason, int64_t deadline_ns) noexcept {
+        if (state_.word().load(acquire) == 0) return wait_result::served;  // A1
+        const uint32_t bits = state_.lock_bits();
+        if (is_zero(bits) || deadline_ns <= 0) {
+            state_.unlock_bits(bits);
+            return is_zero(bits) ? wait_result::served : wait_result::timed_out;
+        }
+        waiter me;
+        return weft::detail::wait_cancellable(me, waiters_, state_, bits | waiting, reason, deadline_ns);
+    }
+
     // As wait(), but returns false if deadline_ns passes first.
     [[nodiscard]] bool wait_until(wait_reason reason, int64_t deadline_ns) noexcept {
         const uint32_t bits = state_.lock_bits();

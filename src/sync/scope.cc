@@ -1,0 +1,65 @@
+// scope.cc: the untyped part of weft::scope, and of what reads the ambient context.
+#include <weft/scope.h>
+
+#include "sched/switch.h"
+#include "sync/interrupt.h"
+
+namespace weft {
+
+namespace {
+
+bool is_interruption(const std::exception_ptr& e) noexcept {
+    try {
+        std::rethrow_exception(e);
+    } catch (const cancelled&) {
+        return true;
+    } catch (const timed_out&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+}  // namespace
+
+void task_scope::cancel() noexcept {
+    failed_lock_.lock();
+    ends_early_ = true;
+    failed_lock_.unlock();
+    context_.cancel();
+}
+
+void task_scope::keep(const std::exception_ptr& e) noexcept {
+    const bool interrupted = is_interruption(e);
+    failed_lock_.lock();
+    const bool is_consequence = interrupted && ends_early_;
+    const bool is_first = !is_consequence && !first_;
+    ends_early_ = true;
+    if (is_first) {
+        first_ = e;
+    } else if (!is_consequence) {
+        ++further_;
+    }
+    failed_lock_.unlock();
+    if (is_first) {
+        context_.cancel();
+    } else if (!is_consequence) {
+        detail::report_unobserved(e);
+    }
+}
+
+std::size_t task_scope::further_exceptions() noexcept {
+    failed_lock_.lock();
+    const std::size_t n = further_;
+    failed_lock_.unlock();
+    return n;
+}
+
+void throw_if_cancelled() {
+    detail::cancel_context* context = detail::heeded_context(detail::current_g_m());
+    if (context == nullptr) return;
+    if (context->requested()) detail::throw_interrupted(detail::wait_result::cancelled);
+    if (context->deadline_ns() <= detail::now_ns()) detail::throw_interrupted(detail::wait_result::expired);
+}
+
+}  // namespace weft
