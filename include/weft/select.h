@@ -117,8 +117,7 @@ private:
 template <typename F>
 class timeout_select_case : public plain_select_case<F> {
 public:
-    timeout_select_case(int64_t deadline_ns, F f)
-        : plain_select_case<F>(std::move(f)), deadline_ns_(deadline_ns) {}
+    timeout_select_case(int64_t deadline_ns, F f) : plain_select_case<F>(std::move(f)), deadline_ns_(deadline_ns) {}
 
     void prepare(select_request& r, select_case& /*c*/, std::size_t index) noexcept {
         if (r.deadline_case != no_case && r.deadline_ns <= deadline_ns_) return;

@@ -11,5 +11,6 @@
 #include <weft/runtime.h>
 #include <weft/scope.h>
 #include <weft/select.h>
+#include <weft/select_set.h>
 #include <weft/time.h>
 #include <weft/wait_group.h>

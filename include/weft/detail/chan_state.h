@@ -57,7 +57,7 @@ struct chan_core {
     spin_lock lock;
     peekable<bool> closed = false;
     peekable<std::size_t> count = 0;  // buffered values
-    guarded<std::size_t> head = 0;   // index of the oldest
+    guarded<std::size_t> head = 0;    // index of the oldest
     wait_queue receivers;
     wait_queue senders;
 
@@ -258,11 +258,8 @@ private:
     }
 
     // Nothing could be done at once: waits in queue, as long as deadline_ns allows. The lock is held.
-    chan_status block(wait_queue& queue,
-                      void* slot_of_caller,
-                      wait_reason reason,
-                      int64_t deadline_ns,
-                      wait_result* interrupted) {
+    chan_status block(
+        wait_queue& queue, void* slot_of_caller, wait_reason reason, int64_t deadline_ns, wait_result* interrupted) {
         if (deadline_ns == 0) {
             lock.unlock();
             return chan_status::would_block;

@@ -1,0 +1,200 @@
+// select_set.h: a select whose cases are known at run time only, and that may be used again and again.
+//
+//     weft::select_set set;
+//     for (auto& c : inputs) set.add_recv(c, [&](std::optional<line> l) { … });
+//     while (running) set.wait();
+//
+// Everything said in select.h holds. A case stays until it is removed; a receive whose channel was closed is ready each time, so
+// remove it. Cases may be added and removed between waits, and in a function that wait() calls.
+//
+// Not for use by several threads at once. Adding allocates; waiting does not. wait() is O(cases).
+//
+// See: docs/select.md
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <weft/select.h>
+
+namespace weft {
+
+class select_set {
+public:
+    select_set() = default;
+    select_set(select_set&&) noexcept = default;
+    select_set& operator=(select_set&&) noexcept = default;
+    select_set(const select_set&) = delete;
+    select_set& operator=(const select_set&) = delete;
+    ~select_set() = default;
+
+    // Adds a receive from c, of which it keeps a handle; f takes a std::optional<T>. Returns the number of the case, which it keeps; that
+    // of a removed one is given again.
+    template <typename T, typename F>
+    std::size_t add_recv(chan<T> c, F f) {
+        return add(std::make_unique<recv_entry<chan<T>, T, F>>(std::move(c), std::move(f)));
+    }
+
+    template <typename T, typename F>
+    std::size_t add_recv(recv_chan<T> c, F f) {
+        return add(std::make_unique<recv_entry<recv_chan<T>, T, F>>(std::move(c), std::move(f)));
+    }
+
+    // Adds a send of value to c. When it has happened the case rests until set_value() gives it another value.
+    template <typename T, typename F>
+    std::size_t add_send(chan<T> c, std::type_identity_t<T> value, F f) {
+        return add(std::make_unique<send_entry<chan<T>, T, F>>(std::move(c), std::move(value), std::move(f)));
+    }
+
+    template <typename T, typename F>
+    std::size_t add_send(send_chan<T> c, std::type_identity_t<T> value, F f) {
+        return add(std::make_unique<send_entry<send_chan<T>, T, F>>(std::move(c), std::move(value), std::move(f)));
+    }
+
+    // The next value of send case number index. False if it is not a send of T.
+    template <typename T>
+    bool set_value(std::size_t index, T value) {
+        auto* e = index < entries_.size() ? dynamic_cast<send_values<T>*>(entries_[index].get()) : nullptr;
+        if (e == nullptr) return false;
+        e->value_.emplace(std::move(value));
+        return true;
+    }
+
+    // Takes case number index out. Does nothing if there is none.
+    void remove(std::size_t index) {
+        if (index >= entries_.size() || entries_[index] == nullptr) return;
+        entries_[index].reset();
+        free_.push_back(index);
+    }
+
+    // How many cases there are.
+    [[nodiscard]] std::size_t size() const noexcept { return entries_.size() - free_.size(); }
+
+    // Waits until one case can happen, does it, calls its function, and returns its number. Without a case that can ever happen it waits
+    // for ever. Throws as select().
+    std::size_t wait() { return *run(detail::never, false); }
+
+    // As wait(), for timeout at most; nullopt if nothing has happened by then.
+    template <typename Rep, typename Period>
+    std::optional<std::size_t> wait_for(std::chrono::duration<Rep, Period> timeout) {
+        return run(detail::deadline_after(timeout), false);
+    }
+
+    template <typename Clock, typename Duration>
+    std::optional<std::size_t> wait_until(std::chrono::time_point<Clock, Duration> deadline) {
+        return run(detail::deadline_at(deadline), false);
+    }
+
+    // Does one case if that needs no waiting.
+    std::optional<std::size_t> try_wait() { return run(detail::never, true); }
+
+private:
+    // One case. Its function is kept alive while it is called, so that it may remove its own case.
+    class entry {
+    public:
+        entry() = default;
+        entry(const entry&) = delete;
+        entry& operator=(const entry&) = delete;
+        virtual ~entry() = default;
+        virtual void prepare(detail::select_case& c) noexcept = 0;
+        virtual void call(const detail::select_case& c) = 0;
+    };
+
+    template <typename Handle, typename T, typename F>
+    class recv_entry final : public entry {
+    public:
+        recv_entry(Handle c, F f) : from_(std::move(c)), f_(std::make_shared<F>(std::move(f))) {}
+
+        void prepare(detail::select_case& c) noexcept override {
+            value_.reset();
+            detail::chan_recv_case<T>::prepare(c, detail::chan_access::state(from_), value_);
+        }
+
+        void call(const detail::select_case& /*c*/) override {
+            const std::shared_ptr<F> f = f_;
+            std::optional<T> value = std::move(value_);
+            (*f)(std::move(value));  // we may be gone after that
+        }
+
+    private:
+        Handle from_;
+        std::optional<T> value_;
+        std::shared_ptr<F> f_;
+    };
+
+    template <typename T>
+    class send_values : public entry {
+    protected:
+        friend class select_set;
+
+        explicit send_values(T value) : value_(std::move(value)) {}
+
+        std::optional<T> value_;
+    };
+
+    template <typename Handle, typename T, typename F>
+    class send_entry final : public send_values<T> {
+    public:
+        send_entry(Handle c, T value, F f)
+            : send_values<T>(std::move(value)), to_(std::move(c)), f_(std::make_shared<F>(std::move(f))) {}
+
+        void prepare(detail::select_case& c) noexcept override {
+            if (this->value_.has_value()) {
+                detail::chan_send_case<T>::prepare(c, detail::chan_access::state(to_), *this->value_);
+            }
+        }
+
+        void call(const detail::select_case& c) override {
+            if (!c.w.ok) throw channel_closed();
+            this->value_.reset();
+            const std::shared_ptr<F> f = f_;
+            (*f)();  // we may be gone after that
+        }
+
+    private:
+        Handle to_;
+        std::shared_ptr<F> f_;
+    };
+
+    std::size_t add(std::unique_ptr<entry> e) {
+        if (!free_.empty()) {
+            const std::size_t index = free_.back();
+            entries_[index] = std::move(e);
+            free_.pop_back();
+            return index;
+        }
+        free_.reserve(entries_.size() + 1);  // so that remove() does not throw
+        entries_.push_back(std::move(e));
+        return entries_.size() - 1;
+    }
+
+    std::optional<std::size_t> run(int64_t deadline_ns, bool at_once) {
+        // Made anew each time, from memory that is kept.
+        raw_.clear();
+        raw_.resize(entries_.size());
+        locks_.resize(entries_.size());
+        for (std::size_t i = 0; i < entries_.size(); ++i) {
+            if (entries_[i] != nullptr) entries_[i]->prepare(raw_[i]);
+        }
+        constexpr std::size_t beyond = detail::no_case - 1;
+        detail::select_request request{.cases = raw_.data(), .count = raw_.size(), .locks = locks_.data()};
+        request.deadline_ns = deadline_ns;
+        request.deadline_case = beyond;
+        if (at_once) request.otherwise_case = beyond;
+        const std::size_t index = detail::select_among(request);
+        if (index == beyond) return std::nullopt;
+        entries_[index]->call(raw_[index]);
+        return index;
+    }
+
+    std::vector<std::unique_ptr<entry>> entries_;  // by number; nullptr: removed
+    std::vector<std::size_t> free_;                // numbers to give again
+    std::vector<detail::select_case> raw_;
+    std::vector<detail::held_lock> locks_;
+};
+
+}  // namespace weft
