@@ -148,7 +148,15 @@ struct P {
     } count;
 };
 
+// Every choice is a branch of the search.
+struct any_choice {
+    explicit any_choice(uint64_t /*seed*/ = 0) {}
+
+    static uint32_t below(uint32_t n) { return n < 2 ? 0 : rl::rand(n); }
+};
+
 struct M {
+    any_choice random;
     G* g = nullptr;
     P* p = nullptr;
     scheduler* home = nullptr;
