@@ -40,16 +40,19 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     timer* fired = nullptr;
     timer** link = &fired;
     uint32_t count = 0;
+    unsigned steps = timer_queue::steps_max;
     q.lock.lock();
-    while (timer* t = q.pop_due_locked(now_ns)) {
-        waiter& w = *t->who;
-        bool must_ready = true;
-        // L2: not touched again
-        if (w.claim != nullptr && !w.claim->try_claim(claimed_by::deadline, must_ready)) continue;
-        t->fired = true;
-        if (!must_ready) continue;  // still on its way to sleep; it will notice
+    while (timer* t = q.pop_due_locked(now_ns, steps)) {
+        if (t->who != nullptr) {
+            waiter& w = *t->who;
+            bool must_ready = true;
+            // L2: not touched again
+            if (w.claim != nullptr && !w.claim->try_claim(claimed_by::deadline, must_ready)) continue;
+            t->fired = true;
+            if (!must_ready) continue;  // still on its way to sleep; it will notice
+        }
         *link = t;
-        link = &t->sibling;
+        link = &t->next;
         ++count;
     }
     *link = nullptr;
@@ -58,11 +61,13 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     m->p->count.timers_fired.add(count);  // before any of them runs, so that those who wait for them see it
     while (fired != nullptr) {
         timer* t = fired;
-        fired = t->sibling;
-        G* g = t->who->g;
-        g->since_ns = now_ns;
-        g->set_state(g_state::waiting, g_state::runnable);
-        push_last(m, g);  // t and its frame may be gone from here on
+        fired = t->next;
+        // t, and the frame it may be in, can be gone after this.
+        if (t->who == nullptr) {
+            t->fire(m, *t, now_ns);
+        } else {
+            ready_g_last(m, t->who->g, now_ns);
+        }
     }
     return count;
 }

@@ -46,10 +46,18 @@ void push_outside(G* g) noexcept;
     push_next(m, g);
 }
 
+// As ready_g_inside, but g goes to the end of the queue: for what fires, which is nobody's turn. now_ns: the clock, just read.
+inline void ready_g_last(M* m, G* g, int64_t now_ns) noexcept {
+    g->since_ns = now_ns;
+    g->set_state(g_state::waiting, g_state::runnable);
+    push_last(m, g);
+}
+
 // Ends g's wait from a thread that is no M of its scheduler.
 void ready_g_outside(G* g) noexcept;
 
-// Fires what is due in q and pushes the woken Gs to m's P. In the runtime. Returns how many.
+// Fires what is due in q, but no more than timer_queue::steps_max at once: then q.next_deadline() still lies in the past, and the
+// next call goes on. The woken Gs go to m's P. In the runtime. Returns how many fired.
 uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept;
 
 }  // namespace weft::detail

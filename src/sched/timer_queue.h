@@ -1,18 +1,38 @@
 // timer_queue.h: the deadlines of one P, earliest first.
 //
-// An intrusive pairing heap: a timer is a node in the frame of whoever waits, so adding never allocates. Adding is one
-// comparison; cancelling a node without children (most are) unlinks it from its siblings; taking the earliest merges its
-// children in pairs, O(log n) amortised. Equal deadlines fire in the order they were added.
+// A timing wheel of 13 levels. A slot of level n is 32^n ns wide, those of level 0 hold one nanosecond each. A timer goes to the lowest
+// level whose 64 slots, counted from now, reach its deadline: adding is a subtraction, a count of bits, and a link at the end of a
+// list. Removing unlinks. Nothing is compared, and nothing depends on how many timers there are.
 //
-// Rejected: a heap in an array (grows by allocation, inside the scheduler); a wheel (needs a bitmap walk to find the next
-// deadline, and rounds deadlines to its ticks).
+//      level 0  ├┼┼┼┼┼┼┼┤ 64 ns                                       now
+//      level 1  ├───┼───┼───┼───┼───┼───┤ 2 µs                        ▼
+//      level 2  ├──────────┼──────────┼──────────┼──────────┤ 65 µs   each level begins at its slot that now is in
 //
-// Invariants: I1. next_deadline() is the root's deadline, or never; written under the lock.
+// Each slot knows how many timers it has and the earliest deadline that was put there, so the first slot of each level together say
+// when the next timer is due, to the nanosecond. A slot with few timers is left as it is until they are due, and then searched: one
+// timer alone is never moved. A slot with many is split: its timers move to the level below, a bounded number of them at each call,
+// beginning as long before its earliest deadline as that will take. So no call does more than steps_max of anything.
+//
+// Equal deadlines fire in the order they were added. The older of two is never on a lower level, since now only advances; lists grow at
+// their end, and a split puts the newest first to the front of the slots below.
+//
+// Rejected: a pairing heap (after a million additions the first removal of the root merges a million children); a heap that merges
+// eagerly (every timer that fires costs the logarithm in cache misses); a heap in an array (grows by allocation, inside the
+// scheduler); ticks (a sleep would be short, or rounded).
+//
+// Invariants: I1. reached_ is not later than any deadline here, and never goes back.
+//             I2. A timer on level n is in a slot less than 64 after the one that reached_ is in.
+//             I3. next_deadline() is not later than any deadline. It is exact, but: up to split_ns a timer earlier where a slot has
+//                 to be split first, and after the earliest of many timers was removed, until it is next looked at.
+//             I4. A slot's list is in the order of addition as far as equal deadlines go; and all of them that are on a higher level
+//                 are older.
 // Locks:      lock (may be taken while an object's lock is held; nothing is taken under it).
-// Who:        any M with a P; deadlines are read by anybody.
+// Who:        any M with a P, or who has pinned the scheduler; next_deadline() by anybody.
 // See:        docs/timers.md
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include <weft/detail/spin_lock.h>
@@ -24,122 +44,291 @@
 namespace weft::detail {
 
 class timer_queue;
+struct M;
 
-// One deadline of one waiter. Guarded by the lock of the queue it is in.
+// One deadline: of a waiter, or of whatever is to be done then. Guarded by the lock of the queue it is in.
 struct timer {
     int64_t deadline_ns = never;
-    uint64_t order = 0;
-    waiter* who = nullptr;
-    timer_queue* home = nullptr;  // the queue it was added to; set once, by the owner
+    waiter* who = nullptr;                                            // whose wait it ends, or if nullptr …
+    void (*fire)(M* m, timer& t, int64_t now_ns) noexcept = nullptr;  // … what is called, on g0 of m, holding no lock
+    timer_queue* home = nullptr;                                      // the queue it was last added to
     bool queued = false;
     bool fired = false;  // the deadline has won the claim
+    uint8_t level = 0;
 
-    // Heap links.
-    timer* child = nullptr;    // first child
-    timer* sibling = nullptr;  // next sibling; in a list of fired timers: the next one
-    timer* back = nullptr;     // previous sibling, or the parent of a first child
-
-    [[nodiscard]] bool before(const timer& other) const noexcept {
-        return deadline_ns != other.deadline_ns ? deadline_ns < other.deadline_ns : order < other.order;
-    }
+    // Links of the slot's list; next also that of a list of fired timers.
+    timer* next = nullptr;
+    timer* prev = nullptr;
 };
 
 class timer_queue {
 public:
+    // The most timers that one call looks at or moves.
+    static constexpr unsigned steps_max = 64;
+
+    timer_queue() noexcept {
+    }  // NOLINT: slots are left alone until they are used, so that a P costs no more memory than it needs
+
+    timer_queue(const timer_queue&) = delete;
+    timer_queue& operator=(const timer_queue&) = delete;
+
     spin_lock lock;
 
-    // The earliest deadline, or never. Any thread, without the lock: a hint that is exact for the owner.
+    // When to call pop_due_locked() next: the earliest deadline, or a little earlier (I3); never if there is none. Any thread,
+    // without the lock: a hint.
     [[nodiscard]] int64_t next_deadline() const noexcept {
         return next_.load(relaxed);  // relaxed: who acts on it takes the lock
     }
 
     [[nodiscard]] uint64_t size() const noexcept { return size_; }
 
-    // Requires: the lock is held; t is in no queue.
-    void add_locked(timer& t) noexcept {
+    // Adds t. now_ns: some time that has passed, the later the better. A deadline that the queue has passed already counts as the
+    // time it has reached, and t says so afterwards. O(1). Requires: the lock is held; t is in no queue; its deadline is not never.
+    void add_locked(timer& t, int64_t now_ns = 0) noexcept {
         WEFT_ASSERT(!t.queued);
+        reach(std::min(now_ns, next_.load(relaxed)));  // relaxed: written under the lock, as all here
         t.queued = true;
         t.home = this;
-        t.order = ++added_;
-        t.child = t.sibling = t.back = nullptr;
-        root_ = merge(root_, &t);
+        t.deadline_ns = std::max(t.deadline_ns, reached_);
+        const unsigned level = level_of(t.deadline_ns);
+        slot& s = open(level, t.deadline_ns);
+        link_last(s, t, level);
         ++size_;
-        publish();
+        const int64_t look_at = is_crowded(s, level) ? split_time(s, level) : t.deadline_ns;
+        if (look_at < next_.load(relaxed)) publish(look_at);  // relaxed: as above
     }
 
-    // Requires: the lock is held; t is queued here.
+    // O(1). Requires: the lock is held; t is queued here.
     void remove_locked(timer& t) noexcept {
         WEFT_ASSERT(t.queued && t.home == this);
-        t.queued = false;
-        --size_;
-        if (&t == root_) {
-            root_ = merge_pairs(t.child);
-        } else {
-            (t.back->child == &t ? t.back->child : t.back->sibling) = t.sibling;
-            if (t.sibling != nullptr) t.sibling->back = t.back;
-            root_ = merge(root_, merge_pairs(t.child));
+        unlink(t);
+        if (size_ == 0) {
+            publish(never);
+        } else if (size_ <= few && t.deadline_ns <= next_.load(relaxed)) {  // relaxed: written under the lock
+            publish(look_closely().next_ns());
         }
-        publish();
     }
 
-    // Removes and returns the earliest timer if it is due at now_ns; nullptr otherwise. Requires: the lock is held.
+    // Removes and returns the earliest timer if it is due at now_ns. nullptr: there is none, or steps are used up; in that case
+    // next_deadline() is still not later than now_ns. A step is a timer popped or moved. Requires: the lock is held; now_ns has come.
+    [[nodiscard]] timer* pop_due_locked(int64_t now_ns, unsigned& steps) noexcept {
+        if (next_.load(relaxed) > now_ns) return nullptr;  // relaxed: written under the lock
+        while (steps != 0) {
+            const outlook ahead = look_closely();
+            reach(std::min(now_ns, ahead.earliest_ns));
+            if (ahead.earliest_ns <= now_ns) {
+                if (ahead.first != nullptr) {
+                    --steps;
+                    unlink(*ahead.first);
+                    if (size_ == 0) publish(never);
+                    return ahead.first;
+                }
+                split(ahead.level, first_of(ahead.level, filled_[ahead.level]), steps);
+            } else if (ahead.split_ns <= now_ns) {
+                split(ahead.split_level, first_of(ahead.split_level, crowded_[ahead.split_level]), steps);
+            } else {
+                publish(ahead.next_ns());
+                return nullptr;
+            }
+        }
+        return nullptr;
+    }
+
     [[nodiscard]] timer* pop_due_locked(int64_t now_ns) noexcept {
-        if (root_ == nullptr || root_->deadline_ns > now_ns) return nullptr;
-        timer* t = root_;
+        unsigned steps = steps_max;
+        return pop_due_locked(now_ns, steps);
+    }
+
+    // Removes and returns any timer, due or not; nullptr when there is none. Requires: the lock is held.
+    [[nodiscard]] timer* pop_any_locked() noexcept {
+        if (size_ == 0) return nullptr;
+        const auto level = static_cast<unsigned>(std::countr_zero(filled_levels_));
+        timer* t = first_of(level, filled_[level]).first;
         remove_locked(*t);
         return t;
     }
 
 private:
-    void publish() noexcept {
-        next_.store(root_ == nullptr ? never : root_->deadline_ns, relaxed);  // relaxed: see next_deadline
+    static constexpr unsigned digit_bits = 5;
+    static constexpr unsigned slots_per_level = 64;
+    static constexpr unsigned levels = 13;
+    static constexpr unsigned few = 8;       // timers in a slot that is not worth splitting
+    static constexpr int64_t move_ns = 200;  // to move one timer that is in no cache
+    static_assert(slots_per_level == 2U << digit_bits, "a slot and the one after it fit the level below");
+    static_assert(levels * digit_bits >= 63, "the last level reaches any deadline");
+
+    struct slot {
+        timer* first;
+        timer* last;
+        int64_t earliest_ns;  // not later than any deadline here
+        uint32_t count;
+    };
+
+    // What lies ahead of reached_.
+    struct outlook {
+        int64_t earliest_ns = never;  // no timer is earlier
+        unsigned level = 0;           // where that is
+        timer* first = nullptr;       // the timer that is to fire then; nullptr: its slot has to be split first
+        int64_t split_ns = never;     // when the next slot has to be split …
+        unsigned split_level = 0;     // … and where
+
+        [[nodiscard]] int64_t next_ns() const noexcept { return std::min(earliest_ns, split_ns); }
+    };
+
+    static uint64_t number(int64_t time_ns, unsigned level) noexcept {
+        return static_cast<uint64_t>(time_ns) >> (level * digit_bits);
     }
 
-    static timer* merge(timer* a, timer* b) noexcept {
-        if (a == nullptr) return b;
-        if (b == nullptr) return a;
-        if (b->before(*a)) {
-            timer* t = a;
-            a = b;
-            b = t;
-        }
-        b->back = a;
-        b->sibling = a->child;
-        if (a->child != nullptr) a->child->back = b;
-        a->child = b;
-        a->sibling = a->back = nullptr;
-        return a;
+    static uint64_t bit(uint64_t number) noexcept { return uint64_t{1} << (number % slots_per_level); }
+
+    slot& slot_at(unsigned level, uint64_t number) noexcept { return slots_[level][number % slots_per_level]; }
+
+    // The lowest level that reaches deadline_ns.
+    [[nodiscard]] unsigned level_of(int64_t deadline_ns) const noexcept {
+        const auto width = static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(deadline_ns - reached_)));
+        const unsigned level = width <= digit_bits + 1 ? 0 : (width - 2) / digit_bits;
+        const bool reaches = number(deadline_ns, level) - number(reached_, level) < slots_per_level;
+        return reaches ? level : level + 1;
     }
 
-    // Two passes: merge neighbours from the left, then merge the results from the right.
-    static timer* merge_pairs(timer* first) noexcept {
-        timer* pairs = nullptr;
-        while (first != nullptr) {
-            timer* a = first;
-            timer* b = a->sibling;
-            first = b == nullptr ? nullptr : b->sibling;
-            a->sibling = a->back = nullptr;
-            if (b != nullptr) b->sibling = b->back = nullptr;
-            timer* merged = merge(a, b);
-            merged->sibling = pairs;
-            pairs = merged;
-        }
-        timer* root = nullptr;
-        while (pairs != nullptr) {
-            timer* rest = pairs->sibling;
-            pairs->sibling = nullptr;
-            root = merge(root, pairs);
-            pairs = rest;
-        }
-        return root;
+    static bool is_crowded(const slot& s, unsigned level) noexcept { return s.count > few && level != 0; }
+
+    // When to begin to split s, so that it is done when its earliest timer is due. By then reached_ is in the slot before, or in s.
+    static int64_t split_time(const slot& s, unsigned level) noexcept {
+        return s.earliest_ns - std::min(int64_t{s.count} * move_ns, int64_t{1} << (level * digit_bits));
     }
+
+    // The first slot from reached_ on that is in set, which is not empty.
+    slot& first_of(unsigned level, uint64_t set) noexcept {
+        const uint64_t from = number(reached_, level);
+        const int ahead = std::countr_zero(std::rotr(set, static_cast<int>(from % slots_per_level)));
+        return slot_at(level, from + static_cast<uint64_t>(ahead));
+    }
+
+    // Level's slot for deadline_ns, made ready for use if it is empty.
+    slot& open(unsigned level, int64_t deadline_ns) noexcept {
+        const uint64_t n = number(deadline_ns, level);
+        slot& s = slot_at(level, n);
+        if ((filled_[level] & bit(n)) == 0) {
+            filled_[level] |= bit(n);
+            filled_levels_ |= 1U << level;
+            s.first = s.last = nullptr;
+            s.earliest_ns = deadline_ns;
+            s.count = 0;
+        }
+        return s;
+    }
+
+    // What both kinds of linking have in common.
+    void count_in(slot& s, timer& t, unsigned level) noexcept {
+        t.level = static_cast<uint8_t>(level);
+        s.earliest_ns = std::min(s.earliest_ns, t.deadline_ns);
+        ++s.count;
+        if (is_crowded(s, level)) crowded_[level] |= bit(number(t.deadline_ns, level));
+    }
+
+    void link_last(slot& s, timer& t, unsigned level) noexcept {
+        t.next = nullptr;
+        t.prev = s.last;
+        (s.last != nullptr ? s.last->next : s.first) = &t;
+        s.last = &t;
+        count_in(s, t, level);
+    }
+
+    void link_first(slot& s, timer& t, unsigned level) noexcept {
+        t.prev = nullptr;
+        t.next = s.first;
+        (s.first != nullptr ? s.first->prev : s.last) = &t;
+        s.first = &t;
+        count_in(s, t, level);
+    }
+
+    void unlink(timer& t) noexcept {
+        const unsigned level = t.level;
+        const uint64_t n = number(t.deadline_ns, level);
+        slot& s = slot_at(level, n);
+        (t.prev != nullptr ? t.prev->next : s.first) = t.next;
+        (t.next != nullptr ? t.next->prev : s.last) = t.prev;
+        --s.count;
+        if (s.count <= few) crowded_[level] &= ~bit(n);
+        if (s.count == 0) {
+            filled_[level] &= ~bit(n);
+            if (filled_[level] == 0) filled_levels_ &= ~(1U << level);
+        }
+        t.queued = false;
+        --size_;
+    }
+
+    // The first of the earliest timers of s.
+    static timer* earliest_of(const slot& s) noexcept {
+        timer* earliest = s.first;
+        for (timer* t = earliest->next; t != nullptr; t = t->next) {
+            if (t->deadline_ns < earliest->deadline_ns) earliest = t;
+        }
+        return earliest;
+    }
+
+    // What the first slots say: earliest_ns may be that of a timer that is gone.
+    [[nodiscard]] outlook look() noexcept {
+        outlook ahead;
+        for (uint32_t rest = filled_levels_; rest != 0; rest &= rest - 1) {
+            const auto level = static_cast<unsigned>(std::countr_zero(rest));
+            const int64_t earliest_ns = first_of(level, filled_[level]).earliest_ns;
+            if (earliest_ns <= ahead.earliest_ns) {  // the highest level of several: it has the oldest (I4)
+                ahead.earliest_ns = earliest_ns;
+                ahead.level = level;
+            }
+            if (crowded_[level] == 0) continue;
+            const int64_t split_ns = split_time(first_of(level, crowded_[level]), level);
+            if (split_ns < ahead.split_ns) {
+                ahead.split_ns = split_ns;
+                ahead.split_level = level;
+            }
+        }
+        return ahead;
+    }
+
+    // As look(), but looks into slots that have few. Each level's first slot is corrected once at most.
+    [[nodiscard]] outlook look_closely() noexcept {
+        for (;;) {
+            outlook ahead = look();
+            if (ahead.earliest_ns == never) return ahead;
+            slot& s = first_of(ahead.level, filled_[ahead.level]);
+            if (is_crowded(s, ahead.level)) return ahead;
+            ahead.first = ahead.level == 0 ? s.first : earliest_of(s);
+            if (ahead.first->deadline_ns == ahead.earliest_ns) return ahead;
+            s.earliest_ns = ahead.first->deadline_ns;
+        }
+    }
+
+    // Moves timers of s to the level below, the newest first, to the front of their slots there (I4). Requires: reached_ is in s or in
+    // the slot before it, so that the level below reaches all of s.
+    void split(unsigned level, slot& s, unsigned& steps) noexcept {
+        const unsigned below = level - 1;
+        for (; s.count != 0 && steps != 0; --steps) {
+            timer& t = *s.last;
+            __builtin_prefetch(t.prev);
+            unlink(t);
+            WEFT_DCHECK(number(t.deadline_ns, below) - number(reached_, below) < slots_per_level);
+            link_first(open(below, t.deadline_ns), t, below);
+            t.queued = true;
+            ++size_;
+        }
+    }
+
+    void reach(int64_t time_ns) noexcept { reached_ = std::max(reached_, time_ns); }
+
+    void publish(int64_t next_ns) noexcept { next_.store(next_ns, relaxed); }  // relaxed: see next_deadline
+
+    atomic<int64_t> next_{never};  // written under lock
 
     // Guarded by lock.
-    timer* root_ = nullptr;
-    uint64_t added_ = 0;
+    int64_t reached_ = 0;
     uint64_t size_ = 0;
-
-    atomic<int64_t> next_{never};
+    uint32_t filled_levels_ = 0;     // those with a slot in use
+    uint64_t filled_[levels] = {};   // slots in use
+    uint64_t crowded_[levels] = {};  // slots with many timers, on all levels but 0
+    slot slots_[levels][slots_per_level];
 };
 
 }  // namespace weft::detail

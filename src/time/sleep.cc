@@ -59,7 +59,7 @@ void sleep_until_ns(int64_t deadline_ns) {
     m->g->last_p = static_cast<uint16_t>(p->index);
     p->count.parks.add();
     p->timers.lock.lock();
-    if (deadline_ns != never) p->timers.add_locked(alarm);
+    if (deadline_ns != never) p->timers.add_locked(alarm, p->now_ns);
     after_push(*m->home, m->home->idle);
     m->after = {after_switch::kind::park, 0, {&p->timers.lock}, nullptr, m->g};
     m = switch_away(m);
