@@ -7,7 +7,8 @@
 //
 // Works with std::unique_lock, std::scoped_lock, std::lock_guard. Not recursive. It may be unlocked by another green thread
 // than the one that locked it, and destroyed as soon as the last unlock has been called. Unlocking an unlocked
-// mutex, or destroying a locked one, is a fatal error. lock() is not a cancellation point.
+// mutex, or destroying a locked one, is a fatal error. lock() is not a cancellation point. The forms with a deadline are in
+// timed_mutex.h.
 //
 // Invariants: I1. Bit waiting is set whenever the queue is not empty (abandoned waiters may leave it set).
 //             I2. Bit woken is set while one woken waiter is on its way to compete; no other is woken meanwhile.
@@ -24,10 +25,11 @@ namespace weft {
 
 class mutex {
 public:
-    mutex() = default;
+    constexpr mutex() noexcept = default;
     mutex(const mutex&) = delete;
     mutex& operator=(const mutex&) = delete;
-    ~mutex();
+
+    ~mutex() { check_destroyed("weft::mutex"); }
 
     // Any thread. Blocks until the mutex is ours.
     void lock() noexcept {
@@ -49,6 +51,9 @@ public:
     }
 
 private:
+    friend class timed_mutex;
+    friend class recursive_mutex;
+
     static constexpr uint32_t locked = 2;
     static constexpr uint32_t woken = 4;
     static constexpr uint32_t starving = 8;
@@ -56,7 +61,23 @@ private:
 
     void lock_slow() noexcept;
     void unlock_slow() noexcept;
-    friend void detail::mutex_wait_abandoned(detail::waiter& w) noexcept;
+
+    // False: deadline_ns has passed. A cancellation point.
+    [[nodiscard]] bool lock_until(int64_t deadline_ns);
+
+    template <bool interruptible>
+    detail::wait_result contend(int64_t deadline_ns) noexcept;
+    void give_up() noexcept;
+    static void pass_on(detail::lock_waiter& w, bool served) noexcept;
+
+    // Fatal, by the name of what, unless nobody can use it any more.
+    void check_destroyed(const char* what) noexcept {
+        // relaxed: whoever destroys it has synchronised with its users
+        if (state_.word().load(detail::relaxed) != 0) [[unlikely]]
+            destroyed_in_use(what);
+    }
+
+    void destroyed_in_use(const char* what) noexcept;
 
     detail::guarded_word state_;  // the bits above, and the lock of waiters_
     detail::wait_queue waiters_;  // guarded by state_

@@ -166,12 +166,14 @@ void await_waker(const G& g) noexcept {
     for (uint32_t i = 0; g.state.load(acquire) == g_state::waiting; ++i) spin_backoff(i);  // pairs with set_state
 }
 
-// g waits in several queues, or for a deadline or cancellation as well. first is the first of its waiters.
-void unlink_claimed(G& g, waiter& first) noexcept {
+// g waits in several queues, or for a deadline or cancellation as well. first is the first of its waiters. True: it was served.
+bool unlink_claimed(G& g, waiter& first) noexcept {
     bool must_ready = false;
-    if (!first.claim->try_claim(claimed_by::nobody_left, must_ready)) await_waker(g);
+    const bool too_late = !first.claim->try_claim(claimed_by::nobody_left, must_ready);
+    if (too_late) await_waker(g);
     for (waiter* w = &first; w != nullptr; w = w->also) unlink(*w);
     if ((g.traits & trait::ambient) != 0 && g.ambient != nullptr) g.ambient->leave_wait();
+    return too_late && first.claim->winner() < claimed_by::deadline;
 }
 
 // Objects that outlive the scheduler must not find its Gs in their queues. g may be linked, or not any more, or between the two: claimed
@@ -183,13 +185,17 @@ void unlink_waiter(G& g) noexcept {
     // A G that was made runnable but has not run since may still be linked: its time was up.
     waiter* w = g.waiting;
     if (w == nullptr || w->lock == nullptr) return;
+    bool served = false;
     if (w->claim != nullptr) {
-        unlink_claimed(g, *w);
-        return;
+        served = unlink_claimed(g, *w);
+    } else if (!unlink(*w)) {
+        await_waker(g);
+        served = true;
     }
-    if (unlink(*w)) return;
-    await_waker(g);
-    if (g.reason == wait_reason::mutex_lock) mutex_wait_abandoned(*w);
+    if (waits_for_lock(g.reason)) {
+        auto& locks = static_cast<lock_waiter&>(*w);
+        locks.pass_on(locks, served);
+    }
 }
 
 // False: the deadline has passed.

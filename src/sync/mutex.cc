@@ -1,12 +1,14 @@
-// mutex.cc: the contended half of weft::mutex. The contract is in weft/mutex.h.
+// mutex.cc: the contended half of weft::mutex, and its forms with a deadline. The contract is in weft/mutex.h.
 //
 // The word's bits and the queue change together under the word's own lock bit, and every change ends in one store, after
 // which the mutex is not touched: whoever takes it then may destroy it.
 //
 //   unlock, normal:    clear locked; if nobody is on its way (woken), take the oldest waiter out, set woken, wake it. It has to compete.
 //   unlock, starving:  leave locked set and give the mutex to the oldest waiter; clear starving with the last one.
-//   waiter, woken:     lost the race: back to the head of the queue; waited more than 1 ms: set starving first.
+//   waiter, woken:     takes it, though its time may be up; or has lost the race: clears woken, so that the next unlock wakes somebody,
+//                      and goes back to the head of the queue; waited more than 1 ms: set starving first.
 //   waiter, given it:  waited less than 1 ms: clear starving.
+//   waiter, time up:   was the last: clear waiting and starving.
 #include <weft/mutex.h>
 
 #include "base/abandoned.h"
@@ -21,18 +23,18 @@ constexpr int64_t starving_after_ns = 1'000'000;
 
 }  // namespace
 
-mutex::~mutex() {
-    // relaxed: whoever destroys it has synchronised with its users
-    if (state_.word().load(detail::relaxed) == 0) return;
-    const uint32_t bits = state_.lock_bits();
+void mutex::destroyed_in_use(const char* what) noexcept {
+    state_.lock_bits();
     if (!detail::abandoned::may_be(!waiters_.empty())) {
-        detail::fatal("a weft::mutex was destroyed while it was locked or waited for");
+        detail::fatal("a %s was destroyed while it was locked or waited for", what);
     }
     waiters_.forget_all();
-    state_.unlock_bits(bits);
+    state_.unlock_bits(0);
 }
 
-void mutex::lock_slow() noexcept {
+// The result is served when the mutex is ours. Otherwise we have left no trace.
+template <bool interruptible>
+detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
     using namespace detail;
     int64_t waiting_since_ns = 0;
     bool was_woken = false;
@@ -41,18 +43,30 @@ void mutex::lock_slow() noexcept {
         if (was_woken) bits &= ~woken;
         if ((bits & (locked | starving)) == 0) {
             state_.unlock_bits(bits | locked);
-            return;
+            return wait_result::served;
         }
         const int64_t now = os::monotonic_ns();
+        if (interruptible && now >= deadline_ns) {
+            state_.unlock_bits(bits);  // if we were woken, whoever has the mutex will wake the next one
+            return wait_result::timed_out;
+        }
         if (waiting_since_ns == 0) waiting_since_ns = now;
         if (was_woken && now - waiting_since_ns > starving_after_ns) bits |= starving;
 
-        waiter me;
-        me.slot = this;
-        if (was_woken) {
-            wait_first(me, waiters_, state_, bits | waiting, wait_reason::mutex_lock);
+        lock_waiter me(this, &pass_on);
+        constexpr auto reason = wait_reason::mutex_lock;
+        if constexpr (interruptible) {
+            const wait_result result =
+                was_woken ? wait_cancellable_first(me, waiters_, state_, bits | waiting, reason, deadline_ns)
+                          : wait_cancellable(me, waiters_, state_, bits | waiting, reason, deadline_ns);
+            if (result != wait_result::served) {
+                give_up();
+                return result;
+            }
+        } else if (was_woken) {
+            wait_first(me, waiters_, state_, bits | waiting, reason);
         } else {
-            wait(me, waiters_, state_, bits | waiting, wait_reason::mutex_lock);
+            wait(me, waiters_, state_, bits | waiting, reason);
         }
         if (me.ok) {
             // Handed over: it is ours already.
@@ -60,10 +74,26 @@ void mutex::lock_slow() noexcept {
                 bits = state_.lock_bits();
                 state_.unlock_bits(bits & ~starving);
             }
-            return;
+            return wait_result::served;
         }
         was_woken = true;
     }
+}
+
+void mutex::lock_slow() noexcept { static_cast<void>(contend<false>(detail::never)); }
+
+bool mutex::lock_until(int64_t deadline_ns) {
+    using detail::wait_result;
+    const wait_result result = contend<true>(deadline_ns);
+    if (result == wait_result::cancelled || result == wait_result::expired) detail::throw_interrupted(result);
+    return result == wait_result::served;
+}
+
+// A waiter has left the queue without having been woken.
+void mutex::give_up() noexcept {
+    uint32_t bits = state_.lock_bits();
+    if (waiters_.empty()) bits &= ~(waiting | starving);
+    state_.unlock_bits(bits);
 }
 
 void mutex::unlock_slow() noexcept {
@@ -79,8 +109,8 @@ void mutex::unlock_slow() noexcept {
     }
     waiter* w = waiters_.pop_claimed();
     if (w == nullptr) {
-        // The waiters belonged to a runtime that was stopped.
-        state_.unlock_bits(0);
+        // Their time was up, or they belonged to a runtime that was stopped.
+        state_.unlock_bits(bits & woken);
         return;
     }
     if (waiters_.empty()) bits &= ~waiting;
@@ -94,25 +124,23 @@ void mutex::unlock_slow() noexcept {
     ready(*w);
 }
 
-namespace detail {
-
-void mutex_wait_abandoned(waiter& w) noexcept {
+void mutex::pass_on(detail::lock_waiter& w, bool served) noexcept {
+    using namespace detail;
+    if (!served) return;
     mutex& m = *static_cast<mutex*>(w.slot);
     if (w.ok) {
         m.unlock();  // it was given the mutex, and never knew
         return;
     }
-    uint32_t bits = m.state_.lock_bits() & ~mutex::woken;
+    uint32_t bits = m.state_.lock_bits() & ~woken;
     waiter* next = nullptr;
-    if ((bits & mutex::locked) == 0 && (bits & mutex::waiting) != 0) {
+    if ((bits & locked) == 0 && (bits & waiting) != 0) {
         next = m.waiters_.pop_claimed();
-        if (m.waiters_.empty()) bits &= ~mutex::waiting;
-        if (next != nullptr) bits |= mutex::woken;
+        if (m.waiters_.empty()) bits &= ~waiting;
+        if (next != nullptr) bits |= woken;
     }
     m.state_.unlock_bits(bits);
     if (next != nullptr) ready(*next);
 }
-
-}  // namespace detail
 
 }  // namespace weft

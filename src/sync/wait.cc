@@ -55,8 +55,21 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
     leave(m);
 }
 
+// At which end of its queue a waiter joins.
+enum class place : uint8_t { last, first };
+
+void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcept {
+    if (where == place::first) {
+        queue.push_front(w);
+    } else {
+        queue.push_back(w);
+    }
+    w.lock = &lock;
+}
+
 // A wait in one queue that others may end as well.
 wait_result wait_with_others(M* m,
+                             place where,
                              waiter& w,
                              wait_queue& queue,
                              guarded_word& lock,
@@ -80,8 +93,7 @@ wait_result wait_with_others(M* m,
             lock.unlock_bits(bits);
             return wait_result::cancelled;
         }
-        queue.push_back(w);
-        w.lock = &lock;
+        link(w, queue, lock, where);
         winner = wait_claimed(m, w, &held, 1, reason, others);
     } else {
         const thread_note_use use;
@@ -95,8 +107,7 @@ wait_result wait_with_others(M* m,
             lock.unlock_bits(bits);
             return wait_result::cancelled;
         }
-        queue.push_back(w);
-        w.lock = &lock;
+        link(w, queue, lock, where);
         winner = thread_wait_claimed(use.mine, claim, &held, 1, others);
     }
     if (winner == 0) return wait_result::served;
@@ -210,7 +221,8 @@ bool wait_until(
         wait(w, queue, lock, bits, reason);
         return true;
     }
-    return wait_with_others(current_g_m(), w, queue, lock, bits, reason, deadline_ns, nullptr) == wait_result::served;
+    return wait_with_others(current_g_m(), place::last, w, queue, lock, bits, reason, deadline_ns, nullptr) ==
+           wait_result::served;
 }
 
 wait_result wait_cancellable(
@@ -218,7 +230,7 @@ wait_result wait_cancellable(
     M* m = current_g_m();
     cancel_context* context = heeded_context(m);
     if (context != nullptr || deadline_ns != never) {
-        return wait_with_others(m, w, queue, lock, bits, reason, deadline_ns, context);
+        return wait_with_others(m, place::last, w, queue, lock, bits, reason, deadline_ns, context);
     }
     queue.push_back(w);
     w.lock = &lock;
@@ -227,6 +239,17 @@ wait_result wait_cancellable(
     } else {
         park(m, w, lock, bits, reason);
     }
+    return wait_result::served;
+}
+
+wait_result wait_cancellable_first(
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
+    M* m = current_g_m();
+    cancel_context* context = heeded_context(m);
+    if (context != nullptr || deadline_ns != never) {
+        return wait_with_others(m, place::first, w, queue, lock, bits, reason, deadline_ns, context);
+    }
+    wait_first(w, queue, lock, bits, reason);
     return wait_result::served;
 }
 

@@ -123,8 +123,7 @@ struct abandoned_waiter : program<abandoned_waiter, 1, 2> {
     void never_runs_again() {
         G& g = gs[greens];
         g.state = g_state::waiting;
-        waiter w;
-        w.slot = &m;
+        lock_waiter w(&m, &weft::mutex::pass_on);
         w.g = &g;
         held.sleep();
         const uint32_t bits = m.state_.lock_bits();
@@ -139,7 +138,7 @@ struct abandoned_waiter : program<abandoned_waiter, 1, 2> {
         if (linked) return;
         g.turn.sleep();  // whoever woke it is done with it
 #if !defined(MUTANT_ABANDONED_IGNORED)
-        mutex_wait_abandoned(w);
+        w.pass_on(w, true);
 #endif
     }
 

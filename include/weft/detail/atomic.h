@@ -69,7 +69,7 @@ using guarded = T;
 template <typename T>
 class peekable {
 public:
-    peekable(T value) noexcept : value_(value) {}  // NOLINT: as T
+    constexpr peekable(T value) noexcept : value_(value) {}  // NOLINT: as T
 
     peekable& operator=(T value) noexcept {
         value_.store(value, relaxed);  // relaxed: a hint; the lock orders the rest

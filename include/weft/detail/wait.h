@@ -137,6 +137,23 @@ struct waiter {
     waiter* also;                          // with a claim: the next one of the same wait
 };
 
+// A waiter of a lock. What it is served may have to go on to somebody else: the lock itself, or the duty to see that somebody takes it.
+// If its runtime is stopped before it runs again, pass_on does that.
+struct lock_waiter : waiter {
+    // w is off its queue and will never run again. served: the object had claimed it, and given it what it gives.
+    using passer = void (*)(lock_waiter& w, bool served) noexcept;
+
+    lock_waiter(void* object, passer p) noexcept : pass_on(p) { slot = object; }
+
+    const passer pass_on;
+};
+
+// Whether those who wait for this reason are lock_waiters.
+[[nodiscard]] constexpr bool waits_for_lock(wait_reason reason) noexcept {
+    return reason == wait_reason::mutex_lock || reason == wait_reason::shared_mutex_lock ||
+           reason == wait_reason::shared_mutex_lock_shared;
+}
+
 // A lock that a parking G holds, and what becomes of the object's bits when it is freed.
 struct held_lock {
     guarded_word* lock;
@@ -247,6 +264,10 @@ void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits,
 [[nodiscard]] wait_result wait_cancellable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
 
+// As wait_cancellable(), but joins at the head of the queue.
+[[nodiscard]] wait_result wait_cancellable_first(
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
+
 // Throws weft::cancelled or weft::timed_out for result cancelled or expired. Holding no object lock.
 [[noreturn]] void throw_interrupted(wait_result result);
 
@@ -259,9 +280,6 @@ void ready(waiter& w) noexcept;
 // As ready() for a chain from pop_all_claimed(). No more than one futex wake per runtime while nobody has found the work yet: whoever is
 // woken spins, and while somebody spins nobody else is woken.
 void ready_all(waiter* chain) noexcept;
-
-// A G that a mutex has woken will never run again: the mutex forgets it and wakes another one.
-void mutex_wait_abandoned(waiter& w) noexcept;
 
 // Now, on the monotonic clock, in nanoseconds.
 [[nodiscard]] int64_t now_ns() noexcept;
