@@ -1,11 +1,12 @@
 // mutex_model.cc: the mutex: one holder at a time, what it wrote is seen by the next one, no waiter is forgotten, in normal mode, in
-// starvation mode and between the two; it may be destroyed as soon as the last unlock has been called.
+// starvation mode and between the two, when waiters give up too; it may be destroyed as soon as the last unlock has been called.
 //
-// weft/mutex.h, src/sync/mutex.cc and src/sync/wait.cc are compiled as they are. The clock may jump beyond the threshold of starvation
-// at any look.
+// weft/mutex.h, src/sync/mutex.cc and src/sync/wait.cc are compiled as they are. The clock may jump beyond the threshold of starvation,
+// and beyond any deadline, at any look.
 //
 // mutants: LOCK_RELAXED UNLOCK_RELAXED LOCK_BITS_RELAXED UNLOCK_BITS_RELAXED LOCK_BLINDLY UNLOCK_BLINDLY
 // mutants: WAITING_FORGOTTEN GIFT_REFUSED GIFT_NOT_LOCKED TOUCHED_AFTER_UNLOCK ABANDONED_IGNORED
+// mutants: WAKE_KEPT TRACE_LEFT GIFT_TAKEN_FOR_TIMEOUT
 #include "model.h"
 
 #if defined(MUTANT_LOCK_BITS_RELAXED)
@@ -50,11 +51,25 @@
 #define wait(w, ...) wait(w, __VA_ARGS__), w.ok = false
 #elif defined(MUTANT_GIFT_NOT_LOCKED)
 #define unlock_bits(bits) unlock_bits(std::strcmp(__func__, "unlock_slow") == 0 ? (bits) & ~2U : (bits))
+#elif defined(MUTANT_WAKE_KEPT)  // a waiter whose time is up stays on its way for ever
+#define unlock_bits(value) \
+    unlock_bits((value) | (std::strcmp(#value, "bits") == 0 && std::strcmp(__func__, "contend") == 0 ? 4U : 0U))
+#elif defined(MUTANT_TRACE_LEFT)
+#define unlock_bits(value) unlock_bits((value) | (std::strcmp(__func__, "give_up") == 0 ? 16U : 0U))
+#elif defined(MUTANT_GIFT_TAKEN_FOR_TIMEOUT)
+#define wait_cancellable_first(w, ...) unless_given(w, wait_cancellable_first(w, __VA_ARGS__))
+#define wait_cancellable(w, ...) unless_given(w, wait_cancellable(w, __VA_ARGS__))
+
+static weft::detail::wait_result unless_given(weft::detail::waiter& w, weft::detail::wait_result r) {
+    return w.ok ? weft::detail::wait_result::timed_out : r;
+}
 #endif
 #include "sync/mutex.cc"
 #undef empty
 #undef wait
 #undef unlock_bits
+#undef wait_cancellable
+#undef wait_cancellable_first
 
 #include "sched/park.cc"
 #include "sync/wait.cc"
@@ -152,6 +167,40 @@ struct abandoned_waiter : program<abandoned_waiter, 1, 2> {
     }
 };
 
+// Nobody is left out, whoever gives up: the first Timed green threads have a deadline, so has the last plain one if Late; thread number
+// Firing lets that of the first pass. Each of the others locks Rounds times.
+template <int Greens, int Plains, int Timed, bool Late, int Firing, int Rounds>
+struct giving_up : program<giving_up<Greens, Plains, Timed, Late, Firing, Rounds>, Greens, Plains> {
+    weft::mutex m;
+    guarded<int> count = 0;
+
+    void run(unsigned me) {
+        if (me == static_cast<unsigned>(Firing)) {
+            this->fire(0);
+            return;
+        }
+        const bool patient = me >= Timed && !(Late && me + 1 == this->threads);
+        for (int i = 0; i < (patient ? Rounds : 1); ++i) {
+            if (patient) {
+                m.lock();
+            } else if (!m.lock_until(some_time)) {
+                return;
+            }
+            ++count;
+            m.unlock();
+        }
+    }
+
+    void after() {
+        RL_ASSERT(count >= Rounds);
+        RL_ASSERT(m.waiters_.empty());
+        RL_ASSERT(m.try_lock());
+        m.unlock();
+    }
+};
+
+constexpr int nobody = -1;
+
 }  // namespace
 
 int main() {
@@ -163,6 +212,12 @@ int main() {
                     check<destroyed<1, 1>>("destroyed by the second holder", switches(4)) &&         //
                     check<destroyed<2, 1>>("destroyed by the third holder", random(500'000)) &&      //
                     check<abandoned_waiter>("a waiter that never runs again", switches(2)) &&        //
-                    check<abandoned_waiter>("a waiter that never runs again", random(500'000));
+                    check<abandoned_waiter>("a waiter that never runs again", random(500'000)) &&    //
+                    check<giving_up<1, 2, 1, false, 2, 1>>("a deadline against a holder", switches(2)) &&
+                    check<giving_up<1, 2, 1, false, 2, 2>>("a deadline against a holder, twice", random(500'000)) &&
+                    check<giving_up<0, 2, 0, true, nobody, 2>>("a plain deadline against a holder", switches(3)) &&
+                    check<giving_up<1, 2, 1, false, nobody, 2>>("woken too late, two others", random(1'000'000)) &&
+                    check<giving_up<0, 3, 0, true, nobody, 2>>("a plain thread woken too late", random(1'000'000)) &&
+                    check<giving_up<2, 2, 2, false, 3, 2>>("two deadlines, one passes", random(500'000));
     return ok ? 0 : 1;
 }

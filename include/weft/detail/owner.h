@@ -1,0 +1,24 @@
+// owner.h: who holds a lock that remembers its holder: a green thread, or a plain one.
+//
+// Who: any thread. See: src/sync/owner.cc
+#pragma once
+
+#include <cstdint>
+
+namespace weft::detail {
+
+struct owner {
+    const void* who;  // never nullptr; a living thread of either kind has one of its own
+    int64_t number;   // how reports call it: the id of a green thread, or minus the tid of a plain one
+};
+
+// The caller.
+[[nodiscard]] owner current_owner() noexcept;
+
+// "green thread 7" or "a plain thread (tid 4711)".
+struct owner_text {
+    explicit owner_text(int64_t number) noexcept;
+    char text[48];
+};
+
+}  // namespace weft::detail

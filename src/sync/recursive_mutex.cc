@@ -1,0 +1,22 @@
+// recursive_mutex.cc: what goes wrong with a weft::recursive_mutex. The rest is in weft/recursive_mutex.h.
+#include <system_error>
+
+#include <weft/recursive_mutex.h>
+
+#include "base/assert.h"
+
+namespace weft {
+
+void recursive_mutex::throw_too_deep() {
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                            "weft: a recursive_mutex was locked too often by its holder");
+}
+
+void recursive_mutex::fatal_not_held() const noexcept {
+    // relaxed: a look; it may be somebody else's by now
+    if (holder_.load(detail::relaxed) == nullptr) detail::fatal("unlock of an unlocked weft::recursive_mutex");
+    const detail::owner_text holder(number_.load(detail::relaxed));  // relaxed: as above
+    detail::fatal("unlock of a weft::recursive_mutex that is locked by %s", holder.text);
+}
+
+}  // namespace weft
