@@ -1,0 +1,135 @@
+// shared_mutex.h: many readers or one writer, for green threads and plain threads alike.
+//
+// Neither side starves the other. A writer that waits for readers to leave keeps new readers out; when it unlocks, all readers
+// that wait go in together, before the next writer. So a reader waits for those who read when it came, and for one writer, never
+// for two. Writers among themselves compete as those for a weft::mutex: whoever comes first takes a freed lock, until one
+// has waited for more than 1 ms; from then on they get it in the order of their queue.
+//
+// Uncontended, each operation is one atomic on one word. When readers get into each other's way on it, they are counted
+// apart, one cache line for each processor, allocated when that first happens; the next writer adds these up and closes
+// them, and readers share the word again until they are too many for it.
+//
+// Works with std::shared_lock, std::unique_lock, std::lock_guard, std::scoped_lock. Not recursive, not even shared: a reader that
+// locks again waits for the writer that waits for it. It may be unlocked by another thread than the one that locked it, and
+// destroyed as soon as nobody holds it. Unlocking what is not locked that way, or destroying one that is locked or waited for,
+// is a fatal error. lock() and lock_shared() are not cancellation points.
+//
+// Invariants: I1. Bit waiting is set whenever a queue is not empty (abandoned waiters may leave it set).
+//             I2. Bit pending: readers are in, and the first of writers_ gets the lock when they have left; new ones wait.
+//             I3. If writers_ is not empty, then writer, pending or woken is set; if readers_ is not, writer or pending.
+//             I4. Bit spread excludes all others: no writer is in or waits, and slots_ is open.
+//             I5. Readers in, at any time: count + those in slots_. A reader may enter by one and leave by another.
+// Ordering:   R1 (unlock), R2 (unlock_shared) pair with A1 (lock); R1 pairs with A2 (lock_shared).
+// See:        docs/shared_mutex.md, test/model/shared_mutex_model.cc
+#pragma once
+
+#include <cstdint>
+
+#include <weft/detail/atomic.h>
+#include <weft/detail/wait.h>
+
+namespace weft {
+
+namespace detail {
+class reader_slots;
+}  // namespace detail
+
+class shared_mutex {
+public:
+    constexpr shared_mutex() noexcept = default;
+    shared_mutex(const shared_mutex&) = delete;
+    shared_mutex& operator=(const shared_mutex&) = delete;
+    ~shared_mutex();
+
+    // Any thread. Blocks until the lock is ours alone.
+    void lock() noexcept {
+        uint32_t seen = 0;
+        if (!state_.word().compare_exchange_strong(seen, writer, detail::acquire, detail::relaxed)) lock_slow();  // A1
+    }
+
+    // Any thread. Never blocks; fails while somebody else is in or waits.
+    [[nodiscard]] bool try_lock() noexcept {
+        uint32_t seen = 0;
+        return state_.word().compare_exchange_strong(seen, writer, detail::acquire, detail::relaxed) ||  // A1
+               ((seen & spread) != 0 && try_lock_spread());
+    }
+
+    // Whoever has it alone.
+    void unlock() noexcept {
+        uint32_t seen = writer;
+        if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed)) unlock_slow();  // R1
+    }
+
+    // Any thread. Blocks until we are one of its readers. Fatal beyond max_readers.
+    void lock_shared() noexcept {
+        if (!enter_quickly()) lock_shared_slow();
+    }
+
+    // Any thread. Never blocks; fails while a writer is in or waits for readers to leave.
+    [[nodiscard]] bool try_lock_shared() noexcept { return enter_quickly() || enter(); }
+
+    // One of its readers.
+    void unlock_shared() noexcept {
+        uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
+        const bool plain = (seen & flags) == 0 && seen >= reader;
+        // R2; relaxed: tried again
+        if (!plain || !state_.word().compare_exchange_strong(seen, seen - reader, detail::release, detail::relaxed)) {
+            unlock_shared_slow();
+        }
+    }
+
+    // How many can read at once.
+    static constexpr uint32_t max_readers = (1U << 24) - 1;
+
+private:
+    friend class shared_timed_mutex;
+
+    static constexpr uint32_t writer = 2;     // somebody has it alone
+    static constexpr uint32_t pending = 4;    // I2
+    static constexpr uint32_t woken = 8;      // a woken writer is on its way to compete; no other is woken meanwhile
+    static constexpr uint32_t starving = 16;  // newcomers never take it: it goes to the writers in order
+    static constexpr uint32_t waiting = 32;   // I1
+    static constexpr uint32_t spread = 64;    // I4: readers are counted in slots_
+    static constexpr uint32_t flags = 127;    // all of these and the guard
+    static constexpr uint32_t shift = 7;
+    static constexpr uint32_t reader = 1U << shift;  // one of the count of readers
+    static constexpr uint32_t too_many = 1U << 31;   // the count's last bit: only the slow path goes on from here
+
+    // Counts one more reader, unless that is not quite simple.
+    bool enter_quickly() noexcept {
+        uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
+        return (seen & (flags | too_many)) == 0 &&
+               // A2; relaxed: tried again
+               state_.word().compare_exchange_strong(seen, seen + reader, detail::acquire, detail::relaxed);
+    }
+
+    void lock_slow() noexcept;
+    bool try_lock_spread() noexcept;
+    void unlock_slow() noexcept;
+    void lock_shared_slow() noexcept;
+    void unlock_shared_slow() noexcept;
+
+    // False: deadline_ns has passed. Cancellation points.
+    [[nodiscard]] bool lock_until(int64_t deadline_ns);
+    [[nodiscard]] bool lock_shared_until(int64_t deadline_ns);
+
+    template <bool interruptible>
+    detail::wait_result contend(int64_t deadline_ns) noexcept;
+    template <bool interruptible>
+    detail::wait_result contend_shared(int64_t deadline_ns) noexcept;
+    bool enter() noexcept;
+    void settle(uint32_t bits) noexcept;
+    void spread_readers() noexcept;
+    uint32_t gather_readers(uint32_t bits) noexcept;
+    void readers_collide() noexcept;
+    static void pass_on(detail::lock_waiter& w, bool served) noexcept;
+    static void pass_on_shared(detail::lock_waiter& w, bool served) noexcept;
+
+    detail::guarded_word state_;          // the bits above, the count, and the lock of what follows
+    detail::atomic<uint32_t> misses_{0};  // how often readers got into each other's way since the last writer, roughly
+    detail::wait_queue writers_;          // guarded by state_
+    detail::wait_queue readers_;          // guarded by state_
+    detail::atomic<detail::reader_slots*> slots_{nullptr};  // set once, under the guard
+};
+
+}  // namespace weft

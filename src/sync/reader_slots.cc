@@ -1,0 +1,26 @@
+// reader_slots.cc: which slot is whose.
+#include "sync/reader_slots.h"
+
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+// Plain threads take the numbers from 0 on, in turn. They do not migrate, so a thread-local is safe here.
+constinit atomic<uint32_t> next_number{0};
+constinit thread_local uint32_t number = UINT32_MAX;
+
+[[gnu::noinline]] uint32_t number_of_thread() noexcept {
+    if (number == UINT32_MAX) number = next_number.fetch_add(1, relaxed);  // relaxed: a number
+    return number;
+}
+
+}  // namespace
+
+uint32_t slot_of_caller() noexcept {
+    const M* m = current_g_m();
+    return m == nullptr ? number_of_thread() : m->p->index;
+}
+
+}  // namespace weft::detail
