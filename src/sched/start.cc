@@ -176,6 +176,12 @@ bool unlink_claimed(G& g, waiter& first) noexcept {
     return too_late && first.claim->winner() < claimed_by::deadline;
 }
 
+// What an object that is no lock has given to w, whose G will never run again and was linked or not.
+void give_back(wait_reason reason, waiter& w, bool linked) noexcept {
+    if (reason == wait_reason::condition_wait) condition_wait_abandoned(w, linked);
+    if (reason == wait_reason::semaphore_acquire && !linked) semaphore_wait_abandoned(w);
+}
+
 // Objects that outlive the scheduler must not find its Gs in their queues. g may be linked, or not any more, or between the two: claimed
 // by a thread from outside, which is about to hand over and make it runnable. Only an object that g is still linked to is touched:
 // another one may be gone, with g not having run since.
@@ -195,6 +201,8 @@ void unlink_waiter(G& g) noexcept {
     if (waits_for_lock(g.reason)) {
         auto& locks = static_cast<lock_waiter&>(*w);
         locks.pass_on(locks, served);
+    } else {
+        give_back(g.reason, *w, !served);
     }
 }
 

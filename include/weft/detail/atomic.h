@@ -45,6 +45,8 @@ class peekable;  // as above
 
 #define WEFT_FULL_FENCE() rl::atomic_thread_fence(rl::mo_seq_cst, $)
 
+#define WEFT_CONSTEXPR
+
 #else
 
 #include <atomic>
@@ -95,5 +97,8 @@ private:
 // Orders everything before it against everything after it, stores against later loads included. The two
 // sides of every "publish, then look whether the other one looked" pair carry one each.
 #define WEFT_FULL_FENCE() std::atomic_thread_fence(std::memory_order_seq_cst)
+
+// Of the constructor of an object that holds atomics: constexpr, but the model checker's atomics cannot be that.
+#define WEFT_CONSTEXPR constexpr
 
 #endif

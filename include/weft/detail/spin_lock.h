@@ -32,6 +32,11 @@ class guarded_word {
 public:
     static constexpr uint32_t guard = 1;
 
+    guarded_word() = default;
+
+    // Begins with these object's bits, not locked.
+    WEFT_CONSTEXPR explicit guarded_word(uint32_t bits) noexcept : word_(bits) {}
+
     // Takes the lock, waiting for it if need be. Returns the object's bits.
     uint32_t lock_bits() noexcept {
         uint32_t seen = word_.load(relaxed);  // relaxed: the exchange below decides

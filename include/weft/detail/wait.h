@@ -281,6 +281,13 @@ void ready(waiter& w) noexcept;
 // woken spins, and while somebody spins nobody else is woken.
 void ready_all(waiter* chain) noexcept;
 
+// A G that a semaphore has handed a unit will never run again: the unit is given back.
+void semaphore_wait_abandoned(waiter& w) noexcept;
+
+// A G that waits on a condition variable, or that a notify has taken off its queue, will never run again. What it holds of others is
+// given back; its notify is not: it had been woken, and the condition variable may be gone.
+void condition_wait_abandoned(waiter& w, bool linked) noexcept;
+
 // Now, on the monotonic clock, in nanoseconds.
 [[nodiscard]] int64_t now_ns() noexcept;
 

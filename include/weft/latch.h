@@ -1,0 +1,106 @@
+// latch.h: a count that falls to zero once; whoever waits for that is let through then, and for ever after.
+//
+// Names and meaning are those of the standard's latch. count_down is one compare-exchange, but for the one that wakes. wait() is a
+// join and no cancellation point; wait_for and wait_until, which the standard does not have, are.
+//
+// The latch may be destroyed as soon as every wait has returned: count, lock and "somebody waits" share one word, and
+// count_down touches nothing after the store of zero. Counting below zero, and destroying a latch that is waited for, are fatal
+// errors.
+//
+// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter whose time was up may leave it set).
+//             I2. After the store of 0 the latch is not touched.
+// Ordering:   R1 (a count_down, or the store of 0) pairs with A1 (somebody reads zero): what was done before count_down() is visible
+//             after wait().
+// Who:        any thread.
+// See:        docs/latch_barrier_event.md, test/model/latch_model.cc
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/detail/atomic.h>
+#include <weft/detail/spin_lock.h>
+#include <weft/detail/time_point.h>
+#include <weft/detail/wait.h>
+
+namespace weft {
+
+namespace detail {
+
+// A latch was to begin with a count that it cannot hold.
+[[noreturn]] void fatal_latch_count(int64_t expected) noexcept;
+
+}  // namespace detail
+
+class latch {
+public:
+    // The largest count.
+    [[nodiscard]] static constexpr std::ptrdiff_t max() noexcept { return (1 << 30) - 1; }
+
+    // Fatal if expected is negative or above max().
+    WEFT_CONSTEXPR explicit latch(std::ptrdiff_t expected) noexcept : state_(checked(expected) << shift) {}
+
+    latch(const latch&) = delete;
+    latch& operator=(const latch&) = delete;
+
+    ~latch() {
+        // relaxed: whoever destroys it has synchronised with its users
+        if ((state_.word().load(detail::relaxed) & (waiting | detail::guarded_word::guard)) != 0) check_destroyed();
+    }
+
+    // Takes n off the count. Fatal if n is negative or above the count. The latch may be gone when this returns.
+    void count_down(std::ptrdiff_t n = 1) noexcept {
+        uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
+        const bool plain = (seen & (waiting | detail::guarded_word::guard)) == 0 && n >= 0 && n <= seen >> shift;
+        // R1
+        if (!plain || !state_.word().compare_exchange_strong(seen, seen - (static_cast<uint32_t>(n) << shift),
+                                                             detail::release, detail::relaxed)) {
+            count_down_slow(n);
+        }
+    }
+
+    // Whether the count is zero.
+    [[nodiscard]] bool try_wait() const noexcept { return state_.word().load(detail::acquire) >> shift == 0; }  // A1
+
+    // Blocks until the count is zero.
+    void wait() const noexcept {
+        if (!try_wait()) wait_slow();
+    }
+
+    // As wait(), but returns false if the time is up first. A cancellation point: throws weft::cancelled or weft::timed_out.
+    template <typename Rep, typename Period>
+    [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> timeout) const {
+        return try_wait() || wait_until_ns(detail::deadline_after(timeout));
+    }
+
+    template <typename Clock, typename Duration>
+    [[nodiscard]] bool wait_until(std::chrono::time_point<Clock, Duration> when) const {
+        return try_wait() || wait_until_ns(detail::deadline_at(when));
+    }
+
+    // count_down(n), then wait().
+    void arrive_and_wait(std::ptrdiff_t n = 1) noexcept;
+
+private:
+    static constexpr uint32_t waiting = 2;
+    static constexpr uint32_t shift = 2;
+
+    static constexpr uint32_t checked(std::ptrdiff_t expected) noexcept {
+        if (expected < 0 || expected > max()) detail::fatal_latch_count(expected);
+        return static_cast<uint32_t>(expected);
+    }
+
+    // Takes the lock and n off the count, which is still in the word. Returns the bits that the word is to have.
+    [[nodiscard]] uint32_t lock_and_take(std::ptrdiff_t n) noexcept;
+    void release_waiters() noexcept;
+    void count_down_slow(std::ptrdiff_t n) noexcept;
+    void wait_slow() const noexcept;
+    bool wait_until_ns(int64_t deadline_ns) const;
+    void check_destroyed() noexcept;
+
+    mutable detail::guarded_word state_;
+    mutable detail::wait_queue waiters_;  // guarded by state_
+};
+
+}  // namespace weft

@@ -1,0 +1,208 @@
+// condition_variable.cc: what both condition variables are made of. The contract is in weft/condition_variable.h.
+//
+// To wait is to take the lock of the queue, unlock the mutex, join the queue and park, which frees the lock: whoever changes something
+// under the mutex and then notifies finds the waiter there. To notify is to unlink: the waiter is then woken and does not come back.
+// It takes the mutex by itself; it is not moved to the mutex's queue, because it starts to run when the notifier parks, or
+// several microseconds later on another processor, and has no reason to find the mutex locked.
+//
+// The one difficulty is to let the object die after a notify_all(). Those who come back to the lock of the queue although it has
+// unlinked them are counted, under the lock, and the destructor waits for them:
+//
+//   C1  a waiter that a notify finds claimed by its deadline, or by a cancellation. It takes the lock to unlink itself (L4), finds that it
+//       was unlinked, and counts itself off.
+//   C2  the callback of a stop_token that was on its way to the lock when its waiter was unlinked. It does the same.
+//   C3  a plain thread with a deadline: it has no claim, and looks under the lock which came first. Counted as long as it waits.
+//
+// A callback and a notify agree by the callback's own word (stop_watch) which of them comes first, without the lock: when the notify
+// does, the callback does not touch the object.
+#include <optional>
+
+#include <weft/condition_variable.h>
+
+#include "base/abandoned.h"
+#include "base/assert.h"
+#include "sched/switch.h"
+#include "sync/wake_list.h"
+
+namespace weft {
+
+namespace detail {
+
+namespace {
+
+// Wins w's wait and unlinks it. False: something else has won it, and w is still linked. Under the queue's lock.
+bool claim(wait_queue& queue, waiter& w) noexcept {
+    if (w.claim != nullptr && !w.claim->try_claim(w.must_ready)) return false;
+    queue.remove(w);
+    return true;
+}
+
+}  // namespace
+
+struct condition_waiter : waiter {
+    stop_watch* stop = nullptr;
+};
+
+// A wait that a stop_token may end. Lives in the frame of who waits.
+struct stop_watch {
+    struct callback {
+        stop_watch& watch;
+
+        void operator()() const noexcept { watch.fire(); }
+    };
+
+    condition_core& core;
+    condition_waiter me;
+    guarded<bool> overtaken =
+        false;  // guarded by the core's lock: it was unlinked while the callback was on its way (C2)
+    std::optional<std::stop_callback<callback>> at_stop;  // last: its destructor waits for a callback that is running
+
+    explicit stop_watch(condition_core& c) noexcept : core(c) { me.stop = this; }
+
+    // The callback, at most once. Any thread.
+    void fire() noexcept {
+        uint32_t seen = undecided;
+        // relaxed: it is about who, and the lock orders the rest
+        if (!state_.compare_exchange_strong(seen, stopping, relaxed, relaxed)) return;
+        const uint32_t bits = core.state_.lock_bits();
+        if (overtaken) {
+            core.come_back_locked(bits);
+            return;
+        }
+        // Otherwise it has not joined the queue yet, and will see that we were here, or has left it.
+        const bool ours = me.queue != nullptr && claim(core.waiters_, me);
+        core.state_.unlock_bits(bits);
+        if (ours) ready(me);
+    }
+
+    // Whether nobody but the caller, who holds the core's lock, ends this wait. Otherwise the callback is on its way.
+    [[nodiscard]] bool settle() noexcept {
+        uint32_t seen = undecided;
+        return state_.compare_exchange_strong(seen, settled, relaxed, relaxed);  // relaxed: as in fire()
+    }
+
+    [[nodiscard]] bool is_stopping() noexcept { return state_.load(relaxed) == stopping; }  // relaxed: as in fire()
+
+private:
+    static constexpr uint32_t undecided = 0;
+    static constexpr uint32_t stopping = 1;
+    static constexpr uint32_t settled = 2;
+
+    atomic<uint32_t> state_{undecided};
+};
+
+wait_result condition_core::wait(mutex& m, int64_t deadline_ns, const std::stop_token* stop) noexcept {
+    if (stop != nullptr) return wait_stoppable(m, deadline_ns, *stop);
+    condition_waiter me;
+    return park(me, state_.lock_bits(), m, deadline_ns);
+}
+
+wait_result condition_core::wait_stoppable(mutex& m, int64_t deadline_ns, const std::stop_token& stop) noexcept {
+    stop_watch watch(*this);
+    watch.at_stop.emplace(stop, stop_watch::callback{watch});
+    const uint32_t bits = state_.lock_bits();
+    if (watch.is_stopping()) {
+        state_.unlock_bits(bits);
+        m.unlock();
+        return wait_result::served;
+    }
+    return park(watch.me, bits, m, deadline_ns);
+}
+
+// Joins the queue, whose lock is held, with the word's bits bits; unlocks m; parks.
+wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, int64_t deadline_ns) noexcept {
+    if (waiters_.empty()) {
+        used_with_ = &m;
+    } else if (used_with_ != &m) {
+        state_.unlock_bits(bits);
+        fatal("a weft::condition_variable was used with two mutexes at a time");
+    }
+    me.slot = this;
+    const bool counted = deadline_ns != never && current_g_m() == nullptr;  // C3
+    if (counted) bits += one;
+    m.unlock();
+    const wait_result result =
+        wait_cancellable(me, waiters_, state_, bits | waiting, wait_reason::condition_wait, deadline_ns);
+    if (counted) come_back();
+    if (result != wait_result::served && me.ok) come_back();  // C1
+    return result;
+}
+
+// Unlinks and returns the oldest waiter whose wait the caller has now won; nullptr when there is none. Those who will come back are
+// counted in bits.
+waiter* condition_core::pop_locked(uint32_t& bits) noexcept {
+    while (waiter* w = waiters_.front()) {
+        stop_watch* stop = static_cast<condition_waiter*>(w)->stop;
+        if (stop != nullptr && !stop->settle()) {
+            stop->overtaken = true;  // C2
+            bits += one;
+        }
+        if (claim(waiters_, *w)) return w;
+        waiters_.remove(*w);
+        w->ok = true;  // C1
+        bits += one;
+    }
+    return nullptr;
+}
+
+void condition_core::come_back() noexcept { come_back_locked(state_.lock_bits()); }
+
+void condition_core::come_back_locked(uint32_t bits) noexcept {
+    bits -= one;
+    waiter* destructor = nullptr;
+    if (bits < one && (bits & dying) != 0) destructor = waiters_.pop_claimed();
+    state_.unlock_bits(bits);
+    if (destructor != nullptr) ready(*destructor);
+}
+
+void condition_core::notify_one_slow() noexcept {
+    uint32_t bits = state_.lock_bits();
+    waiter* w = pop_locked(bits);
+    if (waiters_.empty()) bits &= ~waiting;
+    state_.unlock_bits(bits);
+    if (w != nullptr) ready(*w);
+}
+
+void condition_core::notify_all_slow() noexcept {
+    uint32_t bits = state_.lock_bits();
+    wake_list woken;
+    while (waiter* w = pop_locked(bits)) woken.add(*w);
+    state_.unlock_bits(bits & ~waiting);
+    woken.wake();
+}
+
+void condition_core::wait_for_returns() noexcept {
+    const uint32_t bits = state_.lock_bits();
+    if (!waiters_.empty() && !abandoned::may_be(true)) {
+        fatal("a weft::condition_variable was destroyed while it was waited on; notify_all() first");
+    }
+    waiters_.forget_all();
+    if (bits < one) {
+        state_.unlock_bits(0);
+        return;
+    }
+    condition_waiter me;
+    weft::detail::wait(me, waiters_, state_, bits | dying, wait_reason::condition_wait);
+}
+
+void condition_wait_abandoned(waiter& w, bool linked) noexcept {
+    stop_watch* stop = static_cast<condition_waiter&>(w).stop;
+    if (stop != nullptr) stop->at_stop.reset();  // its memory goes
+    if (!linked && w.ok) static_cast<condition_core*>(w.slot)->come_back();
+}
+
+mutex& mutex_held_by(const std::unique_lock<mutex>& lock) noexcept {
+    if (!lock.owns_lock()) fatal("wait on a weft::condition_variable with a lock that does not hold its mutex");
+    return *lock.mutex();
+}
+
+}  // namespace detail
+
+bool condition_variable::wait_ns(std::unique_lock<mutex>& lock, int64_t deadline_ns, const std::stop_token* stop) {
+    mutex& m = detail::mutex_held_by(lock);
+    const detail::wait_result result = core_.wait(m, deadline_ns, stop);
+    m.lock();
+    return detail::time_is_up(result);
+}
+
+}  // namespace weft

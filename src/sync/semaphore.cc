@@ -1,0 +1,71 @@
+// semaphore.cc: the half of the semaphores in which somebody waits. The contract is in weft/semaphore.h.
+#include <weft/semaphore.h>
+
+#include "base/abandoned.h"
+#include "base/assert.h"
+#include "sync/wake_list.h"
+
+namespace weft::detail {
+
+void fatal_semaphore_count(int64_t count, int64_t max) noexcept {
+    fatal("a weft::counting_semaphore was to begin with %lld units; it holds 0 to %lld", static_cast<long long>(count),
+          static_cast<long long>(max));
+}
+
+void semaphore_core::check_destroyed() noexcept {
+    const uint32_t bits = state_.lock_bits();
+    if (!waiters_.empty() && !abandoned::may_be(true)) {
+        fatal("a weft::counting_semaphore was destroyed while it was waited for");
+    }
+    waiters_.forget_all();
+    state_.unlock_bits(bits & ~waiting);
+}
+
+bool semaphore_core::try_acquire_guarded() noexcept {
+    const uint32_t bits = state_.lock_bits();
+    const bool any = bits >= one;
+    state_.unlock_bits(any ? bits - one : bits);
+    return any;
+}
+
+bool semaphore_core::acquire_slow(int64_t deadline_ns) {
+    const uint32_t bits = state_.lock_bits();  // A1
+    if (bits >= one) {
+        state_.unlock_bits(bits - one);
+        return true;
+    }
+    waiter me;
+    me.slot = this;
+    const wait_result result =
+        wait_cancellable(me, waiters_, state_, bits | waiting, wait_reason::semaphore_acquire, deadline_ns);
+    if (result == wait_result::cancelled || result == wait_result::expired) throw_interrupted(result);
+    return result == wait_result::served;
+}
+
+void semaphore_core::release_slow(int64_t n, int64_t max) noexcept {
+    const uint32_t bits = state_.lock_bits();
+    const int64_t count = bits >> shift;
+    if (n < 0 || n > max - count) {
+        state_.unlock_bits(bits);
+        fatal("release(%lld) of a weft::counting_semaphore that holds %lld of %lld units", static_cast<long long>(n),
+              static_cast<long long>(count), static_cast<long long>(max));
+    }
+    wake_list woken;
+    int64_t left = n;
+    for (; left != 0; --left) {
+        waiter* w = waiters_.pop_claimed();
+        if (w == nullptr) break;
+        w->ok = true;  // the unit is its own
+        woken.add(*w);
+    }
+    const uint32_t still = waiters_.empty() ? 0 : waiting;
+    // R1; not a word of the semaphore after here
+    state_.unlock_bits(static_cast<uint32_t>(count + left) << shift | still);
+    woken.wake();
+}
+
+void semaphore_wait_abandoned(waiter& w) noexcept {
+    if (w.ok) static_cast<semaphore_core*>(w.slot)->release_units(1, semaphore_core::max_count);
+}
+
+}  // namespace weft::detail
