@@ -19,6 +19,7 @@
 
 #include <weft/detail/cancel.h>
 #include <weft/detail/count_word.h>
+#include <weft/detail/locals.h>
 #include <weft/detail/time_point.h>
 #include <weft/go.h>
 
@@ -204,6 +205,7 @@ auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, std::so
         [state, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
             state->fulfil(*body);
             body.reset();  // what f holds is gone before anybody can see the result
+            detail::end_locals();
             state->complete();
         },
         where);

@@ -26,6 +26,8 @@ struct spawn_options {
     std::string_view name = {};   // shown in dumps and reports; copied, cut at 31 bytes
     std::size_t stack_size = 0;   // usable bytes; 0: the runtime's default. Rounded up to a size class
     bool own_fp_control = false;  // this G changes rounding or exception masks (MXCSR, x87, FPCR): carry them with it
+    bool inherit_locals =
+        false;  // it begins with copies of the starter's values of every weft::local that can be copied
 };
 
 namespace detail {

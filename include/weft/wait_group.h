@@ -20,6 +20,7 @@
 #include <utility>
 
 #include <weft/detail/count_word.h>
+#include <weft/detail/locals.h>
 #include <weft/go.h>
 
 namespace weft {
@@ -70,6 +71,7 @@ private:
                         keep(std::current_exception());
                     }
                     body.reset();  // what f holds is gone before the waiter runs on, as locals of a joined thread are
+                    detail::end_locals();
                     done();
                 },
                 where);

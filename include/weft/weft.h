@@ -11,6 +11,7 @@
 #include <weft/future.h>
 #include <weft/go.h>
 #include <weft/latch.h>
+#include <weft/local.h>
 #include <weft/mutex.h>
 #include <weft/recursive_mutex.h>
 #include <weft/runtime.h>

@@ -334,6 +334,20 @@ TEST_F(ExhaustionOfMemory, AChannelBeyondAllOfItIsBadAlloc) {
     EXPECT_THROW(chan<int>(SIZE_MAX / sizeof(int) / 2), std::bad_alloc);
 }
 
+TEST_F(ExhaustionOfMemory, InALocalsFirstUseMakesNoValue) {
+    std::array<local<std::string>, 12> texts{local<std::string>()};  // more than a table's own slots
+    const loop_result r = within_a_g(failing::memory, 300, [&] {
+        auto used = async([&] {
+            for (const auto& text : texts) text->append(50, 'x');
+            auto heir = async({.inherit_locals = true}, [&] { return texts.back()->size(); });
+            EXPECT_EQ(heir.get(), 50U);
+        });
+        used.get();
+    });
+    EXPECT_GE(r.rounds, 2 * 2 * 12 + 2 * 2);
+    EXPECT_EQ(r.thrown, r.rounds);
+}
+
 // No Gs in store: new ones are allocated in blocks.
 TEST_F(ExhaustionOfMemory, ForNewGsIsThrownByGoAndLosesNone) {
     const loop_result r = within_a_g(failing::memory, 0, [] {

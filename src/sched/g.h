@@ -45,6 +45,7 @@ namespace weft::detail {
 struct scheduler;
 struct stack;
 class cancel_context;
+struct local_table;
 
 enum class g_state : uint8_t { idle, runnable, running, in_call, waiting, dead };
 
@@ -63,6 +64,10 @@ namespace trait {
 inline constexpr uint8_t named = 1;            // name holds one; else it is what is left of an earlier life
 inline constexpr uint8_t closure_outside = 2;  // the closure is allocated, and closure_storage holds its address
 inline constexpr uint8_t ambient = 4;          // runs in a context that may be cancelled; ambient says which
+inline constexpr uint8_t locals = 8;           // has values of weft::local; locals says where
+
+// What is left to be done when its function has returned.
+inline constexpr uint8_t ends_slowly = closure_outside | locals;
 }  // namespace trait
 
 // Four cache lines. With a million Gs each costs a miss, so they are sorted by when they are needed: the first at every
@@ -99,7 +104,8 @@ struct alignas(cache_line) G {
     char name[name_size] = {};          // inline: a core file may lack what a pointer points to
     uint64_t fp_control = 0;            // with special::own_fp
     cancel_context* ambient = nullptr;  // with trait::ambient
-    uint8_t padding_[16] = {};
+    local_table* locals = nullptr;      // with trait::locals
+    uint8_t padding_[8] = {};
 
     [[nodiscard]] bool started() const noexcept { return context.sp != nullptr; }
 

@@ -1,6 +1,7 @@
 // runtime.cc: weft::runtime, weft::main and the default runtime.
 #include <utility>
 
+#include <weft/detail/locals.h>
 #include <weft/runtime.h>
 #include <weft/time.h>
 
@@ -114,6 +115,7 @@ void run_main(const runtime_options& options,
         WEFT_ASSERT(fits);
         auto whole = [body, closure, s] {
             body(closure);
+            end_locals();                                  // as long as others run
             s->main_ended_by.store(current_m(), relaxed);  // relaxed: read by that M
             request_stop(*s);
         };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "context/fp_control.h"
+#include "sched/local.h"
 #include "sched/park.h"
 #include "sched/switch.h"
 
@@ -17,6 +18,12 @@ namespace weft::detail {
 namespace {
 
 constexpr uint64_t id_batch = 16;
+
+// The function of g, which is the caller, has returned: what is left to be done outside of the runtime.
+[[gnu::noinline]] void end_slowly(G* g) noexcept {
+    destroy_locals();
+    if (!g->closure_is_inline()) ::operator delete(g->closure(), std::align_val_t{g->entry->align});
+}
 
 // First function on every stack: runs one G after the other, as long as exit_g returns one that may use the same stack.
 void g_main(void* argument, void* baton) {
@@ -27,7 +34,8 @@ void g_main(void* argument, void* baton) {
     for (;;) {
         leave(m);
         g->entry->run(g->closure());
-        if (!g->closure_is_inline()) ::operator delete(g->closure(), std::align_val_t{g->entry->align});
+        if ((g->traits & trait::ends_slowly) != 0) [[unlikely]]
+            end_slowly(g);
         m = current_m();  // not the one from before: g may have migrated
         enter(m);
         g = exit_g(m);
@@ -47,6 +55,37 @@ void* allocate_closure(const entry_type& entry) {
 void free_closure(const entry_type& entry, void* closure) noexcept {
     if (closure != nullptr) ::operator delete(closure, std::align_val_t{entry.align});
 }
+
+// What a G is given besides its own 256 bytes. Made before the G is taken, because that may throw; who has not given it away keeps it.
+class belongings {
+public:
+    explicit belongings(const entry_type& entry) : entry_(entry), closure_(allocate_closure(entry)) {}
+
+    ~belongings() {
+        free_closure(entry_, closure_);
+        discard_locals(locals_);
+    }
+
+    belongings(const belongings&) = delete;
+    belongings& operator=(const belongings&) = delete;
+
+    // Runs user code, which may park.
+    void copy_locals_of(const G& from) {
+        if ((from.traits & trait::locals) != 0) locals_ = from.locals->copy();
+    }
+
+    void give_to(G* g) noexcept {
+        if (closure_ != nullptr) g->set_closure_outside(std::exchange(closure_, nullptr));
+        if (locals_ == nullptr) return;
+        g->locals = std::exchange(locals_, nullptr);
+        g->traits |= trait::locals;
+    }
+
+private:
+    const entry_type& entry_;
+    void* closure_;
+    local_table* locals_ = nullptr;
+};
 
 constexpr const char* no_stacks =
     "weft: no address space for another stack (lower RUN_STACK_MAX or the number of green threads, or raise the limit "
@@ -243,6 +282,11 @@ namespace {
 
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where) {
     M* m = current_g_m();
+    belongings things(entry);
+    if (options != nullptr && options->inherit_locals && m != nullptr) [[unlikely]] {
+        things.copy_locals_of(*m->g);
+        m = current_g_m();  // not the one from before: we may have parked
+    }
     if (s == nullptr) {
         s = m != nullptr ? m->home : &pin_default_scheduler();
     } else if (m == nullptr || m->home != s) {
@@ -250,14 +294,7 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
     }
     const bool local = m != nullptr && m->home == s;
 
-    void* closure = nullptr;
     G* g = nullptr;
-    try {
-        closure = allocate_closure(entry);
-    } catch (...) {
-        if (!local) s->unpin();
-        throw;
-    }
     if (local && (options == nullptr || options->stack_size == 0)) [[likely]] {
         enter(m);
         g = take_quickly(m);
@@ -267,13 +304,12 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
         try {
             g = take_slowly(*s, local, options == nullptr ? 0 : options->stack_size);
         } catch (...) {
-            free_closure(entry, closure);
             if (!local) s->unpin();
             throw;
         }
     }
     fill_in(*s, g, m, local ? m->p : nullptr, options, entry, where);
-    if (closure != nullptr) g->set_closure_outside(closure);
+    things.give_to(g);
     return {g, g->closure()};
 }
 
@@ -315,6 +351,7 @@ void spawn_abandon(G* g) noexcept {
     if (g->stack != nullptr) g->stack->sanitizers.end_g();
     unbind_stack(s, g);
     if (!g->closure_is_inline()) free_closure(*g->entry, g->closure());
+    if ((g->traits & trait::locals) != 0) discard_locals(g->locals);
     fifo<G> one;
     one.push_back(g);
     s.gs.give(one);

@@ -16,6 +16,7 @@
 #include "os/signals.h"
 #include "sched/crash.h"
 #include "sched/current.h"
+#include "sched/local.h"
 #include "sched/park.h"
 #include "sched/schedule.h"
 #include "sched/spawn.h"
@@ -226,6 +227,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
     s.gs.for_each([&](G& g) {
         if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: nobody else is left
         if (g.never_ran()) g.entry->destroy(g.closure());
+        if ((g.traits & trait::locals) != 0) (g.never_ran() ? discard_locals : forget_locals)(g.locals);
         if (!g.closure_is_inline()) ::operator delete(g.closure(), std::align_val_t{g.entry->align});
     });
     return count;
