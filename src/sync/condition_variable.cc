@@ -32,7 +32,7 @@ namespace {
 
 // Wins w's wait and unlinks it. False: something else has won it, and w is still linked. Under the queue's lock.
 bool claim(wait_queue& queue, waiter& w) noexcept {
-    if (w.claim != nullptr && !w.claim->try_claim(w.must_ready)) return false;
+    if (w.claim != nullptr && !w.claim->try_claim(w.which, w.must_ready)) return false;
     queue.remove(w);
     return true;
 }
