@@ -18,6 +18,7 @@
 #include <variant>
 
 #include <weft/detail/cancel.h>
+#include <weft/detail/continuation.h>
 #include <weft/detail/count_word.h>
 #include <weft/detail/locals.h>
 #include <weft/detail/time_point.h>
@@ -69,6 +70,14 @@ public:
             error_ = std::current_exception();
         }
     }
+
+    // Keeps a value, or an exception.
+    template <typename... Args>
+    void store(Args&&... args) {
+        value_.emplace(std::forward<Args>(args)...);
+    }
+
+    void store_error(std::exception_ptr e) noexcept { error_ = std::move(e); }
 
     // Wakes whoever waits. What was around f may go before this does.
     void complete() noexcept {
@@ -134,6 +143,12 @@ public:
     // (cancel.h): interrupted, they throw cancelled or timed_out, and the future stays valid.
     void wait() const { checked().wait_until(detail::never); }
 
+    // f(result) on a green thread of its own once the result is there, never within the call that provides it; a future for what it
+    // returns or throws. An exception in place of the result goes there instead. Uses this future up. No stack is bound while it
+    // waits. Throws what go() throws, and then is as before.
+    template <typename F>
+    [[nodiscard]] auto then(F f, std::source_location where = std::source_location::current());
+
     // Asks the green thread to end: its waits throw cancelled from now on (cancel.h). Does not wait for that. Any thread; requires valid().
     void cancel() const { checked().cancel(); }
 
@@ -157,6 +172,9 @@ public:
     }
 
 private:
+    template <typename U>
+    friend class future;
+
     template <typename F>
     friend auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, std::source_location where)
         -> future<std::invoke_result_t<std::decay_t<F>&>>;
@@ -193,6 +211,33 @@ struct future_access {
 };
 
 }  // namespace detail
+
+template <typename T>
+template <typename F>
+auto future<T>::then(F f, std::source_location where) {
+    static constexpr auto call = [](F& function, detail::future_state<T>& from) -> decltype(auto) {
+        if constexpr (std::is_void_v<T>) {
+            from.take();
+            return function();
+        } else {
+            return function(from.take());
+        }
+    };
+    using result = std::invoke_result_t<decltype(call), F&, detail::future_state<T>&>;
+    checked();
+    auto next = std::make_shared<detail::future_state<result>>();
+    detail::go_when_zero(
+        state_->pending(),
+        [from = state_, next, function = std::optional<F>(std::move(f))]() mutable {
+            auto body = [&]() -> result { return call(*function, *from); };
+            next->fulfil(body);
+            function.reset();
+            next->complete();
+        },
+        where);
+    state_ = nullptr;
+    return future<result>(std::move(next));
+}
 
 // As async(), on the runtime s. For runtime::async.
 template <typename F>

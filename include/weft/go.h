@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/detail/wait.h>
 #include <weft/error.h>
 
 namespace weft {
@@ -67,6 +68,11 @@ struct spawning {
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where);
 void spawn_commit(G* g) noexcept;
 void spawn_abandon(G* g) noexcept;
+
+// Instead of spawn_commit: g begins when a wait ends. w, which stays where it is until then, is linked into queue, whose lock is held; it
+// is freed with bits. The closure begins with wait_is_over().
+void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
+void wait_is_over() noexcept;
 
 // All three in one for the caller's own runtime (or the default one) and a closure that can be copied as bytes, fits into a G, and
 // lies in a buffer of whole words.

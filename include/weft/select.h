@@ -34,6 +34,7 @@
 #include <weft/detail/select_case.h>
 #include <weft/detail/time_point.h>
 #include <weft/error.h>
+#include <weft/event.h>
 #include <weft/future.h>
 
 namespace weft {
@@ -165,6 +166,24 @@ private:
     future_state<T>& of_;
 };
 
+// A case about an event: it is set.
+struct event_case {
+    static const select_ops ops;
+
+    static void prepare(select_case& c, event_core& e) noexcept;
+};
+
+template <typename F>
+class event_select_case : public plain_select_case<F> {
+public:
+    event_select_case(event_core& of, F f) : plain_select_case<F>(std::move(f)), of_(of) {}
+
+    void prepare(select_request& /*r*/, select_case& c, std::size_t /*index*/) noexcept { event_case::prepare(c, of_); }
+
+private:
+    event_core& of_;
+};
+
 template <bool InOrder, typename... Cases>
 auto select_of(Cases&&... cases) {
     constexpr std::size_t n = sizeof...(Cases);
@@ -245,6 +264,12 @@ template <typename T, typename F>
     return detail::future_select_case<T, F>(detail::future_access::state(fut), std::move(f));
 }
 
+// Happens when e, which outlives the call, is set.
+template <typename F>
+[[nodiscard]] auto on_event(event& e, F f) {
+    return detail::event_select_case<F>(detail::core_of(e), std::move(f));
+}
+
 // Happens when the wait is cancelled, by a scope or a deadline around it, instead of an exception.
 template <typename F>
 [[nodiscard]] auto on_cancel(F f) {
@@ -303,6 +328,8 @@ template <typename T>
 [[nodiscard]] auto ready(const future<T>& fut) {
     return on_future(fut, detail::no_function{});
 }
+
+[[nodiscard]] inline auto ready(event& e) { return on_event(e, detail::no_function{}); }
 
 [[nodiscard]] inline auto cancellation() { return on_cancel(detail::no_function{}); }
 

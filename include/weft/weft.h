@@ -5,6 +5,7 @@
 #include <weft/cancel.h>
 #include <weft/chan.h>
 #include <weft/condition_variable.h>
+#include <weft/coroutine.h>
 #include <weft/debug.h>
 #include <weft/error.h>
 #include <weft/event.h>
@@ -13,6 +14,7 @@
 #include <weft/latch.h>
 #include <weft/local.h>
 #include <weft/mutex.h>
+#include <weft/promise.h>
 #include <weft/recursive_mutex.h>
 #include <weft/runtime.h>
 #include <weft/scope.h>

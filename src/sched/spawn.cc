@@ -346,6 +346,31 @@ void spawn_copy(const entry_type& entry, const void* closure, std::source_locati
     spawn_commit(made.g);
 }
 
+void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
+    M* m = current_g_m();
+    scheduler& s = *g->home;
+    const bool local = m != nullptr && m->home == &s;
+    g->reason = reason;
+    g->waiting = &w;
+    w.g = g;
+    w.lock = &lock;
+    queue.push_back(w);
+    if (local) {
+        enter(m);
+        m->p->count.spawned.add();
+        g->since_ns = m->p->now_ns;
+        g->last_p = static_cast<uint16_t>(m->p->index);
+        leave(m);
+    } else {
+        s.foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+    }
+    g->set_state(g_state::dead, g_state::waiting);
+    lock.unlock_bits(bits);  // from here on g may run, and be gone
+    if (!local) s.unpin();
+}
+
+void wait_is_over() noexcept { current_m()->g->waiting = nullptr; }
+
 void spawn_abandon(G* g) noexcept {
     scheduler& s = *g->home;
     if (g->stack != nullptr) g->stack->sanitizers.end_g();

@@ -193,6 +193,23 @@ void count_select_case::prepare(select_case& c, count_word& count) noexcept {
     c.queue = &count.waiters();
 }
 
+const select_ops event_case::ops{
+    [](const select_case& c) noexcept {
+        // relaxed: a hint
+        return (static_cast<event_core*>(c.object)->word.word().load(relaxed) & event_core::set) != 0;
+    },
+    [](select_case& /*c*/, uint32_t bits) noexcept { return (bits & event_core::set) != 0; },
+    nullptr,
+    event_core::waiting,
+};
+
+void event_case::prepare(select_case& c, event_core& e) noexcept {
+    c.ops = &ops;
+    c.object = &e;
+    c.lock = &e.word;
+    c.queue = &e.waiters;
+}
+
 void sort_locks(select_request& r) noexcept {
     std::size_t n = 0;
     if (r.count <= few_locks) {

@@ -76,7 +76,7 @@ struct chan_recv_case {
     static bool begin(select_case& c, uint32_t /*bits*/) noexcept {
         bool ok = false;
         const bool done = state(c).begin_recv(value(c), c.partner, ok);
-        c.w.ok = ok;
+        c.w.ok = done && ok;
         return done;
     }
 
@@ -107,7 +107,7 @@ struct chan_send_case {
     static bool begin(select_case& c, uint32_t /*bits*/) noexcept {
         bool ok = false;
         const bool done = state(c).begin_send(value(c), c.partner, ok);
-        c.w.ok = ok;
+        c.w.ok = done && ok;
         return done;
     }
 

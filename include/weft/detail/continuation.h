@@ -1,0 +1,54 @@
+// continuation.h: a green thread that begins when a count becomes zero, without waiting on a stack for that.
+//
+// It is made at once, so that what it needs is there, and lies in the count's queue of waiters, not started: 256 bytes and its closure.
+//
+// See: docs/futures.md
+#pragma once
+
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <weft/detail/count_word.h>
+#include <weft/go.h>
+
+namespace weft::detail {
+
+// Starts body() as a green thread once count is zero. count stays until then. Throws what go() throws, and what moving body throws.
+template <typename F>
+void go_when_zero(count_word& count, F body, std::source_location where) {
+    struct continuation {
+        waiter w;
+        F f;
+
+        explicit continuation(F&& from) : f(std::move(from)) {}
+
+        void operator()() {
+            wait_is_over();
+            f();
+        }
+    };
+
+    const spawning made = spawn_begin(nullptr, nullptr, entry_type_of<continuation>, where);
+    continuation* c = nullptr;
+    if constexpr (std::is_nothrow_move_constructible_v<F>) {
+        c = ::new (made.closure) continuation(std::move(body));
+    } else {
+        try {
+            c = ::new (made.closure) continuation(std::move(body));
+        } catch (...) {
+            spawn_abandon(made.g);
+            throw;
+        }
+    }
+    const uint32_t bits = count.lock_word().lock_bits();
+    if (count_word::is_zero(bits)) {
+        count.lock_word().unlock_bits(bits);
+        spawn_commit(made.g);
+    } else {
+        spawn_waiting(made.g, c->w, count.waiters(), count.lock_word(), bits | count_word::waiting_bit,
+                      wait_reason::future_get);
+    }
+}
+
+}  // namespace weft::detail
