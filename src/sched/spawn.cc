@@ -358,6 +358,7 @@ void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint3
     if (local) {
         enter(m);
         m->p->count.spawned.add();
+        m->p->count.parks.add();
         g->since_ns = m->p->now_ns;
         g->last_p = static_cast<uint16_t>(m->p->index);
         leave(m);

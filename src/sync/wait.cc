@@ -68,15 +68,15 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
 }
 
 // A wait in one queue that others may end as well.
-wait_result wait_with_others(M* m,
-                             place where,
-                             waiter& w,
-                             wait_queue& queue,
-                             guarded_word& lock,
-                             uint32_t bits,
-                             wait_reason reason,
-                             int64_t deadline_ns,
-                             cancel_context* context) noexcept {
+[[gnu::noinline]] wait_result wait_with_others(M* m,
+                                               place where,
+                                               waiter& w,
+                                               wait_queue& queue,
+                                               guarded_word& lock,
+                                               uint32_t bits,
+                                               wait_reason reason,
+                                               int64_t deadline_ns,
+                                               cancel_context* context) noexcept {
     claim_word claim;
     const held_lock held{&lock, bits};
     cancel_wait cancelled{&claim, m == nullptr ? nullptr : m->g, nullptr, nullptr};
@@ -228,17 +228,17 @@ bool wait_until(
 wait_result wait_cancellable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
     M* m = current_g_m();
+    if (m != nullptr && (m->g->traits & trait::ambient) == 0 && deadline_ns == never) [[likely]] {
+        queue.push_back(w);
+        w.lock = &lock;
+        park(m, w, lock, bits, reason);
+        return wait_result::served;
+    }
     cancel_context* context = heeded_context(m);
     if (context != nullptr || deadline_ns != never) {
         return wait_with_others(m, place::last, w, queue, lock, bits, reason, deadline_ns, context);
     }
-    queue.push_back(w);
-    w.lock = &lock;
-    if (m == nullptr) {
-        thread_wait(w, lock, bits);
-    } else {
-        park(m, w, lock, bits, reason);
-    }
+    wait(w, queue, lock, bits, reason);
     return wait_result::served;
 }
 
@@ -268,11 +268,9 @@ void wait_forever(wait_reason reason) noexcept {
     fatal("a wait that nothing can end has ended");
 }
 
-void ready_party(G* g, thread_note* note) noexcept {
-    if (g == nullptr) {
-        note->told.wake();
-        return;
-    }
+namespace {
+
+[[gnu::always_inline]] inline void ready_g(G* g) noexcept {
     M* m = current_g_m();
     if (m == nullptr || m->home != g->home) {
         ready_g_outside(g);
@@ -284,9 +282,23 @@ void ready_party(G* g, thread_note* note) noexcept {
     leave(m);
 }
 
+}  // namespace
+
+void ready_party(G* g, thread_note* note) noexcept {
+    if (g == nullptr) {
+        note->told.wake();
+        return;
+    }
+    ready_g(g);
+}
+
 void ready(waiter& w) noexcept {
     G* g = w.g;
-    ready_party(g, g == nullptr ? static_cast<thread_note*>(w.note) : nullptr);
+    if (g == nullptr) {
+        w.note->told.wake();
+        return;
+    }
+    ready_g(g);
 }
 
 void ready_all(waiter* chain) noexcept {

@@ -73,23 +73,24 @@ class peekable {
 public:
     constexpr peekable(T value) noexcept : value_(value) {}  // NOLINT: as T
 
+    // With the lock, which orders them: reading needs no atomic, writing does, because of peek().
     peekable& operator=(T value) noexcept {
-        value_.store(value, relaxed);  // relaxed: a hint; the lock orders the rest
+        __atomic_store_n(&value_, value, __ATOMIC_RELAXED);  // relaxed: the lock orders it
         return *this;
     }
 
-    operator T() const noexcept { return peek(); }  // NOLINT: as T
+    operator T() const noexcept { return value_; }  // NOLINT: as T
 
-    T operator->() const noexcept { return peek(); }
+    T operator->() const noexcept { return value_; }
 
-    [[nodiscard]] T peek() const noexcept { return value_.load(relaxed); }  // relaxed: as above
+    peekable& operator++() noexcept { return *this = value_ + 1; }
 
-    peekable& operator++() noexcept { return *this = peek() + 1; }
+    peekable& operator--() noexcept { return *this = value_ - 1; }
 
-    peekable& operator--() noexcept { return *this = peek() - 1; }
+    [[nodiscard]] T peek() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }  // relaxed: a hint
 
 private:
-    std::atomic<T> value_;
+    T value_;
 };
 
 }  // namespace weft::detail
