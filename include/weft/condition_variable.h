@@ -62,11 +62,11 @@ public:
 
     // relaxed, in both: who waits has locked the word before he unlocked the mutex, and this comes after that, or need not see it.
     void notify_one() noexcept {
-        if (state_.word().load(relaxed) != 0) notify_one_slow();
+        if (state_.word().load(relaxed) != 0) notify_one_slow();  // relaxed: as above
     }
 
     void notify_all() noexcept {
-        if (state_.word().load(relaxed) != 0) notify_all_slow();
+        if (state_.word().load(relaxed) != 0) notify_all_slow();  // relaxed: as above
     }
 
 private:

@@ -17,7 +17,6 @@
 #include <optional>
 #include <source_location>
 #include <stdexcept>
-#include <thread>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -101,6 +100,9 @@ private:
 };
 
 namespace detail {
+
+// Calls f(argument) on a plain thread of its own, which nobody joins. Throws std::system_error if none can be had.
+void run_on_thread(void (*f)(void*), void* argument);
 
 // What a future<void> is in a tuple.
 template <typename T>
@@ -187,18 +189,29 @@ T await(std::future<T> f) {
     if (this_g::id() == 0 || f.wait_for(std::chrono::seconds(0)) != std::future_status::timeout) return f.get();
     promise<T> kept;
     future<T> result = kept.get_future();
-    std::thread([f = std::move(f), kept = std::move(kept)]() mutable {
-        try {
-            if constexpr (std::is_void_v<T>) {
-                f.get();
-                kept.set_value();
-            } else {
-                kept.set_value(f.get());
+
+    struct waiting {
+        std::future<T> f;
+        promise<T> kept;
+
+        static void run(void* self) {
+            const std::unique_ptr<waiting> w(static_cast<waiting*>(self));
+            try {
+                if constexpr (std::is_void_v<T>) {
+                    w->f.get();
+                    w->kept.set_value();
+                } else {
+                    w->kept.set_value(w->f.get());
+                }
+            } catch (...) {
+                w->kept.set_exception(std::current_exception());
             }
-        } catch (...) {
-            kept.set_exception(std::current_exception());
         }
-    }).detach();
+    };
+
+    auto w = std::make_unique<waiting>(std::move(f), std::move(kept));
+    detail::run_on_thread(&waiting::run, w.get());
+    static_cast<void>(w.release());  // the thread's
     return result.get();
 }
 

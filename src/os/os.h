@@ -52,6 +52,9 @@ using thread_id = unsigned long;
 void name_thread(const char* name) noexcept;
 void thread_stack_bounds(const void*& low, std::size_t& size) noexcept;
 void join_thread(thread_id id) noexcept;
+
+// Instead of join_thread: the calling thread ends by itself, and nobody waits for that.
+void detach_this_thread() noexcept;
 [[nodiscard]] int current_tid() noexcept;  // as debuggers show it
 void yield_thread() noexcept;
 void sleep_ns(int64_t ns) noexcept;

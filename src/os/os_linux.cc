@@ -116,6 +116,8 @@ void thread_stack_bounds(const void*& low, std::size_t& size) noexcept {
     pthread_attr_destroy(&attributes);
 }
 
+void detach_this_thread() noexcept { pthread_detach(pthread_self()); }
+
 void join_thread(thread_id id) noexcept {
     const int result = pthread_join(id, nullptr);
     WEFT_ASSERT(result == 0);

@@ -1,6 +1,5 @@
 // select.cc: choosing among cases, and waiting for one of several. See weft/detail/select_case.h.
 #include <algorithm>
-#include <functional>
 
 #include <weft/detail/select_case.h>
 #include <weft/detail/time_point.h>
@@ -16,6 +15,9 @@
 namespace weft::detail {
 
 namespace {
+
+// What locks are ordered by (L7).
+uintptr_t address(const guarded_word* lock) noexcept { return reinterpret_cast<uintptr_t>(lock); }
 
 // Up to here insertion beats a general sort.
 constexpr std::size_t few_locks = 16;
@@ -74,9 +76,8 @@ held_lock& held(const select_request& r, const guarded_word* lock) noexcept {
         while (h->lock != lock) ++h;
         return *h;
     }
-    return *std::lower_bound(r.locks, r.locks + r.sorted_locks, lock, [](const held_lock& a, const guarded_word* b) {
-        return std::less<>()(static_cast<const guarded_word*>(a.lock), b);
-    });
+    return *std::lower_bound(r.locks, r.locks + r.sorted_locks, lock,
+                             [](const held_lock& a, const guarded_word* b) { return address(a.lock) < address(b); });
 }
 
 // The second look, with all locks held, all at one instant. They are freed if a case was done.
@@ -217,7 +218,7 @@ void sort_locks(select_request& r) noexcept {
             if (r.cases[i].object == nullptr) continue;
             guarded_word* lock = r.cases[i].lock;
             std::size_t at = n;
-            while (at != 0 && std::less<>()(lock, r.locks[at - 1].lock)) --at;
+            while (at != 0 && address(lock) < address(r.locks[at - 1].lock)) --at;
             if (at != 0 && r.locks[at - 1].lock == lock) continue;
             for (std::size_t k = n++; k != at; --k) r.locks[k] = r.locks[k - 1];
             r.locks[at].lock = lock;
@@ -226,7 +227,7 @@ void sort_locks(select_request& r) noexcept {
         for (std::size_t i = 0; i < r.count; ++i) {
             if (r.cases[i].object != nullptr) r.locks[n++].lock = r.cases[i].lock;
         }
-        const auto before = [](const held_lock& a, const held_lock& b) { return std::less<>()(a.lock, b.lock); };
+        const auto before = [](const held_lock& a, const held_lock& b) { return address(a.lock) < address(b.lock); };
         std::sort(r.locks, r.locks + n, before);
         const auto same = [](const held_lock& a, const held_lock& b) { return a.lock == b.lock; };
         n = static_cast<std::size_t>(std::unique(r.locks, r.locks + n, same) - r.locks);

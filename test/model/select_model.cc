@@ -67,16 +67,15 @@ struct plain_variable {
 // A plain thread's choices are branches of the search as well.
 #define prng any_choice
 #if defined(MUTANT_LOCKS_UNSORTED)
-#define less as_the_thread_likes
+namespace weft::detail {
+// For locks that are not const: those that are sorted.
+inline uintptr_t address_as_the_thread_likes(guarded_word* lock) {
+    const auto n = reinterpret_cast<uintptr_t>(lock);
+    return rl::ctx().current_thread() == 0 ? n : ~n;
+}
+}  // namespace weft::detail
 
-namespace std {
-template <typename T = void>
-struct as_the_thread_likes {
-    bool operator()(const auto* a, const auto* b) const {
-        return a != b && (a < b) == (rl::ctx().current_thread() == 0);
-    }
-};
-}  // namespace std
+#define address address_as_the_thread_likes
 #elif defined(MUTANT_UNLOCKED)
 #define lock_bits() word().load(relaxed)
 #elif defined(MUTANT_LOSERS_LEFT)
@@ -86,7 +85,7 @@ struct as_the_thread_likes {
 #endif
 #include "sync/select.cc"
 #undef prng
-#undef less
+#undef address
 #undef lock_bits
 #undef remove
 #undef waiting_bit
