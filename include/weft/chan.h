@@ -45,8 +45,16 @@ namespace detail {
 // What a channel operation that did not succeed is as an error.
 [[nodiscard]] std::error_code error_of(chan_status status, wait_result interrupted) noexcept;
 
-// For select: what a handle refers to; nullptr for a nil channel.
+// For select: what a handle refers to; nullptr for a nil channel. And, for timers, another handle.
 struct chan_access {
+    template <typename T>
+    static chan<T> handle(chan_state<T>& s) noexcept {
+        chan<T> c = chan<T>::nil();
+        c.state_ = &s;
+        s.retain();
+        return c;
+    }
+
     template <typename T>
     static chan_state<T>* state(const chan<T>& c) noexcept {
         return c.state_;
@@ -186,7 +194,7 @@ public:
     // Buffered values right now, and the most there can be. A snapshot: others may be at work.
     [[nodiscard]] std::size_t len() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
 
-    [[nodiscard]] std::size_t cap() const noexcept { return state_ == nullptr ? 0 : state_->capacity; }
+    [[nodiscard]] std::size_t cap() const noexcept { return state_ == nullptr ? 0 : state_->cap(); }
 
     // Two handles are equal when they refer to the same channel.
     friend bool operator==(const chan& a, const chan& b) noexcept { return a.state_ == b.state_; }

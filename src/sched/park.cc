@@ -72,4 +72,14 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     return count;
 }
 
+void end_timers(timer_queue& q) noexcept {
+    for (;;) {
+        q.lock.lock();
+        timer* t = q.pop_any_locked();
+        q.lock.unlock();
+        if (t == nullptr) return;
+        if (t->who == nullptr) t->fire(nullptr, *t, 0);
+    }
+}
+
 }  // namespace weft::detail

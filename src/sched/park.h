@@ -60,4 +60,7 @@ void ready_g_outside(G* g) noexcept;
 // next call goes on. The woken Gs go to m's P. In the runtime. Returns how many fired.
 uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept;
 
+// The scheduler has stopped: takes all timers out of q, and lets those that are nobody's wait know.
+void end_timers(timer_queue& q) noexcept;
+
 }  // namespace weft::detail

@@ -218,6 +218,7 @@ bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept {
 
 // Closures that never ran are destroyed; what lies on stacks is not. First all are unlinked: a closure may own what another G waits for.
 std::size_t abandon_gs(scheduler& s) noexcept {
+    for (uint32_t i = 0; i < s.procs; ++i) end_timers(s.ps[i].timers);
     s.gs.for_each(&unlink_waiter);
     const bool alone = await_outsiders(s, never);  // wakers that were on their way: they do not wait for anything
     WEFT_ASSERT(alone);

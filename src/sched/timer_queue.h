@@ -49,9 +49,10 @@ struct M;
 // One deadline: of a waiter, or of whatever is to be done then. Guarded by the lock of the queue it is in.
 struct timer {
     int64_t deadline_ns = never;
-    waiter* who = nullptr;                                            // whose wait it ends, or if nullptr …
-    void (*fire)(M* m, timer& t, int64_t now_ns) noexcept = nullptr;  // … what is called, on g0 of m, holding no lock
-    timer_queue* home = nullptr;                                      // the queue it was last added to
+    waiter* who = nullptr;  // whose wait it ends, or if nullptr …
+    void (*fire)(M* m, timer& t, int64_t now_ns) noexcept =
+        nullptr;  // … what is called, on g0 of m, holding no lock; m is nullptr when the runtime has stopped
+    timer_queue* home = nullptr;  // the queue it was last added to
     bool queued = false;
     bool fired = false;  // the deadline has won the claim
     uint8_t level = 0;

@@ -37,12 +37,16 @@ struct chan_core {
         return yes;
     }
 
+    // The buffer, as users see it. The channel of a timer has none for them: what it holds is taken back when the timer is stopped.
     [[nodiscard]] std::size_t len() noexcept {
+        if (last_drop != nullptr) return 0;
         lock.lock();
         const std::size_t n = count;
         lock.unlock();
         return n;
     }
+
+    [[nodiscard]] std::size_t cap() const noexcept { return last_drop != nullptr ? 0 : capacity; }
 
     // Whether a receive, or a send, would find something to do. Without the lock: a hint.
     [[nodiscard]] bool may_recv() const noexcept {
@@ -63,6 +67,8 @@ struct chan_core {
 
     // Immutable.
     const std::size_t capacity;
+    void (*last_drop)(chan_core& core) noexcept =
+        nullptr;  // set by a timer: called, when the last handle is gone, in place of freeing it
 
     // Atomic: handles that refer to this channel.
     atomic<uint32_t> handles{1};
@@ -90,8 +96,16 @@ struct chan_state : chan_core {
     static chan_state* create(std::size_t cap) {
         if (cap > (std::numeric_limits<std::size_t>::max() / 2 - sizeof(chan_state)) / sizeof(T))
             throw_chan_too_large();
-        void* block = ::operator new(slots_offset() + cap * sizeof(T), std::align_val_t{block_align()});
-        return ::new (block) chan_state(cap);
+        return create_at(::operator new(block_size(cap), std::align_val_t{block_align()}), cap);
+    }
+
+    // State and slots at block, which is part of something that sets last_drop.
+    static chan_state* create_at(void* block, std::size_t cap) noexcept { return ::new (block) chan_state(cap); }
+
+    static constexpr std::size_t block_size(std::size_t cap) noexcept { return slots_offset() + cap * sizeof(T); }
+
+    static constexpr std::size_t block_align() noexcept {
+        return alignof(T) > alignof(chan_core) ? alignof(T) : alignof(chan_core);
     }
 
     void retain() noexcept { handles.fetch_add(1, relaxed); }  // relaxed: the caller holds a handle
@@ -105,12 +119,23 @@ struct chan_state : chan_core {
             chan_destroyed_while_waited_on();
             return;  // the waiters point here: leaked
         }
+        if (last_drop != nullptr) [[unlikely]] {
+            last_drop(*this);
+            return;
+        }
+        clear_locked();
+        this->~chan_state();
+        ::operator delete(static_cast<void*>(this), std::align_val_t{block_align()});
+    }
+
+    // Destroys what is buffered. The lock is held, or nobody else is left. Returns how much it was.
+    std::size_t clear_locked() noexcept {
+        const std::size_t cleared = count;
         for (; count != 0; --count) {
             slot(head)->~T();
             head = next(head);
         }
-        this->~chan_state();
-        ::operator delete(static_cast<void*>(this), std::align_val_t{block_align()});
+        return cleared;
     }
 
     // deadline_ns 0: do not wait. Moves from value only if the result is ok. If the wait is cancelled: throws, or, if interrupted is not
@@ -214,11 +239,7 @@ struct chan_state : chan_core {
 private:
     explicit chan_state(std::size_t cap) noexcept : chan_core(cap) {}
 
-    static constexpr std::size_t block_align() {
-        return alignof(T) > alignof(chan_core) ? alignof(T) : alignof(chan_core);
-    }
-
-    static constexpr std::size_t slots_offset() {
+    static constexpr std::size_t slots_offset() noexcept {
         return (sizeof(chan_state) + alignof(T) - 1) / alignof(T) * alignof(T);
     }
 

@@ -1,0 +1,58 @@
+// after_func.cc: timers that call a function: the green threads for it, and what a timer throws and dies of. See timer_state.h.
+#include <new>
+#include <stdexcept>
+
+#include <weft/go.h>
+
+#include "base/assert.h"
+#include "sched/park.h"
+#include "time/timer_state.h"
+
+namespace weft::detail {
+
+namespace {
+
+// The closure of the G is a handle of the timer.
+using closure = timer_state*;
+
+constexpr entry_type call_entry = {
+    [](void* where) {
+        timer_state& t = **static_cast<closure*>(where);
+        t.function->call(timer_function(t));
+        t.channel().drop();
+    },
+    [](void* where) noexcept { (**static_cast<closure*>(where)).channel().drop(); },
+    sizeof(closure),
+    alignof(closure),
+};
+
+}  // namespace
+
+timer_place prepare_call(timer_state& t) {
+    const spawning made = spawn_begin(nullptr, nullptr, call_entry, t.made_at);
+    ::new (made.closure) closure(&t);
+    return {made.g->home, made.g};
+}
+
+void give_back_call(G* g) noexcept { spawn_abandon(g); }
+
+void start_call(M* m, timer_state& t, int64_t now_ns) noexcept {
+    G* g = t.starts;
+    t.starts = nullptr;
+    if (t.keeps_itself) {
+        t.keeps_itself = false;  // that handle becomes g's
+    } else {
+        t.channel().retain();
+    }
+    t.channel().lock.unlock();
+    g->since_ns = now_ns;
+    g->set_state(g_state::dead, g_state::runnable);
+    m->p->count.spawned.add();
+    push_last(m, g);
+}
+
+void throw_period_too_short() { throw std::invalid_argument("weft: the period of a ticker has to be more than zero"); }
+
+void fatal_empty_timer(const char* what) noexcept { fatal("%s", what); }
+
+}  // namespace weft::detail

@@ -1,0 +1,318 @@
+// timer.cc: timers and tickers. See timer_state.h.
+#include <algorithm>
+#include <new>
+#include <optional>
+
+#include <weft/timer.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/park.h"
+#include "sched/switch.h"
+#include "sync/thread_note.h"
+#include "time/timer_state.h"
+
+namespace weft::detail {
+
+namespace {
+
+int64_t saturated_sum(int64_t time_ns, int64_t more_ns) noexcept {
+    return more_ns >= never - time_ns ? never : time_ns + more_ns;
+}
+
+constexpr std::size_t function_offset(std::size_t align) noexcept {
+    return (sizeof(timer_state) + align - 1) / align * align;
+}
+
+constexpr std::align_val_t block_align(const timed_function* f) noexcept {
+    return std::align_val_t{f == nullptr ? alignof(timer_state) : std::max(alignof(timer_state), f->align)};
+}
+
+void free_block(timer_state& t) noexcept {
+    const std::align_val_t align = block_align(t.function);
+    std::destroy_at(&t.channel());
+    std::destroy_at(&t);
+    ::operator delete(static_cast<void*>(&t), align);
+}
+
+// ---- With the channel's lock held.
+
+// Puts the alarm into q, which belongs to home, out of the queue it is in. True: q has to be looked at earlier than before.
+bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_ns) noexcept {
+    const int64_t before_ns = q.next_deadline();
+    bool locked = false;
+    if (t.placed) {
+        timer_queue& from = *t.alarm.home;
+        from.lock.lock();
+        if (!t.alarm.queued) {
+            from.lock.unlock();
+            return false;  // on its way: fire() will see when it is due now
+        }
+        from.remove_locked(t.alarm);
+        t.placed = false;
+        locked = &from == &q && t.due_ns != never;
+        if (!locked) from.lock.unlock();
+    }
+    if (t.due_ns == never) return false;
+    t.placed = true;
+    t.where = home;
+    if (!locked) q.lock.lock();
+    t.alarm.deadline_ns = t.due_ns;
+    q.add_locked(t.alarm, now_ns);
+    const bool earlier = q.next_deadline() < before_ns;
+    q.lock.unlock();
+    return earlier;
+}
+
+// Takes the alarm out of its queue, unless it is on its way.
+void take_out_locked(timer_state& t) noexcept {
+    if (!t.placed) return;
+    timer_queue& q = *t.alarm.home;
+    q.lock.lock();
+    if (t.alarm.queued) {
+        q.remove_locked(t.alarm);
+        t.placed = false;
+    }
+    q.lock.unlock();
+}
+
+// Lets go of the G for the call, for the caller to give back when the lock is freed. Its runtime exists until then (I1), and
+// is pinned if the caller is none of its Gs.
+G* release_g_locked(timer_state& t) noexcept {
+    G* g = t.starts;
+    if (g == nullptr) return nullptr;
+    t.starts = nullptr;
+    const M* m = current_g_m();
+    if (m == nullptr || m->home != g->home) g->home->pin();
+    return g;
+}
+
+// Stops it, but for a tick that waits already.
+G* disarm_locked(timer_state& t) noexcept {
+    t.armed = false;
+    take_out_locked(t);
+    return t.placed ? nullptr : release_g_locked(t);
+}
+
+// ---- Firing, on g0 of m.
+
+// A tick for whoever receives, or into the buffer; if that is full, it is skipped. The lock is held, and freed.
+void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept {
+    timer_state::channel_state& c = t.channel();
+    tick value{std::chrono::nanoseconds(due_ns)};
+    waiter* receiver = nullptr;
+    bool ok = false;
+    static_cast<void>(c.begin_send(value, receiver, ok));
+    c.lock.unlock();
+    if (receiver == nullptr) return;
+    // As finish_send(), but from g0.
+    static_cast<std::optional<tick>*>(receiver->slot)->emplace(value);
+    receiver->ok = true;
+    G* g = receiver->g;
+    if (g == nullptr) {
+        receiver->note->told.wake();
+    } else if (g->home == m->home) {
+        ready_g_last(m, g, now_ns);
+    } else {
+        ready_g_outside(g);
+    }
+}
+
+// The alarm has come here although the timer was stopped on the way, or its runtime.
+void end_on_its_way(timer_state& t) noexcept {
+    t.armed = false;
+    const bool kept_itself = t.keeps_itself;
+    t.keeps_itself = false;
+    G* g = release_g_locked(t);
+    t.channel().lock.unlock();
+    if (g != nullptr) give_back_call(g);
+    if (kept_itself) t.channel().drop();
+}
+
+// The alarm was taken out of its queue because it was due; or, with m nullptr, because the runtime has stopped. No lock is held.
+void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
+    timer_state& t = timer_state::of(alarm);
+    timer_state::channel_state& c = t.channel();
+    c.lock.lock();
+    t.placed = false;
+    if (t.orphaned) {
+        c.lock.unlock();
+        free_block(t);
+        return;
+    }
+    if (m == nullptr || !t.armed) {
+        end_on_its_way(t);
+        return;
+    }
+    const int64_t due_ns = t.due_ns;
+    if (due_ns > now_ns) {
+        // Reset on its way.
+        place_locked(t, m->p->timers, m->home, now_ns);
+        G* g = t.placed ? nullptr : release_g_locked(t);
+        c.lock.unlock();
+        if (g != nullptr) give_back_call(g);
+        return;
+    }
+    if (t.period_ns == 0) {
+        t.armed = false;
+    } else {
+        const int64_t missed = (now_ns - due_ns) / t.period_ns;
+        t.due_ns = saturated_sum(due_ns + missed * t.period_ns, t.period_ns);
+        place_locked(t, m->p->timers, m->home, now_ns);
+    }
+    if (t.function != nullptr) {
+        start_call(m, t, now_ns);
+    } else {
+        give_tick(m, t, due_ns, now_ns);
+    }
+}
+
+// No handle is left.
+void finish(chan_core& core) noexcept {
+    timer_state& t = timer_state::of(core);
+    core.lock.lock();
+    t.armed = false;
+    take_out_locked(t);
+    const bool waited_on = !core.receivers.empty();
+    bool on_its_way = t.placed;
+    G* g = release_g_locked(t);
+    core.lock.unlock();
+    if (g != nullptr) give_back_call(g);
+    if (waited_on) [[unlikely]] {
+        chan_destroyed_while_waited_on();
+        return;
+    }
+    if (t.function != nullptr) t.function->destroy(timer_function(t));
+    if (on_its_way) {
+        core.lock.lock();
+        on_its_way = t.placed;
+        t.orphaned = on_its_way;
+        core.lock.unlock();
+    }
+    if (!on_its_way) free_block(t);  // else fire() does (I3)
+}
+
+// ---- Starting.
+
+// Where an alarm that a thread from outside sets goes.
+timer_queue& queue_for_outside(scheduler& s, const timer_state& t) noexcept {
+    const auto spread = reinterpret_cast<uintptr_t>(&t) / sizeof(timer_state);
+    return s.ps[spread % s.procs].timers;
+}
+
+// What has to be taken before t can be placed, and may fail. Without the lock; if the caller is no green thread, home is pinned.
+timer_place prepare(timer_state& t, M* m) {
+    if (t.function != nullptr) return prepare_call(t);
+    return {m != nullptr ? m->home : &pin_default_scheduler(), nullptr};
+}
+
+}  // namespace
+
+timer_state::timer_state(const timed_function* f, std::source_location from) noexcept : function(f), made_at(from) {
+    alarm.fire = &fire;
+    channel_state::create_at(channel_block, buffered)->last_drop = &finish;
+}
+
+timer_state* timer_make(const timed_function* f, std::source_location where) {
+    const std::size_t size = f == nullptr ? sizeof(timer_state) : function_offset(f->align) + f->size;
+    return ::new (::operator new(size, block_align(f))) timer_state(f, where);
+}
+
+void* timer_function(timer_state& t) noexcept {
+    return reinterpret_cast<std::byte*>(&t) + function_offset(t.function->align);
+}
+
+void timer_abandon(timer_state* t) noexcept { free_block(*t); }
+
+bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
+    M* m = current_g_m();
+    timer_state::channel_state& c = t.channel();
+    const int64_t now_ns = os::monotonic_ns();
+    timer_place prepared;
+    if (m != nullptr && t.function == nullptr) prepared = prepare(t, m);
+    c.lock.lock();
+    while (!t.placed && prepared.home == nullptr) {
+        c.lock.unlock();
+        prepared = prepare(t, m);
+        c.lock.lock();
+    }
+    const bool ticked = c.clear_locked() != 0;
+    const bool prevented = t.armed || ticked;
+    t.armed = true;
+    t.due_ns = saturated_sum(now_ns, delay_ns);
+    t.period_ns = period_ns;
+
+    // While it is placed it stays with its runtime. A G of that one takes it along to its own P.
+    const bool as_before = t.placed;
+    scheduler* home = as_before ? static_cast<scheduler*>(t.where) : prepared.home;
+    if (!as_before) t.starts = std::exchange(prepared.g, nullptr);
+    const bool inside = m != nullptr && m->home == home;
+    timer_queue* q = nullptr;
+    if (inside) {
+        enter(m);
+        m->p->now_ns = now_ns;
+        q = &m->p->timers;
+    } else {
+        if (as_before) home->pin();
+        q = as_before ? t.alarm.home : &queue_for_outside(*home, t);
+    }
+    const bool earlier = place_locked(t, *q, home, now_ns);
+    G* unneeded = t.placed ? nullptr : release_g_locked(t);  // its time never comes
+    c.lock.unlock();
+    if (inside) {
+        after_push(*home, home->idle);
+        leave(m);
+    } else {
+        if (earlier) wake_for_outside(*home, procs_max);
+        home->unpin();
+    }
+    if (unneeded != nullptr) give_back_call(unneeded);
+    if (!as_before) return prevented;
+    // It was placed meanwhile, by somebody else.
+    if (prepared.g != nullptr) {
+        give_back_call(prepared.g);
+    } else if (m == nullptr && prepared.home != nullptr) {
+        prepared.home->unpin();
+    }
+    return prevented;
+}
+
+bool timer_stop(timer_state& t) noexcept {
+    timer_state::channel_state& c = t.channel();
+    c.lock.lock();
+    const bool ticked = c.clear_locked() != 0;
+    const bool prevented = t.armed || ticked;
+    G* g = disarm_locked(t);
+    c.lock.unlock();
+    if (g != nullptr) give_back_call(g);
+    return prevented;
+}
+
+void timer_drop(timer_state* t) noexcept {
+    timer_state::channel_state& c = t->channel();
+    if (c.handles.load(acquire) == 1) {  // pairs with the last drop of another one: what was done with it comes first
+        finish(c);
+        return;
+    }
+    c.lock.lock();
+    G* g = disarm_locked(*t);
+    c.lock.unlock();
+    if (g != nullptr) give_back_call(g);
+    c.drop();
+}
+
+void timer_detach(timer_state* t) noexcept {
+    timer_state::channel_state& c = t->channel();
+    c.lock.lock();
+    const bool keeps_itself = t->function != nullptr && t->placed && t->armed;
+    t->keeps_itself = keeps_itself;
+    c.lock.unlock();
+    if (!keeps_itself) c.drop();
+}
+
+recv_chan<tick> timer_chan(timer_state& t) noexcept {
+    if (t.function != nullptr) return chan<tick>::nil();
+    return chan_access::handle(t.channel());
+}
+
+}  // namespace weft::detail
