@@ -1,0 +1,79 @@
+// event_test.cc: the flag, as one thread sees it, and what a select sees of it.
+#include <chrono>
+#include <type_traits>
+
+#include <gtest/gtest.h>
+
+#include <weft/event.h>
+
+namespace weft {
+namespace {
+
+using namespace std::chrono_literals;
+
+static_assert(!std::is_copy_constructible_v<event> && !std::is_move_constructible_v<event>);
+static_assert(sizeof(event) == 24);
+
+constinit event made_at_compile_time;
+
+TEST(Event, BeginsNotSet) {
+    event e;
+    EXPECT_FALSE(e.is_set());
+    EXPECT_FALSE(e.wait_for(0s));
+    EXPECT_FALSE(made_at_compile_time.is_set());
+}
+
+TEST(Event, StaysSetUntilItIsReset) {
+    event e;
+    e.set();
+    EXPECT_TRUE(e.is_set());
+    e.wait();
+    e.wait();
+    EXPECT_TRUE(e.wait_for(0s));
+    e.set();
+    EXPECT_TRUE(e.is_set());
+    e.reset();
+    EXPECT_FALSE(e.is_set());
+    e.reset();
+    EXPECT_FALSE(e.wait_for(0s));
+    e.set();
+    EXPECT_TRUE(e.wait_until(std::chrono::steady_clock::now() - 1h));
+}
+
+TEST(Event, AWaitThatTimedOutLeavesNobodyBehind) {
+    event e;
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_FALSE(e.wait_for(100us));
+        EXPECT_FALSE(e.wait_until(std::chrono::system_clock::now() + 100us));
+    }
+    e.set();
+    EXPECT_TRUE(e.wait_for(0s));
+    e.reset();
+    EXPECT_FALSE(e.wait_for(1us));
+}
+
+// What waits for several things at once joins the queue by itself.
+TEST(Event, AWaiterWithAClaimIsServedIfNothingElseWasFirst) {
+    event e;
+    detail::event_core& core = detail::core_of(e);
+    const auto join = [&](detail::waiter& w) {
+        const uint32_t bits = core.word.lock_bits();
+        ASSERT_EQ(bits & detail::event_core::set, 0U);
+        core.waiters.push_back(w);
+        core.word.unlock_bits(bits | detail::event_core::waiting);
+    };
+    detail::claim_word claim;
+    detail::waiter w;
+    w.claim = &claim;
+    bool must_ready = false;
+    EXPECT_TRUE(claim.try_claim(must_ready));  // something else was first
+    join(w);
+    e.set();
+    EXPECT_TRUE(core.waiters.empty());
+    EXPECT_FALSE(w.ok);
+    EXPECT_EQ(w.queue, nullptr);
+    EXPECT_TRUE(e.is_set());
+}
+
+}  // namespace
+}  // namespace weft
