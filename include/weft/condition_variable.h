@@ -15,8 +15,8 @@
 // not.
 //
 // As in the standard, the condition variable may be destroyed as soon as all waiters have been notified, although they may not have
-// returned yet: a waiter that was notified does not touch it. One whose time was up, or who was cancelled, at that very moment does;
-// the destructor waits until it has left. Destroying it before all have been notified, waiting with two mutexes at a time,
+// returned yet: a waiter that was notified does not touch it. One that something else ends at that very moment does; the destructor
+// waits until it has left. Destroying it before all have been notified, waiting with two mutexes at a time,
 // and waiting without holding the lock are fatal errors.
 //
 // Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter whose time was up may leave it set).
@@ -53,7 +53,7 @@ public:
     condition_core& operator=(const condition_core&) = delete;
 
     ~condition_core() {
-        if (state_.word().load(acquire) != 0) wait_for_returns();  // acquire: with come_back_locked's unlock
+        if (state_.word().load(acquire) != 0) wait_for_returns();  // acquire: with come_back's unlock
     }
 
     // Unlocks m and blocks until a notify that comes after that, until deadline_ns, until stop (which may be nullptr) is asked for, or
@@ -81,7 +81,6 @@ private:
     wait_result park(condition_waiter& me, uint32_t bits, mutex& m, int64_t deadline_ns) noexcept;
     waiter* pop_locked(uint32_t& bits) noexcept;
     void come_back() noexcept;
-    void come_back_locked(uint32_t bits) noexcept;
     void notify_one_slow() noexcept;
     void notify_all_slow() noexcept;
     void wait_for_returns() noexcept;

@@ -10,11 +10,8 @@
 //
 //   C1  a waiter that a notify finds claimed by its deadline, or by a cancellation. It takes the lock to unlink itself (L4), finds that it
 //       was unlinked, and counts itself off.
-//   C2  the callback of a stop_token that was on its way to the lock when its waiter was unlinked. It does the same.
-//   C3  a plain thread with a deadline: it has no claim, and looks under the lock which came first. Counted as long as it waits.
-//
-// A callback and a notify agree by the callback's own word (stop_watch) which of them comes first, without the lock: when the notify
-// does, the callback does not touch the object.
+//   C2  a plain thread with a deadline: it has no claim, and looks under the lock which came first. Counted while it waits.
+//   C3  a wait that a stop_token may end, because of the callback, which takes the lock. Counted while the callback is registered.
 #include <optional>
 
 #include <weft/condition_variable.h>
@@ -43,7 +40,7 @@ struct condition_waiter : waiter {
     stop_watch* stop = nullptr;
 };
 
-// A wait that a stop_token may end. Lives in the frame of who waits.
+// A wait that a stop_token may end (C3). Lives in the frame of who waits.
 struct stop_watch {
     struct callback {
         stop_watch& watch;
@@ -53,42 +50,19 @@ struct stop_watch {
 
     condition_core& core;
     condition_waiter me;
-    guarded<bool> overtaken =
-        false;  // guarded by the core's lock: it was unlinked while the callback was on its way (C2)
-    std::optional<std::stop_callback<callback>> at_stop;  // last: its destructor waits for a callback that is running
+    guarded<bool> fired = false;  // guarded by the core's lock
+    std::optional<std::stop_callback<callback>> at_stop;
 
     explicit stop_watch(condition_core& c) noexcept : core(c) { me.stop = this; }
 
     // The callback, at most once. Any thread.
     void fire() noexcept {
-        uint32_t seen = undecided;
-        // relaxed: it is about who, and the lock orders the rest
-        if (!state_.compare_exchange_strong(seen, stopping, relaxed, relaxed)) return;
         const uint32_t bits = core.state_.lock_bits();
-        if (overtaken) {
-            core.come_back_locked(bits);
-            return;
-        }
-        // Otherwise it has not joined the queue yet, and will see that we were here, or has left it.
+        fired = true;
         const bool ours = me.queue != nullptr && claim(core.waiters_, me);
         core.state_.unlock_bits(bits);
         if (ours) ready(me);
     }
-
-    // Whether nobody but the caller, who holds the core's lock, ends this wait. Otherwise the callback is on its way.
-    [[nodiscard]] bool settle() noexcept {
-        uint32_t seen = undecided;
-        return state_.compare_exchange_strong(seen, settled, relaxed, relaxed);  // relaxed: as in fire()
-    }
-
-    [[nodiscard]] bool is_stopping() noexcept { return state_.load(relaxed) == stopping; }  // relaxed: as in fire()
-
-private:
-    static constexpr uint32_t undecided = 0;
-    static constexpr uint32_t stopping = 1;
-    static constexpr uint32_t settled = 2;
-
-    atomic<uint32_t> state_{undecided};
 };
 
 wait_result condition_core::wait(mutex& m, int64_t deadline_ns, const std::stop_token* stop) noexcept {
@@ -100,13 +74,17 @@ wait_result condition_core::wait(mutex& m, int64_t deadline_ns, const std::stop_
 wait_result condition_core::wait_stoppable(mutex& m, int64_t deadline_ns, const std::stop_token& stop) noexcept {
     stop_watch watch(*this);
     watch.at_stop.emplace(stop, stop_watch::callback{watch});
-    const uint32_t bits = state_.lock_bits();
-    if (watch.is_stopping()) {
-        state_.unlock_bits(bits);
+    const uint32_t bits = state_.lock_bits() + one;
+    wait_result result = wait_result::served;
+    if (watch.fired) {
         m.unlock();
-        return wait_result::served;
+        state_.unlock_bits(bits);
+    } else {
+        result = park(watch.me, bits, m, deadline_ns);
     }
-    return park(watch.me, bits, m, deadline_ns);
+    watch.at_stop.reset();  // from here on the callback does not run
+    come_back();
+    return result;
 }
 
 // Joins the queue, whose lock is held, with the word's bits bits; unlocks m; parks.
@@ -118,7 +96,7 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
         fatal("a weft::condition_variable was used with two mutexes at a time");
     }
     me.slot = this;
-    const bool counted = deadline_ns != never && current_g_m() == nullptr;  // C3
+    const bool counted = deadline_ns != never && current_g_m() == nullptr;  // C2
     if (counted) bits += one;
     m.unlock();
     const wait_result result =
@@ -132,11 +110,6 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
 // counted in bits.
 waiter* condition_core::pop_locked(uint32_t& bits) noexcept {
     while (waiter* w = waiters_.front()) {
-        stop_watch* stop = static_cast<condition_waiter*>(w)->stop;
-        if (stop != nullptr && !stop->settle()) {
-            stop->overtaken = true;  // C2
-            bits += one;
-        }
         if (claim(waiters_, *w)) return w;
         waiters_.remove(*w);
         w->ok = true;  // C1
@@ -145,10 +118,8 @@ waiter* condition_core::pop_locked(uint32_t& bits) noexcept {
     return nullptr;
 }
 
-void condition_core::come_back() noexcept { come_back_locked(state_.lock_bits()); }
-
-void condition_core::come_back_locked(uint32_t bits) noexcept {
-    bits -= one;
+void condition_core::come_back() noexcept {
+    uint32_t bits = state_.lock_bits() - one;
     waiter* destructor = nullptr;
     if (bits < one && (bits & dying) != 0) destructor = waiters_.pop_claimed();
     state_.unlock_bits(bits);
@@ -186,9 +157,12 @@ void condition_core::wait_for_returns() noexcept {
 }
 
 void condition_wait_abandoned(waiter& w, bool linked) noexcept {
-    stop_watch* stop = static_cast<condition_waiter&>(w).stop;
-    if (stop != nullptr) stop->at_stop.reset();  // its memory goes
-    if (!linked && w.ok) static_cast<condition_core*>(w.slot)->come_back();
+    auto* core = static_cast<condition_core*>(w.slot);
+    if (!linked && w.ok) core->come_back();  // C1
+    if (stop_watch* stop = static_cast<condition_waiter&>(w).stop) {
+        stop->at_stop.reset();  // C3. Its memory will go, too
+        core->come_back();
+    }
 }
 
 mutex& mutex_held_by(const std::unique_lock<mutex>& lock) noexcept {

@@ -1,0 +1,256 @@
+// small_primitives_test.cc: what a program must not do with condition variables, semaphores, latches, barriers and events.
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <weft/weft.h>
+
+#include "death/death.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SmallPrimitives : public DeathTest {};
+
+constexpr const char* culprit =
+    "weft: in green thread %d \"culprit\" (started by %d at %ssmall_primitives_test.cc:%d, in %s)";
+constexpr const char* plain_thread = "weft: in a plain thread (tid %d)";
+constexpr const char* frame = "    #%d%s 0x%x %s (%s+0x%x)";
+
+template <typename F>
+void as_culprit(F&& f) {
+    runtime rt({.procs = 1});
+    rt.run([&] {
+        wait_group all;
+        all.go({.name = "culprit"}, f);
+        all.wait();
+    });
+}
+
+template <typename F>
+void as_plain_thread(F&& f) {
+    runtime rt({.procs = 1});
+    std::thread(f).join();
+}
+
+// Destroys an object while a green thread waits on it.
+template <typename Object, typename Wait>
+void destroy_while_waited_on(std::unique_ptr<Object> object, Wait wait) {
+    const uint64_t parks = stats().parks;
+    go([&waited_on = *object, &wait] { wait(waited_on); });
+    while (stats().parks == parks) weft::yield();
+    object.reset();
+}
+
+// ---- Condition variables.
+
+TEST_F(SmallPrimitives, DestroyingAConditionVariableThatIsWaitedOn) {
+    const std::string message =
+        fatal_line("a weft::condition_variable was destroyed while it was waited on; notify_all() first");
+    EXPECT_ABORT(as_culprit([] {
+                     mutex m;
+                     destroy_while_waited_on(std::make_unique<condition_variable>(), [&](condition_variable& c) {
+                         std::unique_lock lock(m);
+                         c.wait(lock);
+                     });
+                 }),
+                 message, culprit, frame);
+    EXPECT_ABORT(as_culprit([] {
+                     mutex m;
+                     destroy_while_waited_on(std::make_unique<condition_variable_any>(), [&](auto& c) {
+                         std::unique_lock lock(m);
+                         (void)c.wait_for(lock, 1h);
+                     });
+                 }),
+                 message, culprit, frame);
+}
+
+TEST_F(SmallPrimitives, WaitingWithALockThatDoesNotHoldItsMutex) {
+    const auto wait_unlocked = [] {
+        mutex m;
+        condition_variable c;
+        std::unique_lock lock(m, std::defer_lock);
+        c.wait(lock);
+    };
+    const auto wait_without = [] {
+        condition_variable c;
+        std::unique_lock<mutex> lock;
+        (void)c.wait_for(lock, 1ms);
+    };
+    const std::string message =
+        fatal_line("wait on a weft::condition_variable with a lock that does not hold its mutex");
+    EXPECT_ABORT(as_culprit(wait_unlocked), message, culprit, frame);
+    EXPECT_ABORT(as_plain_thread(wait_unlocked), message, plain_thread);
+    EXPECT_ABORT(as_culprit(wait_without), message, culprit, frame);
+}
+
+TEST_F(SmallPrimitives, WaitingOnOneConditionVariableWithTwoMutexes) {
+    EXPECT_ABORT(as_culprit([] {
+                     mutex one;
+                     mutex two;
+                     condition_variable c;
+                     const uint64_t parks = stats().parks;
+                     go([&] {
+                         std::unique_lock lock(one);
+                         c.wait(lock);
+                     });
+                     while (stats().parks == parks) weft::yield();
+                     std::unique_lock lock(two);
+                     c.wait(lock);
+                 }),
+                 fatal_line("a weft::condition_variable was used with two mutexes at a time"), culprit, frame);
+}
+
+// ---- Semaphores.
+
+TEST_F(SmallPrimitives, DestroyingASemaphoreThatIsWaitedFor) {
+    EXPECT_ABORT(as_culprit([] {
+                     destroy_while_waited_on(std::make_unique<binary_semaphore>(0), [](auto& s) { s.acquire(); });
+                 }),
+                 fatal_line("a weft::counting_semaphore was destroyed while it was waited for"), culprit, frame);
+}
+
+TEST_F(SmallPrimitives, ASemaphoreThatCannotHoldSoMany) {
+    const auto negative = [] { const counting_semaphore<> s(-1); };
+    EXPECT_ABORT(as_culprit(negative),
+                 fatal_line("a weft::counting_semaphore was to begin with -1 units; it holds 0 to 1073741823"), culprit,
+                 frame);
+    EXPECT_ABORT(as_plain_thread([] { const binary_semaphore s(2); }),
+                 fatal_line("a weft::counting_semaphore was to begin with 2 units; it holds 0 to 1"), plain_thread);
+}
+
+TEST_F(SmallPrimitives, ReleasingMoreThanASemaphoreHolds) {
+    const auto too_much = [] {
+        binary_semaphore s(1);
+        s.release();
+    };
+    const std::string message = fatal_line("release(1) of a weft::counting_semaphore that holds 1 of 1 units");
+    EXPECT_ABORT(as_culprit(too_much), message, culprit, frame);
+    EXPECT_ABORT(as_plain_thread(too_much), message, plain_thread);
+    EXPECT_ABORT(as_culprit([] {
+                     counting_semaphore<5> s(3);
+                     s.release(2);
+                     s.acquire();
+                     s.release(3);
+                 }),
+                 fatal_line("release(3) of a weft::counting_semaphore that holds 4 of 5 units"), culprit);
+    EXPECT_ABORT(as_culprit([] {
+                     counting_semaphore<> s(0);
+                     s.release(counting_semaphore<>::max());
+                     s.release(std::ptrdiff_t{1} << 40);
+                 }),
+                 fatal_line("release(1099511627776) of a weft::counting_semaphore that holds 1073741823 of 1073741823 "
+                            "units"),
+                 culprit);
+    EXPECT_ABORT(as_culprit([] {
+                     counting_semaphore<> s(3);
+                     s.release(-1);
+                 }),
+                 fatal_line("release(-1) of a weft::counting_semaphore that holds 3 of 1073741823 units"), culprit);
+}
+
+// ---- Latches.
+
+TEST_F(SmallPrimitives, DestroyingALatchThatIsWaitedFor) {
+    EXPECT_ABORT(
+        as_culprit([] { destroy_while_waited_on(std::make_unique<latch>(1), [](const latch& l) { l.wait(); }); }),
+        fatal_line("a weft::latch was destroyed while it was waited for"), culprit, frame);
+}
+
+TEST_F(SmallPrimitives, CountingALatchBelowZero) {
+    const auto count_too_far = [] {
+        latch l(2);
+        l.count_down();
+        l.count_down(2);
+    };
+    const std::string message = fatal_line("2 was taken off a weft::latch whose count was 1");
+    EXPECT_ABORT(as_culprit(count_too_far), message, culprit, frame);
+    EXPECT_ABORT(as_plain_thread(count_too_far), message, plain_thread);
+    EXPECT_ABORT(as_culprit([] {
+                     latch l(1);
+                     l.count_down(-1);
+                 }),
+                 fatal_line("-1 was taken off a weft::latch whose count was 1"), culprit);
+    EXPECT_ABORT(as_culprit([] {
+                     latch l(0);
+                     l.arrive_and_wait();
+                 }),
+                 fatal_line("1 was taken off a weft::latch whose count was 0"), culprit);
+}
+
+TEST_F(SmallPrimitives, ALatchThatCannotCountSoFar) {
+    EXPECT_ABORT(as_culprit([] { const latch l(-1); }),
+                 fatal_line("a weft::latch was to begin with a count of -1; it counts from 0 to 1073741823"), culprit,
+                 frame);
+    EXPECT_ABORT(as_culprit([] { const latch l(latch::max() + 1); }),
+                 fatal_line("a weft::latch was to begin with a count of 1073741824; it counts from 0 to 1073741823"),
+                 culprit, frame);
+}
+
+// ---- Barriers.
+
+TEST_F(SmallPrimitives, DestroyingABarrierThatIsWaitedFor) {
+    EXPECT_ABORT(as_culprit([] {
+                     destroy_while_waited_on(std::make_unique<barrier<>>(2), [](barrier<>& b) { b.arrive_and_wait(); });
+                 }),
+                 fatal_line("a weft::barrier was destroyed while it was waited for"), culprit, frame);
+}
+
+TEST_F(SmallPrimitives, MoreArriveAtABarrierThanItExpects) {
+    const auto crowd = [] {
+        barrier<> b(3);
+        (void)b.arrive();
+        (void)b.arrive(3);
+    };
+    const std::string message = fatal_line("3 arrived at a weft::barrier at which 2 were missing");
+    EXPECT_ABORT(as_culprit(crowd), message, culprit, frame);
+    EXPECT_ABORT(as_plain_thread(crowd), message, plain_thread);
+    EXPECT_ABORT(as_culprit([] {
+                     barrier<> b(3);
+                     (void)b.arrive(0);
+                 }),
+                 fatal_line("0 arrived at a weft::barrier at which 3 were missing"), culprit);
+    EXPECT_ABORT(as_culprit([] {
+                     barrier<> b(1);
+                     b.arrive_and_drop();
+                     b.arrive_and_wait();
+                 }),
+                 fatal_line("1 arrived at a weft::barrier at which 0 were missing"), culprit);
+}
+
+// The phase is not over before the completion function has returned.
+TEST_F(SmallPrimitives, ArrivingInTheCompletionOfABarrier) {
+    struct arrive_again {
+        barrier<arrive_again>*& itself;
+
+        void operator()() const noexcept { (void)itself->arrive(); }
+    };
+
+    EXPECT_ABORT(as_culprit([] {
+                     barrier<arrive_again>* itself = nullptr;
+                     barrier<arrive_again> b(1, {itself});
+                     itself = &b;
+                     b.arrive_and_wait();
+                 }),
+                 fatal_line("1 arrived at a weft::barrier at which 0 were missing"), culprit, frame);
+}
+
+TEST_F(SmallPrimitives, ABarrierThatCannotExpectSoMany) {
+    EXPECT_ABORT(as_culprit([] { const barrier<> b(-1); }),
+                 fatal_line("a weft::barrier was to expect -1; it expects 0 to 1073741823"), culprit, frame);
+}
+
+// ---- Events.
+
+TEST_F(SmallPrimitives, DestroyingAnEventThatIsWaitedFor) {
+    EXPECT_ABORT(as_culprit([] { destroy_while_waited_on(std::make_unique<event>(), [](event& e) { e.wait(); }); }),
+                 fatal_line("a weft::event was destroyed while it was waited for"), culprit, frame);
+}
+
+}  // namespace
+}  // namespace weft::test
