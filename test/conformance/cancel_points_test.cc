@@ -1,0 +1,360 @@
+// cancel_points_test.cc: which calls a deadline or a cancellation around them ends: each that waits for something to happen, none that
+// locks or joins, and none that need not wait.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/interruption.h"
+#include "support/procs_test.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+using CancelPoints = procs_test;
+WEFT_SWEEP(CancelPoints);
+
+chan<int> full_channel() {
+    chan<int> c(1);
+    c.send(0);
+    return c;
+}
+
+// A call that waits for ever. What it waits for is its own and dies with it: if a waiter were left, that would be a fatal error.
+struct point {
+    const char* name;
+    std::function<void()> wait;
+};
+
+// A future that does not become ready before its green thread's gate is closed.
+template <typename F>
+void with_pending_future(F f) {
+    const chan<int> gate;
+    auto pending = async([gate] { gate.recv(); });
+
+    struct open_at_end {
+        const chan<int>& gate;
+
+        ~open_at_end() { gate.close(); }
+    } const at_end{gate};
+
+    f(pending);
+}
+
+const std::vector<point>& points() {
+    static const std::vector<point> all = {
+        {"recv", [] { chan<int>().recv(); }},
+        {"recv_for", [] { static_cast<void>(chan<int>(2).recv_for(1h)); }},
+        {"recv_until", [] { static_cast<void>(chan<int>().recv_until(steady_clock::now() + 1h)); }},
+        {"recv of nil", [] { chan<int>::nil().recv(); }},
+        {"recv_for of nil", [] { static_cast<void>(chan<int>::nil().recv_for(1h)); }},
+        {"a view's recv", [] { recv_chan<int>(chan<int>()).recv(); }},
+        {"range-for",
+         [] {
+             for (const int v : chan<int>()) static_cast<void>(v);
+         }},
+        {"send", [] { chan<int>().send(1); }},
+        {"send when full", [] { full_channel().send(1); }},
+        {"send_for", [] { static_cast<void>(chan<int>().send_for(1, 1h)); }},
+        {"send_until", [] { static_cast<void>(full_channel().send_until(1, steady_clock::now() + 1h)); }},
+        {"send to nil", [] { chan<int>::nil().send(1); }},
+        {"a view's send", [] { send_chan<int>(chan<int>()).send(1); }},
+        {"select",
+         [] {
+             const chan<int> a;
+             const chan<int> b = full_channel();
+             select(on_recv(a, [](auto) {}), on_send(b, 1, [] {}), on_recv(a, [](auto) {}), on_timeout(1h, [] {}));
+         }},
+        {"select in value form",
+         [] {
+             const chan<int> a;
+             static_cast<void>(select(recv(a), send(a, 1)));
+         }},
+        {"select of one case", [] { static_cast<void>(select(recv(chan<int>()))); }},
+        {"select_first",
+         [] {
+             const chan<int> a;
+             const chan<int> b;
+             select_first(on_recv(a, [](auto) {}), on_send(b, 1, [] {}));
+         }},
+        {"select without cases", [] { select(); }},
+        {"select of nil channels", [] { static_cast<void>(select(recv(chan<int>::nil()))); }},
+        {"select of a timeout", [] { static_cast<void>(select(timeout(1h))); }},
+        {"select of a future",
+         [] {
+             with_pending_future([](auto& f) { static_cast<void>(select(ready(f), ready(f), recv(chan<int>()))); });
+         }},
+        {"select_set::wait",
+         [] {
+             select_set set;
+             set.add_recv(chan<int>(), [](auto) {});
+             set.add_send(chan<int>(), 1, [] {});
+             set.wait();
+         }},
+        {"select_set::wait_for",
+         [] {
+             select_set set;
+             set.add_recv(chan<int>(), [](auto) {});
+             static_cast<void>(set.wait_for(1h));
+         }},
+        {"sleep_for", [] { sleep_for(1h); }},
+        {"sleep_for for ever", [] { sleep_for(std::chrono::hours::max()); }},
+        {"sleep_until", [] { sleep_until(steady_clock::now() + 1h); }},
+        {"future::get", [] { with_pending_future([](auto& f) { f.get(); }); }},
+        {"future::wait", [] { with_pending_future([](auto& f) { f.wait(); }); }},
+        {"future::wait_for", [] { with_pending_future([](auto& f) { static_cast<void>(f.wait_for(1h)); }); }},
+        {"future::wait_until",
+         [] { with_pending_future([](auto& f) { static_cast<void>(f.wait_until(steady_clock::now() + 1h)); }); }},
+    };
+    return all;
+}
+
+// Runs check once for each point, says which, and sees to it that nothing is left.
+template <typename F>
+void at_each_point(runtime& rt, F check) {
+    for (const point& p : points()) {
+        SCOPED_TRACE(p.name);
+        check(p);
+        rt.drain();
+    }
+}
+
+TEST_P(CancelPoints, ACancelledFutureEndsTheWait) {
+    at_each_point(rt(), [&](const point& p) {
+        std::optional<future<ending>> f;
+        park(1, [&] { f = rt().async([&] { return ending_of(p.wait); }); });
+        f->cancel();
+        EXPECT_EQ(f->get(), ending::cancelled);
+    });
+}
+
+TEST_P(CancelPoints, ADeadlineAroundItEndsTheWait) {
+    at_each_point(rt(), [&](const point& p) {
+        EXPECT_EQ(rt().run([&] { return ending_of([&] { with_timeout(200us, p.wait); }); }), ending::timed_out);
+    });
+}
+
+TEST_P(CancelPoints, AStopTokenEndsTheWait) {
+    at_each_point(rt(), [&](const point& p) {
+        std::stop_source source;
+        std::optional<future<ending>> f;
+        park(1,
+             [&] { f = rt().async([&] { return ending_of([&] { with_stop_token(source.get_token(), p.wait); }); }); });
+        source.request_stop();
+        EXPECT_EQ(f->get(), ending::cancelled);
+    });
+}
+
+TEST_P(CancelPoints, AScopeThatIsCancelledEndsTheWaitsOfItsGreenThreads) {
+    at_each_point(rt(), [&](const point& p) {
+        std::atomic<int> cancelled_waits = 0;
+        rt().run([&] {
+            scope([&](task_scope& s) {
+                const auto wait = [&] { cancelled_waits += ending_of(p.wait) == ending::cancelled; };
+                s.go(wait);
+                s.go(wait);
+                weft::yield();
+                s.cancel();
+                wait();
+            });
+        });
+        EXPECT_EQ(cancelled_waits, 3);
+    });
+}
+
+TEST_P(CancelPoints, AWaitThatBeginsTooLateEndsAtOnce) {
+    std::stop_source stopped;
+    stopped.request_stop();
+    at_each_point(rt(), [&](const point& p) {
+        rt().run([&] {
+            const auto twice = [&] { return std::pair(ending_of(p.wait), ending_of(p.wait)); };
+            const auto none = std::pair(ending::served, ending::served);
+            auto ends = none;
+            with_timeout(0s, [&] { ends = twice(); });
+            EXPECT_EQ(ends, std::pair(ending::timed_out, ending::timed_out));
+            with_timeout(-1h, [&] { ends = twice(); });
+            EXPECT_EQ(ends, std::pair(ending::timed_out, ending::timed_out));
+            with_stop_token(stopped.get_token(), [&] { ends = twice(); });
+            EXPECT_EQ(ends, std::pair(ending::cancelled, ending::cancelled));
+        });
+    });
+}
+
+TEST_P(CancelPoints, APlainThreadIsInterruptedToo) {
+    at_each_point(rt(), [&](const point& p) {
+        EXPECT_EQ(ending_of([&] { with_timeout(200us, p.wait); }), ending::timed_out);
+        std::stop_source source;
+        std::atomic<bool> begun = false;
+        std::optional<ending> e;
+        std::thread other([&] {
+            e = ending_of([&] {
+                with_stop_token(source.get_token(), [&] {
+                    begun = true;
+                    p.wait();
+                });
+            });
+        });
+        eventually([&] { return begun.load(); });
+        source.request_stop();
+        other.join();
+        EXPECT_EQ(e, ending::cancelled);
+    });
+    eventually([] { return stats().live == 0; });  // those of the default runtime, which plain threads start
+}
+
+// ---- Not interrupted: what need not wait.
+
+TEST_P(CancelPoints, WhatNeedNotWaitIsDoneAlthoughCancelled) {
+    std::stop_source stopped;
+    stopped.request_stop();
+    rt().run([&] {
+        auto done = async([] { return 5; });
+        done.wait();
+        with_stop_token(stopped.get_token(), [&] {
+            const chan<int> c(2);
+            c.send(1);
+            EXPECT_EQ(c.send_for(2, 1h), chan_status::ok);
+            EXPECT_EQ(c.try_send(3), chan_status::would_block);
+            EXPECT_EQ(c.recv(), 1);
+            EXPECT_EQ(c.recv_for(1h).value, 2);
+            EXPECT_EQ(c.try_recv().status, chan_status::would_block);
+            EXPECT_EQ(select(recv(c), send(c, 4)).index(), 1U);
+            EXPECT_EQ(select(recv(c), otherwise()).index(), 0U);
+            EXPECT_EQ(select(recv(c), otherwise()).index(), 1U);
+            select_set set;
+            set.add_recv(c, [](auto) {});
+            EXPECT_EQ(set.try_wait(), std::nullopt);
+            c.send(5);
+            EXPECT_EQ(set.wait(), 0U);
+            c.close();
+            EXPECT_EQ(c.recv(), std::nullopt);
+            EXPECT_THROW(c.send(1), channel_closed);
+            EXPECT_EQ(set.wait(), 0U);
+            sleep_for(0s);
+            sleep_for(-1s);
+            sleep_until(steady_clock::now() - 1s);
+            EXPECT_EQ(select(ready(done)).index(), 0U);
+            EXPECT_EQ(done.wait_for(1h), std::future_status::ready);
+            done.wait();
+            EXPECT_EQ(done.get(), 5);
+            weft::yield();
+            checkpoint();
+            EXPECT_THROW(sleep_for(1ns), cancelled);
+        });
+    });
+}
+
+// A wait of no time is none.
+TEST_P(CancelPoints, AWaitWhoseOwnTimeIsUpReportsThatAlthoughCancelled) {
+    std::stop_source stopped;
+    stopped.request_stop();
+    rt().run([&] {
+        with_pending_future([&](future<void>& f) {
+            with_stop_token(stopped.get_token(), [&] {
+                const chan<int> c;
+                EXPECT_EQ(c.recv_for(0s).status, chan_status::timeout);
+                EXPECT_EQ(c.send_for(1, -1h), chan_status::timeout);
+                EXPECT_EQ(c.recv_until(steady_clock::now() - 1s).status, chan_status::timeout);
+                EXPECT_EQ(chan<int>::nil().recv_for(0s).status, chan_status::timeout);
+                EXPECT_EQ(select(recv(c), timeout(0s)).index(), 1U);
+                EXPECT_EQ(f.wait_for(0s), std::future_status::timeout);
+                select_set set;
+                set.add_recv(c, [](auto) {});
+                EXPECT_EQ(set.wait_for(0s), std::nullopt);
+            });
+        });
+    });
+}
+
+TEST_P(CancelPoints, SenderAndReceiverThatWaitServeEvenWhoIsCancelled) {
+    const chan<int> c;
+    std::stop_source stopped;
+    stopped.request_stop();
+    std::atomic<int> got = 0;
+    park(1, [&] { rt().go([&] { got = c.recv().value_or(-1); }); });
+    rt().run([&] { with_stop_token(stopped.get_token(), [&] { c.send(7); }); });
+    rt().drain();
+    EXPECT_EQ(got, 7);
+    park(1, [&] { rt().go([&] { c.send(8); }); });
+    EXPECT_EQ(rt().run([&] { return with_stop_token(stopped.get_token(), [&] { return c.recv(); }); }), 8);
+}
+
+// ---- Not interrupted: what locks and what joins.
+
+// A G that is cancelled while it waits in wait() goes on waiting until release() has been called, and gets what it waited for.
+template <typename Wait, typename Release>
+void expect_not_interrupted(runtime& rt, Wait wait, Release release) {
+    std::stop_source source;
+    std::atomic<bool> there = false;
+    const uint64_t parks = rt.stats().parks;
+    auto f = rt.async([&] {
+        with_timeout(100us, [&] {
+            with_stop_token(source.get_token(), [&] {
+                wait();
+                there = true;
+            });
+        });
+    });
+    eventually([&] { return rt.stats().parks > parks; });
+    source.request_stop();
+    f.cancel();
+    for (int i = 0; i < 20; ++i) rt.run([] { weft::yield(); });
+    EXPECT_FALSE(there);
+    EXPECT_FALSE(f.is_ready());
+    release();
+    f.get();
+    EXPECT_TRUE(there);
+}
+
+TEST_P(CancelPoints, LockingAMutexIsNone) {
+    mutex m;
+    m.lock();
+    expect_not_interrupted(
+        rt(),
+        [&] {
+            m.lock();
+            EXPECT_FALSE(m.try_lock());
+            m.unlock();
+        },
+        [&] { m.unlock(); });
+}
+
+TEST_P(CancelPoints, WaitingForAGroupIsNone) {
+    wait_group work;
+    work.add();
+    expect_not_interrupted(rt(), [&] { work.wait(); }, [&] { work.done(); });
+}
+
+TEST_P(CancelPoints, TheEndOfAScopeIsNone) {
+    const chan<int> gate;
+    expect_not_interrupted(
+        rt(), [&] { scope([&](task_scope& s) { s.go([&] { shield([&] { gate.recv(); }); }); }); },
+        [&] { gate.close(); });
+}
+
+// run() returns when its function has: what that refers to may lie in the caller's frame.
+TEST_P(CancelPoints, RunningAFunctionElsewhereIsNone) {
+    const chan<int> gate;
+    runtime other({.procs = 1});
+    expect_not_interrupted(rt(), [&] { other.run([&] { gate.recv(); }); }, [&] { gate.close(); });
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,337 @@
+// cancel_stop_token_test.cc: std::stop_token, into weft and out of it.
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/interruption.h"
+#include "support/procs_test.h"
+#include "support/random.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using CancelStopToken = procs_test;
+WEFT_SWEEP(CancelStopToken);
+
+void wait_for_ever() { chan<int>::nil().recv(); }
+
+// ---- with_stop_token: others stop us.
+
+TEST_P(CancelStopToken, ReturnsAndThrowsWhatTheFunctionDoes) {
+    const std::stop_source source;
+    int target = 0;
+    EXPECT_EQ(&with_stop_token(source.get_token(), [&]() -> int& { return target; }), &target);
+    EXPECT_EQ(*with_stop_token(source.get_token(), [] { return std::make_unique<int>(3); }), 3);
+    EXPECT_THROW(with_stop_token(source.get_token(), [] { throw 7; }), int);
+    with_stop_token(source.get_token(), [] {});
+}
+
+TEST_P(CancelStopToken, ATokenThatNobodyCanStopInterruptsNothing) {
+    rt().run([] {
+        with_stop_token(std::stop_token(), [] { sleep_for(100us); });
+        const auto orphan = [] { return std::stop_source().get_token(); };
+        with_stop_token(orphan(), [] { sleep_for(100us); });
+    });
+}
+
+TEST_P(CancelStopToken, BehindItTheTokenDoesNotMatter) {
+    std::stop_source source;
+    rt().run([&] {
+        with_stop_token(source.get_token(), [] {});
+        source.request_stop();
+        sleep_for(100us);
+    });
+}
+
+TEST_P(CancelStopToken, OneTokenStopsMany) {
+    std::stop_source source;
+    const int n = scaled(2000);
+    std::atomic<int> stopped = 0;
+    park(static_cast<uint64_t>(n), [&] {
+        for (int i = 0; i < n; ++i) {
+            rt().go([&] {
+                stopped += ending_of([&] { with_stop_token(source.get_token(), wait_for_ever); }) == ending::cancelled;
+            });
+        }
+    });
+    source.request_stop();
+    rt().drain();
+    EXPECT_EQ(stopped, n);
+}
+
+TEST_P(CancelStopToken, AGreenThreadMayStopItself) {
+    rt().run([] {
+        std::stop_source source;
+        EXPECT_EQ(ending_of([&] {
+                      with_stop_token(source.get_token(), [&] {
+                          source.request_stop();
+                          wait_for_ever();
+                      });
+                  }),
+                  ending::cancelled);
+    });
+}
+
+// The stop comes while the context is made, while it is left, or neither.
+TEST_P(CancelStopToken, StoppingRacesWithEnteringAndLeaving) {
+    const int rounds = scaled(3000);
+    std::atomic<int> wrong = 0;
+    std::atomic<std::stop_source*> shared = nullptr;
+    std::atomic<bool> over = false;
+    std::thread stopper([&] {
+        prng random(1);
+        while (!over) {
+            if (std::stop_source* s = shared.exchange(nullptr)) {
+                for (int i = random.below(200); i > 0; --i) throw_if_cancelled();  // a moment
+                std::stop_source(*s).request_stop();
+                delete s;
+            }
+        }
+    });
+    rt().run([&] {
+        const chan<int> c(1);
+        for (int i = 0; i < rounds; ++i) {
+            std::stop_source source;
+            shared = new std::stop_source(source);
+            const ending e = ending_of([&] {
+                with_stop_token(source.get_token(), [&] {
+                    for (int k = i % 5; k > 0; --k) with_stop_token(source.get_token(), [&] { c.send(1), c.recv(); });
+                    if (i % 2 == 0) wait_for_ever();
+                });
+            });
+            wrong += i % 2 == 0 ? e != ending::cancelled : e != ending::served;
+            eventually([&] { return shared == nullptr; });
+        }
+    });
+    over = true;
+    stopper.join();
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(CancelStopToken, InsideAndOutsideBothCount) {
+    for (const bool outer : {true, false}) {
+        std::stop_source a;
+        std::stop_source b;
+        std::optional<future<ending>> f;
+        std::atomic<bool> inner_alone = false;
+        park(1, [&] {
+            f = rt().async([&] {
+                return ending_of([&] {
+                    with_stop_token(a.get_token(), [&] {
+                        inner_alone =
+                            ending_of([&] { with_stop_token(b.get_token(), wait_for_ever); }) == ending::cancelled &&
+                            ending_of([] { sleep_for(1ns); }) == ending::served;
+                        throw_if_cancelled();
+                    });
+                });
+            });
+        });
+        (outer ? a : b).request_stop();
+        EXPECT_EQ(f->get(), outer ? ending::cancelled : ending::served);
+        EXPECT_EQ(inner_alone, !outer);
+    }
+}
+
+TEST_P(CancelStopToken, AJthreadEndsItsWaits) {
+    std::atomic<bool> interrupted = false;
+    {
+        std::jthread t([&](std::stop_token token) {
+            interrupted = ending_of([&] { with_stop_token(std::move(token), wait_for_ever); }) == ending::cancelled;
+        });
+    }
+    EXPECT_TRUE(interrupted);
+}
+
+// ---- this_g::stop_token: we tell others that we are stopped.
+
+TEST_P(CancelStopToken, WhereNothingCanCancelThereIsNone) {
+    EXPECT_FALSE(this_g::stop_token().stop_possible());
+    rt().run([] { with_timeout(1h, [] { shield([] { EXPECT_FALSE(this_g::stop_token().stop_possible()); }); }); });
+    std::atomic<bool> possible = true;
+    rt().go([&] { possible = this_g::stop_token().stop_possible(); });
+    rt().drain();
+    EXPECT_FALSE(possible);
+}
+
+TEST_P(CancelStopToken, ItIsStoppedByEveryKindOfCancellation) {
+    std::stop_source source;
+    std::stop_source never_stopped;
+    std::vector<std::stop_token> tokens(4);
+    std::vector<future<void>> f;
+    const chan<int> gate;
+    park(4, [&] {
+        f.push_back(rt().async([&] {
+            tokens[0] = this_g::stop_token();
+            wait_for_ever();
+        }));
+        f.push_back(rt().async([&] {
+            with_stop_token(source.get_token(), [&] {
+                with_stop_token(never_stopped.get_token(), [&] {
+                    tokens[1] = this_g::stop_token();
+                    wait_for_ever();
+                });
+            });
+        }));
+        f.push_back(rt().async([&] {
+            scope([&](task_scope& s) {
+                s.go([&] {
+                    tokens[2] = this_g::stop_token();
+                    wait_for_ever();
+                });
+                gate.recv();
+                s.cancel();
+            });
+        }));
+    });
+    f.push_back(rt().async([&] {
+        with_timeout(1ms, [&] {
+            tokens[3] = this_g::stop_token();
+            wait_for_ever();
+        });
+    }));
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(tokens[static_cast<std::size_t>(i)].stop_requested());
+    f[0].cancel();
+    source.request_stop();
+    gate.send(1);
+    EXPECT_THROW(f[0].get(), cancelled);
+    EXPECT_THROW(f[1].get(), cancelled);
+    f[2].get();
+    EXPECT_THROW(f[3].get(), timed_out);
+    for (const std::stop_token& t : tokens) EXPECT_TRUE(t.stop_requested());
+    EXPECT_FALSE(never_stopped.stop_requested());
+}
+
+// Nobody waits: still the token tells, and what is registered with it is called.
+TEST_P(CancelStopToken, ItIsStoppedThoughItsGreenThreadComputes) {
+    std::atomic<int> calls = 0;
+    rt().run([&] {
+        with_timeout(1ms, [&] {
+            const std::stop_token token = this_g::stop_token();
+            const std::stop_callback on_stop(token, [&] { ++calls; });
+            EXPECT_TRUE(token.stop_possible());
+            eventually([&] { return token.stop_requested(); });
+        });
+    });
+    EXPECT_EQ(calls, 1);
+    auto f = rt().async([] {
+        const std::stop_token token = this_g::stop_token();
+        busily([&] { return token.stop_requested(); });
+        return 5;
+    });
+    f.cancel();
+    EXPECT_EQ(f.get(), 5);
+}
+
+TEST_P(CancelStopToken, ADeadlineInThePastHasStoppedIt) {
+    rt().run([] {
+        with_timeout(0s, [] { EXPECT_TRUE(this_g::stop_token().stop_requested()); });
+        with_timeout(0s, [] { with_timeout(1h, [] { EXPECT_TRUE(this_g::stop_token().stop_requested()); }); });
+    });
+    with_timeout(0s, [] { EXPECT_TRUE(this_g::stop_token().stop_requested()); });
+}
+
+TEST_P(CancelStopToken, ItIsTheSameEachTime) {
+    rt().run([] {
+        with_timeout(1h, [] {
+            const std::stop_token token = this_g::stop_token();
+            EXPECT_EQ(this_g::stop_token(), token);
+            scope([&](task_scope& s) {
+                EXPECT_NE(this_g::stop_token(), token);
+                s.cancel();
+                EXPECT_TRUE(this_g::stop_token().stop_requested());
+                EXPECT_FALSE(token.stop_requested());
+            });
+        });
+    });
+}
+
+TEST_P(CancelStopToken, ItMayOutliveWhatItTellsOf) {
+    std::vector<std::stop_token> kept;
+    rt().run([&] {
+        with_timeout(1h, [&] { kept.push_back(this_g::stop_token()); });
+        scope([&](task_scope&) { kept.push_back(this_g::stop_token()); });
+        auto f = async([&] { kept.push_back(this_g::stop_token()); });
+        f.wait();
+        f.cancel();
+        f.get();
+    });
+    for (const std::stop_token& t : kept) {
+        const std::stop_callback on_stop(t, [] {});
+        static_cast<void>(t.stop_requested());
+    }
+}
+
+// What is registered is called by whoever cancels, with nothing of weft's held: it may wait, cancel, and stop others.
+TEST_P(CancelStopToken, WhatItCallsMayUseWeft) {
+    const chan<int> told;
+    rt().go([told] {
+        for (int i = 0; i < 3; ++i) told.recv();
+    });
+    rt().run([&] {
+        std::optional<future<void>> f = async([&] {
+            const std::stop_callback on_stop(this_g::stop_token(), [&] {
+                shield([&] { told.send(1); });
+                sleep_for(10us);
+            });
+            wait_for_ever();
+        });
+        sleep_for(100us);
+        f->cancel();
+        EXPECT_THROW(f->get(), cancelled);
+        scope([&](task_scope& s) {
+            const std::stop_callback on_stop(this_g::stop_token(), [&] {
+                s.cancel();
+                told.send(2);
+            });
+            s.cancel();
+        });
+        EXPECT_THROW(with_timeout(1ms,
+                                  [&] {
+                                      const std::stop_callback on_stop(this_g::stop_token(), [&] { told.send(3); });
+                                      wait_for_ever();
+                                  }),
+                     timed_out);
+    });
+    rt().drain();
+}
+
+// Deadlines, stop tokens and scopes chained one behind the other: cancellation travels through all of them.
+TEST_P(CancelStopToken, ChainsOfTokensPassItOn) {
+    std::stop_source source;
+    std::optional<future<ending>> f;
+    park(1, [&] {
+        f = rt().async([&] {
+            const std::function<ending(int, std::stop_token)> link = [&](int depth, std::stop_token token) -> ending {
+                return ending_of([&] {
+                    with_stop_token(std::move(token), [&] {
+                        if (depth == 0) wait_for_ever();
+                        const std::stop_token mine = this_g::stop_token();
+                        if (shield([&] { return link(depth - 1, mine); }) == ending::cancelled) throw_if_cancelled();
+                    });
+                });
+            };
+            return link(20, source.get_token());
+        });
+    });
+    source.request_stop();
+    EXPECT_EQ(f->get(), ending::cancelled);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,284 @@
+// select_nonblocking_test.cc: what a select answers in every state of a channel, and that it sees all of its channels at one instant.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+using SelectNonblocking = procs_test;
+WEFT_SWEEP(SelectNonblocking);
+
+// What a case for a channel is in a certain state.
+enum class readiness {
+    never,
+    now,
+    closed,  // now, and a send throws
+};
+
+struct state {
+    const char* name;
+    std::function<chan<int>()> make;
+    readiness send;
+    readiness receive;
+};
+
+chan<int> filled(std::size_t cap, int values) {
+    chan<int> c(cap);
+    for (int i = 0; i < values; ++i) c.send(i + 100);
+    return c;
+}
+
+chan<int> closed_now(chan<int> c) {
+    c.close();
+    return c;
+}
+
+const std::vector<state>& quiet_states() {
+    using enum readiness;
+    static const std::vector<state> all = {
+        {"nil", [] { return chan<int>::nil(); }, never, never},
+        {"unbuffered", [] { return chan<int>(); }, never, never},
+        {"empty", [] { return chan<int>(2); }, now, never},
+        {"half full", [] { return filled(2, 1); }, now, now},
+        {"full", [] { return filled(2, 2); }, never, now},
+        {"closed unbuffered", [] { return closed_now(chan<int>()); }, closed, closed},
+        {"closed empty", [] { return closed_now(chan<int>(2)); }, closed, closed},
+        {"closed half full", [] { return closed_now(filled(2, 1)); }, closed, now},
+        {"closed full", [] { return closed_now(filled(2, 2)); }, closed, now},
+    };
+    return all;
+}
+
+// One select with one channel case and another one, `last`, that tells that the channel was not ready. 0 or 1 as the case was taken;
+// 2 if it threw channel_closed.
+template <typename Last>
+int outcome_of_send(const chan<int>& c, Last last) {
+    try {
+        return static_cast<int>(select(on_send(c, 7, [] {}), last()));
+    } catch (const channel_closed&) {
+        return 2;
+    }
+}
+
+int expected_of_send(readiness r) { return r == readiness::never ? 1 : r == readiness::now ? 0 : 2; }
+
+template <typename Last>
+void expect_every_state_answered(Last last) {
+    for (const state& s : quiet_states()) {
+        EXPECT_EQ(outcome_of_send(s.make(), last), expected_of_send(s.send)) << s.name;
+
+        std::optional<int> got;
+        int calls = 0;
+        const chan<int> c = s.make();
+        const std::size_t i = select(on_recv(c,
+                                             [&](std::optional<int> v) {
+                                                 got = v;
+                                                 ++calls;
+                                             }),
+                                     last());
+        EXPECT_EQ(i, s.receive == readiness::never ? 1U : 0U) << s.name;
+        EXPECT_EQ(calls, s.receive == readiness::never ? 0 : 1) << s.name;
+        EXPECT_EQ(got, s.receive == readiness::now ? std::optional(100) : std::nullopt) << s.name;
+    }
+}
+
+TEST_P(SelectNonblocking, OtherwiseHappensWhereNothingElseCan) {
+    rt().run([] { expect_every_state_answered([] { return otherwise([] {}); }); });
+}
+
+TEST_P(SelectNonblocking, ATimeoutOfZeroAndOneInThePastAreAsOtherwise) {
+    rt().run([] {
+        expect_every_state_answered([] { return on_timeout(0s, [] {}); });
+        expect_every_state_answered([] { return on_timeout(-1h, [] {}); });
+        expect_every_state_answered([] { return on_timeout(std::chrono::nanoseconds::min(), [] {}); });
+        expect_every_state_answered([] { return on_timeout(steady_clock::now() - 1s, [] {}); });
+        expect_every_state_answered([] { return on_timeout(steady_clock::time_point::min(), [] {}); });
+        expect_every_state_answered([] { return on_timeout(steady_clock::time_point{}, [] {}); });
+        expect_every_state_answered([] { return on_timeout(std::chrono::system_clock::time_point::min(), [] {}); });
+    });
+}
+
+TEST_P(SelectNonblocking, ATimeoutIsWaitedForWhereNothingElseCanHappen) {
+    rt().run([] { expect_every_state_answered([] { return on_timeout(500us, [] {}); }); });
+}
+
+TEST_P(SelectNonblocking, APlainThreadGetsTheSameAnswers) {
+    expect_every_state_answered([] { return otherwise([] {}); });
+    expect_every_state_answered([] { return on_timeout(0s, [] {}); });
+    expect_every_state_answered([] { return on_timeout(500us, [] {}); });
+}
+
+TEST_P(SelectNonblocking, TheValueFormGivesTheSameAnswers) {
+    rt().run([] {
+        for (const state& s : quiet_states()) {
+            const chan<int> c = s.make();
+            auto r = select(recv(c), otherwise());
+            EXPECT_EQ(r.index(), s.receive == readiness::never ? 1U : 0U) << s.name;
+            if (r.index() == 0) {
+                EXPECT_EQ(std::get<0>(r).has_value(), s.receive == readiness::now) << s.name;
+            }
+            if (s.send == readiness::closed) {
+                EXPECT_THROW(static_cast<void>(select(send(c, 7), otherwise())), channel_closed) << s.name;
+            } else {
+                EXPECT_EQ(select(send(s.make(), 7), otherwise()).index(), s.send == readiness::never ? 1U : 0U)
+                    << s.name;
+            }
+        }
+    });
+}
+
+// Without a way out a select waits where no case is ready, for as long as it takes, and does not wait where one is.
+TEST_P(SelectNonblocking, WithoutOtherwiseItBlocksExactlyWhereNothingCanHappen) {
+    for (const state& s : quiet_states()) {
+        for (const bool sends : {true, false}) {
+            const readiness r = sends ? s.send : s.receive;
+            const chan<int> c = s.make();
+            const auto act = [&] {
+                return rt().async([sends, c] {
+                    const chan<int> nil = chan<int>::nil();
+                    return sends ? select(on_send(c, 1, [] {}), on_send(nil, 1, [] {}))
+                                 : select(on_recv(nil, [](auto) {}), on_recv(c, [](auto) {}));
+                });
+            };
+            if (r == readiness::never) {
+                std::optional<future<std::size_t>> waiting;
+                park(1, [&] { waiting = act(); });
+                EXPECT_FALSE(waiting->is_ready()) << s.name;
+                waiting->cancel();
+                EXPECT_THROW(waiting->get(), cancelled) << s.name;
+            } else if (sends && r == readiness::closed) {
+                EXPECT_THROW(act().get(), channel_closed) << s.name;
+            } else {
+                EXPECT_EQ(act().get(), sends ? 0U : 1U) << s.name;
+            }
+            rt().drain();
+        }
+    }
+}
+
+TEST_P(SelectNonblocking, SomebodyWhoWaitsMakesTheOtherSideReady) {
+    for (const std::size_t cap : {0U, 1U, 3U}) {
+        const chan<int> full = filled(cap, static_cast<int>(cap));
+        park(1, [&] { rt().go([full] { full.send(200); }); });
+        for (std::size_t i = 0; i <= cap; ++i) EXPECT_EQ(select(recv(full), otherwise()).index(), 0U);
+        EXPECT_EQ(select(recv(full), otherwise()).index(), 1U);
+
+        const chan<int> empty(cap);
+        std::atomic<int> got = 0;
+        park(1, [&] { rt().go([empty, &got] { got = empty.recv().value_or(-1); }); });
+        EXPECT_EQ(select(send(empty, 5), otherwise()).index(), 0U);
+        EXPECT_EQ(empty.len(), 0U) << "handed over, not buffered";
+        rt().drain();
+        EXPECT_EQ(got, 5);
+    }
+}
+
+// One of two channels is ready at every instant: first the one, then both, then the other. "Neither" would be a state that never was.
+TEST_P(SelectNonblocking, WithOneOfTwoChannelsAlwaysReadyOtherwiseIsNeverTaken) {
+    const int rounds = scaled(20000);
+    const int wrong = rt().run([rounds] {
+        const chan<int> a(1);
+        const chan<int> b(1);
+        const chan<bool> answers;
+        int mistakes = 0;
+        for (int i = 0; i < rounds; ++i) {
+            a.send(1);
+            go([a, b, answers] { answers.send(select(recv(a), recv(b), otherwise()).index() != 2); });
+            b.send(1);
+            static_cast<void>(a.try_recv());
+            mistakes += answers.recv() != true;
+            static_cast<void>(b.try_recv());
+        }
+        return mistakes;
+    });
+    EXPECT_EQ(wrong, 0);
+}
+
+// The same with a close in place of a value.
+TEST_P(SelectNonblocking, ActsAtOneInstantAlsoWhenAChannelIsClosedMeanwhile) {
+    const int rounds = scaled(20000);
+    const int wrong = rt().run([rounds] {
+        const chan<bool> answers;
+        int mistakes = 0;
+        for (int i = 0; i < rounds; ++i) {
+            const chan<int> a(1);
+            const chan<int> b;
+            a.send(1);
+            go([a, b, answers] { answers.send(select(recv(a), recv(b), otherwise()).index() != 2); });
+            b.close();
+            static_cast<void>(a.try_recv());
+            mistakes += answers.recv() != true;
+        }
+        return mistakes;
+    });
+    EXPECT_EQ(wrong, 0);
+}
+
+// The same between two plain threads, which really run at the same time.
+TEST_P(SelectNonblocking, ActsAtOneInstantAlsoBetweenPlainThreads) {
+    const int rounds = scaled(20000);
+    const chan<int> a(1);
+    const chan<int> b(1);
+    std::atomic<int> begun = 0;
+    std::atomic<int> answered = 0;
+    std::atomic<int> mistakes = 0;
+    std::thread prober([&] {
+        for (int i = 1; i <= rounds; ++i) {
+            busily([&] { return begun >= i; });
+            mistakes += select(recv(a), recv(b), otherwise()).index() == 2;
+            answered = i;
+        }
+    });
+    for (int i = 1; i <= rounds; ++i) {
+        a.send(1);
+        begun = i;
+        b.send(1);
+        static_cast<void>(a.try_recv());
+        busily([&] { return answered >= i; });
+        static_cast<void>(b.try_recv());
+    }
+    prober.join();
+    EXPECT_EQ(mistakes, 0);
+}
+
+// And for sends: one of two channels has room at every instant.
+TEST_P(SelectNonblocking, WithRoomInOneOfTwoChannelsAtEveryInstantASendHappens) {
+    const int rounds = scaled(20000);
+    const int wrong = rt().run([rounds] {
+        const chan<int> a(1);
+        const chan<int> b(1);
+        const chan<bool> answers;
+        int mistakes = 0;
+        for (int i = 0; i < rounds; ++i) {
+            b.send(1);  // a has room
+            go([a, b, answers] { answers.send(select(send(a, 2), send(b, 2), otherwise()).index() != 2); });
+            static_cast<void>(b.try_recv());   // both have
+            static_cast<void>(a.try_send(1));  // b has
+            mistakes += answers.recv() != true;
+            static_cast<void>(a.try_recv());
+            static_cast<void>(b.try_recv());
+        }
+        return mistakes;
+    });
+    EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace weft::test

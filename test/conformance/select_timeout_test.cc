@@ -1,0 +1,207 @@
+// select_timeout_test.cc: selects that wait only so long.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <thread>
+#include <variant>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/procs_test.h"
+#include "support/random.h"
+#include "support/scale.h"
+#include "support/tally.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+using SelectTimeout = procs_test;
+WEFT_SWEEP(SelectTimeout);
+
+// Selects that time out after limit, in green threads and plain ones: how many were wrong or came too early.
+int early_or_wrong(steady_clock::duration limit) {
+    const chan<int> c;
+    const chan<int> nil = chan<int>::nil();
+    int wrong = 0;
+    auto start = steady_clock::now();
+    wrong += select(on_recv(c, [](auto) {}), on_send(c, 1, [] {}), on_timeout(limit, [] {})) != 2;
+    wrong += steady_clock::now() - start < limit;
+    start = steady_clock::now();
+    wrong += select(timeout(limit), recv(nil)).index() != 0;
+    wrong += steady_clock::now() - start < limit;
+    start = steady_clock::now();
+    wrong += select(on_timeout(start + limit, [] {})) != 0;
+    wrong += steady_clock::now() < start + limit;
+    return wrong;
+}
+
+TEST_P(SelectTimeout, IsNeverEarly) {
+    for (const auto limit : {1us, 50us, 1000us, 7000us}) {
+        EXPECT_EQ(rt().run([limit] { return early_or_wrong(limit); }), 0);
+        EXPECT_EQ(early_or_wrong(limit), 0);
+    }
+}
+
+TEST_P(SelectTimeout, OfSeveralTheEarliestCounts) {
+    rt().run([] {
+        const chan<int> c;
+        EXPECT_EQ(select(on_timeout(1h, [] {}), on_timeout(1ms, [] {}), on_recv(c, [](auto) {}), on_timeout(2h, [] {})),
+                  1U);
+        EXPECT_EQ(select(on_timeout(1ms, [] {}), on_timeout(1h, [] {})), 0U);
+        EXPECT_EQ(select(timeout(std::chrono::hours::max()), timeout(0s)).index(), 1U);
+        const auto when = steady_clock::now() + 1ms;
+        EXPECT_EQ(select(timeout(when), timeout(when)).index(), 0U);
+    });
+}
+
+TEST_P(SelectTimeout, WhatIsReadyComesBeforeATimeThatIsUp) {
+    const int rounds = scaled(2000);
+    rt().run([rounds] {
+        const chan<int> c(1);
+        for (int i = 0; i < rounds; ++i) {
+            c.send(1);
+            ASSERT_EQ(select(timeout(0s), recv(c), timeout(-1s)).index(), 1U);
+            ASSERT_EQ(select(timeout(steady_clock::time_point::min()), send(c, 1)).index(), 1U);
+            ASSERT_TRUE(c.try_recv());
+        }
+    });
+}
+
+TEST_P(SelectTimeout, OtherwiseComesBeforeATimeoutToCome) {
+    rt().run([] {
+        const chan<int> c;
+        const auto start = steady_clock::now();
+        EXPECT_EQ(select(recv(c), timeout(1h), otherwise()).index(), 2U);
+        EXPECT_EQ(select(otherwise(), timeout(std::chrono::hours::max())).index(), 0U);
+        EXPECT_LT(steady_clock::now() - start, 1h);
+    });
+}
+
+TEST_P(SelectTimeout, TimesBeyondTheClockMeanForEver) {
+    using std::chrono::duration;
+    rt().run([] {
+        const chan<int> c;
+        const auto answered = [&c](auto limit) {
+            go([c] {
+                weft::yield();
+                c.send(1);
+            });
+            return select(recv(c), timeout(limit)).index() == 0;
+        };
+        EXPECT_TRUE(answered(std::chrono::hours::max()));
+        EXPECT_TRUE(answered(std::chrono::nanoseconds::max()));
+        EXPECT_TRUE(answered(std::chrono::years::max()));
+        EXPECT_TRUE(answered(duration<double>(1e300)));
+        EXPECT_TRUE(answered(duration<float>(std::numeric_limits<float>::infinity())));
+        EXPECT_TRUE(answered(duration<unsigned long long, std::ratio<1>>::max()));
+        EXPECT_TRUE(answered(steady_clock::time_point::max()));
+        EXPECT_TRUE(answered(std::chrono::system_clock::time_point::max()));
+    });
+}
+
+TEST_P(SelectTimeout, TimesBelowTheClockMeanAlreadyPast) {
+    using std::chrono::duration;
+    rt().run([] {
+        const chan<int> c;
+        const auto past = [&c](auto limit) { return select(recv(c), timeout(limit)).index() == 1; };
+        EXPECT_TRUE(past(std::chrono::hours::min()));
+        EXPECT_TRUE(past(duration<double>(-1e300)));
+        EXPECT_TRUE(past(-duration<double>(std::numeric_limits<double>::infinity())));
+        EXPECT_TRUE(past(steady_clock::time_point::min()));
+        EXPECT_TRUE(past(std::chrono::system_clock::time_point::min()));
+        EXPECT_TRUE(past(duration<signed char>(-128)));
+    });
+}
+
+TEST_P(SelectTimeout, WhoseTimeWasUpIsServedNoMore) {
+    rt().run([] {
+        const chan<int> c;
+        for (int i = 0; i < 3; ++i) {
+            EXPECT_EQ(select(recv(c), send(c, 1), recv(c), timeout(300us)).index(), 3U);
+            EXPECT_EQ(c.try_send(1), chan_status::would_block);
+            EXPECT_EQ(c.try_recv().status, chan_status::would_block);
+        }
+    });
+}
+
+// Time is up at the very moment of the hand-over, again and again: then both sides agree on what happened.
+class SelectTimeoutRace : public procs_test {
+protected:
+    static constexpr int parties = 6;
+
+    // Sends the numbers from `from` on by selects over both channels; marks what was taken.
+    static void send_all(const chan<int>& a, const chan<int>& b, int from, int each, tally& sent) {
+        prng random(static_cast<uint64_t>(from) + 1);
+        for (int i = from; i < from + each; ++i) {
+            const auto limit = std::chrono::microseconds(random.below(30));
+            const bool done = random.one_in(2) ? select(send(a, int{i}), timeout(limit), send(b, int{i})).index() != 1
+                                               : select(send(b, int{i}), timeout(limit)).index() != 1;
+            if (done) sent.mark(static_cast<std::size_t>(i));
+        }
+    }
+
+    static void receive_all(
+        const chan<int>& a, const chan<int>& b, uint64_t seed, const std::atomic<bool>& over, tally& received) {
+        prng random(seed);
+        while (!over) {
+            const auto mark = [&](std::optional<int> v) { received.mark(static_cast<std::size_t>(v.value_or(-1))); };
+            select(on_recv(a, mark), on_timeout(std::chrono::microseconds(random.below(30)), [] {}), on_recv(b, mark));
+        }
+    }
+};
+
+WEFT_SWEEP(SelectTimeoutRace);
+
+TEST_P(SelectTimeoutRace, LosesAndDoublesNothing) {
+    const int each = scaled(2000);
+    for (const std::size_t cap : {0U, 1U, 4U}) {
+        tally sent(static_cast<std::size_t>(parties * each));
+        tally received(sent.size());
+        const chan<int> a(cap);
+        const chan<int> b;
+        rt().run([&] {
+            wait_group senders;
+            wait_group receivers;
+            std::atomic<bool> over = false;
+            for (int p = 0; p < parties; ++p) {
+                senders.go([&, p] { send_all(a, b, p * each, each, sent); });
+                receivers.go([&, p] { receive_all(a, b, 1000 + static_cast<uint64_t>(p), over, received); });
+            }
+            senders.wait();
+            over = true;
+            receivers.wait();
+        });
+        while (const auto left = a.try_recv()) received.mark(static_cast<std::size_t>(left.value.value_or(-1)));
+        EXPECT_EQ(b.try_recv().status, chan_status::would_block);
+        EXPECT_TRUE(received.same_as(sent)) << "capacity " << cap;
+    }
+}
+
+TEST_P(SelectTimeoutRace, LosesAndDoublesNothingBetweenPlainThreads) {
+    const int each = scaled(2000);
+    tally sent(static_cast<std::size_t>(2 * each));
+    tally received(sent.size());
+    const chan<int> a;
+    const chan<int> b;
+    std::atomic<bool> over = false;
+    std::thread sender([&] { send_all(a, b, 0, each, sent); });
+    std::thread receiver([&] { receive_all(a, b, 7, over, received); });
+    rt().go([&] { receive_all(b, a, 8, over, received); });
+    rt().run([&] { send_all(b, a, each, each, sent); });
+    sender.join();
+    over = true;
+    receiver.join();
+    rt().drain();
+    EXPECT_TRUE(received.same_as(sent));
+}
+
+}  // namespace
+}  // namespace weft::test
