@@ -138,7 +138,8 @@ public:
     // As send(), but reports in ec what the other forms throw: errc::channel_closed, cancelled or timed_out.
     void send(T&& value, std::error_code& ec) const {
         detail::wait_result interrupted{};
-        ec = detail::error_of(send_slot(value, detail::never, &interrupted), interrupted);
+        const chan_status status = send_slot(value, detail::never, &interrupted);
+        ec = detail::error_of(status, interrupted);
     }
 
     // Sends only if that needs no waiting: ok, would_block or closed. value is moved from only on ok.
