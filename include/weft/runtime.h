@@ -90,10 +90,11 @@ public:
     }
 
     // Runs f as a green thread of this runtime and blocks the caller until it returns. Returns what f returns, throws what it
-    // throws. Other Gs go on.
+    // throws. Other Gs go on. Not a cancellation point: f may refer to the caller's frame.
     template <typename F>
     decltype(auto) run(F&& f, std::source_location where = std::source_location::current()) {
         const spawn_options named{.name = "run"};
+        const detail::ambient_scope not_interrupted(nullptr);
         return async_on(checked(), &named, std::forward<F>(f), where).get();
     }
 
