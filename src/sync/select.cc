@@ -1,5 +1,6 @@
 // select.cc: choosing among cases, and waiting for one of several. See weft/detail/select_case.h.
 #include <algorithm>
+#include <utility>
 
 #include <weft/detail/select_case.h>
 #include <weft/detail/time_point.h>
@@ -96,9 +97,21 @@ std::size_t try_all(M* m, select_request& r) noexcept {
     return no_case;
 }
 
+// Links the waiters from first on, n of them, each into its queue, in an order chosen at random.
+void link_at_random(M* m, const select_request& r, waiter* first, std::size_t n) noexcept {
+    std::size_t at = 0;
+    for (waiter* w = first; w != nullptr; w = w->also) r.cases[at++].partner = w;
+    while (n-- != 0) {
+        const std::size_t next = random_below(m, n + 1);
+        waiter* w = std::exchange(r.cases[next].partner, r.cases[n].partner);
+        r.cases[w->which].queue->push_back(*w);
+    }
+}
+
 // Links a waiter for each case. All locks are held. Returns the first one.
-waiter* link_all(select_request& r, claim_word& claim, G* g, thread_note* note) noexcept {
+waiter* link_all(M* m, select_request& r, claim_word& claim, G* g, thread_note* note) noexcept {
     waiter* first = nullptr;
+    std::size_t n = 0;
     for (std::size_t i = r.count; i-- != 0;) {
         select_case& c = r.cases[i];
         if (c.object == nullptr) continue;
@@ -110,10 +123,15 @@ waiter* link_all(select_request& r, claim_word& claim, G* g, thread_note* note) 
         c.w.ok = false;
         c.w.lock = c.lock;
         first = &c.w;
+        ++n;
         if (c.ops->waiting_bits != 0) held(r, c.lock).bits |= c.ops->waiting_bits;
     }
-    // In the order of the cases, so that equal selects queue alike.
-    for (waiter* w = first; w != nullptr; w = w->also) r.cases[w->which].queue->push_back(*w);
+    if (n > r.sorted_locks && !r.in_order) {
+        // Of the cases of one channel, whoever comes serves the one that was linked first: that is a choice, too.
+        link_at_random(m, r, first, n);
+    } else {
+        for (waiter* w = first; w != nullptr; w = w->also) r.cases[w->which].queue->push_back(*w);
+    }
     return first;
 }
 
@@ -157,7 +175,7 @@ uint32_t wait_for_any(M* m, select_request& r, cancel_context* context, int64_t 
             unlock_all(linked);
             return winner;
         }
-        waiter* first = link_all(linked, claim, m->g, nullptr);
+        waiter* first = link_all(m, linked, claim, m->g, nullptr);
         winner = wait_claimed(m, *first, linked.locks, locks, reason, others);
     } else {
         const thread_note_use use;
@@ -169,7 +187,7 @@ uint32_t wait_for_any(M* m, select_request& r, cancel_context* context, int64_t 
             unlock_all(linked);
             return winner;
         }
-        link_all(linked, claim, nullptr, &use.mine);
+        link_all(nullptr, linked, claim, nullptr, &use.mine);
         winner = thread_wait_claimed(use.mine, claim, linked.locks, locks, others);
     }
     unlink_others(linked, winner);
