@@ -77,6 +77,10 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
                                                wait_reason reason,
                                                int64_t deadline_ns,
                                                cancel_context* context) noexcept {
+    if (deadline_ns <= long_ago) {  // to wait for no time is not to wait: nothing is interrupted
+        lock.unlock_bits(bits);
+        return wait_result::timed_out;
+    }
     claim_word claim;
     const held_lock held{&lock, bits};
     cancel_wait cancelled{&claim, m == nullptr ? nullptr : m->g, nullptr, nullptr};

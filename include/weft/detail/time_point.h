@@ -12,9 +12,6 @@
 
 namespace weft::detail {
 
-// A deadline that has passed; not 0, which stands for "do not wait at all".
-inline constexpr int64_t long_ago = 1;
-
 // timeout in nanoseconds, rounded up, clamped to [0, never].
 template <typename Rep, typename Period>
 [[nodiscard]] constexpr int64_t saturated_ns(std::chrono::duration<Rep, Period> timeout) noexcept {

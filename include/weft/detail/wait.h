@@ -76,6 +76,9 @@ enum class wait_result : uint8_t {
 // Absolute time on the monotonic clock in nanoseconds; never means no deadline.
 inline constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
+// A deadline that has passed; not 0, which stands for "do not wait at all".
+inline constexpr int64_t long_ago = 1;
+
 // Who has ended a wait: a queue, by the number of its case (0 where there is one queue), or one of these.
 namespace claimed_by {
 inline constexpr uint32_t deadline = 0xffffff00;
