@@ -77,8 +77,11 @@ public:
     // Cancels everything that runs in this scope, its function included. The scope then ends as if all had returned. Any thread.
     void cancel() noexcept;
 
-    // Whether it was cancelled, by cancel(), by an exception, or from around.
-    [[nodiscard]] bool cancelled() noexcept { return context_.requested(); }
+    // Whether it was cancelled, by cancel(), by an exception, or from around; or a deadline around it has passed.
+    [[nodiscard]] bool cancelled() noexcept {
+        return context_.requested() ||
+               (context_.deadline_ns() != detail::never && context_.deadline_ns() <= detail::now_ns());
+    }
 
     // How many exceptions there have been besides the one that will be thrown.
     [[nodiscard]] std::size_t further_exceptions() noexcept;
