@@ -12,7 +12,8 @@
 // forms with a deadline are.
 //
 // Interrupted, an operation throws weft::cancelled or weft::timed_out (error.h), which are not std::exceptions, and will do so again at
-// the next wait. While an exception unwinds the stack nothing is interrupted, so that destructors can wait.
+// the next wait. While an exception unwinds the stack, what is around the place where it was thrown interrupts nothing, so that
+// destructors can wait; a deadline or a scope of a destructor's own does.
 //
 // Any thread, green or not. The green threads that go() and async() start are not part of it; those of a scope (scope.h) are.
 //
@@ -44,7 +45,7 @@ struct cancel_on_stop {
 // a wait counts.
 template <typename Clock, typename Duration, typename F>
 decltype(auto) with_deadline(std::chrono::time_point<Clock, Duration> deadline, F&& f) {
-    detail::cancel_context context(detail::ambient(), detail::deadline_at(deadline));
+    detail::cancel_context context(detail::enclosing_context(), detail::deadline_at(deadline));
     const detail::ambient_scope scope(&context);
     return std::forward<F>(f)();
 }
@@ -52,7 +53,7 @@ decltype(auto) with_deadline(std::chrono::time_point<Clock, Duration> deadline, 
 // As with_deadline, from now.
 template <typename Rep, typename Period, typename F>
 decltype(auto) with_timeout(std::chrono::duration<Rep, Period> timeout, F&& f) {
-    detail::cancel_context context(detail::ambient(), detail::deadline_after(timeout));
+    detail::cancel_context context(detail::enclosing_context(), detail::deadline_after(timeout));
     const detail::ambient_scope scope(&context);
     return std::forward<F>(f)();
 }
@@ -60,7 +61,7 @@ decltype(auto) with_timeout(std::chrono::duration<Rep, Period> timeout, F&& f) {
 // Calls f; waits in it end when token is asked to stop, by throwing cancelled. Returns what f returns.
 template <typename F>
 decltype(auto) with_stop_token(std::stop_token token, F&& f) {
-    detail::cancel_context context(detail::ambient(), detail::never);
+    detail::cancel_context context(detail::enclosing_context(), detail::never);
     const std::stop_callback<detail::cancel_on_stop> on_stop(std::move(token), detail::cancel_on_stop{context});
     const detail::ambient_scope scope(&context);
     return std::forward<F>(f)();

@@ -90,7 +90,7 @@ private:
     template <typename F>
     friend decltype(auto) scope(F&& f);
 
-    task_scope() noexcept : context_(detail::ambient(), detail::never) {}
+    task_scope() noexcept : context_(detail::enclosing_context(), detail::never) {}
 
     ~task_scope() = default;
 

@@ -1,4 +1,5 @@
 // ambient.cc: which context is around the caller, and std::stop_token from contexts.
+#include <exception>
 #include <stop_token>
 
 #include <weft/cancel.h>
@@ -29,6 +30,10 @@ cancel_context* ambient() noexcept {
     const M* m = current_g_m();
     if (m == nullptr) return thread_ambient();
     return (m->g->traits & trait::ambient) != 0 ? m->g->ambient : nullptr;
+}
+
+enclosing enclosing_context() noexcept {
+    return {heeded_context(current_g_m()), std::uncaught_exceptions()};
 }
 
 cancel_context* exchange_ambient(cancel_context* c) noexcept {
@@ -69,7 +74,7 @@ void release_bridge(stop_bridge* b) noexcept {
 namespace weft::this_g {
 
 std::stop_token stop_token() {
-    detail::cancel_context* context = detail::ambient();
+    detail::cancel_context* context = detail::enclosing_context().context;
     if (context == nullptr) return {};
     return context->bridge([] { return new detail::stop_bridge; }).source.get_token();
 }

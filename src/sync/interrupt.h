@@ -34,7 +34,8 @@ struct other_parties {
 [[nodiscard]] uint32_t thread_wait_claimed(
     thread_note& mine, claim_word& claim, const held_lock* locks, uint32_t count, const other_parties& others) noexcept;
 
-// What the current wait has to heed of the contexts around it: nullptr if there is none, or while an exception unwinds the stack.
+// What the current wait has to heed of the contexts around it: nullptr if there is none, or while an exception that was thrown
+// inside it unwinds the stack.
 [[nodiscard]] cancel_context* heeded_context(M* m) noexcept;
 
 // std::stop_token from contexts.

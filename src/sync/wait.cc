@@ -125,7 +125,7 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
 
 // What heeded_context() is when there is a context.
 [[gnu::noinline]] cancel_context* unless_unwinding(cancel_context* context) noexcept {
-    return std::uncaught_exceptions() > 0 ? nullptr : context;
+    return std::uncaught_exceptions() > context->uncaught() ? nullptr : context;
 }
 
 }  // namespace

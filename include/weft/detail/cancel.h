@@ -37,6 +37,14 @@
 namespace weft::detail {
 
 struct stop_bridge;
+class cancel_context;
+
+// Where a context is opened: in which one, and while how many exceptions unwind the stack. An exception that was thrown inside a
+// context makes it, and all around, deaf; what a destructor opens then is in none, and heard.
+struct enclosing {
+    cancel_context* context = nullptr;
+    int uncaught = 0;
+};
 
 // One wait, as the context around it knows it. In the frame of whoever waits.
 struct cancel_wait {
@@ -50,9 +58,13 @@ class cancel_context {
 public:
     // A context in parent (nullptr: in none), with a deadline of its own (never: none).
     cancel_context(cancel_context* parent, int64_t deadline_ns) noexcept
-        : deadline_ns_(parent == nullptr ? deadline_ns : std::min(deadline_ns, parent->deadline_ns_)),
-          parent_(parent),
-          armed_(parent == nullptr) {}
+        : cancel_context(enclosing{parent, 0}, deadline_ns) {}
+
+    cancel_context(const enclosing& around, int64_t deadline_ns) noexcept
+        : deadline_ns_(around.context == nullptr ? deadline_ns : std::min(deadline_ns, around.context->deadline_ns_)),
+          parent_(around.context),
+          armed_(around.context == nullptr),
+          uncaught_(around.uncaught) {}
 
     cancel_context(const cancel_context&) = delete;
     cancel_context& operator=(const cancel_context&) = delete;
@@ -64,6 +76,9 @@ public:
 
     // The earliest deadline around; never: none.
     [[nodiscard]] int64_t deadline_ns() const noexcept { return deadline_ns_; }
+
+    // How many exceptions unwound the stack when it was opened.
+    [[nodiscard]] int uncaught() const noexcept { return uncaught_; }
 
     // Ends all waits that are open in this context and in those inside it, and all that begin later. Any thread. O(contexts inside).
     void cancel() noexcept;
@@ -95,6 +110,7 @@ private:
     const int64_t deadline_ns_;
     cancel_context* parent_;
     atomic<bool> armed_;
+    const int uncaught_;
 
     spin_lock lock_;
     // Guarded by lock_.
@@ -110,6 +126,9 @@ private:
 
 // The innermost context around the caller; nullptr where there is none.
 [[nodiscard]] cancel_context* ambient() noexcept;
+
+// Where the caller is, as one who opens a context.
+[[nodiscard]] enclosing enclosing_context() noexcept;
 
 // Makes c the ambient context of the caller. Returns the one before.
 cancel_context* exchange_ambient(cancel_context* c) noexcept;
