@@ -56,7 +56,7 @@ public:
     // Runs f, which cancel() may interrupt, and keeps what comes of it.
     template <typename F>
     void fulfil(F& f) noexcept {
-        const ambient_scope ambient(&context_);
+        const ambient_scope ambient(&context_, false);
         try {
             if constexpr (std::is_void_v<T>) {
                 f();

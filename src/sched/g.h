@@ -65,6 +65,7 @@ inline constexpr uint8_t named = 1;            // name holds one; else it is wha
 inline constexpr uint8_t closure_outside = 2;  // the closure is allocated, and closure_storage holds its address
 inline constexpr uint8_t ambient = 4;          // runs in a context that may be cancelled; ambient says which
 inline constexpr uint8_t locals = 8;           // has values of weft::local; locals says where
+inline constexpr uint8_t contexts = 16;        // has had contexts on its stack, to which others may have links
 
 // What is left to be done when its function has returned.
 inline constexpr uint8_t ends_slowly = closure_outside | locals;

@@ -216,7 +216,8 @@ bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept {
     return true;
 }
 
-// Closures that never ran are destroyed; what lies on stacks is not. First all are unlinked: a closure may own what another G waits for.
+// Closures that never ran are destroyed; what lies on stacks is not, but contexts may still be found there: by a future that is
+// cancelled, a stop_token, a scope of somebody who lives on. First all are unlinked: a closure may own what another G waits for.
 std::size_t abandon_gs(scheduler& s) noexcept {
     for (uint32_t i = 0; i < s.procs; ++i) end_timers(s.ps[i].timers);
     s.gs.for_each(&unlink_waiter);
@@ -227,6 +228,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
     if (count != 0) abandoned::add(abandoned::locks);  // before closures go, which may own what is locked
     s.gs.for_each([&](G& g) {
         if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: nobody else is left
+        if ((g.traits & trait::contexts) != 0) s.stacks.keep(*g.stack);
         if (g.never_ran()) g.entry->destroy(g.closure());
         if ((g.traits & trait::locals) != 0) (g.never_ran() ? discard_locals : forget_locals)(g.locals);
         if (!g.closure_is_inline()) ::operator delete(g.closure(), std::align_val_t{g.entry->align});

@@ -87,6 +87,7 @@ struct slab {
     uint32_t slots = 0;
     uint8_t size_class = 0;
     bool may_write_protect = false;
+    bool kept = false;  // not to be unmapped
     // Guarded by the pool's lock.
     uint32_t carved = 0;                   // slots below have been used
     uint32_t protections = 0;              // guards that count against the process's mappings
@@ -118,12 +119,20 @@ stack_pool::~stack_pool() {
             s->record(i)->sanitizers.end_g();
             s->record(i)->sanitizers.destroy();
         }
-        os::unmap_pages(s->base, s->mapped_size());
-        give_protections_back(s->protections);
+        if (!s->kept) {
+            os::unmap_pages(s->base, s->mapped_size());
+            give_protections_back(s->protections);
+        }
         slab* next = s->next;
         delete s;
         s = next;
     }
+}
+
+void stack_pool::keep(const stack& kept) noexcept {
+    slab* s = slabs_.load(acquire);  // pairs with map_slab_locked
+    while (kept.low < s->base || kept.low >= s->base + s->mapped_size()) s = s->next;
+    s->kept = true;
 }
 
 int stack_pool::map_slab_locked(int size_class, uint32_t slots) noexcept {

@@ -80,7 +80,7 @@ public:
     stack_pool(const stack_pool&) = delete;
     stack_pool& operator=(const stack_pool&) = delete;
 
-    // Unmaps everything. Requires: nobody uses a stack of this pool.
+    // Unmaps everything but what is kept. Requires: nobody runs on a stack of this pool.
     ~stack_pool();
 
     // The smallest class with at least size usable bytes (0: the default); -1 if none is large enough.
@@ -105,6 +105,9 @@ public:
     // Gives stacks back to the depot.
     void give(stack* s) noexcept;
     void give(fifo<stack>& batch) noexcept;  // all of class 0
+
+    // What lies on s stays where it is, also when the pool is gone.
+    void keep(const stack& s) noexcept;
 
     // Slots mapped so far, all classes.
     [[nodiscard]] uint64_t mapped() noexcept;

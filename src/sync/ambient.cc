@@ -32,18 +32,16 @@ cancel_context* ambient() noexcept {
     return (m->g->traits & trait::ambient) != 0 ? m->g->ambient : nullptr;
 }
 
-enclosing enclosing_context() noexcept {
-    return {heeded_context(current_g_m()), std::uncaught_exceptions()};
-}
+enclosing enclosing_context() noexcept { return {heeded_context(current_g_m()), std::uncaught_exceptions()}; }
 
-cancel_context* exchange_ambient(cancel_context* c) noexcept {
+cancel_context* exchange_ambient(cancel_context* c, bool lies_on_stack) noexcept {
     const M* m = current_g_m();
     if (m == nullptr) return std::exchange(thread_ambient(), c);
     G* g = m->g;
     cancel_context* before = (g->traits & trait::ambient) != 0 ? g->ambient : nullptr;
     g->ambient = c;
     if (c != nullptr) {
-        g->traits |= trait::ambient;
+        g->traits |= lies_on_stack ? uint8_t{trait::ambient | trait::contexts} : trait::ambient;
     } else {
         g->traits &= static_cast<uint8_t>(~trait::ambient);
     }

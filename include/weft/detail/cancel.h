@@ -130,15 +130,16 @@ private:
 // Where the caller is, as one who opens a context.
 [[nodiscard]] enclosing enclosing_context() noexcept;
 
-// Makes c the ambient context of the caller. Returns the one before.
-cancel_context* exchange_ambient(cancel_context* c) noexcept;
+// Makes c the ambient context of the caller, on whose stack it lies, or not. Returns the one before.
+cancel_context* exchange_ambient(cancel_context* c, bool lies_on_stack) noexcept;
 
 // In a scope.
 class ambient_scope {
 public:
-    explicit ambient_scope(cancel_context* c) noexcept : before_(exchange_ambient(c)) {}
+    explicit ambient_scope(cancel_context* c, bool lies_on_stack = true) noexcept
+        : before_(exchange_ambient(c, lies_on_stack)) {}
 
-    ~ambient_scope() { exchange_ambient(before_); }
+    ~ambient_scope() { exchange_ambient(before_, false); }
 
     ambient_scope(const ambient_scope&) = delete;
     ambient_scope& operator=(const ambient_scope&) = delete;
