@@ -19,16 +19,19 @@
 
 #include <weft/detail/wait.h>
 #include <weft/error.h>
+#include <weft/labels.h>
+#include <weft/priority.h>
 
 namespace weft {
 
 // How a green thread is started. Use designated initializers: weft::go({.name = "acceptor"}, f).
 struct spawn_options {
-    std::string_view name = {};   // shown in dumps and reports; copied, cut at 31 bytes
-    std::size_t stack_size = 0;   // usable bytes; 0: the runtime's default. Rounded up to a size class
+    std::string_view name = {};  // shown in dumps and reports; copied, cut at 31 bytes
+    std::size_t stack_size = 0;  // usable bytes; 0: the runtime's default. Rounded up to a size class
+    weft::priority priority = weft::priority::normal;
     bool own_fp_control = false;  // this G changes rounding or exception masks (MXCSR, x87, FPCR): carry them with it
-    bool inherit_locals =
-        false;  // it begins with copies of the starter's values of every weft::local that can be copied
+    bool inherit_locals = false;  // it begins with copies of the starter's values of all locals that can be copied
+    label_set labels = {};        // shown in dumps; added to those it inherits from who starts it
 };
 
 namespace detail {
@@ -137,8 +140,20 @@ namespace this_g {
 // Its number, unique in its runtime, counted from 1 (the main G); 0 in a plain thread.
 [[nodiscard]] uint64_t id() noexcept;
 
-// Its name, empty if it has none. Valid while the G runs.
+// Its name, empty if it has none. Valid until it ends or is given another one.
 [[nodiscard]] std::string_view name() noexcept;
+
+// Gives it another name, cut at 31 bytes; an empty one takes it away. A dump at that very moment may show some of both. Does nothing in
+// a plain thread.
+void set_name(std::string_view name) noexcept;
+
+// Its labels; none in a plain thread.
+[[nodiscard]] label_set labels() noexcept;
+
+// Gives it other labels, or one more (in place of one with the same key; throws std::bad_alloc, and then it keeps those it has).
+// Green threads that it starts from now on inherit them. Do nothing in a plain thread.
+void set_labels(label_set labels) noexcept;
+void set_label(std::string_view key, std::string_view value);
 
 }  // namespace this_g
 

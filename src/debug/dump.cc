@@ -11,6 +11,7 @@
 
 #include "os/os.h"
 #include "sched/crash.h"
+#include "sched/labels.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
 
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int batch_size = 8;  // they lie on the caller's stack
 constexpr int frames_max = 32;
+constexpr std::size_t labels_max = 160;
 
 const char* text(g_state state) noexcept {
     switch (state) {
@@ -139,8 +141,10 @@ struct sketch {
     wait_reason reason = wait_reason::none;
     int64_t since_ns = 0;
     bool never_ran = false;
+    bool labelled = false;
     int frames = 0;
     const void* pcs[frames_max];
+    char labels[labels_max];
 
     WEFT_NO_SANITIZE void take(const G& g) noexcept {
         state = g.state.load(acquire);  // pairs with set_state: context and stack are as it left them
@@ -151,6 +155,7 @@ struct sketch {
             return;
         }
         reason = g.reason;
+        labelled = describe_labels(g, labels, sizeof(labels));
         since_ns = g.since_ns;
         never_ran = g.never_ran();
         frames = 0;
@@ -172,6 +177,7 @@ struct sketch {
         } else {
             out.frames(pcs, frames, frames == frames_max);
         }
+        if (labelled) out.print("    labels %s\n", labels);
         out.print("    entry ");
         out.frame(0, reinterpret_cast<const void*>(who.entry->run));
         if (who.parent != 0) {

@@ -48,6 +48,7 @@ bool is_well_formed(std::string_view line) {
         "    #%d%s 0x%x %s (%s+0x%x)",
         "    #%d%s 0x%x",
         "    …",
+        "    labels %s",
         "    entry     #0  0x%x %s (%s+0x%x)",
         "    started by green thread %d at %s:%d, in %s",
         "    started by a plain thread at %s:%d, in %s",

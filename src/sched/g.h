@@ -26,10 +26,12 @@
 // stack, if it has first set special::frozen and passed a heavy fence: a resume that starts later sees the bit and waits (dump.cc).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <source_location>
+#include <string_view>
 
 #include <weft/detail/wait.h>
 #include <weft/go.h>
@@ -46,6 +48,7 @@ struct scheduler;
 struct stack;
 class cancel_context;
 struct local_table;
+struct label_block;
 
 enum class g_state : uint8_t { idle, runnable, running, in_call, waiting, dead };
 
@@ -66,9 +69,10 @@ inline constexpr uint8_t closure_outside = 2;  // the closure is allocated, and 
 inline constexpr uint8_t ambient = 4;          // runs in a context that may be cancelled; ambient says which
 inline constexpr uint8_t locals = 8;           // has values of weft::local; locals says where
 inline constexpr uint8_t contexts = 16;        // has had contexts on its stack, to which others may have links
+inline constexpr uint8_t labelled = 32;        // has labels; labels says which
 
 // What is left to be done when its function has returned.
-inline constexpr uint8_t ends_slowly = closure_outside | locals;
+inline constexpr uint8_t ends_slowly = closure_outside | locals | labelled;
 }  // namespace trait
 
 // Four cache lines. With a million Gs each costs a miss, so they are sorted by when they are needed: the first at every
@@ -106,7 +110,7 @@ struct alignas(cache_line) G {
     uint64_t fp_control = 0;            // with special::own_fp
     cancel_context* ambient = nullptr;  // with trait::ambient
     local_table* locals = nullptr;      // with trait::locals
-    uint8_t padding_[8] = {};
+    label_block* labels = nullptr;      // with trait::labelled
 
     [[nodiscard]] bool started() const noexcept { return context.sp != nullptr; }
 
@@ -133,6 +137,16 @@ struct alignas(cache_line) G {
 
     // What it is called; empty if nothing.
     [[nodiscard]] const char* name_or_empty() const noexcept { return (traits & trait::named) != 0 ? name : ""; }
+
+    // Called by itself, or by who makes it. Cut to what there is room for.
+    void set_name(std::string_view text) noexcept {
+        traits &= static_cast<uint8_t>(~trait::named);
+        const std::size_t length = std::min(text.size(), name_size - 1);
+        if (length == 0) return;
+        std::memcpy(name, text.data(), length);
+        name[length] = '\0';
+        traits |= trait::named;
+    }
 
     void set_state(g_state from, g_state to) noexcept {
         WEFT_ASSERT(state.load(relaxed) == from);  // relaxed: the caller owns the G

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "context/fp_control.h"
-#include "sched/local.h"
+#include "sched/belongings.h"
 #include "sched/park.h"
 #include "sched/switch.h"
 
@@ -22,7 +22,8 @@ constexpr uint64_t id_batch = 16;
 // The function of g, which is the caller, has returned: what is left to be done outside of the runtime.
 [[gnu::noinline]] void end_slowly(G* g) noexcept {
     destroy_locals();
-    if (!g->closure_is_inline()) ::operator delete(g->closure(), std::align_val_t{g->entry->align});
+    drop_labels(*g);
+    if (!g->closure_is_inline()) free_closure(*g->entry, g->closure());
 }
 
 // First function on every stack: runs one G after the other, as long as exit_g returns one that may use the same stack.
@@ -46,47 +47,6 @@ void g_main(void* argument, void* baton) {
     throw resource_exhausted(std::error_code(error, std::generic_category()), what);
 }
 
-// A closure's home: in the G, or allocated. Throws std::bad_alloc.
-void* allocate_closure(const entry_type& entry) {
-    if (entry.size <= G::inline_closure_size && entry.align <= G::inline_closure_align) return nullptr;
-    return ::operator new(entry.size, std::align_val_t{entry.align});
-}
-
-void free_closure(const entry_type& entry, void* closure) noexcept {
-    if (closure != nullptr) ::operator delete(closure, std::align_val_t{entry.align});
-}
-
-// What a G is given besides its own 256 bytes. Made before the G is taken, because that may throw; who has not given it away keeps it.
-class belongings {
-public:
-    explicit belongings(const entry_type& entry) : entry_(entry), closure_(allocate_closure(entry)) {}
-
-    ~belongings() {
-        free_closure(entry_, closure_);
-        discard_locals(locals_);
-    }
-
-    belongings(const belongings&) = delete;
-    belongings& operator=(const belongings&) = delete;
-
-    // Runs user code, which may park.
-    void copy_locals_of(const G& from) {
-        if ((from.traits & trait::locals) != 0) locals_ = from.locals->copy();
-    }
-
-    void give_to(G* g) noexcept {
-        if (closure_ != nullptr) g->set_closure_outside(std::exchange(closure_, nullptr));
-        if (locals_ == nullptr) return;
-        g->locals = std::exchange(locals_, nullptr);
-        g->traits |= trait::locals;
-    }
-
-private:
-    const entry_type& entry_;
-    void* closure_;
-    local_table* locals_ = nullptr;
-};
-
 constexpr const char* no_stacks =
     "weft: no address space for another stack (lower RUN_STACK_MAX or the number of green threads, or raise the limit "
     "on "
@@ -94,10 +54,12 @@ constexpr const char* no_stacks =
 
 // A dead G and, for class 0, a credit, from the caches of the current P. nullptr when they are empty.
 [[gnu::always_inline]] inline G* take_cached(P* p) noexcept {
-    if (p->credits == 0 || p->dead_gs.empty()) return nullptr;
+    if (p->credits == 0) return nullptr;
+    G* g = p->dead_gs.pop();
+    if (g == nullptr) return nullptr;
     --p->credits;
     p->count.g_hits.add();
-    return p->dead_gs.pop();
+    return g;
 }
 
 // Fills the caches of the caller's P. Throws; then nothing is lost.
@@ -191,11 +153,7 @@ void unbind_stack(scheduler& s, G* g) noexcept {
         g->special.fetch_or(special::own_fp, relaxed);  // relaxed: ours, but for frozen
         g->fp_control = default_fp_control();
     }
-    const std::size_t length = std::min(options.name.size(), G::name_size - 1);
-    if (length == 0) return;
-    std::memcpy(g->name, options.name.data(), length);
-    g->name[length] = '\0';
-    g->traits |= trait::named;
+    g->set_name(options.name);
 }
 
 // The G for a spawn on s by a caller that is not m of s, or whose P's caches are empty, or that wants a larger stack. Throws.
@@ -238,7 +196,8 @@ namespace {
                                            const entry_type& entry,
                                            std::source_location where) noexcept {
     g->id = next_id(s, p);
-    g->parent = m != nullptr ? m->g->id : 0;
+    const G* starter = m != nullptr ? m->g : nullptr;
+    g->parent = m != nullptr ? starter->id : 0;
     g->entry = &entry;
     g->where = where;
     g->home = &s;
@@ -249,14 +208,20 @@ namespace {
         g->special.fetch_and(kept, relaxed);      // relaxed: as above
         g->special.fetch_or(s.g_flags, relaxed);  // relaxed: as above
     }
+    if (m != nullptr && (starter->traits & trait::labelled) != 0) [[unlikely]]
+        inherit_labels(g, starter);
     if (options != nullptr) [[unlikely]]
         apply_options(g, *options);
 }
 
-// size bytes in words; both sides are aligned for words, and the last one may reach beyond size, within a buffer of words.
+// size bytes in words, size > 0; both sides are aligned for words, and the last one may reach beyond size, within a buffer of words.
 [[gnu::always_inline]] inline void copy_words(std::byte* to, const void* from, std::size_t size) noexcept {
     const auto* words = static_cast<const std::byte*>(from);
-    for (std::size_t at = 0; at < size; at += sizeof(uint64_t)) std::memcpy(to + at, words + at, sizeof(uint64_t));
+    std::size_t at = 0;
+    do {
+        std::memcpy(to + at, words + at, sizeof(uint64_t));
+        at += sizeof(uint64_t);
+    } while (at < size);
 }
 
 // A G of m's own caches; nullptr if they are empty. In the runtime.
@@ -283,8 +248,8 @@ namespace {
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where) {
     M* m = current_g_m();
     belongings things(entry);
-    if (options != nullptr && options->inherit_locals && m != nullptr) [[unlikely]] {
-        things.copy_locals_of(*m->g);
+    if (options != nullptr) [[unlikely]] {
+        things.add(*options, m == nullptr ? nullptr : m->g);
         m = current_g_m();  // not the one from before: we may have parked
     }
     if (s == nullptr) {
@@ -378,6 +343,7 @@ void spawn_abandon(G* g) noexcept {
     unbind_stack(s, g);
     if (!g->closure_is_inline()) free_closure(*g->entry, g->closure());
     if ((g->traits & trait::locals) != 0) discard_locals(g->locals);
+    drop_labels(*g);
     fifo<G> one;
     one.push_back(g);
     s.gs.give(one);

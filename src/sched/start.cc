@@ -16,6 +16,7 @@
 #include "os/signals.h"
 #include "sched/crash.h"
 #include "sched/current.h"
+#include "sched/labels.h"
 #include "sched/local.h"
 #include "sched/park.h"
 #include "sched/schedule.h"
@@ -231,6 +232,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
         if ((g.traits & trait::contexts) != 0) s.stacks.keep(*g.stack);
         if (g.never_ran()) g.entry->destroy(g.closure());
         if ((g.traits & trait::locals) != 0) (g.never_ran() ? discard_locals : forget_locals)(g.locals);
+        drop_labels(g);
         if (!g.closure_is_inline()) ::operator delete(g.closure(), std::align_val_t{g.entry->align});
     });
     return count;

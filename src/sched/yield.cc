@@ -100,6 +100,11 @@ std::string_view name() noexcept {
     return m == nullptr ? std::string_view{} : std::string_view{m->g->name_or_empty()};
 }
 
+void set_name(std::string_view name) noexcept {
+    const detail::M* m = detail::current_g_m();
+    if (m != nullptr) m->g->set_name(name);
+}
+
 }  // namespace this_g
 
 }  // namespace weft

@@ -1,0 +1,67 @@
+// belongings.h: what a G is given at its start besides its own 256 bytes: a large closure, locals, labels.
+//
+// Made before the G is taken, because making it may throw, and copying locals may park. Who has not given it away destroys it.
+//
+// Who: whoever starts a G, outside of the runtime.
+#pragma once
+
+#include <new>
+#include <utility>
+
+#include <weft/go.h>
+
+#include "sched/g.h"
+#include "sched/labels.h"
+#include "sched/local.h"
+
+namespace weft::detail {
+
+// A closure's home: in the G (nullptr), or allocated. Throws std::bad_alloc.
+[[nodiscard]] inline void* allocate_closure(const entry_type& entry) {
+    if (entry.size <= G::inline_closure_size && entry.align <= G::inline_closure_align) return nullptr;
+    return ::operator new(entry.size, std::align_val_t{entry.align});
+}
+
+inline void free_closure(const entry_type& entry, void* closure) noexcept {
+    if (closure != nullptr) ::operator delete(closure, std::align_val_t{entry.align});
+}
+
+class belongings {
+public:
+    explicit belongings(const entry_type& entry) : entry_(entry), closure_(allocate_closure(entry)) {}
+
+    ~belongings() {
+        free_closure(entry_, closure_);
+        discard_locals(locals_);
+    }
+
+    belongings(const belongings&) = delete;
+    belongings& operator=(const belongings&) = delete;
+
+    // What options ask for, for a G that is started by starter (nullptr: a plain thread). Runs user code, which may throw, and park.
+    void add(const spawn_options& options, const G* starter) {
+        if (!options.labels.empty()) {
+            labels_ = starter == nullptr ? options.labels : labels_of(*starter).with(options.labels);
+        }
+        if (options.inherit_locals && starter != nullptr && (starter->traits & trait::locals) != 0) {
+            locals_ = starter->locals->copy();
+        }
+    }
+
+    void give_to(G* g) noexcept {
+        if (closure_ != nullptr) g->set_closure_outside(std::exchange(closure_, nullptr));
+        if (locals_ != nullptr) {
+            g->locals = std::exchange(locals_, nullptr);
+            g->traits |= trait::locals;
+        }
+        if (!labels_.empty()) replace_labels(*g, std::move(labels_));
+    }
+
+private:
+    const entry_type& entry_;
+    void* closure_;
+    local_table* locals_ = nullptr;
+    label_set labels_;
+};
+
+}  // namespace weft::detail
