@@ -54,7 +54,7 @@ elseif(WEFT_SANITIZE)
   message(FATAL_ERROR "weft: WEFT_SANITIZE is \"${WEFT_SANITIZE}\"; it may be address, thread, or empty")
 endif()
 if(weft_sanitize_flags)
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${weft_sanitize_flags}>")
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${weft_sanitize_flags}>")
   add_link_options(${weft_sanitize_flags})
 endif()
 

@@ -45,6 +45,9 @@ struct entry_type {
     void (*destroy)(void* closure) noexcept;  // destroys it without having called it
     std::size_t size;
     std::size_t align;
+    // For closures made by the C interface, which begin with the address of a C function: does what is to be done after that, if it
+    // ends its green thread from within. nullptr: others.
+    void (*end_early)(void* closure) = nullptr;
 };
 
 template <typename F>

@@ -19,21 +19,9 @@
 
 #include <cstddef>
 
+#include <weft/run/context.h>
+
 extern "C" {
-
-struct run_context_t {
-    void* sp;
-    void* pc;
-    void* fp;
-};
-
-// Saves the caller's context into from and continues to. Returns when somebody switches back; the result is the baton that
-// switch was given.
-void* run_context_switch(run_context_t* from, run_context_t* to, void* baton);
-
-// Makes ctx start entry(argument, baton) on the stack that ends at stack_top (rounded down to 16 bytes), with the unwinder's
-// end of stack below it. An entry that returns goes on in run_g_exit().
-void run_context_init(run_context_t* ctx, void* stack_top, void (*entry)(void* argument, void* baton), void* argument);
 
 // Where entry functions return to: ends the current green thread. Defined by the scheduler.
 [[noreturn]] void run_g_exit(void);

@@ -107,11 +107,17 @@ void print_since(report& out, int64_t since_ns, int64_t now_ns) noexcept {
     }
 }
 
+// The function that calls the closure of g, or what the closure begins with.
+WEFT_NO_SANITIZE const void* entry_of(const G& g) noexcept {
+    if (g.entry->end_early == nullptr) return reinterpret_cast<const void*>(g.entry->run);
+    return *reinterpret_cast<void* const volatile*>(g.closure_storage);
+}
+
 // What a G tells of itself. One that runs may end, and become another, while it is read.
 struct identity {
     uint64_t id;
     uint64_t parent;
-    const entry_type* entry;
+    const void* entry;  // the function that was started
     std::source_location where;
     char name[G::name_size];
     uint16_t last_p;
@@ -120,7 +126,7 @@ struct identity {
     WEFT_NO_SANITIZE bool read(const G& g) noexcept {
         id = g.id;
         parent = g.parent;
-        entry = g.entry;
+        entry = entry_of(g);
         where = g.where;
         last_p = g.last_p;
         const volatile char* from = g.name;  // byte by byte: no library call that a sanitizer looks into
@@ -160,7 +166,8 @@ struct sketch {
         never_ran = g.never_ran();
         frames = 0;
         if (state == g_state::running || never_ran) return;
-        frames = read_frames(g.context.pc, g.context.fp, g.stack->low, g.stack->top(), pcs, frames_max);
+        // Its frames lie above its stack pointer; of a thread's own stack, what lies below may not be mapped.
+        frames = read_frames(g.context.pc, g.context.fp, g.context.sp, g.stack->high(), pcs, frames_max);
     }
 
     void print(report& out, int64_t now_ns) const noexcept {
@@ -179,7 +186,7 @@ struct sketch {
         }
         if (labelled) out.print("    labels %s\n", labels);
         out.print("    entry ");
-        out.frame(0, reinterpret_cast<const void*>(who.entry->run));
+        out.frame(0, who.entry);
         if (who.parent != 0) {
             out.print("    started by green thread %llu", static_cast<unsigned long long>(who.parent));
         } else {

@@ -30,29 +30,6 @@ constinit spin_lock default_lock;
 constinit scheduler* default_one = nullptr;  // guarded by default_lock, which is also held while it is being made
 constinit atomic<bool> main_runs{false};
 
-// Makes s the default one; returns the one before. Whoever has found that one has pinned it.
-scheduler* exchange_default(scheduler* s) noexcept {
-    default_lock.lock();
-    scheduler* before = std::exchange(default_one, s);
-    default_lock.unlock();
-    return before;
-}
-
-void destroy(scheduler* s) noexcept {
-    unregister_scheduler(s);
-    delete s;
-}
-
-// Waits for the other Ms, but not for ever: a G that never comes back keeps its M, and then the scheduler has to stay.
-void finish_main(scheduler* s) noexcept {
-    std::size_t left = 0;
-    if (stop_scheduler(*s, os::monotonic_ns() + straggler_grace_ns, left)) {
-        destroy(s);
-    } else {
-        abandoned::add(abandoned::waits);
-    }
-}
-
 // Gs started less Gs finished; never too small: finished ones are counted first.
 uint64_t live_gs(const scheduler& s) noexcept {
     uint64_t finished = 0;
@@ -64,6 +41,39 @@ uint64_t live_gs(const scheduler& s) noexcept {
 }
 
 }  // namespace
+
+bool claim_main() noexcept { return !main_runs.exchange(true, acq_rel); }  // acq_rel: one of us goes on
+
+void release_main() noexcept { main_runs.store(false, release); }  // pairs with the exchange
+
+scheduler* exchange_default(scheduler* s) noexcept {
+    default_lock.lock();
+    scheduler* before = std::exchange(default_one, s);
+    default_lock.unlock();
+    return before;
+}
+
+void acquire_first_p(scheduler& s, M* m) noexcept {
+    s.idle.lock.lock();
+    P* p = take_idle_p_locked(s, 0);
+    s.idle.lock.unlock();
+    acquire_p(m, p);
+}
+
+void destroy(scheduler* s) noexcept {
+    unregister_scheduler(s);
+    delete s;
+}
+
+bool finish_main(scheduler* s) noexcept {
+    std::size_t left = 0;
+    if (!stop_scheduler(*s, os::monotonic_ns() + straggler_grace_ns, left)) {
+        abandoned::add(abandoned::waits);
+        return false;
+    }
+    destroy(s);
+    return true;
+}
 
 scheduler* pin_default_scheduler_if_any() noexcept {
     default_lock.lock();
@@ -100,8 +110,7 @@ void run_main(const runtime_options& options,
               const std::exception_ptr* error,
               std::source_location where) {
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
-    // acq_rel: one of us goes on
-    if (main_runs.exchange(true, acq_rel))
+    if (!claim_main())
         fatal("weft::main() was called while another weft::main() runs; use weft::runtime");
     scheduler* s = nullptr;
     M* m = nullptr;
@@ -127,7 +136,7 @@ void run_main(const runtime_options& options,
         s->unpin();  // what spawn_commit would do
     } catch (...) {
         if (s != nullptr) destroy(s);
-        main_runs.store(false, release);  // pairs with the exchange
+        release_main();
         throw;
     }
     s->main_code = code;
@@ -135,13 +144,10 @@ void run_main(const runtime_options& options,
     scheduler* before = exchange_default(s);
 
     adopt_thread(m);
-    s->idle.lock.lock();
-    P* p = take_idle_p_locked(*s, 0);
-    s->idle.lock.unlock();
-    acquire_p(m, p);
+    acquire_first_p(*s, m);
     g->set_state(g_state::dead, g_state::runnable);
     s->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
-    const bool fits = p->queue.push(g);
+    const bool fits = m->p->queue.push(g);
     WEFT_ASSERT(fits);
     schedule_loop(m);
     abandon_thread(m);
@@ -153,8 +159,8 @@ void run_main(const runtime_options& options,
     os::futex_wake_one(s->main_thread_back);
 
     exchange_default(before);
-    finish_main(s);
-    main_runs.store(false, release);  // pairs with the exchange
+    static_cast<void>(finish_main(s));  // what stays behind harms nobody
+    release_main();
 }
 
 }  // namespace detail

@@ -22,6 +22,23 @@ namespace weft::detail {
 void adopt_thread(M* m) noexcept;
 void abandon_thread(M* m) noexcept;
 
+// There is one main G at a time. claim_main: whether the caller may make one; release_main when that has ended.
+[[nodiscard]] bool claim_main() noexcept;
+void release_main() noexcept;
+
+// Makes s the default scheduler; returns the one before. Whoever has found that one has pinned it.
+scheduler* exchange_default(scheduler* s) noexcept;
+
+// m, which is the calling thread, gets P 0 of s, of which it is the first M.
+void acquire_first_p(scheduler& s, M* m) noexcept;
+
+// The main G has ended, on M0's thread, which is no M any more: waits for the other Ms, but not for ever, since a G that never comes back
+// keeps its M. Then s is destroyed. False: such a G is left, and s stays for ever.
+[[nodiscard]] bool finish_main(scheduler* s) noexcept;
+
+// No M of s runs any more, or ever did.
+void destroy(scheduler* s) noexcept;
+
 // Starts the first M, so that there is somebody to wake the others. Throws resource_exhausted.
 void start_first_m(scheduler& s);
 

@@ -10,7 +10,7 @@ namespace weft::detail {
 
 namespace {
 
-[[gnu::noinline]] WEFT_NO_SANITIZE void switch_g0_to_g(M* m, G* to) noexcept {
+[[gnu::noinline]] WEFT_NO_SANITIZE void switch_g0_to_g(M* m, G* to, bool dying) noexcept {
     m->after.what = after_switch::kind::nothing;
     m->g0_eh = *m->eh;
     *m->eh = to->eh;
@@ -19,7 +19,7 @@ namespace {
     compiler_fence();
     if (to->special.load(relaxed) != 0) [[unlikely]]
         switch_special(nullptr, to);  // relaxed: as in switch_g_to_g
-    leave_stack(m->g0_fiber, to->stack->sanitizers, false);
+    leave_stack(m->g0_fiber, to->stack->sanitizers, dying);
     switch_context(&m->g0, &to->context, m);
     arrive_on_stack(m->g0_fiber);
 }
@@ -143,8 +143,13 @@ void execute(M* m, G* g) noexcept {
     P* p = m->p;
     p->ticks_left.store(p->ticks_left.load(relaxed) - 1, relaxed);  // relaxed: only we write it
     if (!g->started()) bind_stack(m, g);
-    switch_g0_to_g(m, g);
+    switch_g0_to_g(m, g, false);
     finish_switch(m);
+}
+
+void leave_g0(M* m, G* to) noexcept {
+    switch_g0_to_g(m, to, true);
+    fatal("an M's own stack that was left for good was resumed");
 }
 
 }  // namespace weft::detail

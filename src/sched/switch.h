@@ -168,4 +168,7 @@ namespace weft::detail {
 // From g0: runs g until some G has nothing to switch to.
 void execute(M* m, G* g) noexcept;
 
+// As execute(), for a g0 that will never run again: its stack is left for good. to has run before.
+[[noreturn]] void leave_g0(M* m, G* to) noexcept;
+
 }  // namespace weft::detail

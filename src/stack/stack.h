@@ -51,15 +51,20 @@ struct alignas(64) stack {
     stack* behind = nullptr;   // there, one that comes some places later; see link_ahead
     std::byte* low = nullptr;  // lowest usable byte; usable memory ends at this record
     G* owner = nullptr;        // whom it is bound to; for the overflow report
+    std::byte* end = nullptr;  // of a stack that is not in a slab, but a thread's own; else nullptr: it ends at this record
     uint8_t size_class = 0;
     guard_kind guard = guard_kind::region;
     fiber sanitizers;
 
+    // Where the first frame goes. Requires: in a slab.
     [[nodiscard]] void* top() noexcept { return this; }
 
-    [[nodiscard]] std::size_t size() const noexcept {
-        return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(this) - low);
+    // Above all frames.
+    [[nodiscard]] const std::byte* high() const noexcept {
+        return end != nullptr ? end : reinterpret_cast<const std::byte*>(this);
     }
+
+    [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(high() - low); }
 };
 
 // Usable sizes on offer: class 0 is the runtime's default, the others four times the one before, from 1 MiB.

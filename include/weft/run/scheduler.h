@@ -1,0 +1,64 @@
+// scheduler.h: starting and ending the scheduler of a C program.
+//
+//     int main(void) {
+//         run_scheduler_init();          // from here on main is a green thread
+//         run_spawn(worker, &job);
+//         …
+//         return run_scheduler_stop() == RUN_OK ? 0 : 1;
+//     }
+//
+// run_scheduler_init makes the calling thread M0, gives it processor 0, and goes on as the main green thread (number 1, "main") on
+// the stack it has: what would block the thread parks it from then on, and others run meanwhile. As any green thread it may be on
+// another OS thread after a call that waits; run_scheduler_stop brings it back to the one that called init, and ends the rest.
+//
+// All other functions of this interface may be called before and without it, by any thread: a plain OS thread blocks where a
+// green thread parks, and the green threads it starts run on a default scheduler with threads of its own, which is started at
+// first use and never stops. A library should leave run_scheduler_init to the program.
+//
+// Environment: RUN_MAXPROCS, RUN_STACK_MAX, RUN_MAX_THREADS (docs/environment.md).
+//
+// See: docs/c_api.md, docs/runtime.md
+#pragma once
+
+#include <weft/run/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The most processors (green threads that run at once), and what RUN_MAX_THREADS is if it is not set: the most OS threads.
+#define RUN_MAX_P_COUNT 1024
+#define RUN_MAX_M_COUNT 10000
+
+typedef struct run_scheduler_opts {
+    size_t size;        // sizeof(run_scheduler_opts_t): tells which of the following there are
+    unsigned procs;     // processors. 0: RUN_MAXPROCS, else what affinity and cgroup allow
+    bool always_guard;  // refuse stacks that cannot get a guard region, instead of checking them at each switch
+    size_t stack_size;  // usable bytes of a default stack, 16 KiB to 64 MiB. 0: RUN_STACK_MAX, else 256 KiB
+    const char* name;   // begins the names of its threads; copied. NULL: "weft"
+} run_scheduler_opts_t;
+
+#define RUN_SCHEDULER_OPTS_INIT {sizeof(run_scheduler_opts_t), 0, false, 0, NULL}
+
+// The calling plain thread goes on as the main green thread of a new scheduler. RUN_BUSY if there is one already, made by this
+// function or by weft::main; RUN_INVALID from a green thread; RUN_EXHAUSTED.
+run_status_t run_scheduler_init(void) RUN_NOEXCEPT;
+
+// The same with options; opts may be NULL. RUN_INVALID also if one of them is out of range.
+run_status_t run_scheduler_init_with(const run_scheduler_opts_t* opts) RUN_NOEXCEPT;
+
+// Ends the scheduler and returns on the thread that called init, which is a plain one again. To be called by the main green thread:
+// else RUN_INVALID. No other green thread is scheduled from here on, and those that have not finished are abandoned, as when main
+// returns: their functions do not go on, locks they hold stay locked. Values that lie in channels are forgotten with these.
+//
+// Other green threads that run right now reach their next scheduling point first. One that computes or blocks for longer than 100
+// ms keeps its OS thread and the scheduler's memory: RUN_TIMEOUT, and all else is as for RUN_OK. If it does so on the very
+// thread that called init, this function waits for it.
+run_status_t run_scheduler_stop(void) RUN_NOEXCEPT;
+
+// The number of processors of the caller's scheduler, or of the default one; 0 if there is none yet.
+unsigned run_procs(void) RUN_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

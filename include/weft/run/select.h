@@ -1,0 +1,62 @@
+// select.h: waits until one of several things can happen, and does it.
+//
+//     run_select_case_t cases[] = {run_recv_case(requests, &r), run_send_case(answers, &a), run_recv_case(quit, NULL)};
+//     size_t chosen;
+//     switch (run_select(cases, 3, 100 * 1000000, &chosen)) { … }
+//
+// Exactly one case happens, or none. If several can, one is chosen at random, each with the same probability. A case on a closed channel can
+// happen, with RUN_CLOSED for its status; one whose object is NULL never can.
+//
+// See: docs/c_api.md, docs/select.md
+#pragma once
+
+#include <weft/run/chan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum run_select_op {
+    RUN_SELECT_RECV = 0,  // receives from a channel
+    RUN_SELECT_SEND = 1,  // sends to a channel
+} run_select_op_t;
+
+// One case. Make it with one of the functions below.
+typedef struct run_select_case {
+    run_select_op_t op;
+    run_status_t status;  // set if it happened: RUN_OK, or RUN_CLOSED
+    void* object;         // NULL: it never happens
+    void* value;          // where the element goes (NULL: nowhere), or is (only read)
+} run_select_case_t;
+
+static inline run_select_case_t run_recv_case(run_chan_t* chan, void* value) {
+    run_select_case_t c;
+    c.op = RUN_SELECT_RECV;
+    c.status = RUN_OK;
+    c.object = chan;
+    c.value = value;
+    return c;
+}
+
+static inline run_select_case_t run_send_case(run_chan_t* chan, const void* value) {
+    run_select_case_t c;
+    c.op = RUN_SELECT_SEND;
+    c.status = RUN_OK;
+    c.object = chan;
+    c.value = (void*)value;  // NOLINT: only read
+    return c;
+}
+
+// Does one of the count cases, waiting for timeout_ns at most until one can happen. RUN_OK: the case *chosen happened, and its status
+// says how. Otherwise none did and *chosen is count: RUN_WOULD_BLOCK (timeout_ns is zero or less), RUN_TIMEOUT, RUN_CANCELLED,
+// RUN_EXPIRED; RUN_INVALID, also for an unknown op or a send without a value; RUN_EXHAUSTED, possible for more than 16 cases.
+// chosen may be NULL. With no case that can ever happen it waits for the time alone. Any thread. A cancellation point where it
+// waits. O(count).
+run_status_t run_select(run_select_case_t* cases, size_t count, int64_t timeout_ns, size_t* chosen) RUN_NOEXCEPT;
+
+// The same, but if several cases can happen the first of them does.
+run_status_t run_select_first(run_select_case_t* cases, size_t count, int64_t timeout_ns, size_t* chosen) RUN_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,59 @@
+// spawn.h: starting green threads, and what they do to themselves.
+//
+// A green thread (G) costs 256 bytes until it first runs, then a stack of its own, of which only the touched pages cost memory. It may
+// go on on another OS thread after any call that can wait; what follows from that for errno, thread-locals and foreign locks is in
+// docs/users_rules.md.
+//
+// See: docs/c_api.md, docs/green_threads.md
+#pragma once
+
+#include <weft/run/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct run_spawn_opts {
+    size_t size;          // sizeof(run_spawn_opts_t): tells which of the following there are
+    const char* name;     // shown in dumps and reports; copied, cut at 31 bytes. NULL: none
+    size_t stack_size;    // usable bytes; 0: the scheduler's default. Rounded up to a size class; at most 64 MiB
+    bool own_fp_control;  // it changes rounding or exception masks (MXCSR, x87, FPCR): carry them with it
+} run_spawn_opts_t;
+
+#define RUN_SPAWN_OPTS_INIT {sizeof(run_spawn_opts_t), NULL, 0, false}
+
+// Starts fn(arg) as a green thread. Any thread. RUN_INVALID if fn is NULL or an option is out of range; RUN_EXHAUSTED; nothing
+// has been started then. O(1), allocates nothing. If fn is C++ and throws, the process ends with a report that names the
+// green thread.
+//
+// These are also macros, so that dumps can tell where a green thread was started; they call run_spawn_at.
+run_status_t run_spawn(void (*fn)(void* arg), void* arg) RUN_NOEXCEPT;
+run_status_t run_spawn_with(const run_spawn_opts_t* opts, void (*fn)(void* arg), void* arg) RUN_NOEXCEPT;
+
+// The same, as if called in line of function in file, which have to live as long as the program. opts may be NULL.
+run_status_t run_spawn_at(const run_spawn_opts_t* opts,
+                          void (*fn)(void* arg),
+                          void* arg,
+                          const char* file,
+                          int line,
+                          const char* function) RUN_NOEXCEPT;
+
+#define run_spawn(fn, arg) run_spawn_at(NULL, (fn), (arg), __FILE__, __LINE__, __func__)
+#define run_spawn_with(opts, fn, arg) run_spawn_at((opts), (fn), (arg), __FILE__, __LINE__, __func__)
+
+// Lets other runnable green threads run first. Returns whether another one ran; false in a plain thread, where it does nothing.
+bool run_yield(void) RUN_NOEXCEPT;
+
+// A cheap place to be interrupted, for long computations: yields if the scheduler has asked for it or the caller has run for a time
+// slice of 10 ms. Any thread; does nothing in a plain one.
+void run_checkpoint(void) RUN_NOEXCEPT;
+
+// The caller's number, unique in its scheduler, counted from 1 (main); 0 in a plain thread.
+uint64_t run_g_id(void) RUN_NOEXCEPT;
+
+// The caller's name; "" if it has none, and in a plain thread. Valid while it runs.
+const char* run_g_name(void) RUN_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

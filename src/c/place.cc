@@ -1,0 +1,69 @@
+// place.cc: see place.h.
+//
+// A std::source_location is a pointer to a constant that the compiler makes: file, function, line, column. Compilers fix the names and
+// types of these four, so the standard libraries cannot differ. Here such constants are made at run time, one for each place, and
+// kept for ever in a table that is only ever added to: finding one takes no lock.
+//
+// Rejected. A source_location of our own in every G: eight more bytes than a pointer, for all. One place for everything that C starts:
+// dumps of C programs would not say where.
+#include "c/place.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "base/atomic.h"
+
+namespace weft::detail {
+
+namespace {
+
+// What a std::source_location points to.
+struct place {
+    const char* file;
+    const char* function;
+    unsigned line;
+    unsigned column;
+};
+
+static_assert(sizeof(std::source_location) == sizeof(const place*));
+
+constexpr std::size_t table_size = 4096;  // a power of two
+constexpr std::size_t probes_max = 16;
+constexpr unsigned hash_bits = 12;
+static_assert(std::size_t{1} << hash_bits == table_size);
+
+constinit atomic<const place*> table[table_size];
+constinit const place unknown{"?", "?", 0, 0};
+
+std::size_t hash(const char* file, unsigned line) noexcept {
+    const uint64_t mixed = (reinterpret_cast<uintptr_t>(file) + line * uint64_t{0x9e3779b9}) * 0x9e3779b97f4a7c15;
+    return mixed >> (64 - hash_bits);
+}
+
+const place* find(const char* file, unsigned line, const char* function) noexcept {
+    for (std::size_t i = 0; i < probes_max; ++i) {
+        atomic<const place*>& at = table[(hash(file, line) + i) % table_size];
+        const place* seen = at.load(acquire);  // pairs with the exchange
+        if (seen == nullptr) {
+            const auto* made = new (std::nothrow) place{file, function, line, 0};
+            if (made == nullptr) return &unknown;
+            // acq_rel: publishes it, or sees who was faster; acquire: the latter
+            if (at.compare_exchange_strong(seen, made, acq_rel, acquire)) return made;
+            delete made;
+        }
+        if (seen->file == file && seen->line == line) return seen;
+    }
+    return &unknown;
+}
+
+}  // namespace
+
+std::source_location place_of(const char* file, int line, const char* function) noexcept {
+    if (file == nullptr) return std::bit_cast<std::source_location>(&unknown);
+    return std::bit_cast<std::source_location>(
+        find(file, static_cast<unsigned>(line), function == nullptr ? "?" : function));
+}
+
+}  // namespace weft::detail

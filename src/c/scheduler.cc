@@ -1,0 +1,46 @@
+// scheduler.cc: run_scheduler_init and run_scheduler_stop. See weft/run/scheduler.h, sched/adopt.h.
+#include <weft/debug.h>
+#include <weft/run/scheduler.h>
+
+#include "c/status.h"
+#include "sched/adopt.h"
+#include "sched/scheduler.h"
+#include "sched/start.h"
+#include "sched/switch.h"
+
+namespace {
+
+using namespace weft::detail;
+
+static_assert(RUN_MAX_P_COUNT == procs_max);
+
+}  // namespace
+
+run_status_t run_scheduler_init(void) noexcept { return run_scheduler_init_with(nullptr); }
+
+run_status_t run_scheduler_init_with(const run_scheduler_opts_t* opts) noexcept {
+    run_scheduler_opts_t o = RUN_SCHEDULER_OPTS_INIT;
+    if (!read_options(opts, o)) return RUN_INVALID;
+    const M* m = current_g_m();
+    if (!claim_main()) return RUN_BUSY;
+    const run_status_t status = guarded_call([&] {
+        if (m != nullptr) return RUN_INVALID;
+        weft::runtime_options wanted{.procs = o.procs, .stack_size = o.stack_size};
+        if (o.always_guard) wanted.guard = weft::guard_policy::always;
+        if (o.name != nullptr) wanted.name = o.name;
+        begin_on_this_stack(wanted, std::source_location::current());
+        return RUN_OK;
+    });
+    if (status != RUN_OK) release_main();
+    return status;
+}
+
+run_status_t run_scheduler_stop(void) noexcept {
+    const M* m = current_g_m();
+    if (m == nullptr || !is_on_own_stack(m->g)) return RUN_INVALID;
+    const bool all_ended = end_on_this_stack();
+    release_main();
+    return all_ended ? RUN_OK : RUN_TIMEOUT;
+}
+
+unsigned run_procs(void) noexcept { return weft::stats().procs; }

@@ -1,0 +1,116 @@
+// scope.cc: scopes for C. See weft/run/scope.h, and weft/scope.h for what they are modelled on.
+#include <weft/run/scope.h>
+
+#include <new>
+
+#include <weft/cancel.h>
+#include <weft/detail/cancel.h>
+#include <weft/detail/count_word.h>
+
+#include "c/spawn.h"
+
+struct run_scope {
+    run_scope(weft::detail::cancel_context* around, int64_t deadline_ns) noexcept
+        : before(around), context(around, deadline_ns) {}
+
+    // A task has failed, or somebody cancels (code 0).
+    void end_early(int code) noexcept {
+        lock.lock();
+        if (first_failure == 0) first_failure = code;
+        lock.unlock();
+        context.cancel();
+    }
+
+    weft::detail::cancel_context* const before;  // what is ambient when it is over
+    weft::detail::cancel_context context;
+    weft::detail::count_word running;
+    weft::detail::spin_lock lock;
+    int first_failure = 0;  // guarded by lock
+};
+
+namespace {
+
+using namespace weft::detail;
+
+struct scope_task {
+    int (*fn)(void*);
+    void* arg;
+    run_scope* scope;
+    cancel_context* own;  // in the frame of run()
+
+    void run() {
+        alignas(cancel_context) std::byte frame[sizeof(cancel_context)];
+        own = ::new (static_cast<void*>(frame)) cancel_context(&scope->context, never);
+        exchange_ambient(own);
+        const int code = fn(arg);
+        if (code != 0) scope->end_early(code);
+        end();
+    }
+
+    void end() const noexcept {
+        exchange_ambient(nullptr);
+        own->~cancel_context();
+        scope->running.decrement();
+    }
+};
+
+}  // namespace
+
+run_status_t run_scope_begin(run_scope_t** scope) noexcept { return run_scope_begin_with(scope, nullptr); }
+
+run_status_t run_scope_begin_with(run_scope_t** scope, const run_scope_opts_t* opts) noexcept {
+    run_scope_opts_t o = RUN_SCOPE_OPTS_INIT;
+    if (scope == nullptr || !read_options(opts, o)) return RUN_INVALID;
+    // A deadline that is never waited for would not be one.
+    const int64_t deadline_ns = o.timeout_ns <= 0 ? now_ns() : deadline_of(o.timeout_ns);
+    *scope = new (std::nothrow) run_scope(ambient(), deadline_ns);
+    if (*scope == nullptr) return RUN_EXHAUSTED;
+    exchange_ambient(&(*scope)->context);
+    return RUN_OK;
+}
+
+run_status_t(run_scope_go)(run_scope_t* scope, int (*fn)(void*), void* arg) noexcept {
+    return run_scope_go_at(scope, nullptr, fn, arg, nullptr, 0, nullptr);
+}
+
+run_status_t run_scope_go_at(run_scope_t* scope,
+                             const run_spawn_opts_t* opts,
+                             int (*fn)(void*),
+                             void* arg,
+                             const char* file,
+                             int line,
+                             const char* function) noexcept {
+    if (scope == nullptr) return RUN_INVALID;
+    scope->running.increment();
+    const run_status_t status = spawn_for_c(scope_task{fn, arg, scope, nullptr}, opts, file, line, function);
+    if (status != RUN_OK) scope->running.decrement();
+    return status;
+}
+
+run_status_t run_scope_cancel(run_scope_t* scope) noexcept {
+    if (scope == nullptr) return RUN_INVALID;
+    scope->end_early(0);
+    return RUN_OK;
+}
+
+bool run_scope_is_cancelled(run_scope_t* scope) noexcept { return scope != nullptr && scope->context.requested(); }
+
+run_status_t run_scope_join(run_scope_t* scope, int* first_failure) noexcept {
+    if (scope == nullptr || ambient() != &scope->context) return RUN_INVALID;
+    scope->running.wait(wait_reason::scope_join);
+    exchange_ambient(scope->before);
+    const int code = scope->first_failure;  // all who may have written it have ended
+    const bool cancelled = scope->context.requested();
+    delete scope;
+    if (first_failure != nullptr && code != 0) *first_failure = code;
+    if (code != 0) return RUN_FAILED;
+    return cancelled ? RUN_CANCELLED : RUN_OK;
+}
+
+run_status_t run_cancel_status(void) noexcept {
+    return guarded_call([] { weft::throw_if_cancelled(); });
+}
+
+void* run_shield_begin(void) noexcept { return exchange_ambient(nullptr); }
+
+void run_shield_end(void* shielded) noexcept { exchange_ambient(static_cast<cancel_context*>(shielded)); }

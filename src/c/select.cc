@@ -1,0 +1,95 @@
+// select.cc: run_select. See weft/run/select.h.
+#include <weft/run/select.h>
+
+#include <memory>
+#include <new>
+
+#include <weft/detail/select_case.h>
+#include <weft/detail/time_point.h>
+
+#include "c/chan.h"
+#include "c/status.h"
+
+namespace {
+
+using namespace weft::detail;
+
+// Up to here a select allocates nothing.
+constexpr std::size_t few_cases = 16;
+constexpr std::size_t very_few_cases = 4;
+
+// False: it makes no sense.
+bool prepare(const run_select_case_t& from, select_case& into) noexcept {
+    switch (from.op) {
+        case RUN_SELECT_RECV:
+            byte_recv_case::prepare(into, static_cast<run_chan*>(from.object), from.value);
+            return true;
+        case RUN_SELECT_SEND: {
+            auto* to = static_cast<run_chan*>(from.object);
+            if (to != nullptr && to->elem_size != 0 && from.value == nullptr) return false;
+            byte_send_case::prepare(into, to, from.value);
+            return true;
+        }
+    }
+    return false;
+}
+
+run_status_t select_with(run_select_case_t* cases,
+                         std::size_t count,
+                         int64_t timeout_ns,
+                         std::size_t& chosen,
+                         select_case* raw,
+                         held_lock* locks,
+                         bool in_order) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!prepare(cases[i], raw[i])) return RUN_INVALID;
+    }
+    // Two numbers that are no case say why none happened. A cancellation is an exception, as elsewhere: rare.
+    const std::size_t at_once = count + 1;
+    select_request request{.cases = raw, .count = count, .locks = locks, .in_order = in_order};
+    if (timeout_ns <= 0) {
+        request.otherwise_case = at_once;
+    } else if (timeout_ns != RUN_FOREVER) {
+        request.deadline_ns = deadline_of(timeout_ns);
+        request.deadline_case = count;
+    }
+    return guarded_call([&] {
+        const std::size_t done = select_among(request);
+        if (done >= count) return done == at_once ? RUN_WOULD_BLOCK : RUN_TIMEOUT;
+        cases[done].status = raw[done].w.ok ? RUN_OK : RUN_CLOSED;
+        chosen = done;
+        return RUN_OK;
+    });
+}
+
+template <std::size_t most>
+run_status_t select_in_frame(
+    run_select_case_t* cases, std::size_t count, int64_t timeout_ns, std::size_t& chosen, bool in_order) noexcept {
+    select_case raw[most];
+    held_lock locks[most];
+    return select_with(cases, count, timeout_ns, chosen, raw, locks, in_order);
+}
+
+run_status_t select_by(
+    run_select_case_t* cases, std::size_t count, int64_t timeout_ns, std::size_t* chosen, bool in_order) noexcept {
+    std::size_t ignored = 0;
+    std::size_t& which = chosen == nullptr ? ignored : *chosen;
+    which = count;
+    if (cases == nullptr && count != 0) return RUN_INVALID;
+    if (count <= very_few_cases) return select_in_frame<very_few_cases>(cases, count, timeout_ns, which, in_order);
+    if (count <= few_cases) return select_in_frame<few_cases>(cases, count, timeout_ns, which, in_order);
+    const std::unique_ptr<select_case[]> raw(new (std::nothrow) select_case[count]);
+    const std::unique_ptr<held_lock[]> locks(new (std::nothrow) held_lock[count]);
+    if (raw == nullptr || locks == nullptr) return RUN_EXHAUSTED;
+    return select_with(cases, count, timeout_ns, which, raw.get(), locks.get(), in_order);
+}
+
+}  // namespace
+
+run_status_t run_select(run_select_case_t* cases, size_t count, int64_t timeout_ns, size_t* chosen) noexcept {
+    return select_by(cases, count, timeout_ns, chosen, false);
+}
+
+run_status_t run_select_first(run_select_case_t* cases, size_t count, int64_t timeout_ns, size_t* chosen) noexcept {
+    return select_by(cases, count, timeout_ns, chosen, true);
+}

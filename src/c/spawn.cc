@@ -1,0 +1,63 @@
+// spawn.cc: starting green threads from C, and what they do to themselves. See weft/run/spawn.h.
+#include "c/spawn.h"
+
+#include "c/place.h"
+#include "c/status.h"
+#include "c/task.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+bool read_spawn_options(const run_spawn_opts_t* from, spawn_options& into) noexcept {
+    run_spawn_opts_t o = RUN_SPAWN_OPTS_INIT;
+    if (!read_options(from, o)) return false;
+    if (o.name != nullptr) into.name = o.name;
+    into.stack_size = o.stack_size;
+    into.own_fp_control = o.own_fp_control;
+    return true;
+}
+
+namespace {
+
+struct plain_task {
+    void (*fn)(void*);
+    void* arg;
+
+    void run() { fn(arg); }
+
+    void end() noexcept {}
+};
+
+}  // namespace
+
+}  // namespace weft::detail
+
+using namespace weft::detail;
+
+run_status_t(run_spawn)(void (*fn)(void*), void* arg) noexcept {
+    return run_spawn_at(nullptr, fn, arg, nullptr, 0, nullptr);
+}
+
+run_status_t(run_spawn_with)(const run_spawn_opts_t* opts, void (*fn)(void*), void* arg) noexcept {
+    return run_spawn_at(opts, fn, arg, nullptr, 0, nullptr);
+}
+
+run_status_t run_spawn_at(const run_spawn_opts_t* opts,
+                          void (*fn)(void*),
+                          void* arg,
+                          const char* file,
+                          int line,
+                          const char* function) noexcept {
+    return spawn_for_c(plain_task{fn, arg}, opts, file, line, function);
+}
+
+bool run_yield(void) noexcept { return current_g_m() != nullptr && weft::yield(); }
+
+void run_checkpoint(void) noexcept { weft::checkpoint(); }
+
+uint64_t run_g_id(void) noexcept { return weft::this_g::id(); }
+
+const char* run_g_name(void) noexcept {
+    const M* m = current_g_m();
+    return m == nullptr ? "" : m->g->name_or_empty();
+}

@@ -1,0 +1,127 @@
+// adopt.cc: see adopt.h for the steps.
+#include "sched/adopt.h"
+
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/crash.h"
+#include "sched/schedule.h"
+#include "sched/spawn.h"
+#include "sched/start.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr std::size_t g0_stack_size = 1024 * 1024;
+
+// A thread that has become a G. Who: the main G, or M0 on behalf of it.
+struct adopted {
+    struct stack own;  // the record of its own stack
+    scheduler* s = nullptr;
+    scheduler* default_before = nullptr;
+    M* m0 = nullptr;
+    G* g = nullptr;
+    guarded_word leaving;  // held from the request to stop until the main G's context is saved
+};
+
+constinit adopted* the_one = nullptr;  // guarded by claim_main
+
+// The main G is never called: it runs already.
+constexpr entry_type main_entry = {[](void*) {}, [](void*) noexcept {}, 1, 1};
+
+// The first and only function on the stack of M0's g0.
+void g0_main(void* argument, void* baton) {
+    adopted& a = *static_cast<adopted*>(argument);
+    M* m = static_cast<M*>(baton);
+    arrive_on_stack(m->g0_fiber);
+    a.g->set_state(g_state::dead, g_state::runnable);
+    const bool fits = m->p->queue.push(a.g);
+    WEFT_ASSERT(fits);
+    schedule_loop(m);
+    a.leaving.lock_bits();  // waits for whoever runs where the main G was last
+    a.leaving.unlock_bits(0);
+    WEFT_ASSERT(a.g->state.load(relaxed) == g_state::waiting);  // relaxed: read under the lock
+    leave_g0(m, a.g);
+}
+
+// A stack for g0, and the main G's record of the one it is on.
+void prepare_stacks(adopted& a) {
+    int error = 0;
+    struct stack* g0 = a.s->stacks.take_large(a.s->stacks.class_for(g0_stack_size), error);
+    if (g0 == nullptr) {
+        throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no stack for the scheduler");
+    }
+    g0->sanitizers.begin_g();
+    const void* low = nullptr;
+    std::size_t size = 0;
+    os::thread_stack_bounds(low, size);
+    a.own.low = static_cast<std::byte*>(const_cast<void*>(low));  // NOLINT: it is the caller's own
+    a.own.end = a.own.low + size;
+    a.own.guard = guard_kind::protection;
+    a.own.owner = a.g;
+    a.g->stack = &a.own;
+    run_context_init(&a.m0->g0, g0->top(), &g0_main, &a);
+    a.m0->g0_fiber = g0->sanitizers;
+}
+
+}  // namespace
+
+void begin_on_this_stack(const runtime_options& options, std::source_location where) {
+    auto a = std::make_unique<adopted>();
+    try {
+        a->s = make_scheduler(options);
+        a->m0 = make_m(*a->s);
+        if (a->m0 == nullptr) throw std::bad_alloc();
+        a->m0->is_main = true;
+        const bool fits = enlist(*a->s, a->m0);
+        WEFT_ASSERT(fits);
+        const spawn_options named{.name = "main"};
+        a->g = spawn_begin(a->s, &named, main_entry, where).g;
+        a->s->unpin();  // what spawn_commit would do
+        prepare_stacks(*a);
+    } catch (...) {
+        if (a->s != nullptr) destroy(a->s);
+        throw;
+    }
+    the_one = a.get();
+    a->default_before = exchange_default(a->s);
+    a->s->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+
+    M* m = a->m0;
+    const fiber g0_fiber = m->g0_fiber;
+    adopt_thread(m);
+    a->own.sanitizers = std::exchange(m->g0_fiber, g0_fiber);
+    acquire_first_p(*a->s, m);
+    m = switch_g_to_g0(m, a.release()->g, false);
+    finish_switch(m);
+    leave(m);
+}
+
+bool is_on_own_stack(const G* g) noexcept { return g->stack != nullptr && g->stack->end != nullptr; }
+
+bool end_on_this_stack() noexcept {
+    std::unique_ptr<adopted> a(std::exchange(the_one, nullptr));
+    a->leaving.lock_bits();
+    request_stop(*a->s);
+    M* m = current_m();
+    enter(m);
+    a->g->reason = wait_reason::none;
+    m->after = {after_switch::kind::park, 0, {&a->leaving}, nullptr, a->g};
+    m = switch_g_to_g0(m, a->g, false);
+
+    WEFT_ASSERT(m == a->m0);
+    m->g = nullptr;
+    a->g->set_state(g_state::running, g_state::dead);
+    abandon_thread(m);
+    exchange_default(a->default_before);
+    if (finish_main(a->s)) return true;
+    static_cast<void>(a.release());  // somebody may still look at the G
+    return false;
+}
+
+}  // namespace weft::detail
