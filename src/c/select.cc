@@ -22,12 +22,12 @@ constexpr std::size_t very_few_cases = 4;
 bool prepare(const run_select_case_t& from, select_case& into) noexcept {
     switch (from.op) {
         case RUN_SELECT_RECV:
-            byte_recv_case::prepare(into, static_cast<run_chan*>(from.object), from.value);
+            byte_recv_case::prepare(into, static_cast<run_chan*>(from.object), from.to);
             return true;
         case RUN_SELECT_SEND: {
             auto* to = static_cast<run_chan*>(from.object);
-            if (to != nullptr && to->elem_size != 0 && from.value == nullptr) return false;
-            byte_send_case::prepare(into, to, from.value);
+            if (to != nullptr && to->elem_size != 0 && from.from == nullptr) return false;
+            byte_send_case::prepare(into, to, from.from);
             return true;
         }
     }

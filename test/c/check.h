@@ -26,6 +26,8 @@
 
 #define CHECK_OK(call) CHECK_STATUS(RUN_OK, call)
 
+#define CHECK_NEVER(what) check_failed(__FILE__, __LINE__, __func__, what, "what has happened")
+
 static void check_failed(const char* file, int line, const char* function, const char* what, const char* is) {
     fprintf(stderr, "%s:%d: %s: %s is: %s\n", file, line, function, what, is);
     fflush(stderr);

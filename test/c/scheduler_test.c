@@ -168,12 +168,12 @@ static void wait_for_ever(void* argument) {
     struct forever* f = argument;
     add(&f->begun, 1);
     run_chan_recv(f->never, NULL);
-    CHECK(!"an abandoned green thread went on");
+    CHECK_NEVER("an abandoned green thread went on");
 }
 
 static void never_started(void* unused) {
     (void)unused;
-    CHECK(!"it was not to be run");
+    CHECK_NEVER("it was not to be run");
 }
 
 static void others_are_abandoned(void) {
@@ -190,29 +190,6 @@ static void others_are_abandoned(void) {
     run_chan_release(f.never);
 }
 
-static int straggler_may_end;
-
-static void straggle(void* begun) {
-    store(begun, 1);
-    while (load(&straggler_may_end) == 0) {}
-}
-
-static void who_never_comes_back_is_left_behind(void) {
-    static int begun;
-    run_scheduler_opts_t opts = RUN_SCHEDULER_OPTS_INIT;
-    opts.procs = 2;
-    CHECK_OK(run_scheduler_init_with(&opts));
-    const pthread_t home = thread_now();
-    CHECK_OK(run_spawn(straggle, &begun));
-    // Let it be taken by another thread: this one only waits for that.
-    while (load(&begun) == 0) {}
-    CHECK_STATUS(RUN_TIMEOUT, run_scheduler_stop());
-    CHECK(pthread_equal(thread_now(), home));
-    CHECK_OK(run_scheduler_init());
-    CHECK_OK(run_scheduler_stop());
-    store(&straggler_may_end, 1);
-}
-
 int main(void) {
     RUN_TEST(the_caller_becomes_the_main_green_thread);
     RUN_TEST(it_may_be_started_anew);
@@ -223,6 +200,5 @@ int main(void) {
     RUN_TEST(main_moves_to_other_threads_and_comes_back);
     RUN_EVERYWHERE(main_has_the_stack_of_its_thread);
     RUN_TEST(others_are_abandoned);
-    RUN_TEST(who_never_comes_back_is_left_behind);
     return 0;
 }

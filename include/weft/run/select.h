@@ -26,7 +26,8 @@ typedef struct run_select_case {
     run_select_op_t op;
     run_status_t status;  // set if it happened: RUN_OK, or RUN_CLOSED
     void* object;         // NULL: it never happens
-    void* value;          // where the element goes (NULL: nowhere), or is (only read)
+    void* to;             // receive: where the element goes; NULL: nowhere
+    const void* from;     // send: where it is
 } run_select_case_t;
 
 static inline run_select_case_t run_recv_case(run_chan_t* chan, void* value) {
@@ -34,7 +35,8 @@ static inline run_select_case_t run_recv_case(run_chan_t* chan, void* value) {
     c.op = RUN_SELECT_RECV;
     c.status = RUN_OK;
     c.object = chan;
-    c.value = value;
+    c.to = value;
+    c.from = NULL;
     return c;
 }
 
@@ -43,7 +45,8 @@ static inline run_select_case_t run_send_case(run_chan_t* chan, const void* valu
     c.op = RUN_SELECT_SEND;
     c.status = RUN_OK;
     c.object = chan;
-    c.value = (void*)value;  // NOLINT: only read
+    c.to = NULL;
+    c.from = value;
     return c;
 }
 
