@@ -20,15 +20,23 @@
 // See: docs/c_api.md
 #pragma once
 
+#include <weft/run/barrier.h>
 #include <weft/run/base.h>
 #include <weft/run/chan.h>
+#include <weft/run/cond.h>
 #include <weft/run/context.h>
 #include <weft/run/debug.h>
+#include <weft/run/event.h>
 #include <weft/run/future.h>
+#include <weft/run/latch.h>
+#include <weft/run/local.h>
 #include <weft/run/mutex.h>
+#include <weft/run/recursive_mutex.h>
+#include <weft/run/rwmutex.h>
 #include <weft/run/scheduler.h>
 #include <weft/run/scope.h>
 #include <weft/run/select.h>
+#include <weft/run/semaphore.h>
 #include <weft/run/spawn.h>
 #include <weft/run/time.h>
 #include <weft/run/vmem.h>

@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include <weft/detail/locals.h>
+
 #include "c/spawn.h"
 
 namespace {
@@ -22,6 +24,7 @@ struct future_task {
 
     void end() const noexcept {
         exchange_ambient(nullptr);
+        end_locals();
         future->context.detach();
         future->pending.decrement();
         future->drop();

@@ -6,6 +6,7 @@
 #include <weft/cancel.h>
 #include <weft/detail/cancel.h>
 #include <weft/detail/count_word.h>
+#include <weft/detail/locals.h>
 
 #include "c/spawn.h"
 
@@ -50,6 +51,7 @@ struct scope_task {
     void end() const noexcept {
         exchange_ambient(nullptr);
         own->~cancel_context();
+        end_locals();
         scope->running.decrement();
     }
 };

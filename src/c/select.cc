@@ -5,9 +5,11 @@
 #include <new>
 
 #include <weft/detail/select_case.h>
-#include <weft/detail/time_point.h>
+#include <weft/select.h>
 
 #include "c/chan.h"
+#include "c/event.h"
+#include "c/future.h"
 #include "c/status.h"
 
 namespace {
@@ -30,6 +32,14 @@ bool prepare(const run_select_case_t& from, select_case& into) noexcept {
             byte_send_case::prepare(into, to, from.from);
             return true;
         }
+        case RUN_SELECT_FUTURE:
+            if (from.object != nullptr)
+                count_select_case::prepare(into, static_cast<run_future*>(from.object)->pending);
+            return true;
+        case RUN_SELECT_EVENT:
+            if (from.object != nullptr)
+                event_case::prepare(into, core_of(static_cast<run_event*>(from.object)->e));
+            return true;
     }
     return false;
 }
@@ -56,7 +66,8 @@ run_status_t select_with(run_select_case_t* cases,
     return guarded_call([&] {
         const std::size_t done = select_among(request);
         if (done >= count) return done == at_once ? RUN_WOULD_BLOCK : RUN_TIMEOUT;
-        cases[done].status = raw[done].w.ok ? RUN_OK : RUN_CLOSED;
+        const bool is_chan = cases[done].op == RUN_SELECT_RECV || cases[done].op == RUN_SELECT_SEND;
+        cases[done].status = !is_chan || raw[done].w.ok ? RUN_OK : RUN_CLOSED;
         chosen = done;
         return RUN_OK;
     });

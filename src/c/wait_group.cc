@@ -4,6 +4,7 @@
 #include <new>
 
 #include <weft/detail/count_word.h>
+#include <weft/detail/locals.h>
 
 #include "c/spawn.h"
 
@@ -27,7 +28,10 @@ struct group_task {
         end();
     }
 
-    void end() const noexcept { group->count.decrement(); }
+    void end() const noexcept {
+        end_locals();
+        group->count.decrement();
+    }
 };
 
 }  // namespace

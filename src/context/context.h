@@ -23,8 +23,7 @@
 
 extern "C" {
 
-// Where entry functions return to: ends the current green thread. Defined by the scheduler.
-[[noreturn]] void run_g_exit(void);
+// (run_g_exit, where entry functions return to, is defined by the scheduler.)
 
 // First code of every context; not for calling.
 void run_context_entry(void);

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include <weft/detail/locals.h>
+
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/crash.h"
@@ -106,6 +108,7 @@ bool is_on_own_stack(const G* g) noexcept { return g->stack != nullptr && g->sta
 
 bool end_on_this_stack() noexcept {
     std::unique_ptr<adopted> a(std::exchange(the_one, nullptr));
+    end_locals();  // as long as others run
     a->leaving.lock_bits();
     request_stop(*a->s);
     M* m = current_m();

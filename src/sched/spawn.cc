@@ -454,7 +454,24 @@ void recycle_g(M* m, G* g) noexcept {
 
 }  // namespace weft::detail
 
-// A context's entry function has returned. Ours never do: g_main loops.
+// Ends the current G from within: its function's frames are left as they are. The stack may be another one than its own, for a context
+// that its user made.
 extern "C" void run_g_exit(void) {
-    weft::detail::fatal("the entry function of a context returned; end the green thread instead");
+    using namespace weft::detail;
+    M* m = current_g_m();
+    if (m == nullptr) fatal("run_g_exit() was called, or a context's entry function returned, in a plain thread");
+    G* g = m->g;
+    if (g->entry->end_early == nullptr) {
+        fatal("run_g_exit() was called, or a context's entry function returned, in a green thread that C has not started");
+    }
+    g->entry->end_early(g->closure());
+    if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);
+    m = current_m();
+    enter(m);
+    // If the next G is to start on this G's stack, then from its top on: we do not return to g_main.
+    g = exit_g(m);
+    m->after.what = after_switch::kind::nothing;
+    run_context_init(&g->context, g->stack->top(), &g_main, g);
+    run_context_t nowhere;
+    leave_context(&nowhere, &g->context, m);
 }

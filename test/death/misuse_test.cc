@@ -273,7 +273,7 @@ TEST_F(Misuse, ReturningFromAContextThatHasNowhereToReturnTo) {
             run_context_init(&there, stack + sizeof(stack), [](void*, void*) {}, nullptr);
             run_context_switch(&here, &there, nullptr);
         },
-        fatal_line("the entry function of a context returned; end the green thread instead"));
+        fatal_line("run_g_exit() was called, or a context's entry function returned, in a plain thread"));
 }
 
 TEST_F(Misuse, ABugOfTheRuntimeSaysWhichCheckFailedAndWhere) {

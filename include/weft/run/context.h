@@ -30,6 +30,14 @@ void* run_context_switch(run_context_t* from, run_context_t* to, void* baton);
 // end of stack below it. baton is that of the first switch to it. An entry that returns goes on in run_g_exit().
 void run_context_init(run_context_t* ctx, void* stack_top, void (*entry)(void* argument, void* baton), void* argument);
 
+// Ends the calling green thread from wherever it is, as if its function had returned (an async one: NULL; one of a scope: 0). Frames
+// are not unwound: what they hold stays. Whoever joins it goes on. Fatal for the main green thread, for those that were
+// started from C++, and in a plain thread.
+#if defined(__GNUC__)
+__attribute__((noreturn))
+#endif
+void run_g_exit(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -11,43 +11,53 @@
 #pragma once
 
 #include <weft/run/chan.h>
+#include <weft/run/event.h>
+#include <weft/run/future.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef enum run_select_op {
-    RUN_SELECT_RECV = 0,  // receives from a channel
-    RUN_SELECT_SEND = 1,  // sends to a channel
+    RUN_SELECT_RECV = 0,    // receives from a channel
+    RUN_SELECT_SEND = 1,    // sends to a channel
+    RUN_SELECT_FUTURE = 2,  // a future's result is there
+    RUN_SELECT_EVENT = 3,   // an event is set
 } run_select_op_t;
 
 // One case. Make it with one of the functions below.
 typedef struct run_select_case {
     run_select_op_t op;
     run_status_t status;  // set if it happened: RUN_OK, or RUN_CLOSED
-    void* object;         // NULL: it never happens
+    void* object;         // the channel, future or event; NULL: it never happens
     void* to;             // receive: where the element goes; NULL: nowhere
     const void* from;     // send: where it is
 } run_select_case_t;
 
-static inline run_select_case_t run_recv_case(run_chan_t* chan, void* value) {
+static inline run_select_case_t run_make_case(run_select_op_t op, void* object, void* to, const void* from) {
     run_select_case_t c;
-    c.op = RUN_SELECT_RECV;
+    c.op = op;
     c.status = RUN_OK;
-    c.object = chan;
-    c.to = value;
-    c.from = NULL;
+    c.object = object;
+    c.to = to;
+    c.from = from;
     return c;
 }
 
+static inline run_select_case_t run_recv_case(run_chan_t* chan, void* value) {
+    return run_make_case(RUN_SELECT_RECV, chan, value, NULL);
+}
+
 static inline run_select_case_t run_send_case(run_chan_t* chan, const void* value) {
-    run_select_case_t c;
-    c.op = RUN_SELECT_SEND;
-    c.status = RUN_OK;
-    c.object = chan;
-    c.to = NULL;
-    c.from = value;
-    return c;
+    return run_make_case(RUN_SELECT_SEND, chan, NULL, value);
+}
+
+static inline run_select_case_t run_future_case(run_future_t* future) {
+    return run_make_case(RUN_SELECT_FUTURE, future, NULL, NULL);
+}
+
+static inline run_select_case_t run_event_case(run_event_t* event) {
+    return run_make_case(RUN_SELECT_EVENT, event, NULL, NULL);
 }
 
 // Does one of the count cases, waiting for timeout_ns at most until one can happen. RUN_OK: the case *chosen happened, and its status

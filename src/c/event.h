@@ -1,0 +1,11 @@
+// event.h: what a run_event_t is.
+//
+// See: weft/run/event.h
+#pragma once
+
+#include <weft/event.h>
+#include <weft/run/event.h>
+
+struct run_event {
+    weft::event e;
+};

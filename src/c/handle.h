@@ -1,0 +1,42 @@
+// handle.h: what the opaque handles of the C interface that wrap one C++ object have in common.
+//
+// See: weft/run.h
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "c/status.h"
+
+namespace weft::detail {
+
+// Makes the object behind a handle.
+template <typename Handle, typename... Args>
+run_status_t make_handle(Handle** handle, Args&&... args) noexcept {
+    if (handle == nullptr) return RUN_INVALID;
+    *handle = new (std::nothrow) Handle{std::forward<Args>(args)...};
+    return *handle == nullptr ? RUN_EXHAUSTED : RUN_OK;
+}
+
+// Calls f, which does not wait or cannot fail, unless handle is NULL.
+template <typename Handle, typename F>
+run_status_t with_handle(Handle* handle, F&& f) noexcept {
+    if (handle == nullptr) return RUN_INVALID;
+    f(*handle);
+    return RUN_OK;
+}
+
+// What an attempt that waits for a limited time, attempt(handle, duration), comes to.
+template <typename Handle, typename F>
+run_status_t try_for(Handle* handle, int64_t timeout_ns, F&& attempt) noexcept {
+    if (handle == nullptr) return RUN_INVALID;
+    const std::chrono::nanoseconds timeout(timeout_ns < 0 ? 0 : timeout_ns);
+    return guarded_call([&] {
+        if (attempt(*handle, timeout)) return RUN_OK;
+        return timeout_ns <= 0 ? RUN_WOULD_BLOCK : RUN_TIMEOUT;
+    });
+}
+
+}  // namespace weft::detail

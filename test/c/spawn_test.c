@@ -1,0 +1,201 @@
+// spawn_test.c: starting green threads, and what they do to themselves.
+#include <fenv.h>
+
+#include "check.h"
+
+static void count(void* counter) { add(counter, 1); }
+
+static void a_function_is_run_with_its_argument(void) {
+    int done = 0;
+    for (int i = 0; i < 1000; ++i) CHECK_OK(run_spawn(count, &done));
+    WAIT_UNTIL(load(&done) == 1000);
+    CHECK_OK((run_spawn)(count, &done));  // the function, not the macro
+    CHECK_OK((run_spawn_with)(NULL, count, &done));
+    WAIT_UNTIL(load(&done) == 1002);
+}
+
+static void* spawn_from_a_plain_thread(void* counter) {
+    for (int i = 0; i < 100; ++i) CHECK_OK(run_spawn(count, counter));
+    return NULL;
+}
+
+static void plain_threads_spawn_too(void) {
+    int done = 0;
+    const pthread_t a = plain_thread(spawn_from_a_plain_thread, &done);
+    const pthread_t b = plain_thread(spawn_from_a_plain_thread, &done);
+    WAIT_UNTIL(load(&done) == 200);
+    join(a);
+    join(b);
+}
+
+struct self {
+    uint64_t id;
+    char name[40];
+    int done;
+};
+
+static void introduce(void* argument) {
+    struct self* s = argument;
+    s->id = run_g_id();
+    strcpy(s->name, run_g_name());
+    store(&s->done, 1);
+}
+
+static void they_have_numbers_and_names(void) {
+    struct self a = {0, "", 0};
+    struct self b = {0, "", 0};
+    run_spawn_opts_t opts = RUN_SPAWN_OPTS_INIT;
+    opts.name = "a name that is far too long to be kept";
+    CHECK_OK(run_spawn_with(&opts, introduce, &a));
+    CHECK_OK(run_spawn(introduce, &b));
+    WAIT_UNTIL(load(&a.done) == 1 && load(&b.done) == 1);
+    CHECK(a.id != 0 && b.id != 0 && a.id != b.id);
+    CHECK(strcmp(a.name, "a name that is far too long to ") == 0);
+    CHECK(strcmp(b.name, "") == 0);
+}
+
+static void use_a_megabyte(void* done) {
+    volatile char bytes[1024 * 1024];
+    for (size_t i = 0; i < sizeof(bytes); i += 4096) bytes[i] = 1;
+    store(done, bytes[4096]);
+}
+
+static void change_rounding(void* done) {
+    fesetround(FE_UPWARD);
+    for (int i = 0; i < 10; ++i) {
+        run_yield();
+        CHECK(fegetround() == FE_UPWARD);
+    }
+    store(done, 1);
+}
+
+static void options_count(void) {
+    int done = 0;
+    run_spawn_opts_t opts = RUN_SPAWN_OPTS_INIT;
+    opts.stack_size = 2 * 1024 * 1024;
+    CHECK_OK(run_spawn_with(&opts, use_a_megabyte, &done));
+    WAIT_UNTIL(load(&done) == 1);
+    opts.stack_size = SIZE_MAX / 2;
+    CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, count, &done));
+    opts.stack_size = 0;
+    opts.own_fp_control = true;
+    store(&done, 0);
+    CHECK_OK(run_spawn_with(&opts, change_rounding, &done));
+    WAIT_UNTIL(load(&done) == 1);
+    CHECK(fegetround() == FE_TONEAREST);
+    opts.size = 3;
+    CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, count, &done));
+    opts.size = sizeof(opts) + 100;  // that of a newer program: what is known is used
+    CHECK(sizeof(opts) >= sizeof(size_t));
+    CHECK_STATUS(RUN_INVALID, run_spawn(NULL, &done));
+    CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, NULL, &done));
+}
+
+static void yield_lets_others_run_and_says_so(void) {
+    if (run_g_id() == 0) {
+        CHECK(!run_yield());
+        return;
+    }
+    int done = 0;
+    CHECK_OK(run_spawn(count, &done));
+    CHECK_OK(run_spawn(count, &done));
+    WAIT_UNTIL(load(&done) == 2);
+}
+
+static void on_one_processor_they_take_turns(void) {
+    int done = 0;
+    for (int i = 0; i < 3; ++i) CHECK_OK(run_spawn(count, &done));
+    CHECK(load(&done) == 0);
+    CHECK(run_yield());
+    CHECK(load(&done) == 3);
+    CHECK(!run_yield());  // nobody is left
+}
+
+static void work_with_checkpoints(void* argument) {
+    int* others = argument;
+    while (load(others) == 0) run_checkpoint();
+}
+
+static void checkpoints_let_others_run(void) {
+    int others = 0;
+    run_checkpoint();
+    CHECK_OK(run_spawn(work_with_checkpoints, &others));
+    CHECK_OK(run_spawn(count, &others));
+    WAIT_UNTIL(load(&others) == 1);
+}
+
+// ---- Ending from within.
+
+static int depth_reached;
+
+static int returned;
+
+static void end_in_depth(int depth) {
+    volatile char frame[200];
+    frame[0] = (char)depth;
+    if (depth > 0) {
+        end_in_depth(depth - 1);
+    } else {
+        run_yield();
+        if (add(&depth_reached, 1) > 0) run_g_exit();
+    }
+    add(&returned, 1 + frame[0]);
+}
+
+static void end_somewhere(void* unused) {
+    (void)unused;
+    end_in_depth(20);
+}
+
+static void one_may_end_where_one_is(void) {
+    enum { some = 500 };
+
+    run_wait_group_t* group;
+    store(&depth_reached, 0);
+    CHECK_OK(run_wait_group_make(&group));
+    for (int i = 0; i < some; ++i) CHECK_OK(run_wait_group_go(group, end_somewhere, NULL));
+    CHECK_OK(run_wait_group_wait(group));
+    CHECK(load(&depth_reached) == some);
+    for (int i = 0; i < some; ++i) CHECK_OK(run_spawn(end_somewhere, NULL));
+    WAIT_UNTIL(load(&depth_reached) == 2 * some);
+    CHECK(load(&returned) == 0);
+    run_wait_group_free(group);
+}
+
+static void* end_for_good(void* unused) {
+    (void)unused;
+    end_in_depth(3);
+    return &depth_reached;
+}
+
+static int end_and_not_fail(void* unused) {
+    (void)unused;
+    end_in_depth(3);
+    return 1;
+}
+
+static void who_joins_goes_on_when_one_has_ended_so(void) {
+    run_future_t* future;
+    void* result = &future;
+    CHECK_OK(run_async(&future, end_for_good, NULL));
+    CHECK_OK(run_future_wait(future, &result));
+    CHECK(result == NULL);
+    run_future_release(future);
+    run_scope_t* scope;
+    CHECK_OK(run_scope_begin(&scope));
+    for (int i = 0; i < 10; ++i) CHECK_OK(run_scope_go(scope, end_and_not_fail, NULL));
+    CHECK_OK(run_scope_join(scope, NULL));
+}
+
+int main(void) {
+    RUN_EVERYWHERE(a_function_is_run_with_its_argument);
+    RUN_EVERYWHERE(plain_threads_spawn_too);
+    RUN_EVERYWHERE(they_have_numbers_and_names);
+    RUN_EVERYWHERE(options_count);
+    RUN_EVERYWHERE(yield_lets_others_run_and_says_so);
+    in_scheduler(1, on_one_processor_they_take_turns);
+    RUN_EVERYWHERE(checkpoints_let_others_run);
+    RUN_EVERYWHERE(one_may_end_where_one_is);
+    RUN_EVERYWHERE(who_joins_goes_on_when_one_has_ended_so);
+    return 0;
+}
