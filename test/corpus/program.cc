@@ -1,0 +1,121 @@
+// program.cc: see program.h.
+#include "corpus/program.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+
+#include "sched/current.h"
+#include "sched/scheduler.h"
+#include "support/captured.h"
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+#include "support/watchdog.h"
+
+namespace weft::test {
+
+namespace {
+
+constexpr unsigned procs_tried[] = {1, 2, 4};
+constexpr int hangs = 5;   // on each number of processors
+constexpr int ends = 200;  // the same
+constexpr std::chrono::seconds slack(15);  // waits that run out of patience report better than the watchdog
+
+// The headline of a green thread in a dump: green thread 7 "name" [state or wait reason, for how long, P0]:
+constexpr std::string_view headline = "green thread ";
+
+std::string_view between(std::string_view text, char open, char close) {
+    const std::size_t begin = text.find(open);
+    if (begin == text.npos) return {};
+    return text.substr(begin + 1, text.find(close, begin + 1) - begin - 1);
+}
+
+std::vector<blocked> green_threads_in(const std::string& dump) {
+    std::vector<blocked> found;
+    for (const std::string& line : lines_of(dump)) {
+        if (line.rfind(headline, 0) != 0) continue;
+        found.push_back({std::string(between(line, '"', '"')), std::string(between(line, '[', ','))});
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+bool may_go_on(const blocked& g) {
+    for (const std::string_view state : {"running", "runnable", "in call", "idle"}) {
+        if (g.on == state) return true;
+    }
+    return false;
+}
+
+bool asleep(const stats_snapshot& s) { return s.procs_idle == s.procs && s.threads_spinning == 0; }
+
+bool same(const stats_snapshot& a, const stats_snapshot& b) {
+    return a.spawned == b.spawned && a.finished == b.finished && a.switches == b.switches && a.parks == b.parks &&
+           a.timers_fired == b.timers_fired;
+}
+
+bool has_timers(const weft::detail::scheduler& s) {
+    for (uint32_t i = 0; i < s.procs; ++i) {
+        if (s.ps[i].timers.next_deadline() != weft::detail::never) return true;
+    }
+    return false;
+}
+
+watchdog watch(runtime& rt) {
+    return watchdog(current_test_name(), patience() + slack, [&rt] { rt.dump(2); });
+}
+
+}  // namespace
+
+std::vector<blocked> left_when_quiet(runtime& rt, program& p, std::string& dump) {
+    const weft::detail::scheduler* s = rt.run([] { return weft::detail::current_m()->home; });
+    rt.go({.name = "main"}, [&p] { p.run(); });
+    std::vector<blocked> left;
+    eventually([&] {
+        const stats_snapshot before = rt.stats();
+        if (!asleep(before) || has_timers(*s)) return false;
+        dump = written_by([&](int fd) { rt.dump(fd); });
+        left = green_threads_in(dump);
+        if (std::any_of(left.begin(), left.end(), may_go_on)) return false;
+        const stats_snapshot after = rt.stats();
+        return asleep(after) && same(before, after) && !has_timers(*s);
+    });
+    return left;
+}
+
+void expect_hang(maker make, std::vector<blocked> expected) {
+    std::sort(expected.begin(), expected.end());
+    for (const unsigned procs : procs_tried) {
+        for (int round = 0; round < scaled(hangs); ++round) {
+            SCOPED_TRACE("P=" + std::to_string(procs));
+            // The program outlives the runtime's green threads; it is destroyed while it looks as they have left it.
+            const std::unique_ptr<program> p = make({.buggy = true, .forced = true});
+            runtime rt({.procs = procs});
+            const watchdog dog = watch(rt);
+            std::string dump;
+            EXPECT_EQ(left_when_quiet(rt, *p, dump), expected) << dump;
+            EXPECT_EQ(rt.stop(), expected.size());
+            if (::testing::Test::HasFailure()) return;
+        }
+    }
+}
+
+void expect_end(maker make, bool forced_too) {
+    for (const unsigned procs : procs_tried) {
+        SCOPED_TRACE("P=" + std::to_string(procs));
+        runtime rt({.procs = procs});
+        const watchdog dog = watch(rt);
+        for (int round = 0; round < scaled(ends); ++round) {
+            const std::unique_ptr<program> p = make({.buggy = false, .forced = forced_too && round % 2 == 0});
+            rt.go({.name = "main"}, [&p] { p->run(); });
+            rt.drain();
+            p->check();
+            const stats_snapshot s = rt.stats();
+            EXPECT_EQ(s.live, 0U);
+            if (::testing::Test::HasFailure()) return;
+        }
+    }
+}
+
+}  // namespace weft::test
