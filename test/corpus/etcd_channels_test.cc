@@ -1,0 +1,339 @@
+// etcd_channels_test.cc: bugs of etcd's in which channels and locks wait for each other.
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "corpus/program.h"
+
+namespace weft::test {
+namespace {
+
+// etcd 6857. A node answers questions until it is stopped. Who asks afterwards waits for an answer.
+class question_to_the_stopped : public program {
+public:
+    using program::program;
+
+    void run() override {
+        start("node", [this] { answer(); });
+        start("asker", [this] { ask(); });
+        stopping_.send(token{});
+        stopped_.recv();
+        after_stop_.come();
+    }
+
+    void check() override {
+        EXPECT_EQ(answers_, forced() ? 0 : got_);
+        EXPECT_EQ(got_ + refused_, 1);
+    }
+
+private:
+    void answer() {
+        for (bool stopping = false; !stopping;) {
+            weft::select(on_recv(questions_,
+                                 [this](std::optional<chan<int>> back) {
+                                     ++answers_;
+                                     back->send(42);
+                                 }),
+                         on_recv(stopping_, [&](auto) { stopping = true; }));
+        }
+        stopped_.close();
+    }
+
+    void ask() {
+        after_stop_.await();
+        bool asked = true;
+        if (buggy()) {
+            questions_.send(back_);
+        } else {
+            weft::select(on_send(questions_, back_, [] {}), on_recv(stopped_, [&](auto) { asked = false; }));
+        }
+        ++(asked && back_.recv() == 42 ? got_ : refused_);
+    }
+
+    const chan<chan<int>> questions_;
+    const chan<int> back_;
+    const chan<token> stopping_;
+    const chan<token> stopped_;
+    int answers_ = 0;
+    int got_ = 0;
+    int refused_ = 0;
+    moment after_stop_{*this};
+};
+WEFT_BUG(Etcd6857, question_to_the_stopped, {"asker", "chan send"});
+
+// etcd 6873. Stopping holds the lock, closes the channel of a loop and waits for the loop to end. The loop has one message left, and needs
+// the lock for it.
+class stop_with_one_left : public program {
+public:
+    using program::program;
+
+    void run() override {
+        start("loop", [this] {
+            for (const int v : updates_) {
+                took_.come();
+                stopping_.await();
+                const std::lock_guard hold(lock_);
+                sum_ += v;
+            }
+            ended_.close();
+        });
+        updates_.send(5);
+        took_.await();
+        stop();
+    }
+
+    void check() override {
+        EXPECT_EQ(sum_, 5);
+        EXPECT_TRUE(is_free(lock_));
+    }
+
+private:
+    void stop() {
+        std::unique_lock hold(lock_);
+        updates_.close();
+        stopping_.come();
+        if (!buggy()) hold.unlock();
+        ended_.recv();
+    }
+
+    const chan<int> updates_{1};
+    const chan<token> ended_;
+    mutex lock_;
+    int sum_ = 0;  // guarded by lock_
+    moment took_{*this};
+    moment stopping_{*this};
+};
+WEFT_BUG(Etcd6873, stop_with_one_left, {"loop", "mutex lock"}, {"main", "chan receive"});
+
+// etcd 7443. The only reader of a channel of addresses sends into it himself: a connection that goes is told to the balancer, which holds its
+// lock and puts a new list into the channel. There is room for one, and it is taken. Closing the balancer waits for the lock.
+class reader_sends_to_itself : public program {
+public:
+    using program::program;
+
+    void run() override {
+        resolve({1});
+        start("watcher", [this] { watch(); });
+        connected_.await();
+        resolve({2});
+        reading_.await();
+        resolve({3});
+        resolved_.come();
+        telling_.await();
+        close();
+    }
+
+    void check() override {
+        EXPECT_EQ(connections_, 0U);
+        EXPECT_EQ(pinned_ != 0, !told_lost_);
+        EXPECT_TRUE(is_free(lock_));
+    }
+
+private:
+    using list = std::vector<int>;
+
+    void resolve(list addresses) {
+        const std::lock_guard hold(lock_);
+        put(std::move(addresses));
+    }
+
+    void watch() {
+        std::set<int> connected;
+        for (const list& wanted : notify_) {
+            if (wanted == list{2}) {
+                reading_.come();
+                resolved_.await();
+            }
+            for (const int address : std::exchange(connected, {wanted.begin(), wanted.end()})) {
+                if (!connected.contains(address)) lost(address);
+            }
+            if (!connected.empty()) pin(*connected.begin());
+            connections_ = connected.size();
+            if (wanted == list{1}) connected_.come();
+        }
+        connections_ = 0;
+    }
+
+    void pin(int address) {
+        const std::lock_guard hold(lock_);
+        if (pinned_ == 0) pinned_ = address;
+        told_lost_ = false;
+    }
+
+    void lost(int address) {
+        const std::lock_guard hold(lock_);
+        if (closed_ || pinned_ != address) return;
+        pinned_ = 0;
+        told_lost_ = true;
+        telling_.come();
+        put({1, 2, 3});
+    }
+
+    // Requires: lock_ is held. The fixed one keeps only the latest list: the one that nobody has read is out of date.
+    void put(list addresses) {
+        if (buggy()) {
+            notify_.send(std::move(addresses));
+        } else {
+            (void)notify_.try_recv();
+            EXPECT_EQ(notify_.try_send(std::move(addresses)), chan_status::ok);
+        }
+    }
+
+    void close() {
+        const std::lock_guard hold(lock_);
+        closed_ = true;
+        notify_.close();
+    }
+
+    const chan<list> notify_{1};
+    std::size_t connections_ = 0;  // the watcher's
+    mutex lock_;
+    // Guarded by lock_.
+    bool closed_ = false;
+    bool told_lost_ = false;
+    int pinned_ = 0;
+    moment connected_{*this};
+    moment reading_{*this};
+    moment resolved_{*this};
+    moment telling_{*this};
+};
+WEFT_BUG(Etcd7443, reader_sends_to_itself, {"main", "mutex lock"}, {"watcher", "chan send"});
+
+// etcd 7492. Whoever is given a token holds the lock while he tells the keeper, through a channel with room for one. When it is time to take
+// old tokens away, the keeper wants the lock.
+class keeper_of_tokens : public program {
+public:
+    using program::program;
+
+    void run() override {
+        start("keeper", [this] { keep(); });
+        assign();
+        has_token_.await();
+        ticks_.send(token{});
+        ticking_.await();
+        for (int i = 1; i < tokens; ++i) users_.go({.name = "user"}, [this] { assign(); });
+        users_.wait();
+        stopping_.close();
+    }
+
+    void check() override {
+        EXPECT_EQ(assigned_, tokens);
+        EXPECT_EQ(kept_ + removed_ + static_cast<int>(added_.len()), tokens);
+        EXPECT_TRUE(is_free(lock_));
+    }
+
+private:
+    static constexpr int tokens = 4;
+
+    void assign() {
+        std::unique_lock hold(lock_);
+        if (++assigned_ == 3) full_.come();
+        if (!buggy()) hold.unlock();
+        added_.send(token{});
+    }
+
+    void keep() {
+        for (bool stopped = false; !stopped;) {
+            weft::select(on_recv(added_,
+                                 [this](auto) {
+                                     if (++kept_ == 1 && removed_ == 0) has_token_.come();
+                                 }),
+                         on_recv(ticks_,
+                                 [this](auto) {
+                                     ticking_.come();
+                                     full_.await();
+                                     for (; kept_ > 0; --kept_) remove();
+                                 }),
+                         on_recv(stopping_, [&](auto) { stopped = true; }));
+        }
+    }
+
+    void remove() {
+        const std::lock_guard hold(lock_);
+        ++removed_;
+    }
+
+    const chan<token> added_{1};
+    const chan<token> ticks_;
+    const chan<token> stopping_;
+    mutex lock_;
+    int assigned_ = 0;  // guarded by lock_
+    int removed_ = 0;   // the same
+    int kept_ = 0;      // the keeper's
+    wait_group users_;
+    moment has_token_{*this};
+    moment ticking_{*this};
+    moment full_{*this};
+};
+WEFT_BUG(Etcd7492,
+         keeper_of_tokens,
+         {"keeper", "mutex lock"},
+         {"main", "wait group"},
+         {"user", "chan send"},
+         {"user", "mutex lock"});
+
+// etcd 7902. Members of an election end their round under a common lock. A follower's end is to wait until the leader's has come; the leader's
+// waits for the lock.
+class rounds_under_a_lock : public program {
+public:
+    using program::program;
+
+    void run() override {
+        members_.go({.name = "leader"}, [this] { lead(); });
+        for (int i = 0; i < followers; ++i) members_.go({.name = "follower"}, [this] { follow(); });
+        members_.wait();
+    }
+
+    void check() override {
+        EXPECT_EQ(led_, rounds);
+        EXPECT_GE(followed_, followers);
+        EXPECT_TRUE(next_.closed());
+        EXPECT_TRUE(is_free(lock_));
+    }
+
+private:
+    static constexpr int followers = 2;
+    static constexpr int rounds = 5;
+
+    void lead() {
+        follower_waits_.await();
+        for (bool over = false; !over;) {
+            const std::lock_guard hold(lock_);
+            next_.close();
+            over = ++led_ == rounds;
+            if (!over) next_ = chan<token>();
+        }
+    }
+
+    void follow() {
+        for (bool over = false; !over;) {
+            std::unique_lock hold(lock_);
+            const chan<token> next = next_;
+            over = led_ == rounds;
+            if (++followed_ == 1) follower_waits_.come();
+            if (!buggy()) hold.unlock();
+            next.recv();
+        }
+    }
+
+    mutex lock_;
+    // Guarded by lock_.
+    chan<token> next_;  // closed when the round is over; the last one stays
+    int led_ = 0;
+    int followed_ = 0;
+    wait_group members_;
+    moment follower_waits_{*this};
+};
+WEFT_BUG(Etcd7902,
+         rounds_under_a_lock,
+         {"follower", "chan receive"},
+         {"follower", "mutex lock"},
+         {"leader", "mutex lock"},
+         {"main", "wait group"});
+
+}  // namespace
+}  // namespace weft::test
