@@ -44,7 +44,8 @@ private:
 
     void consume() {
         for (bool stopped = false; !stopped;) {
-            weft::select(on_recv(events_, [this](auto) { ++received_; }), on_recv(stopping_, [&](auto) { stopped = true; }));
+            weft::select(on_recv(events_, [this](auto) { ++received_; }),
+                         on_recv(stopping_, [&](auto) { stopped = true; }));
         }
         consumer_left_.come();
     }
@@ -57,6 +58,7 @@ private:
     moment looked_{*this};
     moment consumer_left_{*this};
 };
+
 WEFT_BUG(Cockroach1462, look_then_send, {"main", "wait group"}, {"producer", "chan send"});
 
 // cockroach 2448. Two loops feed each other. One sends events to the other; handling an event may mean to send a function back. Both send at
@@ -98,8 +100,8 @@ private:
             if (buggy() && !kept.empty()) {
                 weft::select(on_send(events_, kept.front(), [&] { kept.pop_front(); }), on_recv(stopping_, on_stop));
             } else if (!kept.empty()) {
-                weft::select(on_send(events_, kept.front(), [&] { kept.pop_front(); }), on_recv(calls_to_make_, on_call),
-                             on_recv(stopping_, on_stop));
+                weft::select(on_send(events_, kept.front(), [&] { kept.pop_front(); }),
+                             on_recv(calls_to_make_, on_call), on_recv(stopping_, on_stop));
             } else {
                 weft::select(on_recv(calls_to_make_, on_call), on_recv(stopping_, on_stop));
             }
@@ -123,12 +125,12 @@ private:
     const chan<token> stopping_;
     int handled_ = 0;
     int calls_ = 0;
-    struct counted : wait_group {
-        counted() { add(events); }
-    } called_;
+
+    group_of called_{events};
     wait_group ends_;
     moment second_event_{*this};
 };
+
 WEFT_BUG(Cockroach2448, two_loops, {"main", "wait group"}, {"protocol", "select"}, {"store", "select"});
 
 // cockroach 24808. Starting a service puts a first wake-up into its channel, and only then starts whoever receives. If there is a wake-up in it
@@ -161,7 +163,8 @@ private:
         }
         service_.go({.name = "service"}, [this] {
             for (bool stopped = false; !stopped;) {
-                weft::select(on_recv(wake_, [this](auto) { ++woken_; }), on_recv(stopping_, [&](auto) { stopped = true; }));
+                weft::select(on_recv(wake_, [this](auto) { ++woken_; }),
+                             on_recv(stopping_, [&](auto) { stopped = true; }));
             }
         });
     }
@@ -172,6 +175,7 @@ private:
     int woken_ = 0;
     wait_group service_;
 };
+
 WEFT_BUG(Cockroach24808, wake_before_start, {"main", "chan send"});
 
 // cockroach 25456. Something went wrong, which is worth a line in the log unless the server is shutting down. To find out, it receives from the
@@ -202,6 +206,7 @@ private:
     const chan<token> shutting_down_;
     int logged_ = 0;
 };
+
 WEFT_BUG(Cockroach25456, wait_for_an_answer, {"main", "chan receive"});
 
 // cockroach 35073. The consumer of a row channel fails before it has begun, and says so to nobody. Producers fill the channel and wait.
@@ -244,6 +249,7 @@ private:
     std::atomic<int> refused_ = 0;
     wait_group producer_;
 };
+
 WEFT_BUG(Cockroach35073, consumer_that_never_began, {"main", "chan send"}, {"producer", "chan send"});
 
 // cockroach 35931. Cancelling tells each input of a flow, one after the other, through its channel. The first is full, because the flow reads
@@ -284,6 +290,7 @@ private:
     int cancels_ = 0;
     wait_group flow_;
 };
+
 WEFT_BUG(Cockroach35931, told_one_by_one, {"flow", "chan receive"}, {"main", "chan send"});
 
 }  // namespace

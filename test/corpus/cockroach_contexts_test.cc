@@ -45,8 +45,10 @@ private:
     void report() {
         struct leaving {
             moment& gone;
+
             ~leaving() { gone.come(); }
         } const at_exit{nobody_reports_};
+
         for (const chan<token>& c : those_before_) {
             c.send(token{});
             ++reports_;
@@ -58,7 +60,8 @@ private:
         std::size_t i = 0;
         for (; i < before; ++i) {
             bool was_cancelled = false;
-            weft::select_first(on_recv(those_before_[i], [this](auto) { ++waited_; }), on_cancel([&] { was_cancelled = true; }));
+            weft::select_first(on_recv(those_before_[i], [this](auto) { ++waited_; }),
+                               on_cancel([&] { was_cancelled = true; }));
             if (was_cancelled) break;
         }
         if (i == before) return;
@@ -80,11 +83,11 @@ private:
     int reports_ = 0;
     int waited_ = 0;
     int reports_not_made_ = 0;
-    struct counted : wait_group {
-        counted() { add(2); }
-    } ended_;
+
+    group_of ended_{2};
     moment nobody_reports_{*this};
 };
+
 WEFT_BUG(Cockroach10790, heir_of_the_cancelled, {"heir", "chan receive"});
 
 // cockroach 13197. Each transaction has a green thread that waits for it to be cancelled. This one is neither committed nor rolled back.
@@ -111,6 +114,7 @@ private:
     std::stop_source stop_ = kept_for_ever(std::stop_source());
     int released_ = 0;
 };
+
 WEFT_BUG(Cockroach13197, forgotten_transaction, {"watcher", "select"});
 
 // cockroach 13755. The same with the rows of a query: whoever reads them leaves at the second one, and does not close the rest.
@@ -161,6 +165,7 @@ private:
     int found_ = 0;
     int closed_ = 0;
 };
+
 WEFT_BUG(Cockroach13755, rows_left_open, {"watcher", "select"});
 
 // cockroach 18101. Cancelling reaches the consumer of a channel, which leaves; not the producer, which was started outside of what can be
@@ -224,6 +229,7 @@ private:
     int sent_ = 0;
     int taken_ = 0;
 };
+
 WEFT_BUG(Cockroach18101, consumer_cancelled_alone, {"producer", "chan send"});
 
 }  // namespace

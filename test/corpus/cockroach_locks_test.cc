@@ -21,6 +21,8 @@ public:
         for (int stage = 0; stage < 2; ++stage) poll();
     }
 
+    void leave_locked() { poll(); }
+
     void check() override {
         EXPECT_EQ(polled_, 2);
         EXPECT_TRUE(is_free(lock_));
@@ -43,7 +45,9 @@ private:
     bool closed_ = true;
     int polled_ = 0;
 };
+
 WEFT_BUG(Cockroach584, loop_left_with_the_lock, {"main", "mutex lock"});
+WEFT_MISSING_UNLOCK(Cockroach584, loop_left_with_the_lock);
 
 // cockroach 1055. Shutting down holds the lock while it waits for the workers. A worker that is about to begin a task wants the lock,
 // and so does not learn that it is to end.
@@ -92,6 +96,7 @@ private:
     wait_group workers_;
     moment locked_{*this};
 };
+
 WEFT_BUG(Cockroach1055,
          shutdown_under_the_lock,
          {"main", "wait group"},
@@ -155,11 +160,8 @@ private:
     moment has_cache_{*this};
     moment has_entry_{*this};
 };
-WEFT_BUG(Cockroach7504,
-         cache_and_entry,
-         {"lookup", "mutex lock"},
-         {"main", "wait group"},
-         {"release", "mutex lock"});
+
+WEFT_BUG(Cockroach7504, cache_and_entry, {"lookup", "mutex lock"}, {"main", "wait group"}, {"release", "mutex lock"});
 
 // cockroach 9935. Writing to a log takes its lock. If the file cannot be made, the function that reports so, and would take the lock, is
 // called with it held.
@@ -199,6 +201,7 @@ private:
     int written_ = 0;
     int failures_ = 0;
 };
+
 WEFT_BUG(Cockroach9935, log_that_reports_itself, {"main", "mutex lock"});
 
 // cockroach 10214. Sending what was queued holds the queue's lock and tells each member, which takes the member's lock. A member's tick holds
@@ -224,7 +227,8 @@ public:
         EXPECT_TRUE(is_free(queue_lock_));
     }
 
-    static constexpr bool order_survives_fix = false;  // the sender has the queue's lock while the ticker has the member's
+    static constexpr bool order_survives_fix =
+        false;  // the sender has the queue's lock while the ticker has the member's
 
 private:
     struct member {
@@ -266,6 +270,7 @@ private:
     moment has_queue_{*this};
     moment has_member_{*this};
 };
+
 WEFT_BUG(Cockroach10214, queue_and_members, {"sender", "mutex lock"}, {"ticker", "mutex lock"});
 
 }  // namespace

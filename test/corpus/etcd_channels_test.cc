@@ -63,6 +63,7 @@ private:
     int refused_ = 0;
     moment after_stop_{*this};
 };
+
 WEFT_BUG(Etcd6857, question_to_the_stopped, {"asker", "chan send"});
 
 // etcd 6873. Stopping holds the lock, closes the channel of a loop and waits for the loop to end. The loop has one message left, and needs
@@ -107,6 +108,7 @@ private:
     moment took_{*this};
     moment stopping_{*this};
 };
+
 WEFT_BUG(Etcd6873, stop_with_one_left, {"loop", "mutex lock"}, {"main", "chan receive"});
 
 // etcd 7443. The only reader of a channel of addresses sends into it himself: a connection that goes is told to the balancer, which holds its
@@ -201,6 +203,7 @@ private:
     moment resolved_{*this};
     moment telling_{*this};
 };
+
 WEFT_BUG(Etcd7443, reader_sends_to_itself, {"main", "mutex lock"}, {"watcher", "chan send"});
 
 // etcd 7492. Whoever is given a token holds the lock while he tells the keeper, through a channel with room for one. When it is time to take
@@ -269,6 +272,7 @@ private:
     moment ticking_{*this};
     moment full_{*this};
 };
+
 WEFT_BUG(Etcd7492,
          keeper_of_tokens,
          {"keeper", "mutex lock"},
@@ -328,6 +332,7 @@ private:
     wait_group members_;
     moment follower_waits_{*this};
 };
+
 WEFT_BUG(Etcd7902,
          rounds_under_a_lock,
          {"follower", "chan receive"},

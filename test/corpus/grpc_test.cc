@@ -50,6 +50,7 @@ private:
     std::atomic<int> reported_ = 0;
     moment left_{*this};
 };
+
 WEFT_BUG(Grpc660, stopped_before_the_report, {"call", "chan send"});
 
 // grpc 795. A graceful stop may be asked for several times. The first leaves with the lock held; the others lock where they mean to unlock.
@@ -61,6 +62,8 @@ public:
         for (int i = 0; i < 3; ++i) stop();
         serve();
     }
+
+    void leave_locked() { stop(); }
 
     void check() override {
         EXPECT_EQ(stops_, 3);
@@ -90,7 +93,9 @@ private:
     int stops_ = 0;
     int served_ = 0;
 };
+
 WEFT_BUG(Grpc795, stop_twice, {"main", "mutex lock"});
+WEFT_MISSING_UNLOCK(Grpc795, stop_twice);
 
 // grpc 862. Dialling starts a green thread that connects again and again. The caller gives up meanwhile, so there is no connection to return, and
 // nobody who could close it.
@@ -134,6 +139,7 @@ private:
     int tried_ = 0;
     int closed_ = 0;
 };
+
 WEFT_BUG(Grpc862, dial_given_up, {"connector", "select"});
 
 // grpc 1275. Who reads from a stream waits for data. Closing the stream ought to wake him with an empty message, and does not; whoever closed it
@@ -162,6 +168,7 @@ private:
     std::optional<std::vector<char>> read_;
     bool gave_up_ = false;
 };
+
 WEFT_BUG(Grpc1275, closed_without_a_word, {"reader", "chan receive"});
 
 // grpc 1353. New addresses are sent to the watcher with the lock held. The watcher, still at the last ones, takes a connection down, which wants the
@@ -212,11 +219,11 @@ private:
     mutex lock_;
     int downs_ = 0;  // guarded by lock_
     int last_ = -1;  // the same
-    struct counted : wait_group {
-        counted() { add(); }
-    } watched_;
+
+    group_of watched_{1};
     moment updating_{*this};
 };
+
 WEFT_BUG(Grpc1353, update_under_the_lock, {"main", "chan send"}, {"watcher", "mutex lock"});
 
 // grpc 1424. A watcher is to close a channel when it ends. It ends when its own channel is closed, and does not.
@@ -248,6 +255,7 @@ private:
     int last_ = 0;
     int dialled_ = 0;
 };
+
 WEFT_BUG(Grpc1424, end_not_reported, {"dialler", "chan receive"});
 
 // grpc 1460. While there is no stream, the keepalive sleeps until it is woken, and keeps the lock. Who opens a stream needs the lock, and
@@ -291,6 +299,7 @@ private:
     bool awake_ = false;  // the same
     moment asleep_{*this};
 };
+
 WEFT_BUG(Grpc1460, sleep_under_the_lock, {"keepalive", "chan receive"}, {"main", "mutex lock"});
 
 }  // namespace

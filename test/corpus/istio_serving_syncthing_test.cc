@@ -56,6 +56,7 @@ private:
     int looked_ = 0;  // the same
     moment handling_{*this};
 };
+
 WEFT_BUG(Istio16224, report_under_the_lock, {"main", "mutex lock"}, {"monitor", "chan send"});
 
 // istio 17860. An agent takes the exit status of each epoch of its process, and ends when none is active. The process is restarted after that, and its
@@ -85,7 +86,8 @@ private:
             if (buggy()) {
                 statuses_.send(epoch);
             } else {
-                weft::select(on_send(statuses_, epoch, [] {}), on_recv(ended_, [this](auto) { refused_.fetch_add(1); }));
+                weft::select(on_send(statuses_, epoch, [] {}),
+                             on_recv(ended_, [this](auto) { refused_.fetch_add(1); }));
             }
         });
     }
@@ -109,6 +111,7 @@ private:
     int taken_ = 0;         // the same
     std::atomic<int> refused_ = 0;
 };
+
 WEFT_BUG(Istio17860, restarted_after_the_end, {"epoch", "chan send"});
 
 // serving 2137. Of two requests one may be active, the other has to queue. Each is held up by a lock of its own, and they are let go one after the other,
@@ -157,6 +160,7 @@ private:
     int served_ = 0;
     moment second_is_active_{*this};
 };
+
 WEFT_BUG(Serving2137, let_go_one_by_one, {"first", "chan send"}, {"main", "chan receive"}, {"second", "mutex lock"});
 
 // syncthing 5795. The dispatcher of a connection calls the model for each message. The model closes the connection, which waits for the dispatcher to end.
@@ -206,6 +210,7 @@ private:
     int handled_ = 0;
     int closes_ = 0;
 };
+
 WEFT_BUG(Syncthing5795, closed_by_its_own_dispatcher, {"dispatcher", "chan receive"}, {"main", "chan receive"});
 
 }  // namespace

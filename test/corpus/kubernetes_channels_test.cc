@@ -21,7 +21,8 @@ public:
 
     void run() override {
         for (const bool fails : {false, true}) {
-            weft::select(on_recv(result_, [this](auto) { ++answered_; }), on_recv(error_, [this](auto) { ++answered_; }),
+            weft::select(on_recv(result_, [this](auto) { ++answered_; }),
+                         on_recv(error_, [this](auto) { ++answered_; }),
                          on_timeout(work(fails), [this] { ++gave_up_; }));
         }
         gone_.come();
@@ -55,6 +56,7 @@ private:
     int gave_up_ = 0;
     moment gone_{*this};
 };
+
 WEFT_BUG(Kubernetes5316, answer_too_late, {"request", "chan send"}, {"request", "chan send"});
 
 // kubernetes 25331. A watch is given an error, cancels itself, and has to deliver the error; but the one who stopped it does not read any more. In
@@ -93,6 +95,7 @@ private:
     int delivered_ = 0;
     int undelivered_ = 0;
 };
+
 WEFT_BUG(Kubernetes25331, error_delivered_come_what_may, {"watch", "chan send"});
 
 // kubernetes 38669. A watcher first delivers what has been before, and then looks whether it was stopped. It was, and nobody receives.
@@ -119,7 +122,8 @@ private:
                 continue;
             }
             bool stopped = false;
-            weft::select(on_send(results_, event, [this] { ++delivered_; }), on_recv(input_, [&](auto) { stopped = true; }));
+            weft::select(on_send(results_, event, [this] { ++delivered_; }),
+                         on_recv(input_, [&](auto) { stopped = true; }));
             if (stopped) break;
         }
         while (const std::optional<int> event = input_.recv()) results_.send(*event);
@@ -130,6 +134,7 @@ private:
     const chan<int> results_;
     int delivered_ = 0;
 };
+
 WEFT_BUG(Kubernetes38669, stopped_before_it_began, {"watcher", "chan send"});
 
 // kubernetes 70277. A poller ticks until a channel is closed. Waiting for a condition starts one and, when the condition is true, goes; the channel it
@@ -166,8 +171,9 @@ private:
         polls_ = polls;
         start("poller", [this] {
             for (bool over = false; !over;) {
-                weft::select(on_recv(ticks_, [this](auto) { polled_ += polls_.try_send(token{}) == chan_status::ok ? 1 : 0; }),
-                             on_recv(given_, [&](auto) { over = true; }));
+                weft::select(
+                    on_recv(ticks_, [this](auto) { polled_ += polls_.try_send(token{}) == chan_status::ok ? 1 : 0; }),
+                    on_recv(given_, [&](auto) { over = true; }));
             }
             polls_.close();
         });
@@ -181,6 +187,7 @@ private:
     int asked_ = 0;
     int polled_ = 0;
 };
+
 WEFT_BUG(Kubernetes70277, nobody_closes_it, {"main", "chan receive"}, {"poller", "select"});
 
 }  // namespace

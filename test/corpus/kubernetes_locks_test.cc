@@ -67,6 +67,7 @@ private:
     int received_ = 0;
     moment sending_{*this};
 };
+
 WEFT_BUG(Kubernetes1321, watcher_leaves, {"distributor", "chan send"}, {"main", "mutex lock"});
 
 // kubernetes 6632. Writing resets a timer, through a channel, with the lock held. The one who receives from it is told to close, and wants the
@@ -104,7 +105,8 @@ private:
 
     void monitor() {
         for (bool closing = false; !closing;) {
-            weft::select(on_recv(resets_, [this](auto) { ++taken_; }), on_recv(closing_, [&](auto) { closing = true; }));
+            weft::select(on_recv(resets_, [this](auto) { ++taken_; }),
+                         on_recv(closing_, [&](auto) { closing = true; }));
         }
         monitor_left_.come();
         if (!buggy()) {
@@ -132,6 +134,7 @@ private:
     moment writing_{*this};
     moment monitor_left_{*this};
 };
+
 WEFT_BUG(Kubernetes6632, reset_nobody_takes, {"monitor", "mutex lock"}, {"writer", "chan send"});
 
 // kubernetes 10182. A new status is sent with the lock held. The one who receives needs the lock for each that he has received.
@@ -172,6 +175,7 @@ private:
     int pending_ = 0;  // guarded by lock_
     moment setting_{*this};
 };
+
 WEFT_BUG(Kubernetes10182, status_under_the_lock, {"main", "chan send"}, {"syncer", "mutex lock"});
 
 // kubernetes 13135. Filling a cache locks the cache, then the store; the store, when it is filled, calls back to unlock the cache. Adding to the
@@ -230,12 +234,12 @@ private:
     int events_ = 0;  // guarded by cache_lock_
     int fills_ = 0;   // the same
     mutex store_lock_;
-    struct counted : wait_group {
-        counted() { add(); }
-    } filled_;
+
+    group_of filled_{1};
     moment has_cache_{*this};
     moment has_store_{*this};
 };
+
 WEFT_BUG(Kubernetes13135, cache_and_store, {"adder", "mutex lock"}, {"filler", "mutex lock"});
 
 // kubernetes 30872. Taking from a queue locks it and calls the informer, which locks itself. Asking the informer whether it is up to date locks it and
@@ -293,6 +297,7 @@ private:
     moment has_queue_{*this};
     moment has_informer_{*this};
 };
+
 WEFT_BUG(Kubernetes30872,
          queue_and_informer,
          {"main", "mutex lock"},

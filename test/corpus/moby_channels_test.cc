@@ -43,6 +43,7 @@ private:
     const chan<std::error_code> result_;
     int worked_ = 0;
 };
+
 WEFT_BUG(Moby4395, result_not_wanted, {"worker", "chan send"});
 
 // moby 21233. Transfers report their progress into one channel. The test that reads from it sees something unexpected, and its reader ends. So the
@@ -91,6 +92,7 @@ private:
     int read_ = 0;
     bool unexpected_ = false;
 };
+
 WEFT_BUG(Moby21233,
          reader_ends_early,
          {"main", "chan receive"},
@@ -119,6 +121,7 @@ private:
     const chan<std::error_code> errors_{buggy() ? 0U : 1U};
     std::error_code error_;
 };
+
 WEFT_BUG(Moby33293, error_before_the_channel, {"main", "chan send"});
 
 // moby 33781. A monitor starts a probe now and then, and waits for its result, or a while. Stopped meanwhile, it leaves at once; the probe cannot.
@@ -164,6 +167,7 @@ private:
     moment probing_{*this};
     moment left_{*this};
 };
+
 WEFT_BUG(Moby33781, stopped_during_a_probe, {"probe", "chan send"});
 
 }  // namespace

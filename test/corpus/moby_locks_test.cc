@@ -69,24 +69,19 @@ private:
     moment in_the_middle_{*this};
     moment second_has_set_{*this};
 };
+
 WEFT_BUG(Moby4951, set_and_device, {"first", "mutex lock"}, {"second", "mutex lock"});
 
-// moby 7559. A proxy locks, dials, and begins its loop anew if that fails: with the lock held.
-class begun_anew_with_the_lock : public program {
+// moby 7559. A proxy locks, dials, and goes on to the next attempt if that fails: with the lock held.
+class left_out_with_the_lock : public program {
 public:
     using program::program;
 
     void run() override {
-        for (int i = 0; i < 3; ++i) {
-            lock_.lock();
-            if (!dial(i)) {
-                if (!buggy()) lock_.unlock();
-                continue;
-            }
-            ++connections_;
-            lock_.unlock();
-        }
+        for (int i = 0; i < 3; ++i) serve(i);
     }
+
+    void leave_locked() { serve(0); }
 
     void check() override {
         EXPECT_EQ(connections_, 2);
@@ -94,12 +89,24 @@ public:
     }
 
 private:
+    void serve(int attempt) {
+        lock_.lock();
+        if (!dial(attempt)) {
+            if (!buggy()) lock_.unlock();
+            return;
+        }
+        ++connections_;
+        lock_.unlock();
+    }
+
     static bool dial(int attempt) { return attempt != 0; }
 
     mutex lock_;
     int connections_ = 0;
 };
-WEFT_BUG(Moby7559, begun_anew_with_the_lock, {"main", "mutex lock"});
+
+WEFT_BUG(Moby7559, left_out_with_the_lock, {"main", "mutex lock"});
+WEFT_MISSING_UNLOCK(Moby7559, left_out_with_the_lock);
 
 // moby 17176. Cleaning up returns early, with the lock held, if there is nothing to do. Who comes next waits for ever; who waits for him, a while.
 class nothing_to_clean_up : public program {
@@ -124,6 +131,8 @@ public:
         EXPECT_TRUE(is_free(lock_));
     }
 
+    void leave_locked() { clean_up(); }
+
 private:
     void clean_up() {
         lock_.lock();
@@ -141,7 +150,9 @@ private:
     const chan<token> done_;
     bool gave_up_ = false;
 };
+
 WEFT_BUG(Moby17176, nothing_to_clean_up, {"other", "mutex lock"});
+WEFT_MISSING_UNLOCK(Moby17176, nothing_to_clean_up);
 
 // moby 25384. A group counts all plugins and is waited for after each has been started: the first wait is for those that have not been.
 class waited_for_in_the_loop : public program {
@@ -170,6 +181,7 @@ private:
     std::atomic<int> started_ = 0;
     int ready_ = 0;
 };
+
 WEFT_BUG(Moby25384, waited_for_in_the_loop, {"main", "wait group"});
 
 // moby 28462. Stopping the monitor of a container holds the container's lock and hands the monitor a message. The monitor, which looked for messages a
@@ -219,6 +231,7 @@ private:
     moment looked_{*this};
     moment locked_{*this};
 };
+
 WEFT_BUG(Moby28462, monitor_stopped_under_the_lock, {"main", "chan send"}, {"monitor", "mutex lock"});
 
 // moby 36114. Adding disks locks the machine and, on the way, calls the function that removes disks, which locks the machine.
@@ -254,6 +267,7 @@ private:
     mutex lock_;
     int disks_ = 0;  // guarded by lock_
 };
+
 WEFT_BUG(Moby36114, add_calls_remove, {"main", "mutex lock"});
 
 }  // namespace

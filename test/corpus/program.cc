@@ -18,8 +18,8 @@ namespace weft::test {
 namespace {
 
 constexpr unsigned procs_tried[] = {1, 2, 4};
-constexpr int hangs = 5;   // on each number of processors
-constexpr int ends = 200;  // the same
+constexpr int hangs = 5;                   // on each number of processors
+constexpr int ends = 200;                  // the same
 constexpr std::chrono::seconds slack(15);  // waits that run out of patience report better than the watchdog
 
 // The headline of a green thread in a dump: green thread 7 "name" [state or wait reason, for how long, P0]:
@@ -94,9 +94,10 @@ void expect_hang(maker make, std::vector<blocked> expected) {
             runtime rt({.procs = procs});
             const watchdog dog = watch(rt);
             std::string dump;
-            EXPECT_EQ(left_when_quiet(rt, *p, dump), expected) << dump;
-            EXPECT_EQ(rt.stop(), expected.size());
-            if (::testing::Test::HasFailure()) return;
+            const std::vector<blocked> left = left_when_quiet(rt, *p, dump);
+            EXPECT_EQ(rt.stop(), left.size());
+            EXPECT_EQ(left, expected) << dump;
+            if (left != expected) return;
         }
     }
 }

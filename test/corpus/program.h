@@ -17,6 +17,9 @@
 //
 // The last line makes two tests. TheBuggyOneHangs runs the program until nothing can happen in its runtime any more, and compares what the
 // dump then says of each green thread, and of no other, with the list. TheFixedOneEnds runs it many times to the end.
+//
+// Who forgets to unlock is found even if nobody comes to lock: destroying a locked mutex is fatal. WEFT_MISSING_UNLOCK(Project123, hang) makes a
+// third test of that; leave_locked() is then the part of the program that leaves its mutex locked.
 #pragma once
 
 #include <memory>
@@ -28,6 +31,8 @@
 #include <gtest/gtest.h>
 
 #include <weft/weft.h>
+
+#include "death/death.h"
 
 namespace weft::test {
 
@@ -87,6 +92,11 @@ private:
     wait_group left_;
 };
 
+// A wait group with n pieces of work from the start.
+struct group_of : wait_group {
+    explicit group_of(int n) { add(n); }
+};
+
 // What is sent where only the sending matters.
 struct token {};
 
@@ -131,9 +141,22 @@ std::unique_ptr<program> make(setting s) {
 void expect_hang(maker make, std::vector<blocked> expected);
 void expect_end(maker make, bool forced_too);
 
+// The process of a death test.
+template <typename Program>
+void leave_locked() {
+    Program({.buggy = true, .forced = true}).leave_locked();
+}
+
 }  // namespace weft::test
 
-#define WEFT_BUG(suite, Program, ...)                                                         \
-    TEST(suite, TheBuggyOneHangs) { expect_hang(make<Program>, {__VA_ARGS__}); }              \
+#define WEFT_BUG(suite, Program, ...)                                                        \
+    TEST(suite, TheBuggyOneHangs) { expect_hang(make<Program>, {__VA_ARGS__}); }             \
     TEST(suite, TheFixedOneEnds) { expect_end(make<Program>, Program::order_survives_fix); } \
+    static_assert(true)
+
+#define WEFT_MISSING_UNLOCK(suite, Program)                                                                       \
+    using suite##DeathTest = DeathTest;                                                                           \
+    TEST_F(suite##DeathTest, TheMutexDiesLocked) {                                                                \
+        EXPECT_ABORT(leave_locked<Program>(), fatal_line("a weft::%smutex was destroyed while it was locked%s")); \
+    }                                                                                                             \
     static_assert(true)
