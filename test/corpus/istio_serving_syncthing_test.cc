@@ -2,13 +2,10 @@
 
 #include <atomic>
 #include <cstddef>
-#include <functional>
-#include <list>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
-#include <vector>
+#include <shared_mutex>
+#include <utility>
 
 #include "corpus/program.h"
 
@@ -162,6 +159,45 @@ private:
 };
 
 WEFT_BUG(Serving2137, let_go_one_by_one, {"first", "chan send"}, {"main", "chan receive"}, {"second", "mutex lock"});
+
+// syncthing 4829. Removing a mapping locks it and clears its addresses; if there were any, those who want to know are told, by a function that reads them.
+class clearing_tells : public program {
+public:
+    using program::program;
+
+    void run() override {
+        clear();
+        {
+            const std::lock_guard hold(lock_);
+            addresses_ = {1, 2};
+        }
+        clear();
+    }
+
+    void check() override {
+        EXPECT_EQ(told_, 2U);
+        EXPECT_TRUE(is_free(lock_));
+    }
+
+private:
+    void clear() {
+        std::unique_lock hold(lock_);
+        const std::set<int> removed = std::exchange(addresses_, {});
+        if (!buggy()) hold.unlock();
+        if (!removed.empty()) tell(removed.size());
+    }
+
+    void tell(std::size_t removed) {
+        const std::shared_lock hold(lock_);
+        told_ = removed - addresses_.size();
+    }
+
+    shared_mutex lock_;
+    std::set<int> addresses_;  // guarded by lock_
+    std::size_t told_ = 0;
+};
+
+WEFT_BUG(Syncthing4829, clearing_tells, {"main", "shared mutex lock shared"});
 
 // syncthing 5795. The dispatcher of a connection calls the model for each message. The model closes the connection, which waits for the dispatcher to end.
 class closed_by_its_own_dispatcher : public program {

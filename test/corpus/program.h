@@ -33,6 +33,7 @@
 #include <weft/weft.h>
 
 #include "death/death.h"
+#include "support/eventually.h"
 
 namespace weft::test {
 
@@ -96,6 +97,15 @@ private:
 struct group_of : wait_group {
     explicit group_of(int n) { add(n); }
 };
+
+// Returns once somebody waits to lock m, which others have locked shared: from now on readers wait, too.
+inline void await_writer(shared_mutex& m) {
+    eventually([&m] {
+        if (!m.try_lock_shared()) return true;
+        m.unlock_shared();
+        return false;
+    });
+}
 
 // What is sent where only the sending matters.
 struct token {};
