@@ -154,7 +154,7 @@ void expect_end(maker make, bool forced_too);
 // The process of a death test.
 template <typename Program>
 void leave_locked() {
-    Program({.buggy = true, .forced = true}).leave_locked();
+    Program({.buggy = true, .forced = false}).leave_locked();
 }
 
 }  // namespace weft::test
