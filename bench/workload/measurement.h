@@ -1,6 +1,8 @@
-// measurement.h: the clock, the process's memory, and the JSON line a repetition prints.
+// measurement.h: the clocks, the process's memory, and the JSON line a repetition prints.
 #pragma once
 
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -17,6 +19,20 @@ namespace bench {
 inline int64_t now_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
+}
+
+// The CPU time of all threads of the process.
+inline int64_t cpu_ns() {
+    timespec used{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+
+// How often a thread of the process gave up its CPU because it had nothing to do.
+inline int64_t voluntary_switches() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw;
 }
 
 struct memory {

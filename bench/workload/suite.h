@@ -1,7 +1,7 @@
 // suite.h: every workload by name, over one runtime.
 //
-// A C++ peer is a struct that says how its library spells seven things; the work itself is written
-// once, in this folder, so that no peer can do more or less of it than another:
+// A C++ peer is a struct that says how its library spells some things; the work itself is written once, in this folder, so
+// that no peer can do more or less of it than another:
 //
 //     peer(), version()                       who this is
 //     run(p, body)                            runs body as a task on p scheduler threads; returns after it
@@ -13,7 +13,22 @@
 //     make_unbuffered<T>(), make_buffered<T>(capacity)
 //                                             handles that share a channel: send(v), recv(v&), close();
 //                                             recv returns false when closed and drained
-//     unbuffered<T>                           the type of the first
+//     unbuffered<T>, buffered<T>              the types of these
+//
+// and, for the tables of workloads after `basics` that it has in its list:
+//
+//     sleep_for(ns)                           waking, sleeping
+//     counts_os_wakes, os_wakes()             waking: how often a sleeping thread was woken, if the library counts that
+//     condition_variable                      conditions: wait(std::unique_lock<mutex>&), notify_one()
+//     shared_mutex                            shared_locks: as std's
+//     semaphore(permits)                      semaphores: acquire(), release()
+//     fork_two(f, g), fork_each(n, f)         forks: see fork_join.h
+//     after(ns, f)                            timers: a timer that calls f; stop() and reset(ns) return whether it was pending
+//     timer                                   the type of that
+//     select(cases…), select_set              selects: one of several channels; on_recv(channel, f), on_send(channel, v, f),
+//                                             otherwise(f) make cases
+//
+// A library without one of these leaves the table out.
 //
 // A task must never outlive the objects it refers to: every workload joins what it starts, except
 // skynet, whose tasks own what they touch.
@@ -21,23 +36,33 @@
 
 #include <cstdio>
 #include <exception>
+#include <initializer_list>
+#include <span>
 
+#include "cforall.h"
 #include "channel.h"
 #include "classic.h"
+#include "fork_join.h"
+#include "locks.h"
 #include "mutex.h"
+#include "savina.h"
+#include "select.h"
+#include "sleeping.h"
 #include "spawn.h"
+#include "timers.h"
+#include "waiters.h"
+#include "wake.h"
 #include "yield.h"
 
 namespace bench {
 
-template <typename Runtime>
 struct workload {
     const char* name;
     measurement (*run)(const run_arguments&);
 };
 
 template <typename Runtime>
-constexpr workload<Runtime> suite[] = {
+constexpr workload basics[] = {
     {"yield", run_yield<Runtime>},
     {"spawn_join", run_spawn_join<Runtime>},
     {"spawn_batch", run_spawn_batch<Runtime>},
@@ -48,22 +73,91 @@ constexpr workload<Runtime> suite[] = {
     {"ring", run_ring<Runtime>},
     {"skynet", run_skynet<Runtime>},
     {"mutex", run_mutex<Runtime>},
+    {"mutex_fair", run_mutex_fair<Runtime>},
+    {"chan_waiters", run_chan_waiters<Runtime>},
+    {"transfer", run_transfer<Runtime>},
+    {"savina_count", run_savina_count<Runtime>},
+    {"savina_fjcreate", run_savina_fjcreate<Runtime>},
+    {"savina_big", run_savina_big<Runtime>},
+    {"savina_bndbuffer", run_savina_bndbuffer<Runtime>},
+    {"savina_banking", run_savina_banking<Runtime>},
 };
 
 template <typename Runtime>
-int suite_main(int argc, char** argv) {
+constexpr workload waking[] = {
+    {"wake_same", run_wake_same<Runtime>},
+    {"wake_busy", run_wake_busy<Runtime>},
+    {"wake_idle", run_wake_idle<Runtime>},
+    {"fan_out", run_fan_out<Runtime>},
+};
+
+template <typename Runtime>
+constexpr workload sleeping[] = {
+    {"sleep_precision", run_sleep_precision<Runtime>},
+    {"sleep_staggered", run_sleep_staggered<Runtime>},
+};
+
+template <typename Runtime>
+constexpr workload conditions[] = {
+    {"cond_pingpong", run_cond_pingpong<Runtime>},
+};
+
+template <typename Runtime>
+constexpr workload shared_locks[] = {
+    {"rwlock", run_rwlock<Runtime>},
+};
+
+template <typename Runtime>
+constexpr workload semaphores[] = {
+    {"cycle", run_cycle<Runtime>},
+    {"churn", run_meetings<Runtime>},
+    {"locality", run_meetings<Runtime>},
+};
+
+template <typename Runtime>
+constexpr workload forks[] = {
+    {"fib", run_fib<Runtime>},
+    {"nqueens", run_nqueens<Runtime>},
+    {"uts", run_uts<Runtime>},
+    {"matmul", run_matmul<Runtime>},
+};
+
+template <typename Runtime>
+constexpr workload timers[] = {
+    {"timer_add_stop", run_timer_add_stop<Runtime>},
+    {"timer_reset", run_timer_reset<Runtime>},
+    {"timer_fire", run_timer_fire<Runtime>},
+};
+
+template <typename Runtime>
+constexpr workload selects[] = {
+    {"select_ready", run_select_ready<Runtime>},
+    {"select_block", run_select_block<Runtime>},
+    {"select_default", run_select_default<Runtime>},
+    {"select_meet", run_select_meet<Runtime>},
+    {"select_width", run_select_width<Runtime>},
+    {"withdraw", run_withdraw<Runtime>},
+};
+
+// The main function of a peer that has these tables.
+template <typename Runtime>
+int suite_main(int argc, char** argv, std::initializer_list<std::span<const workload>> tables) {
     const run_arguments arguments = parse_arguments(argc, argv);
-    for (const workload<Runtime>& entry : suite<Runtime>) {
-        if (arguments.workload != entry.name) continue;
-        Runtime::run(arguments.p, [&] {
-            for (int i = 0; i < arguments.reps; ++i) {
-                entry.run(arguments).print(Runtime::peer(), Runtime::version(), arguments);
-            }
-        });
-        return 0;
+    for (const std::span<const workload> table : tables) {
+        for (const workload& entry : table) {
+            if (arguments.workload != entry.name) continue;
+            Runtime::run(arguments.p, [&] {
+                for (int i = 0; i < arguments.reps; ++i) {
+                    entry.run(arguments).print(Runtime::peer(), Runtime::version(), arguments);
+                }
+            });
+            return 0;
+        }
     }
     std::fprintf(stderr, "bench: no workload '%s'; there are:", arguments.workload.c_str());
-    for (const workload<Runtime>& entry : suite<Runtime>) std::fprintf(stderr, " %s", entry.name);
+    for (const std::span<const workload> table : tables) {
+        for (const workload& entry : table) std::fprintf(stderr, " %s", entry.name);
+    }
     std::fputc('\n', stderr);
     return 2;
 }

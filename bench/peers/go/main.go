@@ -1,7 +1,8 @@
 // The suite over goroutines. The work is that of bench/workload/*.h, line for line.
 //
-// Settings: the defaults. The driver adds a variant with GOGC=off where memory is allocated. Channels
-// and mutexes are the language's own, so nothing here stands in for anything.
+// Settings: the defaults. The driver adds a variant with GOGC=off where memory is allocated. Channels, locks, timers and
+// select are the language's own. Go has no semaphore: a channel with room for one stands in, as in Go programs. It has no threads
+// outside of its scheduler, so wake_idle is left out.
 package main
 
 import (
@@ -121,6 +122,43 @@ var suite = map[string]func(arguments) measurement{
 	"ring":        runRing,
 	"skynet":      runSkynet,
 	"mutex":       runMutex,
+
+	"mutex_fair":    runMutexFair,
+	"rwlock":        runRwlock,
+	"cond_pingpong": runCondPingpong,
+
+	"select_ready":   runSelectReady,
+	"select_block":   runSelectBlock,
+	"select_default": runSelectDefault,
+	"select_meet":    runSelectMeet,
+	"select_width":   runSelectWidth,
+	"withdraw":       runWithdraw,
+	"chan_waiters":   runChanWaiters,
+
+	"fib":     runFib,
+	"nqueens": runNqueens,
+	"uts":     runUts,
+	"matmul":  runMatmul,
+
+	"timer_add_stop":  runTimerAddStop,
+	"timer_reset":     runTimerReset,
+	"timer_fire":      runTimerFire,
+	"sleep_precision": runSleepPrecision,
+	"sleep_staggered": runSleepStaggered,
+	"wake_same":       runWakeSame,
+	"wake_busy":       runWakeBusy,
+	"fan_out":         runFanOut,
+
+	"cycle":    runCycle,
+	"churn":    runMeetings,
+	"locality": runMeetings,
+	"transfer": runTransfer,
+
+	"savina_count":     runSavinaCount,
+	"savina_fjcreate":  runSavinaFjcreate,
+	"savina_big":       runSavinaBig,
+	"savina_bndbuffer": runSavinaBndbuffer,
+	"savina_banking":   runSavinaBanking,
 }
 
 func main() {

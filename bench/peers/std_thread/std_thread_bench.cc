@@ -3,15 +3,18 @@
 // Threads have no P: the process is held to P CPUs by its affinity mask instead. Channels and the
 // wait group are a mutex and condition variables, what a C++ programmer writes by hand; an
 // unbuffered send returns when a receiver has taken the value. The driver asks for fewer operations
-// and tasks than of the others.
+// and tasks than of the others. Timers, select and forks by the million are left out.
 #include <gnu/libc-version.h>
 #include <pthread.h>
 #include <sched.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <semaphore>
+#include <shared_mutex>
 #include <thread>
 #include <utility>
 
@@ -54,6 +57,12 @@ struct std_thread {
 
     static void yield() { std::this_thread::yield(); }
 
+    static void sleep_for(int64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
+
+    static constexpr bool counts_os_wakes = false;
+
+    static int64_t os_wakes() { return 0; }
+
     class wait_group {
     public:
         void add(int64_t n) {
@@ -78,6 +87,9 @@ struct std_thread {
     };
 
     using mutex = std::mutex;
+    using shared_mutex = std::shared_mutex;
+    using condition_variable = std::condition_variable;
+    using semaphore = std::counting_semaphore<>;
 
     // A queue of at most `capacity` values. Capacity 0 is a queue of one whose sender also waits
     // until its own value is gone.
@@ -139,6 +151,9 @@ struct std_thread {
     using unbuffered = handle<T>;
 
     template <typename T>
+    using buffered = handle<T>;
+
+    template <typename T>
     static handle<T> make_unbuffered() {
         return handle<T>(0);
     }
@@ -151,4 +166,9 @@ struct std_thread {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bench::suite_main<std_thread>(argc, argv); }
+int main(int argc, char** argv) {
+    using namespace bench;
+    return suite_main<std_thread>(argc, argv,
+                                  {basics<std_thread>, waking<std_thread>, sleeping<std_thread>, conditions<std_thread>,
+                                   shared_locks<std_thread>, semaphores<std_thread>});
+}
