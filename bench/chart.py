@@ -10,6 +10,7 @@ COLOURS = {
     "tokio": "#d9a021",
     "boost": "#5b8e6d",
     "std": "#8d96a3",
+    "tbb": "#7b5ea7",
 }
 STYLE = """
   text { font-family: system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif; font-size: 12px; fill: #24292f; }
@@ -112,8 +113,8 @@ def _ticks(low, high):
     return [t for t in all_ticks if first <= t <= last]
 
 
-def lines(title, unit, series, names, number):
-    """series: {peer: {x: y}}, on logarithmic axes."""
+def lines(title, unit, series, names, number, of="tasks"):
+    """series: {peer: {x: y}}, on logarithmic axes; of: what x counts."""
     left, right, top, bottom, width, height = 84, 130, 46, 48, 760, 420
     drawing = Drawing(width, height, title)
     drawing.text(16, 26, f"{title}, {unit}", "title")
@@ -137,7 +138,7 @@ def lines(title, unit, series, names, number):
     for tick in xs:
         x, _ = at(tick, y_ticks[0])
         drawing.text(x, height - bottom + 18, f"{tick:,}", "quiet", "middle")
-    drawing.text(left + (width - left - right) / 2, height - 10, "N, tasks", "quiet", "middle")
+    drawing.text(left + (width - left - right) / 2, height - 10, f"N, {of}", "quiet", "middle")
 
     ends = []
     for peer, points in reversed(series.items()):

@@ -100,7 +100,7 @@ def judge(results, target):
             continue
         if target.against == "":
             value = median(ours.values())
-            text = f"{number(value)} B"
+            text = f"{number(value)} {target.unit}".rstrip()
             if target.metric == "parked_bytes":
                 text += f" + {number(results.middle(target.row, p, 'weft', 'page_table_bytes'))} B page tables"
             figures[p] = (text, value <= target.limit)
@@ -180,11 +180,11 @@ def curve_table(results, curve):
     return out
 
 
-def details_table(results):
-    rows = [ROW[row] for row, _, _, _ in DETAILS]
+def details_table(results, details):
+    rows = [ROW[row] for row, _, _, _ in details]
     peers = peers_in(results, rows)
     out = ["| | unit | P | " + " | ".join(PEERS[peer] for peer in peers) + " |", "|---|---|---|" + "---|" * len(peers)]
-    for row, metric, title, unit in DETAILS:
+    for row, metric, title, unit in details:
         for p in (1,) if "P=1" in title else ROW[row].procs:
             values = [results.middle(row, p, peer, metric) for peer in peers]
             if any(value is not None for value in values):
@@ -194,7 +194,7 @@ def details_table(results):
 
 def losses(results):
     out = []
-    compared = [(row.id, row.metric, row.title) for row in ROWS] + [detail[:3] for detail in DETAILS]
+    compared = [(row.id, row.metric, row.title) for row in ROWS] + [detail[:3] for details in DETAILS.values() for detail in details]
     for row, metric, title in compared:
         for p in (1,) if "P=1" in title else ROW[row].procs:
             slower = []
@@ -210,18 +210,28 @@ def losses(results):
 # The page.
 
 PEER_NOTES = """\
-- **Go**: goroutines, channels, `sync.Mutex`, `sync.WaitGroup`, default settings. "GOGC=off" is the same program without
-  garbage collection, where memory matters. Go's stacks grow by copying and start at 2 KiB.
-- **tokio**: stackless tasks on the multi-threaded runtime with P workers, no I/O or time driver, link-time optimization,
-  mimalloc (glibc's malloc makes spawning twice as slow). It has no rendezvous channel: where the others are unbuffered it
-  has an `mpsc` of capacity 1, whose send returns before anyone has received. Channels with several receivers are
-  async-channel 1.9 (2.5 is slower). Its mutex hands over in order; Go's, Boost.Fiber's and weft's let a running task in first.
-- **Boost.Fiber**: `round_robin` and pooled stacks at P=1; `work_stealing` and a malloc that never trims at P=2; 16 KiB
-  stacks without guard pages. A `buffered_channel` of capacity 128 holds 127 values. In skynet children start by
-  `launch::dispatch`.
+- **Go**: goroutines, channels, `select`, package `sync`, `time.AfterFunc`, default settings. "GOGC=off" is the same program
+  without garbage collection, where memory matters. Go's stacks grow by copying and start at 2 KiB. Its semaphore is a channel
+  with room for one. Where the number of cases is known at run time only, `reflect.Select`. It has no thread outside of its
+  scheduler that could wake an idle process.
+- **tokio**: stackless tasks on the multi-threaded runtime with P workers, no I/O driver, and a time driver only where time is
+  waited for, link-time optimization, mimalloc (glibc's malloc makes spawning twice as slow). It has no rendezvous channel:
+  where the others are unbuffered it has an `mpsc` of capacity 1, whose send returns before anyone has received. Channels with
+  several receivers are async-channel 1.9 (2.5 is slower). Its mutex hands over in order; Go's, Boost.Fiber's and weft's let a
+  running task in first. `tokio::select!`; `select_all` of futures-util where the number of cases is known at run time
+  only. Its timers count milliseconds, and are futures: started by a first poll, stopped by being dropped; one that fires by
+  itself is a task that sleeps. No condition variable. A task made ready goes to a slot of the waker's worker from which
+  others do not steal.
+- **Boost.Fiber**: `round_robin` and pooled stacks at P=1; `work_stealing` and a malloc that never trims at P=2, whose threads
+  do not sleep when there is nothing to do; 16 KiB stacks without guard pages. A `buffered_channel` of capacity 128 holds 127
+  values. Where a task forks, children start by `launch::dispatch`. It has no select, no semaphore, no reader-writer lock, no
+  timers other than sleeping.
 - **std::thread**: one OS thread per task, held to P CPUs by affinity; channels are a mutex and condition variables. Fewer
   operations and at most 1000 threads.
-- **weft**: default stacks of 256 KiB with guard regions; checks of arguments and states are on, as in every build."""
+- **oneTBB**: tasks of a `task_group`, which have no stack and wait for nothing but their children; for fork and join only.
+- **weft**: default stacks of 256 KiB with guard regions; checks of arguments and states are on, as in every build. Fork and join
+  by `weft::go` and a `wait_group`, as in Go; with `weft::scope`, which adds exceptions and cancellation, in rows of its own.
+- The matrices are multiplied by the compilers: gcc and rustc use vector instructions, Go does not."""
 
 METHOD = """\
 - All programs do the same work and check its result: sums, counts, winners. The C++ programs share one source
@@ -232,6 +242,9 @@ METHOD = """\
 - P is the number of scheduler threads (GOMAXPROCS, tokio's workers, …). Every run is a process of its own. What is timed comes
   after a warm-up in the same process; first-time costs are shown apart. Nothing is pinned, except std::thread.
 - A run during which other processes or the hypervisor took more than 15 % of a core that the run needed is repeated once.
+- Lateness and wake-ups are single measurements, of which percentiles are taken; two readings of the clock are in each. A thread
+  that has to be woken by the kernel takes longest to run in a virtual machine.
+- Futex calls are counted in a run of its own, under strace, which makes everything slower: spinning ends in sleep more often there.
 - Differences below about 10 % say nothing on a machine like this one."""
 
 
@@ -245,7 +258,7 @@ def page(results):
     disturbed = sum(run["disturbed"] for run in runs)
     out = [
         "# Benchmarks", "",
-        "weft beside the same work in Go, tokio, Boost.Fiber and std::thread, on one machine, in turns. Written by",
+        "weft beside the same work in Go, tokio, Boost.Fiber, std::thread and oneTBB, on one machine, in turns. Written by",
         "`bench/run.py`" + (" in its **quick** form: fewer rounds of less work." if raw["quick"] else "; do not edit."), "",
         "| | |", "|---|---|",
         f"| date | {raw['date']} |",
@@ -276,9 +289,10 @@ def page(results):
                 *curve_table(results, curve), ""]
         if curve.id == "bytes":
             out += ["Memory is counted in pages by the kernel: below a thousand tasks the figures are mostly the runtime's own.", ""]
-    details = details_table(results)
-    if len(details) > 2:
-        out += ["## Memory, and the first time", "", *details, ""]
+    for title, details in DETAILS.items():
+        table = details_table(results, details)
+        if len(table) > 2:
+            out += [f"## {title}", "", *table, ""]
     out += ["## What is not the same", "", PEER_NOTES, "", "## How this was measured", "", METHOD, "",
             "To repeat it: `./dev bench`, or `bench/run.py`; one row: `bench/run.py --only pingpong`.", ""]
     return "\n".join(out)
@@ -305,7 +319,7 @@ def charts(results):
             if points:
                 series[peer] = points
         if series:
-            out[f"bench-growth-{curve.id}.svg"] = chart.lines(curve.title, curve.unit, series, PEERS, number)
+            out[f"bench-growth-{curve.id}.svg"] = chart.lines(curve.title, curve.unit, series, PEERS, number, curve.of)
     return out
 
 

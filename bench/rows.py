@@ -10,10 +10,18 @@ PEERS = {
     "tokio": "tokio",
     "boost": "Boost.Fiber",
     "std": "std::thread",
+    "tbb": "oneTBB",
 }
 MAIN_PEERS = ("weft", "go", "tokio", "boost")
 ALL_PEERS = (*MAIN_PEERS, "std")
 WITH_GC_OFF = ("weft", "go", "go-nogc", "tokio", "boost")
+WITH_SELECT = ("weft", "go", "tokio")
+WITH_TIMERS = ("weft", "go", "tokio")
+WITH_SHARED_LOCK = ("weft", "go", "tokio", "std")
+WITH_SEMAPHORE = ("weft", "go", "tokio", "std")
+WITH_CONDITION = ("weft", "go", "boost", "std")
+WITH_OUTSIDE = ("weft", "tokio", "boost", "std")
+WITH_FORKS = ("weft", "go", "tokio", "boost", "tbb")
 
 EVERY_ROUND = 1_000_000
 
@@ -36,6 +44,8 @@ class Row:
     rounds: int = EVERY_ROUND
     memory_gib: float = 1.0
     quick_rounds: int = EVERY_ROUND
+    k_per_p: bool = False  # k is multiplied by P
+    futexes: bool = False  # once, under strace: futex calls for each round of n/k
     note: str = ""
 
     @property
@@ -46,12 +56,26 @@ class Row:
 GROUPS = {
     "yield": "Taking turns",
     "spawn": "Starting and ending",
-    "channel": "Channels and the mutex",
+    "channel": "Channels",
+    "select": "Select",
+    "lock": "Locks and conditions",
+    "fork": "Fork and join",
+    "timer": "Timers and sleep",
+    "wake": "From a wake-up to running",
     "program": "Whole programs",
-    "curve": "Growth with the number of green threads",
+    "cforall": "What schedulers stumble over: Cforall's five",
+    "savina": "Actors: five of Savina",
+    "curve": "Growth",
 }
 
 MILLION = 1_000_000
+FORKS = (("fib", "fib(30)", 30, ""), ("nqueens", "12 queens", 12, ""), ("uts", "unbalanced tree, 770 000 nodes", 11, ""),
+         ("matmul", "512 × 512 matrices", 512, "mostly the compilers'"))
+WAITERS = (1, 10, 100, 1000, 10_000, 100_000)
+WIDTHS = (1, 4, 16, 64, 256, 1024)
+# How many timers are pending, and how seldom that is measured.
+PENDING = (("0", 0, {}), ("1e3", 1000, {}), ("1e5", 100_000, {}), ("1e6", MILLION, {"rounds": 3, "memory_gib": 2}),
+           ("1e7", 10 * MILLION, {"rounds": 2, "quick_rounds": 1, "memory_gib": 8}))
 # At P=2 Boost.Fiber moves a message between threads, and a thread is always slow at it.
 SLOW_HOPS = {"boost": 300_000, "std": 10_000}
 
@@ -86,8 +110,57 @@ ROWS = [
         n_for={"std": 200_000}, note="tokio: async-channel"),
     Row("mpmc-64", "64 senders, 64 receivers, capacity 128: per message", "channel", "mpmc", 4 * MILLION, k=64, cap=128,
         n_for={"std": 100_000}, note="tokio: async-channel"),
-    Row("mutex-8", "mutex shared by 8: lock + unlock", "channel", "mutex", 4 * MILLION, k=8,
+    # Select.
+    Row("select-ready", "select among 4, one ready", "select", "select_ready", 2 * MILLION, peers=WITH_SELECT),
+    Row("select-block", "select among 4, all empty: per message", "select", "select_block", MILLION, peers=WITH_SELECT,
+        note="tokio: capacity 1"),
+    Row("select-default-1", "select of 1 and a default, empty", "select", "select_default", 5 * MILLION, k=1,
+        peers=WITH_SELECT),
+    Row("select-default-4", "select among 4 and a default, all empty", "select", "select_default", 2 * MILLION, k=4,
+        peers=WITH_SELECT),
+    Row("select-meet", "2 tasks select among the same 16: per message", "select", "select_meet", 200_000,
+        peers=WITH_SELECT, note="tokio: capacity 1"),
+    # Locks and conditions.
+    Row("mutex-1", "mutex, nobody else: lock + unlock", "lock", "mutex", 10 * MILLION, procs=(1,)),
+    Row("mutex-8", "mutex shared by 8: lock + unlock", "lock", "mutex", 4 * MILLION, k=8,
         note="tokio hands over in order; the others let a newcomer in first"),
+    Row("mutex-64", "mutex shared by 64, as often as they can", "lock", "mutex_fair", 4 * MILLION, k=64,
+        n_for={"tokio": MILLION, "boost": MILLION, "std": MILLION}),
+    Row("mutex-64-1us", "the same, held for 1 µs", "lock", "mutex_fair", 100_000, k=64, cap=1000),
+    Row("rwlock-64", "reader-writer lock shared by 64, 90 % read", "lock", "rwlock", 2 * MILLION, k=64,
+        n_for={"std": 500_000}, peers=WITH_SHARED_LOCK),
+    Row("cond", "condition variable, round trip", "lock", "cond_pingpong", 500_000, n_for={"boost": 200_000, "std": 20_000},
+        peers=WITH_CONDITION),
+    # Fork and join.
+    *(Row(workload, title, "fork", workload, n, metric="ms", unit="ms", peers=WITH_FORKS,
+          rounds_for={"boost": 2, "go": 3}, memory_gib=9 if workload == "fib" else 4, note=note)
+      for workload, title, n, note in FORKS),
+    *(Row(f"{workload}-scoped", f"{title}, with weft::scope", "fork", f"{workload}_scoped", n, metric="ms", unit="ms",
+          peers=("weft",)) for workload, title, n, _ in FORKS),
+    # Timers and sleep.
+    *(Row(f"timer-add-{name}", f"start and stop a timer, {name} pending", "timer", "timer_add_stop", MILLION, cap=pending,
+          procs=(1,), peers=WITH_TIMERS, **few) for name, pending, few in PENDING),
+    *(Row(f"timer-reset-{name}", f"put one of {name} timers off", "timer", "timer_reset", MILLION, cap=pending,
+          procs=(1,), peers=WITH_TIMERS, **few) for name, pending, few in PENDING),
+    Row("timer-fire-1e6", "1 000 000 timers fire in a second: late by, p99", "timer", "timer_fire", MILLION,
+        metric="p99_us", unit="µs", peers=WITH_TIMERS, rounds=3, quick_rounds=1, memory_gib=3,
+        note="tokio: a task each, to the millisecond"),
+    *(Row(f"sleep-{us}us", f"sleep {us} µs: late by, p50", "timer", "sleep_precision", 2000, k=us, metric="p50_us",
+          unit="µs", procs=(1,), rounds=3, quick_rounds=1) for us in (50, 100, 500, 2000)),
+    Row("sleep-50-tasks", "50 tasks sleep about 0.7 ms: CPU", "timer", "sleep_staggered", 3000, k=50, metric="cpu_percent",
+        unit="%", rounds=3, quick_rounds=1),
+    # From a wake-up to running.
+    Row("wake-same", "the waker parks, p50", "wake", "wake_same", 200_000, n_for={"std": 20_000}, metric="p50_ns",
+        procs=(1,)),
+    Row("wake-busy", "the waker works on, p50", "wake", "wake_busy", 5000, metric="p50_ns", procs=(2,)),
+    Row("wake-idle", "all asleep, woken by an OS thread, p50", "wake", "wake_idle", 1000, metric="p50_ns",
+        peers=WITH_OUTSIDE, rounds=3, quick_rounds=1),
+    Row("fan-out-2", "a close wakes 2: until both run, p50", "wake", "fan_out", 20_000, k=2, metric="p50_us", unit="µs",
+        n_for={"std": 4_000}, procs=(2,), futexes=True),
+    Row("fan-out-64", "a close wakes 64: until the last runs, p50", "wake", "fan_out", 64_000, k=64, metric="p50_us",
+        unit="µs", n_for={"std": 6_400}, procs=(2,), futexes=True),
+    Row("fan-out-1e4", "a close wakes 10 000: until the last runs, p50", "wake", "fan_out", 200_000, k=10_000,
+        metric="p50_us", unit="µs", procs=(2,), peers=MAIN_PEERS, futexes=True),
     # Whole programs.
     Row("sieve", "prime sieve, 2000 primes", "program", "sieve", 17_389, metric="ms", unit="ms", peers=MAIN_PEERS,
         note="tokio: capacity 1"),
@@ -95,6 +168,35 @@ ROWS = [
         note="tokio: capacity 1"),
     Row("skynet", "skynet, 1 000 000 leaves", "program", "skynet", MILLION, metric="ms", unit="ms", peers=WITH_GC_OFF,
         rounds_for={"boost": 2, "go-nogc": 3}, memory_gib=9, quick_rounds=1, note="tokio: capacity 1"),
+    # What schedulers stumble over.
+    Row("cycle-100", "rings of 5 semaphores, 100 tasks per P: per hop", "cforall", "cycle", 2 * MILLION, k=20, k_per_p=True,
+        n_for={"std": 20_000}, peers=WITH_SEMAPHORE),
+    Row("cycle-1", "the same, one ring per P", "cforall", "cycle", 2 * MILLION, k=1, k_per_p=True,
+        n_for={"std": 20_000}, peers=WITH_SEMAPHORE),
+    Row("yield-100-per-p", "yield, 100 tasks per P", "cforall", "yield", 5 * MILLION, k=100, k_per_p=True,
+        n_for={"std": 200_000}),
+    Row("yield-1-per-p", "yield, one task per P", "cforall", "yield", 5 * MILLION, k=1, k_per_p=True,
+        n_for={"std": 200_000}),
+    Row("churn-100", "chance meetings, 100 tasks per P: per meeting", "cforall", "churn", MILLION, k=100, k_per_p=True,
+        n_for={"std": 20_000}, peers=WITH_SEMAPHORE),
+    Row("churn-1", "the same, one task per P", "cforall", "churn", MILLION, k=1, k_per_p=True, procs=(2,),
+        n_for={"std": 20_000}, peers=WITH_SEMAPHORE),
+    Row("locality-100", "the same with 4 KiB to carry, 100 tasks per P", "cforall", "locality", MILLION, k=100, cap=64,
+        k_per_p=True, n_for={"std": 20_000}, peers=WITH_SEMAPHORE),
+    Row("locality-1", "the same, one task per P", "cforall", "locality", MILLION, k=1, cap=64, k_per_p=True, procs=(2,),
+        n_for={"std": 20_000}, peers=WITH_SEMAPHORE),
+    Row("transfer-100", "change of leader, 100 tasks per P", "cforall", "transfer", 5000, k=100, k_per_p=True,
+        n_for={"std": 200}, metric="us_per_op", unit="µs"),
+    Row("transfer-1", "the same, one task per P", "cforall", "transfer", 200_000, k=1, k_per_p=True, procs=(2,),
+        n_for={"std": 20_000}, metric="us_per_op", unit="µs"),
+    # Actors.
+    Row("count", "count: per letter", "savina", "savina_count", 5 * MILLION, n_for={"std": 500_000}),
+    Row("fjcreate", "fjcreate: per actor", "savina", "savina_fjcreate", 200_000, n_for={"std": 10_000}),
+    Row("big", "big, 120 actors: per ping", "savina", "savina_big", 480_000, k=120, n_for={"std": 24_000}),
+    Row("bndbuffer", "bounded buffer, 40 + 40: per item", "savina", "savina_bndbuffer", 400_000, k=40,
+        n_for={"std": 20_000}),
+    Row("banking", "banking, 1000 accounts: per transfer", "savina", "savina_banking", 200_000, k=1000,
+        n_for={"std": 10_000}),
     # Only for the growth curves; the points that are missing here are rows above.
     *(Row(f"yield-curve-{k}", f"yield, {k} tasks", "curve", "yield", 2 * MILLION, k=k, procs=(1,), peers=MAIN_PEERS,
           rounds=3, quick_rounds=1) for k in (1, 100)),
@@ -102,6 +204,19 @@ ROWS = [
           peers=MAIN_PEERS, rounds=3, quick_rounds=1) for k in (1, 10, 100, 10_000, 100_000)),
     *(Row(f"bytes-curve-{n}", f"{n} parked tasks: bytes each", "curve", "spawn_block", n, metric="parked_bytes",
           unit="B", procs=(1,), peers=MAIN_PEERS, rounds=3, quick_rounds=1) for n in (1, 10, 100, 1000, 10_000, 100_000)),
+    *(Row(f"{workload.replace('_', '-')}-curve-{n}", title.format(n), "curve", workload, MILLION, cap=n, procs=(1,),
+          peers=WITH_TIMERS, rounds=3, quick_rounds=1)
+      for workload, title in (("timer_add_stop", "start and stop a timer, {} pending"), ("timer_reset", "put one of {} timers off"))
+      for n in (1, 10, 100, 10_000)),
+    *(Row(f"timer-fire-curve-{n}", f"{n} timers fire: CPU time for each", "curve", "timer_fire", n, metric="fire_ns",
+          procs=(1,), peers=WITH_TIMERS, rounds=3 if n < 10 * MILLION else 1, quick_rounds=1, memory_gib=1 + n // MILLION)
+      for n in (1, 10, 100, 1000, 10_000, 100_000, 10 * MILLION)),
+    *(Row(f"waiters-curve-{k}", f"{k} wait on one channel: served by send, receive, close", "curve", "chan_waiters",
+          200_000, k=k, procs=(1,), peers=MAIN_PEERS, rounds=3, quick_rounds=1) for k in WAITERS),
+    *(Row(f"withdraw-curve-{k}", f"{k} wait on one channel: one more comes and goes", "curve", "withdraw", 200_000, k=k,
+          procs=(1,), peers=WITH_SELECT, rounds=3, quick_rounds=1) for k in WAITERS),
+    *(Row(f"select-width-{k}", f"select among {k}, one ready: per case", "curve", "select_width", max(12_800, MILLION // k),
+          k=k, metric="case_ns", procs=(1,), peers=WITH_SELECT, rounds=3, quick_rounds=1) for k in WIDTHS),
 ]
 
 
@@ -110,7 +225,8 @@ class Curve:
     id: str
     title: str
     unit: str
-    points: dict  # number of tasks: (row id, metric)
+    points: dict  # number of tasks, or of what `of` says: (row id, metric)
+    of: str = "tasks"
 
 
 CURVES = [
@@ -125,10 +241,26 @@ CURVES = [
     Curve("bytes", "Resident memory of one of N parked tasks", "B", {
         **{n: (f"bytes-curve-{n}", "parked_bytes") for n in (1, 10, 100, 1000, 10_000, 100_000)},
         MILLION: ("spawn_block-1e6", "parked_bytes")}),
+    Curve("select-width", "Select, per case, among N channels of which one is ready", "ns",
+          {k: (f"select-width-{k}", "case_ns") for k in WIDTHS}, of="cases"),
+    *(Curve(f"timer-{short}", title, "ns", {
+        **{n: (f"timer-{long}-curve-{n}", "ns_per_op") for n in (1, 10, 100)}, 1000: (f"timer-{short}-1e3", "ns_per_op"),
+        10_000: (f"timer-{long}-curve-10000", "ns_per_op"), 100_000: (f"timer-{short}-1e5", "ns_per_op"),
+        MILLION: (f"timer-{short}-1e6", "ns_per_op"), 10 * MILLION: (f"timer-{short}-1e7", "ns_per_op")}, of="pending timers")
+      for short, long, title in (("add", "add-stop", "Starting and stopping a timer while N are pending"),
+                                 ("reset", "reset", "Putting off one of N timers"))),
+    Curve("timer-fire", "CPU time for one of N timers that fire, a million in a second", "ns", {
+        **{n: (f"timer-fire-curve-{n}", "fire_ns") for n in (1, 10, 100, 1000, 10_000, 100_000, 10 * MILLION)},
+        MILLION: ("timer-fire-1e6", "fire_ns")}, of="timers"),
+    *(Curve(f"waiters-{metric}", title, "ns", {k: (f"waiters-curve-{k}", f"{metric}_ns") for k in WAITERS}, of="waiters")
+      for metric, title in (("send", "A send to each of N who wait on a channel"), ("recv", "A receive from each of N who wait"),
+                            ("close", "A close, for each of N who wait"))),
+    Curve("withdraw", "A select that waits on a channel beside N others, and is served elsewhere", "ns",
+          {k: (f"withdraw-curve-{k}", "ns_per_op") for k in WAITERS}, of="waiters"),
 ]
 
-# Further metrics of a row, shown in a table of their own.
-DETAILS = [
+# Further metrics of rows, in tables of their own.
+MEMORY_DETAILS = [
     ("spawn_block-1e6", "create_ns", "1 000 000 parked, warm: create, per task", "ns"),
     ("spawn_block-1e6", "release_ns", "1 000 000 parked, warm: release, per task", "ns"),
     ("spawn_block-1e6", "cold_create_ns", "1 000 000 parked, first time in the process: create", "ns"),
@@ -140,7 +272,25 @@ DETAILS = [
     ("spawn_batch-1e6", "peak_mib", "peak memory of a million tasks that start and end", "MiB"),
     ("skynet", "cold_ms", "skynet, first time in the process", "ms"),
     ("skynet", "peak_mib", "peak memory of skynet", "MiB"),
+    *((workload, "peak_mib", f"peak memory of {title}", "MiB") for workload, title, *_ in FORKS[:3]),
 ]
+FAIRNESS_DETAILS = [
+    *((row, metric, f"{what}: {title}", unit) for row, what in (("mutex-64", "mutex shared by 64"), ("mutex-64-1us", "held for 1 µs"))
+      for metric, title, unit in (("max_wait_us", "longest wait", "µs"), ("share_spread", "most to least, in fair shares", ""))),
+    *((workload, "core_ns", f"{title}: P × time for each task", "ns") for workload, title, *_ in FORKS[:3]),
+    *(("timer-fire-1e6", metric, f"1 000 000 timers: {title}", unit) for metric, title, unit in (
+        ("p50_us", "late by, p50", "µs"), ("p999_us", "late by, p99.9", "µs"), ("cpu_s", "CPU time", "s"),
+        ("arm_ns", "to start one", "ns"))),
+    *((f"sleep-{us}us", "p99_us", f"sleep {us} µs: late by, p99", "µs") for us in (50, 100, 500, 2000)),
+    ("sleep-50-tasks", "wakes_per_s", "50 tasks sleep: sleeping OS threads woken, per second", ""),
+    *((row, metric, f"{what}, {title}", "ns") for row, what in (("wake-same", "the waker parks"), ("wake-busy", "the waker works on"),
+                                                                ("wake-idle", "all asleep"))
+      for metric, title in (("p99_ns", "p99"), ("p999_ns", "p99.9"))),
+    *((f"fan-out-{n}", metric, f"a close wakes {n}: {title}", unit) for n in ("2", "64", "1e4") for metric, title, unit in (
+        ("p99_us", "until the last runs, p99", "µs"), ("os_wakes", "sleeping OS threads woken by it", ""),
+        ("futexes", "futex calls, with starting and parking them, under strace", ""))),
+]
+DETAILS = {"Memory, and the first time": MEMORY_DETAILS, "How late, and how fairly": FAIRNESS_DETAILS}
 
 
 @dataclass(frozen=True)
@@ -148,7 +298,7 @@ class Target:
     """weft's metric in a row against `limit` times what it is compared with.
 
     against: a peer's key; "best" for the fastest peer in each round; "self:ROW" for weft in another row;
-    "P=1" for weft's own P=1, measured at P=2; "" when limit is the figure itself.
+    "P=1" for weft's own P=1, measured at P=2; "" when limit is the figure itself, in `unit`.
     """
 
     text: str
@@ -157,6 +307,7 @@ class Target:
     against: str
     metric: str = "ns_per_op"
     procs: tuple = (1, 2)
+    unit: str = "B"
 
 
 def _targets():
@@ -182,6 +333,37 @@ def _targets():
     yield Target("G that has not run ≤ 256 B + its closure (8 B)", "spawn_batch-1e6", 264, "", metric="unstarted_bytes",
                  procs=(1,))
     yield Target("parked G ≤ 4416 B resident", "spawn_block-1e6", 4416, "", metric="parked_bytes")
+    yield Target("select, one ready ≤ 0.6 × Go", "select-ready", 0.6, "go")
+    yield Target("select among 4, all empty ≤ 0.5 × the best peer", "select-block", 0.5, "best")
+    yield Target("select with a default ≤ 1.2 × Go", "select-default-1", 1.2, "go")
+    yield Target("select among 1024, per case ≤ Go", "select-width-1024", 1.0, "go", metric="case_ns", procs=(1,))
+    yield Target("mutex, nobody else ≤ Go", "mutex-1", 1.0, "go", procs=(1,))
+    yield Target("mutex shared by 8 ≤ Go", "mutex-8", 1.0, "go")
+    yield Target("mutex shared by 64 ≤ Go", "mutex-64", 1.0, "go")
+    yield Target("condition variable ≤ 0.5 × Go", "cond", 0.5, "go")
+    for workload, title, *_ in FORKS[:3]:
+        yield Target(f"{title} ≤ 0.12 × Go", workload, 0.12, "go", metric="ms")
+        yield Target(f"{title} ≤ 0.8 × oneTBB", workload, 0.8, "tbb", metric="ms")
+    yield Target("start and stop a timer, none pending ≤ 0.15 × Go", "timer-add-0", 0.15, "go", procs=(1,))
+    yield Target("start and stop a timer, 1e6 pending ≤ 0.15 × Go", "timer-add-1e6", 0.15, "go", procs=(1,))
+    yield Target("the same among 1e7 ≤ 2 × among 1", "timer-add-1e7", 2.0, "self:timer-add-stop-curve-1", procs=(1,))
+    yield Target("put off one of 1e6 timers ≤ 0.6 × Go", "timer-reset-1e6", 0.6, "go", procs=(1,))
+    yield Target("1e6 timers fire, late by at p99 ≤ 1 ms", "timer-fire-1e6", 1000, "", metric="p99_us", unit="µs")
+    yield Target("sleep 100 µs, late by at p50 ≤ 60 µs", "sleep-100us", 60, "", metric="p50_us", procs=(1,), unit="µs")
+    yield Target("the same ≤ 0.06 × Go", "sleep-100us", 0.06, "go", metric="p50_us", procs=(1,))
+    yield Target("50 short sleepers, CPU ≤ 2 × Go", "sleep-50-tasks", 2.0, "go", metric="cpu_percent")
+    yield Target("wake-up, the waker parks ≤ 0.6 × Go", "wake-same", 0.6, "go", metric="p50_ns", procs=(1,))
+    yield Target("wake-up, the waker works on ≤ 0.6 × Go", "wake-busy", 0.6, "go", metric="p50_ns", procs=(2,))
+    yield Target("wake-up, all asleep ≤ 1.15 × std::thread", "wake-idle", 1.15, "std", metric="p50_ns")
+    for n in ("2", "64", "1e4"):
+        yield Target(f"a close wakes {n} ≤ 0.8 × Go", f"fan-out-{n}", 0.8, "go", metric="p50_us", procs=(2,))
+        yield Target(f"a close wakes {n}: OS threads woken ≤ P", f"fan-out-{n}", 2, "", metric="os_wakes", procs=(2,), unit="")
+    for row in ROWS:
+        if row.group == "cforall":
+            yield Target(f"{row.id} ≤ Go", row.id, 1.0, "go", metric=row.metric, procs=row.procs)
+        if row.group == "savina":
+            yield Target(f"{row.id} ≤ 0.6 × Go", row.id, 0.6, "go")
+    yield Target("a wait beside 1e5 others ≤ 2 × beside one", "withdraw-curve-100000", 2.0, "self:withdraw-curve-1", procs=(1,))
 
 
 TARGETS = list(_targets())

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures weft beside the same work in Go, tokio, Boost.Fiber and std::thread.
+"""Measures weft beside the same work in Go, tokio, Boost.Fiber, std::thread and oneTBB.
 
-    bench/run.py                    everything: about 25 minutes on 2 cores
-    bench/run.py --quick            about 5 minutes, fewer rounds of less work
+    bench/run.py                    everything: about an hour and a half on 2 cores
+    bench/run.py --quick            about 20 minutes, fewer rounds of less work
     bench/run.py --only pingpong    the rows whose name contains the word
     bench/run.py --report-only      the tables and charts again, from the last results
 
@@ -19,8 +19,10 @@ import pathlib
 import platform
 import re
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import report
@@ -90,14 +92,43 @@ def children_cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def run_once(program, peer, row, p, n):
-    """One process. Returns the JSON line it printed, with how it went."""
-    command = [program, row.workload, "--p", str(p), "--n", str(n), "--k", str(row.k), "--cap", str(row.cap)]
+def command_of(program, row, p, n):
+    k = row.k * p if row.k_per_p else row.k
+    return [program, row.workload, "--p", str(p), "--n", str(n), "--k", str(k), "--cap", str(row.cap)]
+
+
+def environment_of(peer):
     environment = dict(os.environ)
     for name in [name for name in environment if name.startswith(("RUN_", "GO", "TOKIO_"))]:
         del environment[name]
     if peer == "go-nogc":
         environment["GOGC"] = "off"
+    return environment
+
+
+def futexes(program, peer, row, p, n):
+    """Futex calls for each round of n/k, by the slope between two sizes under strace; None where there is no strace."""
+    if shutil.which("strace") is None:
+        return None
+    rounds = (max(1, n // row.k // 8), max(2, n // row.k // 4))
+    calls = []
+    for size in rounds:
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as table:
+            command = ["strace", "-f", "-c", "-e", "trace=futex", "-o", table.name, *command_of(program, row, p, size * row.k)]
+            try:
+                done = subprocess.run(command, capture_output=True, timeout=RUN_TIMEOUT_S, env=environment_of(peer), check=False)
+            except subprocess.TimeoutExpired:
+                return None
+            if done.returncode != 0:
+                return None
+            counted = re.search(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?futex$", table.read(), re.MULTILINE)
+            calls.append(int(counted[1]) if counted else 0)
+    return (calls[1] - calls[0]) / (rounds[1] - rounds[0])
+
+
+def run_once(program, peer, row, p, n):
+    """One process. Returns the JSON line it printed, with how it went."""
+    command, environment = command_of(program, row, p, n), environment_of(peer)
 
     busy, stolen = machine_cpu_seconds()
     ours = children_cpu_seconds()
@@ -170,6 +201,13 @@ class Campaign:
             n = max(n // QUICK_DIVISOR, row.k)
         return n
 
+    def count_futexes(self, row, p, peer, result):
+        """In the first round, beside what is timed."""
+        if row.futexes and result["round"] == 0 and not result["failure"]:
+            count = futexes(self.programs[peer], peer, row, p, self.size(row, peer))
+            if count is not None:
+                result["line"]["futexes"] = round(count, 2)
+
     def measure(self, index, row, p, peer):
         program, n = self.programs[peer], self.size(row, peer)
         result = run_once(program, peer, row, p, n)
@@ -179,6 +217,7 @@ class Campaign:
             if not again["failure"] and again["others_s"] < result["others_s"]:
                 result = again
         result.update(round=index, row=row.id, p=p, peer=peer, disturbed=disturbed(result, p))
+        self.count_futexes(row, p, peer, result)
         self.runs.append(result)
         self.seconds[row.id, p, peer] = result["wall_s"]
         return result

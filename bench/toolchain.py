@@ -15,7 +15,7 @@ BENCH = ROOT / "bench"
 OUT = ROOT / "build" / "bench"
 JOBS = 2
 
-OLDEST_CARGO = (1, 71)
+OLDEST_CARGO = (1, 85)
 OLDEST_BOOST = 108100
 BOOST_PACKAGES = ("libboost1.81-dev", "libboost-fiber1.81-dev", "libboost-context1.81-dev")
 
@@ -141,7 +141,13 @@ def build_std():
     return _compile(BENCH / "peers" / "std_thread" / "std_thread_bench.cc", OUT / "std_thread_bench")
 
 
-BUILDERS = {"weft": build_weft, "go": build_go, "tokio": build_tokio, "boost": build_boost, "std": build_std}
+def build_tbb():
+    if not pathlib.Path("/usr/include/oneapi/tbb/task_group.h").exists():
+        install("libtbb-dev")
+    return _compile(BENCH / "peers" / "tbb" / "tbb_bench.cc", OUT / "tbb_bench", libraries=["-ltbb"])
+
+
+BUILDERS = {"weft": build_weft, "go": build_go, "tokio": build_tokio, "boost": build_boost, "std": build_std, "tbb": build_tbb}
 
 
 def build(peers):

@@ -1,6 +1,7 @@
 // weft_adapter.h: how weft spells what workload/suite.h asks of a runtime.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -42,7 +43,42 @@ struct weft_adapter {
         done.wait();
     }
 
+    // A fork is a green thread and a wait group, as a fork in Go is. weft::scope, which also carries exceptions and
+    // cancellation, is measured by itself (scoped).
+    template <typename F, typename G>
+    static void fork_two(F f, G g) {
+        weft::wait_group done;
+        done.add(1);
+        weft::go([&f, &done] {
+            f();
+            done.done();
+        });
+        g();
+        done.wait();
+    }
+
+    template <typename F>
+    static void fork_each(int64_t count, F f) {
+        if (count == 0) return;
+        weft::wait_group done;
+        done.add(static_cast<int>(count - 1));
+        for (int64_t i = 0; i < count - 1; ++i) {
+            weft::go([&f, &done, i] {
+                f(i);
+                done.done();
+            });
+        }
+        f(count - 1);
+        done.wait();
+    }
+
     static void yield() { weft::yield(); }
+
+    static void sleep_for(int64_t ns) { weft::sleep_for(std::chrono::nanoseconds(ns)); }
+
+    static constexpr bool counts_os_wakes = true;
+
+    static int64_t os_wakes() { return static_cast<int64_t>(weft::stats().wakes); }
 
     class wait_group {
     public:
@@ -74,12 +110,17 @@ struct weft_adapter {
             return true;
         }
 
+        const weft::chan<T>& inner() const { return channel_; }
+
     private:
         weft::chan<T> channel_;
     };
 
     template <typename T>
     using unbuffered = channel<T>;
+
+    template <typename T>
+    using buffered = channel<T>;
 
     template <typename T>
     static channel<T> make_unbuffered() {
@@ -89,6 +130,59 @@ struct weft_adapter {
     template <typename T>
     static channel<T> make_buffered(int64_t capacity) {
         return channel<T>(static_cast<std::size_t>(capacity));
+    }
+
+    template <typename... Cases>
+    static void select(Cases&&... cases) {
+        weft::select(std::forward<Cases>(cases)...);
+    }
+
+    template <typename T, typename F>
+    static auto on_recv(const channel<T>& from, F f) {
+        return weft::on_recv(from.inner(), std::move(f));
+    }
+
+    template <typename T, typename F>
+    static auto on_send(const channel<T>& to, const T& value, F f) {
+        return weft::on_send(to.inner(), value, std::move(f));
+    }
+
+    template <typename F>
+    static auto otherwise(F f) {
+        return weft::otherwise(std::move(f));
+    }
+
+    class select_set {
+    public:
+        template <typename T, typename F>
+        void add_recv(const channel<T>& from, F f) {
+            set_.add_recv(from.inner(), std::move(f));
+        }
+
+        void wait() { set_.wait(); }
+
+    private:
+        weft::select_set set_;
+    };
+};
+
+// The same with forks by weft::scope.
+struct weft_scoped : weft_adapter {
+    template <typename F, typename G>
+    static void fork_two(F f, G g) {
+        weft::scope([&](weft::task_scope& scope) {
+            scope.go([&f] { f(); });
+            g();
+        });
+    }
+
+    template <typename F>
+    static void fork_each(int64_t count, F f) {
+        if (count == 0) return;
+        weft::scope([&](weft::task_scope& scope) {
+            for (int64_t i = 0; i < count - 1; ++i) scope.go([&f, i] { f(i); });
+            f(count - 1);
+        });
     }
 };
 

@@ -2,4 +2,23 @@
 #include "weft_adapter.h"
 #include "workload/suite.h"
 
-int main(int argc, char** argv) { return bench::suite_main<bench::weft_adapter>(argc, argv); }
+namespace {
+
+using bench::weft_adapter;
+using bench::weft_scoped;
+
+constexpr bench::workload scoped[] = {
+    {"fib_scoped", bench::run_fib<weft_scoped>},
+    {"nqueens_scoped", bench::run_nqueens<weft_scoped>},
+    {"uts_scoped", bench::run_uts<weft_scoped>},
+    {"matmul_scoped", bench::run_matmul<weft_scoped>},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using namespace bench;
+    return suite_main<weft_adapter>(
+        argc, argv,
+        {basics<weft_adapter>, waking<weft_adapter>, sleeping<weft_adapter>, forks<weft_adapter>, selects<weft_adapter>, scoped});
+}

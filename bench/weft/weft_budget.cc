@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <weft/weft.h>
 
@@ -131,6 +132,36 @@ void buffered(int64_t n) {
     check(sum == n * (n - 1) / 2, "the sum of the messages");
 }
 
+// One of four channels has values.
+void select_ready(int64_t n) {
+    constexpr int64_t batch = 128;
+    weft::chan<int64_t> empty[3];
+    weft::chan<int64_t> full(batch);
+    int64_t sum = 0;
+    const auto never = [](const std::optional<int64_t>&) { check(false, "nothing comes by the empty channels"); };
+    const auto take = [&sum](std::optional<int64_t> value) { sum += value.value_or(0); };
+    for (int64_t i = 0; i < n; ++i) {
+        if (i % batch == 0) {
+            for (int64_t j = i; j < i + batch && j < n; ++j) full.send(1);
+        }
+        weft::select(weft::on_recv(empty[0], never), weft::on_recv(empty[1], never), weft::on_recv(full, take),
+                     weft::on_recv(empty[2], never));
+    }
+    check(sum == n, "the sum of the messages");
+}
+
+// Nobody else wants it.
+void mutex(int64_t n) {
+    weft::mutex lock;
+    int64_t counter = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        lock.lock();
+        ++counter;
+        lock.unlock();
+    }
+    check(counter == n, "every turn was taken");
+}
+
 struct program {
     const char* name;
     void (*run)(int64_t n);
@@ -141,6 +172,8 @@ constexpr program programs[] = {
     {"spawn_join", spawn_join},
     {"round_trip", round_trip},
     {"buffered", buffered},
+    {"select", select_ready},
+    {"mutex", mutex},
 };
 
 }  // namespace
@@ -158,6 +191,8 @@ int main(int argc, char** argv) {
             return 0;
         });
     }
-    std::fprintf(stderr, "usage: weft_budget yield|spawn_join|round_trip|buffered N\n");
+    std::fprintf(stderr, "usage: weft_budget WORKLOAD N; there are:");
+    for (const program& entry : programs) std::fprintf(stderr, " %s", entry.name);
+    std::fputc('\n', stderr);
     return 2;
 }

@@ -170,13 +170,14 @@ struct square {
 
 constexpr int64_t matmul_leaf = 32;
 
-inline void multiply_leaf(square a, square b, square c) {
+// A function of its own, so that it is the same code in every C++ peer.
+[[gnu::noinline]] inline void multiply_leaf(square a, square b, square c) {
     for (int64_t i = 0; i < matmul_leaf; ++i) {
+        double* __restrict sums = c.first + i * c.stride;
         for (int64_t k = 0; k < matmul_leaf; ++k) {
             const double factor = a.first[i * a.stride + k];
-            for (int64_t j = 0; j < matmul_leaf; ++j) {
-                c.first[i * c.stride + j] += factor * b.first[k * b.stride + j];
-            }
+            const double* __restrict values = b.first + k * b.stride;
+            for (int64_t j = 0; j < matmul_leaf; ++j) sums[j] += factor * values[j];
         }
     }
 }
