@@ -68,7 +68,7 @@ def bars(title, rows, names, number):
 
     The scale ends at the slowest of the runtimes that keep within a factor of ten of weft; longer bars are cut.
     """
-    bar_height, gap, label, value = 13, 4, 84, 62
+    bar_height, gap, label, value = 13, 4, 84, 72
     column, margin = 410, 16
     bar_space = column - label - value
 

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from statistics import median
 
 import chart
-from rows import CURVES, DETAILS, GROUPS, MAIN_PEERS, PEERS, ROWS, TARGETS
+from curves import CURVES, DETAILS
+from rows import GROUPS, MAIN_PEERS, PEERS, ROWS
+from targets import TARGETS
 
 ROW = {row.id: row for row in ROWS}
 

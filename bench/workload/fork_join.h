@@ -153,9 +153,8 @@ measurement run_uts(const run_arguments& arguments) {
     const uint64_t root = random(tree_root);
     int64_t forks = 0;
     const int64_t size = tree_size_in_sequence(root, arguments.n, forks);
-    return time_fork_join(arguments, forks, [&] {
-        check(tree_size<Runtime>(root, arguments.n) == size, "uts: the number of nodes");
-    });
+    return time_fork_join(arguments, forks,
+                          [&] { check(tree_size<Runtime>(root, arguments.n) == size, "uts: the number of nodes"); });
 }
 
 // A square part of a matrix that is `stride` wide.
@@ -189,7 +188,8 @@ void multiply(square a, square b, square c, int64_t size) {
     const int64_t half = size / 2;
     for (const int64_t k : {0, 1}) {
         Runtime::fork_each(4, [=](int64_t i) {
-            multiply<Runtime>(a.quarter(i / 2, k, half), b.quarter(k, i % 2, half), c.quarter(i / 2, i % 2, half), half);
+            multiply<Runtime>(a.quarter(i / 2, k, half), b.quarter(k, i % 2, half), c.quarter(i / 2, i % 2, half),
+                              half);
         });
     }
 }

@@ -15,8 +15,7 @@ namespace bench {
 // Keeps the CPU busy for so long.
 inline void spin_for(int64_t ns) {
     const int64_t begin = now_ns();
-    while (now_ns() - begin < ns) {
-    }
+    while (now_ns() - begin < ns) {}
 }
 
 // What came of K tasks that took a lock N times between them, each as often as it could.

@@ -46,6 +46,7 @@ measurement time_program(const run_arguments& arguments, Work work) {
 template <typename Runtime>
 measurement run_savina_count(const run_arguments& arguments) {
     enum : int64_t { increment, retrieve };
+
     return time_program(arguments, [](int64_t letters) {
         const int64_t begin = now_ns();
         auto counter = make_mailbox<Runtime>();
@@ -101,6 +102,7 @@ measurement run_savina_fjcreate(const run_arguments& arguments) {
 template <typename Runtime>
 measurement run_savina_big(const run_arguments& arguments) {
     enum : int64_t { ping, pong };
+
     const int64_t actors = arguments.k;
     check(actors >= 2 && actors < mailbox_size, "savina_big: from 2 to 127 actors");  // a ping from each, and a pong
     return time_program(arguments, [actors](int64_t pings) {
@@ -267,6 +269,7 @@ measurement run_savina_bndbuffer(const run_arguments& arguments) {
 template <typename Runtime>
 measurement run_savina_banking(const run_arguments& arguments) {
     enum : int64_t { transfer, deposit };
+
     constexpr int64_t under_way = 64;
     const int64_t accounts = arguments.k;
     check(accounts >= 2, "savina_banking needs two accounts");

@@ -226,7 +226,9 @@ measurement run_withdraw(const run_arguments& arguments) {
     parked.wait();
     Runtime::go([&] {
         int64_t value = 0;
-        const auto never = [](const std::optional<int64_t>&) { fail("withdraw: nothing comes by the crowded channel"); };
+        const auto never = [](const std::optional<int64_t>&) {
+            fail("withdraw: nothing comes by the crowded channel");
+        };
         const auto take = [&value](std::optional<int64_t> received) { value = received.value_or(-1); };
         while (value >= 0) {
             Runtime::select(Runtime::on_recv(crowded, never), Runtime::on_recv(call, take));

@@ -131,12 +131,9 @@ constexpr workload timers[] = {
 
 template <typename Runtime>
 constexpr workload selects[] = {
-    {"select_ready", run_select_ready<Runtime>},
-    {"select_block", run_select_block<Runtime>},
-    {"select_default", run_select_default<Runtime>},
-    {"select_meet", run_select_meet<Runtime>},
-    {"select_width", run_select_width<Runtime>},
-    {"withdraw", run_withdraw<Runtime>},
+    {"select_ready", run_select_ready<Runtime>},     {"select_block", run_select_block<Runtime>},
+    {"select_default", run_select_default<Runtime>}, {"select_meet", run_select_meet<Runtime>},
+    {"select_width", run_select_width<Runtime>},     {"withdraw", run_withdraw<Runtime>},
 };
 
 // The main function of a peer that has these tables.

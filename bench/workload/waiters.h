@@ -57,13 +57,15 @@ measurement run_chan_waiters(const run_arguments& arguments) {
         check(sum.exchange(0) == expected, "chan_waiters: what was sent was received");
 
         auto recvs = Runtime::template make_unbuffered<int64_t>();
-        recv_ns += time_release<Runtime>(tasks, [&](int64_t i) { recvs.send(i); }, [&] {
-            for (int64_t i = 0; i < tasks; ++i) {
-                int64_t value = 0;
-                check(recvs.recv(value), "chan_waiters: a value from each sender");
-                sum.fetch_add(value, std::memory_order_relaxed);
-            }
-        });
+        recv_ns += time_release<Runtime>(
+            tasks, [&](int64_t i) { recvs.send(i); },
+            [&] {
+                for (int64_t i = 0; i < tasks; ++i) {
+                    int64_t value = 0;
+                    check(recvs.recv(value), "chan_waiters: a value from each sender");
+                    sum.fetch_add(value, std::memory_order_relaxed);
+                }
+            });
         check(sum.exchange(0) == expected, "chan_waiters: what was received was sent");
 
         auto closed = Runtime::template make_unbuffered<int64_t>();

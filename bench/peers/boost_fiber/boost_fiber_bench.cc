@@ -185,7 +185,7 @@ private:
 
 int main(int argc, char** argv) {
     using namespace bench;
-    return suite_main<boost_fiber>(argc, argv,
-                                   {basics<boost_fiber>, waking<boost_fiber>, sleeping<boost_fiber>,
-                                    conditions<boost_fiber>, forks<boost_fiber>});
+    return suite_main<boost_fiber>(
+        argc, argv,
+        {basics<boost_fiber>, waking<boost_fiber>, sleeping<boost_fiber>, conditions<boost_fiber>, forks<boost_fiber>});
 }

@@ -14,7 +14,8 @@ struct tbb_tasks {
     static const char* peer() { return "tbb"; }
 
     static std::string version() {
-        return "oneTBB " + std::to_string(TBB_VERSION_MAJOR) + "." + std::to_string(TBB_VERSION_MINOR) + ", gcc " __VERSION__;
+        return "oneTBB " + std::to_string(TBB_VERSION_MAJOR) + "." + std::to_string(TBB_VERSION_MINOR) +
+               ", gcc " __VERSION__;
     }
 
     template <typename Body>

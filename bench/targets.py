@@ -1,0 +1,81 @@
+"""The figures that weft is held to."""
+
+from dataclasses import dataclass
+
+from rows import FORKS, ROWS
+
+
+@dataclass(frozen=True)
+class Target:
+    """weft's metric in a row against `limit` times what it is compared with.
+
+    against: a peer's key; "best" for the fastest peer in each round; "self:ROW" for weft in another row;
+    "P=1" for weft's own P=1, measured at P=2; "" when limit is the figure itself, in `unit`.
+    """
+
+    text: str
+    row: str
+    limit: float
+    against: str
+    metric: str = "ns_per_op"
+    procs: tuple = (1, 2)
+    unit: str = "B"
+
+
+def _targets():
+    for row, tasks in (("yield-2", "2"), ("yield-10", "10"), ("yield-1000", "1000")):
+        yield Target(f"yield, {tasks} Gs ≤ 0.4 × Go", row, 0.4, "go")
+        yield Target(f"yield, {tasks} Gs ≤ 0.4 × Boost.Fiber", row, 0.4, "boost")
+    yield Target("spawn + join ≤ 0.15 × Go", "spawn_join", 0.15, "go")
+    yield Target("spawn + join ≤ 0.5 × tokio", "spawn_join", 0.5, "tokio")
+    yield Target("unbuffered round trip ≤ 0.25 × Go", "pingpong-0", 0.25, "go")
+    yield Target("unbuffered round trip ≤ 0.45 × tokio", "pingpong-0", 0.45, "tokio")
+    yield Target("buffered message ≤ 0.4 × Go", "stream-128", 0.4, "go")
+    yield Target("4 × 4 on one channel ≤ the best peer", "mpmc-4", 1.0, "best")
+    yield Target("64 × 64 on one channel ≤ the best peer", "mpmc-64", 1.0, "best")
+    yield Target("skynet ≤ 0.25 × Go", "skynet", 0.25, "go", metric="ms")
+    yield Target("skynet ≤ 0.6 × tokio", "skynet", 0.6, "tokio", metric="ms")
+    yield Target("1e6 parked, create + release, warm ≤ 0.3 × Go", "spawn_block-1e6", 0.3, "go")
+    yield Target("yield among 1e6 ≤ 8 × among 1e3", "yield-1e6", 8.0, "self:yield-1000")
+    yield Target("yield among 1e6 ≤ 0.1 × Go", "yield-1e6", 0.1, "go")
+    for row, what in (("yield-2", "yield, 2 Gs"), ("yield-10", "yield, 10 Gs"), ("yield-1000", "yield, 1000 Gs"),
+                      ("spawn_join", "spawn + join"), ("pingpong-0", "unbuffered round trip"),
+                      ("pingpong-1", "round trip, capacity 1"), ("ring", "thread ring")):
+        yield Target(f"P=2 ≤ 1.15 × P=1: {what}", row, 1.15, "P=1", procs=(2,))
+    yield Target("G that has not run ≤ 256 B + its closure (8 B)", "spawn_batch-1e6", 264, "", metric="unstarted_bytes",
+                 procs=(1,))
+    yield Target("parked G ≤ 4416 B resident", "spawn_block-1e6", 4416, "", metric="parked_bytes")
+    yield Target("select, one ready ≤ 0.6 × Go", "select-ready", 0.6, "go")
+    yield Target("select among 4, all empty ≤ 0.5 × the best peer", "select-block", 0.5, "best")
+    yield Target("select with a default ≤ 1.2 × Go", "select-default-1", 1.2, "go")
+    yield Target("select among 1024, per case ≤ Go", "select-width-1024", 1.0, "go", metric="case_ns", procs=(1,))
+    yield Target("mutex, nobody else ≤ Go", "mutex-1", 1.0, "go", procs=(1,))
+    yield Target("mutex shared by 8 ≤ Go", "mutex-8", 1.0, "go")
+    yield Target("mutex shared by 64 ≤ Go", "mutex-64", 1.0, "go")
+    yield Target("condition variable ≤ 0.5 × Go", "cond", 0.5, "go")
+    for workload, title, *_ in FORKS[:3]:
+        yield Target(f"{title} ≤ 0.12 × Go", workload, 0.12, "go", metric="ms")
+        yield Target(f"{title} ≤ 0.8 × oneTBB", workload, 0.8, "tbb", metric="ms")
+    yield Target("start and stop a timer, none pending ≤ 0.15 × Go", "timer-add-0", 0.15, "go", procs=(1,))
+    yield Target("start and stop a timer, 1e6 pending ≤ 0.15 × Go", "timer-add-1e6", 0.15, "go", procs=(1,))
+    yield Target("the same among 1e7 ≤ 2 × among 1", "timer-add-1e7", 2.0, "self:timer-add-stop-curve-1", procs=(1,))
+    yield Target("put off one of 1e6 timers ≤ 0.6 × Go", "timer-reset-1e6", 0.6, "go", procs=(1,))
+    yield Target("1e6 timers fire, late by at p99 ≤ 1 ms", "timer-fire-1e6", 1000, "", metric="p99_us", unit="µs")
+    yield Target("sleep 100 µs, late by at p50 ≤ 60 µs", "sleep-100us", 60, "", metric="p50_us", procs=(1,), unit="µs")
+    yield Target("the same ≤ 0.06 × Go", "sleep-100us", 0.06, "go", metric="p50_us", procs=(1,))
+    yield Target("50 short sleepers, CPU ≤ 2 × Go", "sleep-50-tasks", 2.0, "go", metric="cpu_percent")
+    yield Target("wake-up, the waker parks ≤ 0.6 × Go", "wake-same", 0.6, "go", metric="p50_ns", procs=(1,))
+    yield Target("wake-up, the waker works on ≤ 0.6 × Go", "wake-busy", 0.6, "go", metric="p50_ns", procs=(2,))
+    yield Target("wake-up, all asleep ≤ 1.15 × std::thread", "wake-idle", 1.15, "std", metric="p50_ns")
+    for n in ("2", "64", "1e4"):
+        yield Target(f"a close wakes {n} ≤ 0.8 × Go", f"fan-out-{n}", 0.8, "go", metric="p50_us", procs=(2,))
+        yield Target(f"a close wakes {n}: OS threads woken ≤ P", f"fan-out-{n}", 2, "", metric="os_wakes", procs=(2,), unit="")
+    for row in ROWS:
+        if row.group == "cforall":
+            yield Target(f"{row.id} ≤ Go", row.id, 1.0, "go", metric=row.metric, procs=row.procs)
+        if row.group == "savina":
+            yield Target(f"{row.id} ≤ 0.6 × Go", row.id, 0.6, "go")
+    yield Target("a wait beside 1e5 others ≤ 2 × beside one", "withdraw-curve-100000", 2.0, "self:withdraw-curve-1", procs=(1,))
+
+
+TARGETS = list(_targets())
