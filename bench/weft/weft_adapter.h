@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <weft/shared_mutex.h>
 #include <weft/weft.h>
 
 namespace bench {
@@ -93,6 +94,7 @@ struct weft_adapter {
     };
 
     using mutex = weft::mutex;
+    using shared_mutex = weft::shared_mutex;
 
     template <typename T>
     class channel {

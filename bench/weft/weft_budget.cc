@@ -168,12 +168,8 @@ struct program {
 };
 
 constexpr program programs[] = {
-    {"yield", yield},
-    {"spawn_join", spawn_join},
-    {"round_trip", round_trip},
-    {"buffered", buffered},
-    {"select", select_ready},
-    {"mutex", mutex},
+    {"yield", yield},       {"spawn_join", spawn_join}, {"round_trip", round_trip},
+    {"buffered", buffered}, {"select", select_ready},   {"mutex", mutex},
 };
 
 }  // namespace
