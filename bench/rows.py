@@ -185,7 +185,7 @@ ROWS = [
         k_per_p=True, n_for={"std": 20_000}, peers=WITH_SEMAPHORE),
     Row("locality-1", "the same, one task per P", "cforall", "locality", MILLION, k=1, cap=64, k_per_p=True, procs=(2,),
         n_for={"std": 20_000}, peers=WITH_SEMAPHORE),
-    Row("transfer-100", "change of leader, 100 tasks per P", "cforall", "transfer", 5000, k=100, k_per_p=True,
+    Row("transfer-100", "change of leader, 100 tasks per P", "cforall", "transfer", 1000, k=100, k_per_p=True,
         n_for={"std": 200}, metric="us_per_op", unit="µs"),
     Row("transfer-1", "the same, one task per P", "cforall", "transfer", 200_000, k=1, k_per_p=True, procs=(2,),
         n_for={"std": 20_000}, metric="us_per_op", unit="µs"),

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include <weft/condition_variable.h>
+#include <weft/semaphore.h>
 #include <weft/shared_mutex.h>
 #include <weft/weft.h>
 
@@ -95,6 +97,8 @@ struct weft_adapter {
 
     using mutex = weft::mutex;
     using shared_mutex = weft::shared_mutex;
+    using condition_variable = weft::condition_variable;
+    using semaphore = weft::counting_semaphore<>;
 
     template <typename T>
     class channel {

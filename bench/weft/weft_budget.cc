@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 
+#include <weft/semaphore.h>
 #include <weft/weft.h>
 
 // glibc's own names for its allocator, so that ours can count and pass on. operator new ends here too.
@@ -162,14 +163,26 @@ void mutex(int64_t n) {
     check(counter == n, "every turn was taken");
 }
 
+// There is a unit.
+void semaphore(int64_t n) {
+    weft::counting_semaphore<> units(1);
+    int64_t counter = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        units.acquire();
+        ++counter;
+        units.release();
+    }
+    check(counter == n, "every turn was taken");
+}
+
 struct program {
     const char* name;
     void (*run)(int64_t n);
 };
 
 constexpr program programs[] = {
-    {"yield", yield},       {"spawn_join", spawn_join}, {"round_trip", round_trip},
-    {"buffered", buffered}, {"select", select_ready},   {"mutex", mutex},
+    {"yield", yield},         {"spawn_join", spawn_join}, {"round_trip", round_trip}, {"buffered", buffered},
+    {"select", select_ready}, {"mutex", mutex},           {"semaphore", semaphore},
 };
 
 }  // namespace
