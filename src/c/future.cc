@@ -17,13 +17,13 @@ struct future_task {
     run_future* future;  // a reference
 
     void run() {
-        exchange_ambient(&future->context);
+        exchange_ambient(&future->context, false);
         future->result = fn(arg);
         end();
     }
 
     void end() const noexcept {
-        exchange_ambient(nullptr);
+        exchange_ambient(nullptr, false);
         end_locals();
         future->context.detach();
         future->pending.decrement();

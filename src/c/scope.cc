@@ -42,14 +42,14 @@ struct scope_task {
     void run() {
         alignas(cancel_context) std::byte frame[sizeof(cancel_context)];
         own = ::new (static_cast<void*>(frame)) cancel_context(&scope->context, never);
-        exchange_ambient(own);
+        exchange_ambient(own, true);
         const int code = fn(arg);
         if (code != 0) scope->end_early(code);
         end();
     }
 
     void end() const noexcept {
-        exchange_ambient(nullptr);
+        exchange_ambient(nullptr, false);
         own->~cancel_context();
         end_locals();
         scope->running.decrement();
@@ -67,7 +67,7 @@ run_status_t run_scope_begin_with(run_scope_t** scope, const run_scope_opts_t* o
     const int64_t deadline_ns = o.timeout_ns <= 0 ? now_ns() : deadline_of(o.timeout_ns);
     *scope = new (std::nothrow) run_scope(ambient(), deadline_ns);
     if (*scope == nullptr) return RUN_EXHAUSTED;
-    exchange_ambient(&(*scope)->context);
+    exchange_ambient(&(*scope)->context, false);
     return RUN_OK;
 }
 
@@ -100,7 +100,7 @@ bool run_scope_is_cancelled(run_scope_t* scope) noexcept { return scope != nullp
 run_status_t run_scope_join(run_scope_t* scope, int* first_failure) noexcept {
     if (scope == nullptr || ambient() != &scope->context) return RUN_INVALID;
     scope->running.wait(wait_reason::scope_join);
-    exchange_ambient(scope->before);
+    exchange_ambient(scope->before, false);
     const int code = scope->first_failure;  // all who may have written it have ended
     const bool cancelled = scope->context.requested();
     delete scope;
@@ -113,6 +113,6 @@ run_status_t run_cancel_status(void) noexcept {
     return guarded_call([] { weft::throw_if_cancelled(); });
 }
 
-void* run_shield_begin(void) noexcept { return exchange_ambient(nullptr); }
+void* run_shield_begin(void) noexcept { return exchange_ambient(nullptr, false); }
 
-void run_shield_end(void* shielded) noexcept { exchange_ambient(static_cast<cancel_context*>(shielded)); }
+void run_shield_end(void* shielded) noexcept { exchange_ambient(static_cast<cancel_context*>(shielded), false); }
