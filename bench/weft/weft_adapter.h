@@ -11,6 +11,7 @@
 #include <weft/condition_variable.h>
 #include <weft/semaphore.h>
 #include <weft/shared_mutex.h>
+#include <weft/timer.h>
 #include <weft/weft.h>
 
 namespace bench {
@@ -156,6 +157,24 @@ struct weft_adapter {
     template <typename F>
     static auto otherwise(F f) {
         return weft::otherwise(std::move(f));
+    }
+
+    // Calls a function on a green thread of its own.
+    class timer {
+    public:
+        explicit timer(weft::timer inner) : inner_(std::move(inner)) {}
+
+        bool stop() { return inner_.stop(); }
+
+        bool reset(int64_t ns) { return inner_.reset(std::chrono::nanoseconds(ns)); }
+
+    private:
+        weft::timer inner_;
+    };
+
+    template <typename F>
+    static timer after(int64_t ns, F f) {
+        return timer(weft::after_func(std::chrono::nanoseconds(ns), std::move(f)));
     }
 
     class select_set {

@@ -18,8 +18,8 @@ constexpr bench::workload scoped[] = {
 
 int main(int argc, char** argv) {
     using namespace bench;
-    return suite_main<weft_adapter>(
-        argc, argv,
-        {basics<weft_adapter>, waking<weft_adapter>, sleeping<weft_adapter>, conditions<weft_adapter>,
-         shared_locks<weft_adapter>, semaphores<weft_adapter>, forks<weft_adapter>, selects<weft_adapter>, scoped});
+    return suite_main<weft_adapter>(argc, argv,
+                                    {basics<weft_adapter>, waking<weft_adapter>, sleeping<weft_adapter>,
+                                     conditions<weft_adapter>, shared_locks<weft_adapter>, semaphores<weft_adapter>,
+                                     forks<weft_adapter>, timers<weft_adapter>, selects<weft_adapter>, scoped});
 }

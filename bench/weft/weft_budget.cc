@@ -6,6 +6,7 @@
 // {"workload":…,"n":…,"mallocs":…}. budget.py runs it at two sizes under callgrind: what start, stop
 // and warm-up cost is in both, so the difference is the price of the operations alone.
 #include <atomic>
+#include <chrono>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <optional>
 
 #include <weft/semaphore.h>
+#include <weft/timer.h>
 #include <weft/weft.h>
 
 // glibc's own names for its allocator, so that ours can count and pass on. operator new ends here too.
@@ -175,6 +177,17 @@ void semaphore(int64_t n) {
     check(counter == n, "every turn was taken");
 }
 
+// Started and stopped, with a few others pending.
+void timer(int64_t n) {
+    using namespace std::chrono_literals;
+    weft::timer others[16];
+    for (weft::timer& other : others) other = weft::after_func(1h, [] {});
+    for (int64_t i = 0; i < n; ++i) {
+        weft::timer t = weft::after_func(2h, [] {});
+        check(t.stop(), "it had not fired");
+    }
+}
+
 struct program {
     const char* name;
     void (*run)(int64_t n);
@@ -182,7 +195,7 @@ struct program {
 
 constexpr program programs[] = {
     {"yield", yield},         {"spawn_join", spawn_join}, {"round_trip", round_trip}, {"buffered", buffered},
-    {"select", select_ready}, {"mutex", mutex},           {"semaphore", semaphore},
+    {"select", select_ready}, {"mutex", mutex},           {"semaphore", semaphore},   {"timer", timer},
 };
 
 }  // namespace

@@ -83,7 +83,7 @@ measurement run_timer_fire(const run_arguments& arguments) {
     constexpr int64_t apart_ns = 1000;
     const int64_t count = arguments.n;
     const int64_t rounds = std::clamp<int64_t>(20'000 / count, 1, 1000);
-    const int64_t lead_ns = 200'000 + apart_ns * count;
+    const int64_t lead_ns = 200'000 + 2 * apart_ns * count;
     std::vector<int64_t> late(static_cast<size_t>(count));
     samples lateness(rounds * count);
     int64_t arming_ns = 0;

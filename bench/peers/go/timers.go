@@ -81,7 +81,7 @@ func runTimerFire(a arguments) measurement {
 	if rounds > 1000 {
 		rounds = 1000
 	}
-	leadNs := 200000 + apartNs*count
+	leadNs := 200000 + 2*apartNs*count
 	late := make([]int64, count)
 	lateness := make(samples, 0, rounds*count)
 	var armingNs, firingCPU int64

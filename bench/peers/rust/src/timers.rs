@@ -82,7 +82,7 @@ pub async fn run_timer_fire(a: &Arguments) -> Measurement {
     const APART_NS: i64 = 1000;
     let count = a.n;
     let rounds = (20_000 / count).clamp(1, 1000);
-    let lead_ns = 200_000 + APART_NS * count as i64;
+    let lead_ns = 200_000 + 2 * APART_NS * count as i64;
     let late: Arc<Vec<AtomicI64>> = Arc::new((0..count).map(|_| AtomicI64::new(0)).collect());
     let mut lateness = Vec::with_capacity(rounds * count);
     let (mut arming, mut firing_cpu) = (0, 0);
