@@ -131,17 +131,22 @@ TEST_P(ConditionVariableEnd, AStopEndsThatWaitAndNoOther) {
     bool over = false;
     std::stop_source stop;
     std::atomic<int> stopped = 0;
-    park(6, [&] {
-        for (int i = 0; i < 3; ++i) {
-            rt().go([&] {
-                std::unique_lock lock(m);
-                stopped += !c.wait(lock, stop.get_token(), [] { return false; }) && lock.owns_lock();
-            });
-            rt().go([&] {
-                std::unique_lock lock(m);
-                c.wait(lock, [&] { return ++looks, over; });
-            });
-        }
+    int joined = 0;  // guarded by m
+    for (int i = 0; i < 3; ++i) {
+        rt().go([&] {
+            std::unique_lock lock(m);
+            ++joined;
+            stopped += !c.wait(lock, stop.get_token(), [] { return false; }) && lock.owns_lock();
+        });
+        rt().go([&] {
+            std::unique_lock lock(m);
+            ++joined;
+            c.wait(lock, [&] { return ++looks, over; });
+        });
+    }
+    eventually([&] {
+        const std::lock_guard hold(m);
+        return joined == 6;
     });
     std::thread plain([&] {
         std::unique_lock lock(m);
@@ -278,19 +283,25 @@ TEST_P(ConditionVariableEnd, WaitersWhoseRuntimeStopsAreForgotten) {
     auto c = std::make_unique<condition_variable>();
     auto m = std::make_unique<mutex>();
     std::stop_source stop;
-    park(3, [&] {
-        rt().go([&] {
-            std::unique_lock lock(*m);
-            c->wait(lock);
-        });
-        rt().go([&] {
-            std::unique_lock lock(*m);
-            (void)c->wait_for(lock, 1h);
-        });
-        rt().go([&] {
-            std::unique_lock lock(*m);
-            c->wait(lock, stop.get_token(), [] { return false; });
-        });
+    int joined = 0;
+    rt().go([&] {
+        std::unique_lock lock(*m);
+        ++joined;
+        c->wait(lock);
+    });
+    rt().go([&] {
+        std::unique_lock lock(*m);
+        ++joined;
+        (void)c->wait_for(lock, 1h);
+    });
+    rt().go([&] {
+        std::unique_lock lock(*m);
+        ++joined;
+        c->wait(lock, stop.get_token(), [] { return false; });
+    });
+    eventually([&] {
+        const std::lock_guard hold(*m);
+        return joined == 3;
     });
     EXPECT_EQ(rt().stop(), 3U);
     stop.request_stop();

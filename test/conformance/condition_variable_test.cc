@@ -35,12 +35,22 @@ template <typename Condition>
 struct roll_call {
     mutex m;
     Condition c;
-    std::vector<int> order;  // guarded by m
+    std::size_t joined = 0;  // guarded by m, as order
+    std::vector<int> order;
 
     void wait(int me) {
         std::unique_lock lock(m);
+        ++joined;
         c.wait(lock);
         order.push_back(me);
+    }
+
+    // Returns once n have come to wait. (Parks do not tell: who waits for the mutex is parked, too.)
+    void await(std::size_t n) {
+        eventually([&] {
+            const std::lock_guard hold(m);
+            return joined == n;
+        });
     }
 
     std::size_t awake() {
@@ -53,7 +63,8 @@ TEST_P(ConditionVariable, EachNotifyWakesOneInTheOrderTheyCame) {
     const auto call = [this]<typename Condition>(roll_call<Condition>& roll) {
         constexpr int waiters = 30;
         for (int i = 0; i < waiters; ++i) {
-            park(1, [&] { rt().go([&, i] { roll.wait(i); }); });
+            rt().go([&, i] { roll.wait(i); });
+            roll.await(static_cast<std::size_t>(i) + 1);
         }
         EXPECT_EQ(roll.awake(), 0U);
         for (std::size_t i = 1; i <= waiters; ++i) {
@@ -73,9 +84,8 @@ TEST_P(ConditionVariable, EachNotifyWakesOneInTheOrderTheyCame) {
 // With the lock held, so that nobody can go on before all have been notified.
 TEST_P(ConditionVariable, ManyNotifiesUnderOneLockWakeAsMany) {
     roll_call<condition_variable> roll;
-    park(20, [&] {
-        for (int i = 0; i < 20; ++i) rt().go([&, i] { roll.wait(i); });
-    });
+    for (int i = 0; i < 20; ++i) rt().go([&, i] { roll.wait(i); });
+    roll.await(20);
     roll.m.lock();
     for (int i = 0; i < 7; ++i) roll.c.notify_one();
     EXPECT_EQ(roll.order.size(), 0U);
@@ -90,17 +100,15 @@ TEST_P(ConditionVariable, NotifyAllWakesEachOnce) {
     roll_call<condition_variable> roll;
     constexpr int waiters = 200;
     const int rounds = scaled(20);
-    std::atomic<bool> over = false;
     tally woken(static_cast<std::size_t>(waiters * rounds));
     for (int round = 0; round < rounds; ++round) {
-        park(waiters, [&] {
-            for (int i = 0; i < waiters; ++i) {
-                rt().go([&, i] {
-                    roll.wait(i);
-                    woken.mark(static_cast<std::size_t>(round * waiters + i));
-                });
-            }
-        });
+        for (int i = 0; i < waiters; ++i) {
+            rt().go([&, i] {
+                roll.wait(i);
+                woken.mark(static_cast<std::size_t>(round * waiters + i));
+            });
+        }
+        roll.await(static_cast<std::size_t>((round + 1) * waiters));
         roll.c.notify_all();
         rt().drain();
     }
