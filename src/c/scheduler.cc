@@ -2,6 +2,7 @@
 #include <weft/debug.h>
 #include <weft/run/scheduler.h>
 
+#include "c/place.h"
 #include "c/status.h"
 #include "sched/adopt.h"
 #include "sched/scheduler.h"
@@ -16,9 +17,16 @@ static_assert(RUN_MAX_P_COUNT == procs_max);
 
 }  // namespace
 
-run_status_t run_scheduler_init(void) noexcept { return run_scheduler_init_with(nullptr); }
+run_status_t(run_scheduler_init)(void) noexcept { return run_scheduler_init_at(nullptr, nullptr, 0, nullptr); }
 
-run_status_t run_scheduler_init_with(const run_scheduler_opts_t* opts) noexcept {
+run_status_t(run_scheduler_init_with)(const run_scheduler_opts_t* opts) noexcept {
+    return run_scheduler_init_at(opts, nullptr, 0, nullptr);
+}
+
+run_status_t run_scheduler_init_at(const run_scheduler_opts_t* opts,
+                                   const char* file,
+                                   int line,
+                                   const char* function) noexcept {
     run_scheduler_opts_t o = RUN_SCHEDULER_OPTS_INIT;
     if (!read_options(opts, o)) return RUN_INVALID;
     const M* m = current_g_m();
@@ -28,7 +36,7 @@ run_status_t run_scheduler_init_with(const run_scheduler_opts_t* opts) noexcept 
         weft::runtime_options wanted{.procs = o.procs, .stack_size = o.stack_size};
         if (o.always_guard) wanted.guard = weft::guard_policy::always;
         if (o.name != nullptr) wanted.name = o.name;
-        begin_on_this_stack(wanted, std::source_location::current());
+        begin_on_this_stack(wanted, place_of(file, line, function));
         return RUN_OK;
     });
     if (status != RUN_OK) release_main();

@@ -21,9 +21,9 @@ public:
     // w has been claimed and unlinked.
     void add(waiter& w) noexcept {
         if constexpr (!model_build) {
-            const auto* g = reinterpret_cast<const char*>(static_cast<G*>(w.g));
-            __builtin_prefetch(g, 1);
-            __builtin_prefetch(g + cache_line, 1);
+            const auto g = reinterpret_cast<uintptr_t>(static_cast<G*>(w.g));  // nullptr for a plain thread
+            __builtin_prefetch(reinterpret_cast<const void*>(g), 1);
+            __builtin_prefetch(reinterpret_cast<const void*>(g + cache_line), 1);
         }
         *link_ = &w;
         link_ = &w.next;

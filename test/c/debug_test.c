@@ -102,6 +102,7 @@ static void a_dump_shows_main_on_its_own_stack(void) {
     join(other);
     const char* frames = strstr(main_text, "\"main\" [chan receive");
     CHECK(frames != NULL && strstr(frames, "#0") != NULL);
+    CHECK(strstr(frames, "check.h:") != NULL && strstr(frames, "in_scheduler") != NULL);
     CHECK(strstr(frames, "#2") != NULL);  // run_chan_recv, this function, who called it …
     run_chan_release(o.chan);
 }

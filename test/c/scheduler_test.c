@@ -85,7 +85,9 @@ static void options_are_checked_and_then_nothing_has_happened(void) {
     CHECK_OK(run_scheduler_init_with(&opts));
     CHECK(run_procs() == 3);
     CHECK_OK(run_scheduler_stop());
-    CHECK_OK(run_scheduler_init_with(NULL));
+    CHECK_OK((run_scheduler_init_with)(NULL));
+    CHECK_OK(run_scheduler_stop());
+    CHECK_OK((run_scheduler_init)());
     CHECK_OK(run_scheduler_stop());
 }
 
@@ -106,7 +108,9 @@ static void main_parks_and_others_run(void) {
     struct relay r;
     CHECK_OK(run_chan_make(&r.there, sizeof(long), 0));
     CHECK_OK(run_chan_make(&r.back, sizeof(long), 0));
-    CHECK_OK(run_spawn(echo, &r));
+    run_wait_group_t* group;
+    CHECK_OK(run_wait_group_make(&group));
+    CHECK_OK(run_wait_group_go(group, echo, &r));
     for (long i = 0; i < 2000; ++i) {
         long answer = -1;
         CHECK_OK(run_chan_send(r.there, &i));
@@ -115,6 +119,8 @@ static void main_parks_and_others_run(void) {
     }
     CHECK_OK(run_chan_close(r.there));
     CHECK_STATUS(RUN_TIMEOUT, run_chan_recv_for(r.back, NULL, 1000000));  // main sleeps
+    CHECK_OK(run_wait_group_wait(group));
+    run_wait_group_free(group);
     run_chan_release(r.back);
     run_chan_release(r.there);
 }

@@ -118,10 +118,13 @@ static void work_with_checkpoints(void* argument) {
 
 static void checkpoints_let_others_run(void) {
     int others = 0;
+    run_wait_group_t* group;
     run_checkpoint();
-    CHECK_OK(run_spawn(work_with_checkpoints, &others));
-    CHECK_OK(run_spawn(count, &others));
-    WAIT_UNTIL(load(&others) == 1);
+    CHECK_OK(run_wait_group_make(&group));
+    CHECK_OK(run_wait_group_go(group, work_with_checkpoints, &others));
+    CHECK_OK(run_wait_group_go(group, count, &others));
+    CHECK_OK(run_wait_group_wait(group));
+    run_wait_group_free(group);
 }
 
 // ---- Ending from within.

@@ -9,16 +9,18 @@
 #include <stdbool.h>
 #endif
 
-// No exception leaves a function of this interface.
+// No exception leaves a function of this interface. In C an enumeration may hold any int; so may these in C++.
 #ifdef __cplusplus
 #define RUN_NOEXCEPT noexcept
+#define RUN_INT_ENUM : int
 extern "C" {
 #else
 #define RUN_NOEXCEPT
+#define RUN_INT_ENUM
 #endif
 
 // How a call ended. Values are never reused; new ones may come.
-typedef enum run_status {
+typedef enum run_status RUN_INT_ENUM {
     RUN_OK = 0,           // done
     RUN_CLOSED = 1,       // the channel is closed and, for a receive, drained
     RUN_TIMEOUT = 2,      // the call was to wait for a limited time, and that was up first

@@ -47,6 +47,14 @@ run_status_t run_scheduler_init(void) RUN_NOEXCEPT;
 // The same with options; opts may be NULL. RUN_INVALID also if one of them is out of range.
 run_status_t run_scheduler_init_with(const run_scheduler_opts_t* opts) RUN_NOEXCEPT;
 
+// The same, as if called in line of function in file, which have to live as long as the program: dumps say so. The two above are also
+// macros that call this one.
+run_status_t run_scheduler_init_at(const run_scheduler_opts_t* opts, const char* file, int line, const char* function)
+    RUN_NOEXCEPT;
+
+#define run_scheduler_init() run_scheduler_init_at(NULL, __FILE__, __LINE__, __func__)
+#define run_scheduler_init_with(opts) run_scheduler_init_at((opts), __FILE__, __LINE__, __func__)
+
 // Ends the scheduler and returns on the thread that called init, which is a plain one again. To be called by the main green thread:
 // else RUN_INVALID. No other green thread is scheduled from here on, and those that have not finished are abandoned, as when main
 // returns: their functions do not go on, locks they hold stay locked. Values that lie in channels are forgotten with these.

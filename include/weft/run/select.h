@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-typedef enum run_select_op {
+typedef enum run_select_op RUN_INT_ENUM {
     RUN_SELECT_RECV = 0,    // receives from a channel
     RUN_SELECT_SEND = 1,    // sends to a channel
     RUN_SELECT_FUTURE = 2,  // a future's result is there

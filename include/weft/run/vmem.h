@@ -15,7 +15,7 @@ extern "C" {
 #define RUN_STACK_INITIAL (8 * 1024)
 #define RUN_GUARD_SIZE (4 * 1024)
 
-typedef enum run_vmem_access {
+typedef enum run_vmem_access RUN_INT_ENUM {
     RUN_VMEM_NONE = 0,
     RUN_VMEM_READ = 1,
     RUN_VMEM_READWRITE = 2,
