@@ -11,8 +11,8 @@
 #include "c/spawn.h"
 
 struct run_scope {
-    run_scope(weft::detail::cancel_context* around, int64_t deadline_ns) noexcept
-        : before(around), context(around, deadline_ns) {}
+    explicit run_scope(int64_t deadline_ns) noexcept
+        : before(weft::detail::ambient()), context(weft::detail::enclosing_context(), deadline_ns) {}
 
     // A task has failed, or somebody cancels (code 0).
     void end_early(int code) noexcept {
@@ -65,7 +65,7 @@ run_status_t run_scope_begin_with(run_scope_t** scope, const run_scope_opts_t* o
     if (scope == nullptr || !read_options(opts, o)) return RUN_INVALID;
     // A deadline that is never waited for would not be one.
     const int64_t deadline_ns = o.timeout_ns <= 0 ? now_ns() : deadline_of(o.timeout_ns);
-    *scope = new (std::nothrow) run_scope(ambient(), deadline_ns);
+    *scope = new (std::nothrow) run_scope(deadline_ns);
     if (*scope == nullptr) return RUN_EXHAUSTED;
     exchange_ambient(&(*scope)->context, false);
     return RUN_OK;
@@ -95,7 +95,11 @@ run_status_t run_scope_cancel(run_scope_t* scope) noexcept {
     return RUN_OK;
 }
 
-bool run_scope_is_cancelled(run_scope_t* scope) noexcept { return scope != nullptr && scope->context.requested(); }
+bool run_scope_is_cancelled(run_scope_t* scope) noexcept {
+    if (scope == nullptr) return false;
+    const int64_t deadline_ns = scope->context.deadline_ns();
+    return scope->context.requested() || (deadline_ns != never && deadline_ns <= now_ns());
+}
 
 run_status_t run_scope_join(run_scope_t* scope, int* first_failure) noexcept {
     if (scope == nullptr || ambient() != &scope->context) return RUN_INVALID;

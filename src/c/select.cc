@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <new>
+#include <optional>
 
 #include <weft/detail/select_case.h>
 #include <weft/select.h>
@@ -11,6 +12,7 @@
 #include "c/event.h"
 #include "c/future.h"
 #include "c/status.h"
+#include "c/timer.h"
 
 namespace {
 
@@ -20,8 +22,8 @@ using namespace weft::detail;
 constexpr std::size_t few_cases = 16;
 constexpr std::size_t very_few_cases = 4;
 
-// False: it makes no sense.
-bool prepare(const run_select_case_t& from, select_case& into) noexcept {
+// False: it makes no sense. at: where the tick of a timer goes first.
+bool prepare(const run_select_case_t& from, select_case& into, std::optional<tick>& at) noexcept {
     switch (from.op) {
         case RUN_SELECT_RECV:
             byte_recv_case::prepare(into, static_cast<run_chan*>(from.object), from.to);
@@ -40,6 +42,12 @@ bool prepare(const run_select_case_t& from, select_case& into) noexcept {
             if (from.object != nullptr)
                 event_case::prepare(into, core_of(static_cast<run_event*>(from.object)->e));
             return true;
+        case RUN_SELECT_TIMER: {
+            auto* timer = static_cast<run_timer*>(from.object);
+            if (timer != nullptr && timer->ticks == nullptr) return false;
+            chan_recv_case<tick>::prepare(into, timer == nullptr ? nullptr : timer->ticks, at);
+            return true;
+        }
     }
     return false;
 }
@@ -50,9 +58,10 @@ run_status_t select_with(run_select_case_t* cases,
                          std::size_t& chosen,
                          select_case* raw,
                          held_lock* locks,
+                         std::optional<tick>* ticks,
                          bool in_order) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
-        if (!prepare(cases[i], raw[i])) return RUN_INVALID;
+        if (!prepare(cases[i], raw[i], ticks[i])) return RUN_INVALID;
     }
     // Two numbers that are no case say why none happened. A cancellation is an exception, as elsewhere: rare.
     const std::size_t at_once = count + 1;
@@ -66,8 +75,10 @@ run_status_t select_with(run_select_case_t* cases,
     return guarded_call([&] {
         const std::size_t done = select_among(request);
         if (done >= count) return done == at_once ? RUN_WOULD_BLOCK : RUN_TIMEOUT;
-        const bool is_chan = cases[done].op == RUN_SELECT_RECV || cases[done].op == RUN_SELECT_SEND;
-        cases[done].status = !is_chan || raw[done].w.ok ? RUN_OK : RUN_CLOSED;
+        run_select_case_t& c = cases[done];
+        const bool is_chan = c.op == RUN_SELECT_RECV || c.op == RUN_SELECT_SEND;
+        c.status = !is_chan || raw[done].w.ok ? RUN_OK : RUN_CLOSED;
+        if (ticks[done].has_value() && c.to != nullptr) *static_cast<int64_t*>(c.to) = ns_of(*ticks[done]);
         chosen = done;
         return RUN_OK;
     });
@@ -78,7 +89,8 @@ run_status_t select_in_frame(
     run_select_case_t* cases, std::size_t count, int64_t timeout_ns, std::size_t& chosen, bool in_order) noexcept {
     select_case raw[most];
     held_lock locks[most];
-    return select_with(cases, count, timeout_ns, chosen, raw, locks, in_order);
+    std::optional<tick> ticks[most];
+    return select_with(cases, count, timeout_ns, chosen, raw, locks, ticks, in_order);
 }
 
 run_status_t select_by(
@@ -91,8 +103,9 @@ run_status_t select_by(
     if (count <= few_cases) return select_in_frame<few_cases>(cases, count, timeout_ns, which, in_order);
     const std::unique_ptr<select_case[]> raw(new (std::nothrow) select_case[count]);
     const std::unique_ptr<held_lock[]> locks(new (std::nothrow) held_lock[count]);
-    if (raw == nullptr || locks == nullptr) return RUN_EXHAUSTED;
-    return select_with(cases, count, timeout_ns, which, raw.get(), locks.get(), in_order);
+    const std::unique_ptr<std::optional<tick>[]> ticks(new (std::nothrow) std::optional<tick>[count]);
+    if (raw == nullptr || locks == nullptr || ticks == nullptr) return RUN_EXHAUSTED;
+    return select_with(cases, count, timeout_ns, which, raw.get(), locks.get(), ticks.get(), in_order);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 
 namespace weft::detail {
 
-// False: their size makes no sense.
-[[nodiscard]] bool read_spawn_options(const run_spawn_opts_t* from, spawn_options& into) noexcept;
+// False: they make no sense. Throws std::bad_alloc.
+[[nodiscard]] bool read_spawn_options(const run_spawn_opts_t* from, spawn_options& into);
 
 // Starts task, as a function of the C interface has to.
 template <typename Task>

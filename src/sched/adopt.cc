@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "os/os.h"
-#include "sched/crash.h"
+#include "sched/labels.h"
 #include "sched/schedule.h"
 #include "sched/spawn.h"
 #include "sched/start.h"
@@ -109,6 +109,7 @@ bool is_on_own_stack(const G* g) noexcept { return g->stack != nullptr && g->sta
 bool end_on_this_stack() noexcept {
     std::unique_ptr<adopted> a(std::exchange(the_one, nullptr));
     end_locals();  // as long as others run
+    drop_labels(*a->g);
     a->leaving.lock_bits();
     request_stop(*a->s);
     M* m = current_m();

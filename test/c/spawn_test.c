@@ -91,6 +91,50 @@ static void options_count(void) {
     CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, NULL, &done));
 }
 
+static void change_oneself(void* done) {
+    CHECK(run_get_priority() == RUN_PRIORITY_LOW);
+    CHECK_OK(run_set_priority(RUN_PRIORITY_HIGH));
+    CHECK(run_get_priority() == RUN_PRIORITY_HIGH);
+    CHECK_STATUS(RUN_INVALID, run_set_priority((run_priority_t)7));
+    CHECK(strcmp(run_g_name(), "first") == 0);
+    CHECK_OK(run_set_name("second"));
+    CHECK(strcmp(run_g_name(), "second") == 0);
+    CHECK_OK(run_set_name(NULL));
+    CHECK(strcmp(run_g_name(), "") == 0);
+    CHECK_OK(run_set_label("request", "42"));
+    CHECK_STATUS(RUN_INVALID, run_set_label(NULL, "42"));
+    CHECK_STATUS(RUN_INVALID, run_set_label("request", NULL));
+    store(done, 1);
+}
+
+static void they_may_change_what_they_are(void) {
+    const run_label_t labels[] = {{"a", "1"}, {"b", "2"}};
+    const run_label_t bad[] = {{"a", "1"}, {NULL, "2"}};
+    int done = 0;
+    run_spawn_opts_t opts = RUN_SPAWN_OPTS_INIT;
+    opts.name = "first";
+    opts.priority = RUN_PRIORITY_LOW;
+    opts.label_count = 2;
+    opts.labels = labels;
+    CHECK_OK(run_spawn_with(&opts, change_oneself, &done));
+    WAIT_UNTIL(load(&done) == 1);
+    opts.labels = bad;
+    CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, change_oneself, &done));
+    opts.labels = NULL;
+    CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, change_oneself, &done));
+    opts.label_count = 0;
+    opts.priority = (run_priority_t)3;
+    CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, change_oneself, &done));
+    if (run_g_id() != 0) {
+        CHECK_OK(run_set_label("of", "main"));
+        CHECK_OK(run_set_name("another"));
+    } else {
+        CHECK_OK(run_set_label("nobody's", "label"));
+        CHECK_OK(run_set_priority(RUN_PRIORITY_HIGH));
+        CHECK(run_get_priority() == RUN_PRIORITY_NORMAL);
+    }
+}
+
 static void yield_lets_others_run_and_says_so(void) {
     if (run_g_id() == 0) {
         CHECK(!run_yield());
@@ -195,6 +239,7 @@ int main(void) {
     RUN_EVERYWHERE(plain_threads_spawn_too);
     RUN_EVERYWHERE(they_have_numbers_and_names);
     RUN_EVERYWHERE(options_count);
+    RUN_EVERYWHERE(they_may_change_what_they_are);
     RUN_EVERYWHERE(yield_lets_others_run_and_says_so);
     in_scheduler(1, on_one_processor_they_take_turns);
     RUN_EVERYWHERE(checkpoints_let_others_run);

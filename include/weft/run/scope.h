@@ -54,7 +54,7 @@ run_status_t run_scope_go_at(run_scope_t* scope,
 // Cancels everything that runs in the scope, its opener included. Any thread, as long as it is open.
 run_status_t run_scope_cancel(run_scope_t* scope) RUN_NOEXCEPT;
 
-// Whether it was cancelled: by run_scope_cancel, by a failure, or from around. false for NULL.
+// Whether it was cancelled: by run_scope_cancel, by a failure, or from around; or a deadline around it has passed. false for NULL.
 bool run_scope_is_cancelled(run_scope_t* scope) RUN_NOEXCEPT;
 
 // Waits for all tasks, and closes and frees the scope. RUN_OK; RUN_FAILED if a task has failed, and then *first_failure, unless that is
