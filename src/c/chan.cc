@@ -162,7 +162,7 @@ namespace {
 run_chan& chan_of(const select_case& c) noexcept { return *static_cast<run_chan*>(c.object); }
 
 void prepare_case(
-    select_case& c, run_chan* chan, wait_queue run_chan::*queue, void* value, const select_ops& ops) noexcept {
+    select_case& c, run_chan* chan, wait_queue run_chan::* queue, void* value, const select_ops& ops) noexcept {
     c.object = chan;
     if (chan == nullptr) return;
     c.ops = &ops;

@@ -1,9 +1,8 @@
 // cond.cc: condition variables for C. See weft/run/cond.h.
-#include <weft/run/cond.h>
-
 #include <mutex>
 
 #include <weft/condition_variable.h>
+#include <weft/run/cond.h>
 
 #include "c/handle.h"
 #include "c/mutex.h"

@@ -1,9 +1,8 @@
 // debug.cc: statistics and dumps, for C. See weft/run/debug.h.
-#include <weft/run/debug.h>
-
 #include <cstring>
 
 #include <weft/debug.h>
+#include <weft/run/debug.h>
 
 run_status_t run_stats(run_counts_t* counts) noexcept {
     if (counts == nullptr || counts->size < sizeof(counts->size)) return RUN_INVALID;

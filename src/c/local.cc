@@ -1,9 +1,8 @@
 // local.cc: keys for pointers of which each green thread has its own. See weft/run/local.h, weft/local.h.
-#include <weft/run/local.h>
-
 #include <new>
 
 #include <weft/local.h>
+#include <weft/run/local.h>
 
 #include "c/status.h"
 #include "sched/switch.h"

@@ -67,10 +67,7 @@ run_status_t run_latch_arrive_and_wait(run_latch_t* latch, uint32_t n) noexcept 
 
 // ---- Barrier.
 
-run_status_t run_barrier_make(run_barrier_t** barrier,
-                              uint32_t count,
-                              void (*completion)(void*),
-                              void* arg) noexcept {
+run_status_t run_barrier_make(run_barrier_t** barrier, uint32_t count, void (*completion)(void*), void* arg) noexcept {
     return count > max_count ? RUN_INVALID : make_handle(barrier, count, c_completion{completion, arg});
 }
 

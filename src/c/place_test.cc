@@ -38,7 +38,8 @@ TEST(Place, ManyThreadsFindTheirPlacesAndATableThatIsFullOnlyLosesNames) {
         threads.emplace_back([&] {
             for (int line = 1; line <= 6000; ++line) {
                 const std::source_location at = place_of("many.c", line, "f");
-                const bool known = std::strcmp(at.file_name(), "many.c") == 0 && at.line() == static_cast<unsigned>(line);
+                const bool known =
+                    std::strcmp(at.file_name(), "many.c") == 0 && at.line() == static_cast<unsigned>(line);
                 if (!known && std::strcmp(at.file_name(), "?") != 0) ++wrong;
             }
         });

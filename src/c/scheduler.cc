@@ -1,11 +1,12 @@
 // scheduler.cc: run_scheduler_init and run_scheduler_stop. See weft/run/scheduler.h, sched/adopt.h.
+#include "sched/scheduler.h"
+
 #include <weft/debug.h>
 #include <weft/run/scheduler.h>
 
 #include "c/place.h"
 #include "c/status.h"
 #include "sched/adopt.h"
-#include "sched/scheduler.h"
 #include "sched/start.h"
 #include "sched/switch.h"
 

@@ -1,12 +1,11 @@
 // scope.cc: scopes for C. See weft/run/scope.h, and weft/scope.h for what they are modelled on.
-#include <weft/run/scope.h>
-
 #include <new>
 
 #include <weft/cancel.h>
 #include <weft/detail/cancel.h>
 #include <weft/detail/count_word.h>
 #include <weft/detail/locals.h>
+#include <weft/run/scope.h>
 
 #include "c/spawn.h"
 

@@ -1,11 +1,10 @@
 // select.cc: run_select. See weft/run/select.h.
-#include <weft/run/select.h>
-
 #include <memory>
 #include <new>
 #include <optional>
 
 #include <weft/detail/select_case.h>
+#include <weft/run/select.h>
 #include <weft/select.h>
 
 #include "c/chan.h"
@@ -39,8 +38,7 @@ bool prepare(const run_select_case_t& from, select_case& into, std::optional<tic
                 count_select_case::prepare(into, static_cast<run_future*>(from.object)->pending);
             return true;
         case RUN_SELECT_EVENT:
-            if (from.object != nullptr)
-                event_case::prepare(into, core_of(static_cast<run_event*>(from.object)->e));
+            if (from.object != nullptr) event_case::prepare(into, core_of(static_cast<run_event*>(from.object)->e));
             return true;
         case RUN_SELECT_TIMER: {
             auto* timer = static_cast<run_timer*>(from.object);

@@ -1,6 +1,5 @@
 // semaphore.cc: semaphores for C. See weft/run/semaphore.h.
 #include <weft/run/semaphore.h>
-
 #include <weft/semaphore.h>
 
 #include "c/handle.h"

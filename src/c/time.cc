@@ -1,9 +1,8 @@
 // time.cc: sleeping and timers, for C. See weft/run/time.h.
-#include <weft/run/time.h>
-
 #include <memory>
 #include <optional>
 
+#include <weft/run/time.h>
 #include <weft/time.h>
 
 #include "c/place.h"

@@ -13,10 +13,7 @@
 struct run_timer {
     // t is the handle of s.
     run_timer(weft::timer&& t, weft::detail::timer_state& s)
-        : state(s),
-          timer(std::move(t)),
-          chan(timer.chan()),
-          ticks(weft::detail::chan_access::state(chan)) {}
+        : state(s), timer(std::move(t)), chan(timer.chan()), ticks(weft::detail::chan_access::state(chan)) {}
 
     weft::detail::timer_state& state;
     weft::timer timer;

@@ -1,10 +1,9 @@
 // wait_group.cc: wait groups for C. See weft/run/wait_group.h.
-#include <weft/run/wait_group.h>
-
 #include <new>
 
 #include <weft/detail/count_word.h>
 #include <weft/detail/locals.h>
+#include <weft/run/wait_group.h>
 
 #include "c/spawn.h"
 

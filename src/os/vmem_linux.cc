@@ -1,9 +1,9 @@
 // vmem_linux.cc: reserving pages and changing what may be done with them, on Linux. See vmem.h.
-#include "os/vmem.h"
-
 #include <sys/mman.h>
 
 #include <cerrno>
+
+#include "os/vmem.h"
 
 namespace weft::detail::os {
 

@@ -79,6 +79,7 @@ def main():
         check_nothing_remembers(prefix, first, build, ROOT)
         libraries = library_folder(prefix)
         by_cmake("find_package", work, libraries, f"-DCMAKE_PREFIX_PATH={prefix}")
+        run_consumer(os.path.join(work, "find_package", "consumer_c"), libraries)
         by_pkg_config(work, prefix, libraries)
         by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}")
     print("consumer: find_package, pkg-config and add_subdirectory built and ran")

@@ -29,8 +29,9 @@ extern "C" {
 typedef struct run_scope run_scope_t;
 
 typedef struct run_scope_opts {
-    size_t size;         // sizeof(run_scope_opts_t): tells which of the following there are
-    int64_t timeout_ns;  // from now; RUN_FOREVER: no deadline of its own. The earliest of the deadlines around a wait counts
+    size_t size;  // sizeof(run_scope_opts_t): tells which of the following there are
+    int64_t
+        timeout_ns;  // from now; RUN_FOREVER: no deadline of its own. The earliest of the deadlines around a wait counts
 } run_scope_opts_t;
 
 #define RUN_SCOPE_OPTS_INIT {sizeof(run_scope_opts_t), RUN_FOREVER}

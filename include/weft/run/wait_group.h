@@ -42,8 +42,7 @@ run_status_t run_wait_group_go_at(run_wait_group_t* group,
                                   int line,
                                   const char* function) RUN_NOEXCEPT;
 
-#define run_wait_group_go(group, fn, arg) \
-    run_wait_group_go_at((group), NULL, (fn), (arg), __FILE__, __LINE__, __func__)
+#define run_wait_group_go(group, fn, arg) run_wait_group_go_at((group), NULL, (fn), (arg), __FILE__, __LINE__, __func__)
 
 #ifdef __cplusplus
 }
