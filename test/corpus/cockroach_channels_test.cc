@@ -86,21 +86,21 @@ private:
     // The buggy one hands each event over before it does anything else. The fixed one keeps those that nobody has taken yet.
     void run_protocol() {
         int made = 0;
-        std::deque<int> kept;
         for (bool stopped = false; !stopped;) {
             if (made < events) {
                 if (made == 1) second_event_.come();
-                kept.push_back(made++);
+                kept_.push_back(made++);
             }
             const auto on_call = [this](auto) {
                 ++calls_;
                 called_.done();
             };
             const auto on_stop = [&](auto) { stopped = true; };
-            if (buggy() && !kept.empty()) {
-                weft::select(on_send(events_, kept.front(), [&] { kept.pop_front(); }), on_recv(stopping_, on_stop));
-            } else if (!kept.empty()) {
-                weft::select(on_send(events_, kept.front(), [&] { kept.pop_front(); }),
+            if (buggy() && !kept_.empty()) {
+                weft::select(on_send(events_, kept_.front(), [this] { kept_.pop_front(); }),
+                             on_recv(stopping_, on_stop));
+            } else if (!kept_.empty()) {
+                weft::select(on_send(events_, kept_.front(), [this] { kept_.pop_front(); }),
                              on_recv(calls_to_make_, on_call), on_recv(stopping_, on_stop));
             } else {
                 weft::select(on_recv(calls_to_make_, on_call), on_recv(stopping_, on_stop));
@@ -123,6 +123,7 @@ private:
     const chan<int> events_;
     const chan<token> calls_to_make_;
     const chan<token> stopping_;
+    std::deque<int> kept_;  // the protocol's: events that nobody has taken yet
     int handled_ = 0;
     int calls_ = 0;
 

@@ -241,10 +241,12 @@ private:
         std::unique_lock hold(queue_lock_);
         has_queue_.come();
         has_member_.await();
-        const std::vector<int> queued = std::exchange(queue_, {});
+        sending_ = std::exchange(queue_, {});
         if (!buggy()) hold.unlock();
-        for (std::size_t i = 0; i < queued.size(); ++i) tell_all();
-        sent_ = static_cast<int>(queued.size());
+        for (; !sending_.empty(); sending_.pop_back()) {
+            tell_all();
+            ++sent_;
+        }
     }
 
     void tell_all() {
@@ -266,6 +268,7 @@ private:
     member members_[2];
     mutex queue_lock_;
     std::vector<int> queue_{1, 2};  // guarded by queue_lock_
+    std::vector<int> sending_;      // the sender's
     int sent_ = 0;                  // the sender's
     moment has_queue_{*this};
     moment has_member_{*this};

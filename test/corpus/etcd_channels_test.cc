@@ -1,11 +1,9 @@
 // etcd_channels_test.cc: bugs of etcd's in which channels and locks wait for each other.
 
+#include <array>
 #include <cstddef>
 #include <mutex>
 #include <optional>
-#include <set>
-#include <utility>
-#include <vector>
 
 #include "corpus/program.h"
 
@@ -34,9 +32,9 @@ private:
     void answer() {
         for (bool stopping = false; !stopping;) {
             weft::select(on_recv(questions_,
-                                 [this](std::optional<chan<int>> back) {
+                                 [this](std::optional<const chan<int>*> back) {
                                      ++answers_;
-                                     back->send(42);
+                                     (*back)->send(42);
                                  }),
                          on_recv(stopping_, [&](auto) { stopping = true; }));
         }
@@ -47,14 +45,14 @@ private:
         after_stop_.await();
         bool asked = true;
         if (buggy()) {
-            questions_.send(back_);
+            questions_.send(&back_);
         } else {
-            weft::select(on_send(questions_, back_, [] {}), on_recv(stopped_, [&](auto) { asked = false; }));
+            weft::select(on_send(questions_, &back_, [] {}), on_recv(stopped_, [&](auto) { asked = false; }));
         }
         ++(asked && back_.recv() == 42 ? got_ : refused_);
     }
 
-    const chan<chan<int>> questions_;
+    const chan<const chan<int>*> questions_;
     const chan<int> back_;
     const chan<token> stopping_;
     const chan<token> stopped_;
@@ -112,18 +110,18 @@ private:
 WEFT_BUG(Etcd6873, stop_with_one_left, {"loop", "mutex lock"}, {"main", "chan receive"});
 
 // etcd 7443. The only reader of a channel of addresses sends into it himself: a connection that goes is told to the balancer, which holds its
-// lock and puts a new list into the channel. There is room for one, and it is taken. Closing the balancer waits for the lock.
+// lock and puts a new set of addresses into the channel. There is room for one, and it is taken. Closing the balancer waits for the lock.
 class reader_sends_to_itself : public program {
 public:
     using program::program;
 
     void run() override {
-        resolve({1});
+        resolve(first);
         start("watcher", [this] { watch(); });
         connected_.await();
-        resolve({2});
+        resolve(second);
         reading_.await();
-        resolve({3});
+        resolve(third);
         resolved_.come();
         telling_.await();
         close();
@@ -136,52 +134,54 @@ public:
     }
 
 private:
-    using list = std::vector<int>;
+    // A set of addresses, one bit for each.
+    using addresses = unsigned;
+    static constexpr addresses first = 1;
+    static constexpr addresses second = 2;
+    static constexpr addresses third = 4;
 
-    void resolve(list addresses) {
+    void resolve(addresses set) {
         const std::lock_guard hold(lock_);
-        put(std::move(addresses));
+        put(set);
     }
 
     void watch() {
-        std::set<int> connected;
-        for (const list& wanted : notify_) {
-            if (wanted == list{2}) {
+        for (const addresses wanted : notify_) {
+            if (wanted == second) {
                 reading_.come();
                 resolved_.await();
             }
-            for (const int address : std::exchange(connected, {wanted.begin(), wanted.end()})) {
-                if (!connected.contains(address)) lost(address);
-            }
-            if (!connected.empty()) pin(*connected.begin());
-            connections_ = connected.size();
-            if (wanted == list{1}) connected_.come();
+            const addresses gone = connections_ & ~wanted;
+            connections_ = wanted;
+            if (gone != 0) lost(gone);
+            pin(wanted & -wanted);
+            if (wanted == first) connected_.come();
         }
         connections_ = 0;
     }
 
-    void pin(int address) {
+    void pin(addresses one) {
         const std::lock_guard hold(lock_);
-        if (pinned_ == 0) pinned_ = address;
+        if (pinned_ == 0) pinned_ = one;
         told_lost_ = false;
     }
 
-    void lost(int address) {
+    void lost(addresses gone) {
         const std::lock_guard hold(lock_);
-        if (closed_ || pinned_ != address) return;
+        if (closed_ || (pinned_ & gone) == 0) return;
         pinned_ = 0;
         told_lost_ = true;
         telling_.come();
-        put({1, 2, 3});
+        put(first | second | third);
     }
 
-    // Requires: lock_ is held. The fixed one keeps only the latest list: the one that nobody has read is out of date.
-    void put(list addresses) {
+    // Requires: lock_ is held. The fixed one keeps only the latest set: the one that nobody has read is out of date.
+    void put(addresses set) {
         if (buggy()) {
-            notify_.send(std::move(addresses));
+            notify_.send(set);
         } else {
             (void)notify_.try_recv();
-            EXPECT_EQ(notify_.try_send(std::move(addresses)), chan_status::ok);
+            EXPECT_EQ(notify_.try_send(addresses{set}), chan_status::ok);
         }
     }
 
@@ -191,13 +191,13 @@ private:
         notify_.close();
     }
 
-    const chan<list> notify_{1};
-    std::size_t connections_ = 0;  // the watcher's
+    const chan<addresses> notify_{1};
+    addresses connections_ = 0;  // the watcher's
     mutex lock_;
     // Guarded by lock_.
     bool closed_ = false;
     bool told_lost_ = false;
-    int pinned_ = 0;
+    addresses pinned_ = 0;
     moment connected_{*this};
     moment reading_{*this};
     moment resolved_{*this};
@@ -295,40 +295,38 @@ public:
     void check() override {
         EXPECT_EQ(led_, rounds);
         EXPECT_GE(followed_, followers);
-        EXPECT_TRUE(next_.closed());
+        for (const chan<token>& over : over_) EXPECT_TRUE(over.closed());
         EXPECT_TRUE(is_free(lock_));
     }
 
 private:
     static constexpr int followers = 2;
-    static constexpr int rounds = 5;
+    static constexpr std::size_t rounds = 5;
 
     void lead() {
         follower_waits_.await();
-        for (bool over = false; !over;) {
+        for (const chan<token>& over : over_) {
             const std::lock_guard hold(lock_);
-            next_.close();
-            over = ++led_ == rounds;
-            if (!over) next_ = chan<token>();
+            ++led_;
+            over.close();
         }
     }
 
     void follow() {
         for (bool over = false; !over;) {
             std::unique_lock hold(lock_);
-            const chan<token> next = next_;
             over = led_ == rounds;
+            const chan<token>& next = over_[over ? rounds - 1 : led_];
             if (++followed_ == 1) follower_waits_.come();
             if (!buggy()) hold.unlock();
             next.recv();
         }
     }
 
+    std::array<chan<token>, rounds> over_{};  // each is closed when its round is over
     mutex lock_;
-    // Guarded by lock_.
-    chan<token> next_;  // closed when the round is over; the last one stays
-    int led_ = 0;
-    int followed_ = 0;
+    std::size_t led_ = 0;  // guarded by lock_
+    int followed_ = 0;     // the same
     wait_group members_;
     moment follower_waits_{*this};
 };

@@ -1,8 +1,10 @@
 // istio_serving_syncthing_test.cc: bugs of Istio's, Knative Serving's and Syncthing's.
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <utility>
@@ -11,6 +13,8 @@
 
 namespace weft::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 // istio 16224. A handler reports through a channel what it has seen, with the lock held. Whoever waits for the report takes the lock first.
 class report_under_the_lock : public program {
@@ -111,6 +115,55 @@ private:
 
 WEFT_BUG(Istio17860, restarted_after_the_end, {"epoch", "chan send"});
 
+// istio 18454. A change starts a timer anew. To be sure that no old tick is left, the loop waits for it if the timer had fired; it had received it before. So
+// it waits for ever, and whoever tells it of changes, too, when there is no room for more.
+class tick_received_twice : public program {
+public:
+    using program::program;
+
+    void run() override {
+        timer_ = weft::timer(10us);
+        start("pacer", [this] { pace(); });
+        ticked_.await();
+        for (int i = 0; i < changes; ++i) changes_.send(token{});
+        changes_.close();
+    }
+
+    void check() override {
+        EXPECT_EQ(seen_, changes);
+        EXPECT_GE(ticks_, forced() ? 1 : 0);
+        EXPECT_FALSE(timer_.stop());
+    }
+
+private:
+    static constexpr int changes = 3;
+
+    void pace() {
+        for (bool over = false; !over;) {
+            weft::select(on_recv(timer_.chan(),
+                                 [this](auto) {
+                                     if (++ticks_ == 1) ticked_.come();
+                                 }),
+                         on_recv(changes_, [&](std::optional<token> change) {
+                             over = !change.has_value();
+                             const bool prevented = timer_.stop();
+                             if (over) return;
+                             ++seen_;
+                             if (buggy() && !prevented) timer_.chan().recv();
+                             timer_.reset(10us);
+                         }));
+        }
+    }
+
+    weft::timer timer_;
+    const chan<token> changes_{1};
+    int ticks_ = 0;
+    int seen_ = 0;
+    moment ticked_{*this};
+};
+
+WEFT_BUG(Istio18454, tick_received_twice, {"main", "chan send"}, {"pacer", "chan receive"});
+
 // serving 2137. Of two requests one may be active, the other has to queue. Each is held up by a lock of its own, and they are let go one after the other,
 // waiting for each: for the first, which queues behind the second, which is not let go.
 class let_go_one_by_one : public program {
@@ -169,32 +222,32 @@ public:
         clear();
         {
             const std::lock_guard hold(lock_);
-            addresses_ = {1, 2};
+            addresses_ = 2;
         }
         clear();
     }
 
     void check() override {
-        EXPECT_EQ(told_, 2U);
+        EXPECT_EQ(told_, 2);
         EXPECT_TRUE(is_free(lock_));
     }
 
 private:
     void clear() {
         std::unique_lock hold(lock_);
-        const std::set<int> removed = std::exchange(addresses_, {});
+        const int removed = std::exchange(addresses_, 0);
         if (!buggy()) hold.unlock();
-        if (!removed.empty()) tell(removed.size());
+        if (removed != 0) tell(removed);
     }
 
-    void tell(std::size_t removed) {
+    void tell(int removed) {
         const std::shared_lock hold(lock_);
-        told_ = removed - addresses_.size();
+        told_ = removed - addresses_;
     }
 
     shared_mutex lock_;
-    std::set<int> addresses_;  // guarded by lock_
-    std::size_t told_ = 0;
+    int addresses_ = 0;  // how many; guarded by lock_
+    int told_ = 0;
 };
 
 WEFT_BUG(Syncthing4829, clearing_tells, {"main", "shared mutex lock shared"});

@@ -16,7 +16,7 @@ public:
 
     void run() override {
         watchers_.emplace(1, watcher());
-        const watcher mine = watchers_.at(1);
+        const watcher& mine = watchers_.at(1);
         start("distributor", [this] {
             for (int event = 0; event < events; ++event) distribute(event);
         });

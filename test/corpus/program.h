@@ -7,6 +7,8 @@
 // so the buggy version fails each time, on any number of processors. The fixed version is run both ways: through the same order, if it still
 // can happen, and free, when nobody waits for moments.
 //
+// What is allocated belongs to the program, and not to a green thread's stack: of one that never ends it would be a leak.
+//
 //     class hang : public program {
 //     public:
 //         using program::program;

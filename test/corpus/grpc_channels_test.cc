@@ -1,9 +1,7 @@
-// grpc_test.cc: bugs of grpc-go's.
+// grpc_channels_test.cc: bugs of grpc-go's in which somebody waits for a channel that nobody serves.
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <vector>
@@ -52,50 +50,6 @@ private:
 };
 
 WEFT_BUG(Grpc660, stopped_before_the_report, {"call", "chan send"});
-
-// grpc 795. A graceful stop may be asked for several times. The first leaves with the lock held; the others lock where they mean to unlock.
-class stop_twice : public program {
-public:
-    using program::program;
-
-    void run() override {
-        for (int i = 0; i < 3; ++i) stop();
-        serve();
-    }
-
-    void leave_locked() { stop(); }
-
-    void check() override {
-        EXPECT_EQ(stops_, 3);
-        EXPECT_EQ(served_, 0);
-        EXPECT_TRUE(is_free(lock_));
-    }
-
-private:
-    void stop() {
-        lock_.lock();
-        ++stops_;
-        if (draining_) {
-            buggy() ? lock_.lock() : lock_.unlock();
-            return;
-        }
-        draining_ = true;
-        if (!buggy()) lock_.unlock();
-    }
-
-    void serve() {
-        const std::lock_guard hold(lock_);
-        served_ += draining_ ? 0 : 1;
-    }
-
-    mutex lock_;
-    bool draining_ = false;
-    int stops_ = 0;
-    int served_ = 0;
-};
-
-WEFT_BUG(Grpc795, stop_twice, {"main", "mutex lock"});
-WEFT_MISSING_UNLOCK(Grpc795, stop_twice);
 
 // grpc 862. Dialling starts a green thread that connects again and again. The caller gives up meanwhile, so there is no connection to return, and
 // nobody who could close it.
@@ -171,61 +125,6 @@ private:
 
 WEFT_BUG(Grpc1275, closed_without_a_word, {"reader", "chan receive"});
 
-// grpc 1353. New addresses are sent to the watcher with the lock held. The watcher, still at the last ones, takes a connection down, which wants the
-// lock.
-class update_under_the_lock : public program {
-public:
-    using program::program;
-
-    void run() override {
-        start("watcher", [this] { watch(); });
-        for (int i = 0; i < updates; ++i) update(i);
-        addresses_.close();
-        watched_.wait();
-    }
-
-    void check() override {
-        EXPECT_EQ(last_, updates - 1);
-        EXPECT_GE(downs_, 1);
-        EXPECT_TRUE(is_free(lock_));
-    }
-
-private:
-    static constexpr int updates = 5;
-
-    // The fixed one never waits: an update that nobody has taken is out of date.
-    void update(int number) {
-        const std::lock_guard hold(lock_);
-        if (number == 1) updating_.come();
-        if (buggy()) {
-            addresses_.send(number);
-        } else {
-            (void)addresses_.try_recv();
-            EXPECT_EQ(addresses_.try_send(int{number}), chan_status::ok);
-        }
-    }
-
-    void watch() {
-        for (const int number : addresses_) {
-            if (number == 0) updating_.await();
-            const std::lock_guard hold(lock_);
-            ++downs_;
-            last_ = number;
-        }
-        watched_.done();
-    }
-
-    const chan<int> addresses_{buggy() ? 0U : 1U};
-    mutex lock_;
-    int downs_ = 0;  // guarded by lock_
-    int last_ = -1;  // the same
-
-    group_of watched_{1};
-    moment updating_{*this};
-};
-
-WEFT_BUG(Grpc1353, update_under_the_lock, {"main", "chan send"}, {"watcher", "mutex lock"});
-
 // grpc 1424. A watcher is to close a channel when it ends. It ends when its own channel is closed, and does not.
 class end_not_reported : public program {
 public:
@@ -257,50 +156,6 @@ private:
 };
 
 WEFT_BUG(Grpc1424, end_not_reported, {"dialler", "chan receive"});
-
-// grpc 1460. While there is no stream, the keepalive sleeps until it is woken, and keeps the lock. Who opens a stream needs the lock, and
-// would wake it then.
-class sleep_under_the_lock : public program {
-public:
-    using program::program;
-
-    void run() override {
-        start("keepalive", [this] { keep_alive(); });
-        asleep_.await();
-        open_stream();
-    }
-
-    void check() override {
-        EXPECT_EQ(streams_, 1);
-        EXPECT_TRUE(awake_);
-        EXPECT_TRUE(is_free(lock_));
-    }
-
-private:
-    void keep_alive() {
-        std::unique_lock hold(lock_);
-        if (streams_ == 0) {
-            asleep_.come();
-            if (!buggy()) hold.unlock();
-            wake_.recv();
-            if (!buggy()) hold.lock();
-        }
-        awake_ = true;
-    }
-
-    void open_stream() {
-        const std::lock_guard hold(lock_);
-        if (++streams_ == 1) (void)wake_.try_send(token{});
-    }
-
-    const chan<token> wake_{buggy() ? 0U : 1U};  // with room for a wake-up that comes early: the other half of the fix
-    mutex lock_;
-    int streams_ = 0;     // guarded by lock_
-    bool awake_ = false;  // the same
-    moment asleep_{*this};
-};
-
-WEFT_BUG(Grpc1460, sleep_under_the_lock, {"keepalive", "chan receive"}, {"main", "mutex lock"});
 
 }  // namespace
 }  // namespace weft::test
