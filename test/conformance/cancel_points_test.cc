@@ -18,6 +18,7 @@
 
 #include <weft/weft.h>
 
+#include "conformance/cancellation_points.h"
 #include "support/eventually.h"
 #include "support/interruption.h"
 #include "support/procs_test.h"
@@ -25,106 +26,8 @@
 namespace weft::test {
 namespace {
 
-using namespace std::chrono_literals;
-using std::chrono::steady_clock;
-
 using CancelPoints = procs_test;
 WEFT_SWEEP(CancelPoints);
-
-chan<int> full_channel() {
-    chan<int> c(1);
-    c.send(0);
-    return c;
-}
-
-// A call that waits for ever. What it waits for is its own and dies with it: if a waiter were left, that would be a fatal error.
-struct point {
-    const char* name;
-    std::function<void()> wait;
-};
-
-// A future that does not become ready before its green thread's gate is closed.
-template <typename F>
-void with_pending_future(F f) {
-    const chan<int> gate;
-    auto pending = async([gate] { gate.recv(); });
-
-    struct open_at_end {
-        const chan<int>& gate;
-
-        ~open_at_end() { gate.close(); }
-    } const at_end{gate};
-
-    f(pending);
-}
-
-const std::vector<point>& points() {
-    static const std::vector<point> all = {
-        {"recv", [] { chan<int>().recv(); }},
-        {"recv_for", [] { static_cast<void>(chan<int>(2).recv_for(1h)); }},
-        {"recv_until", [] { static_cast<void>(chan<int>().recv_until(steady_clock::now() + 1h)); }},
-        {"recv of nil", [] { chan<int>::nil().recv(); }},
-        {"recv_for of nil", [] { static_cast<void>(chan<int>::nil().recv_for(1h)); }},
-        {"a view's recv", [] { recv_chan<int>(chan<int>()).recv(); }},
-        {"range-for",
-         [] {
-             for (const int v : chan<int>()) static_cast<void>(v);
-         }},
-        {"send", [] { chan<int>().send(1); }},
-        {"send when full", [] { full_channel().send(1); }},
-        {"send_for", [] { static_cast<void>(chan<int>().send_for(1, 1h)); }},
-        {"send_until", [] { static_cast<void>(full_channel().send_until(1, steady_clock::now() + 1h)); }},
-        {"send to nil", [] { chan<int>::nil().send(1); }},
-        {"a view's send", [] { send_chan<int>(chan<int>()).send(1); }},
-        {"select",
-         [] {
-             const chan<int> a;
-             const chan<int> b = full_channel();
-             select(on_recv(a, [](auto) {}), on_send(b, 1, [] {}), on_recv(a, [](auto) {}), on_timeout(1h, [] {}));
-         }},
-        {"select in value form",
-         [] {
-             const chan<int> a;
-             static_cast<void>(select(recv(a), send(a, 1)));
-         }},
-        {"select of one case", [] { static_cast<void>(select(recv(chan<int>()))); }},
-        {"select_first",
-         [] {
-             const chan<int> a;
-             const chan<int> b;
-             select_first(on_recv(a, [](auto) {}), on_send(b, 1, [] {}));
-         }},
-        {"select without cases", [] { select(); }},
-        {"select of nil channels", [] { static_cast<void>(select(recv(chan<int>::nil()))); }},
-        {"select of a timeout", [] { static_cast<void>(select(timeout(1h))); }},
-        {"select of a future",
-         [] {
-             with_pending_future([](auto& f) { static_cast<void>(select(ready(f), ready(f), recv(chan<int>()))); });
-         }},
-        {"select_set::wait",
-         [] {
-             select_set set;
-             set.add_recv(chan<int>(), [](auto) {});
-             set.add_send(chan<int>(), 1, [] {});
-             set.wait();
-         }},
-        {"select_set::wait_for",
-         [] {
-             select_set set;
-             set.add_recv(chan<int>(), [](auto) {});
-             static_cast<void>(set.wait_for(1h));
-         }},
-        {"sleep_for", [] { sleep_for(1h); }},
-        {"sleep_for for ever", [] { sleep_for(std::chrono::hours::max()); }},
-        {"sleep_until", [] { sleep_until(steady_clock::now() + 1h); }},
-        {"future::get", [] { with_pending_future([](auto& f) { f.get(); }); }},
-        {"future::wait", [] { with_pending_future([](auto& f) { f.wait(); }); }},
-        {"future::wait_for", [] { with_pending_future([](auto& f) { static_cast<void>(f.wait_for(1h)); }); }},
-        {"future::wait_until",
-         [] { with_pending_future([](auto& f) { static_cast<void>(f.wait_until(steady_clock::now() + 1h)); }); }},
-    };
-    return all;
-}
 
 // Runs check once for each point, says which, and sees to it that nothing is left.
 template <typename F>
@@ -334,6 +237,67 @@ TEST_P(CancelPoints, LockingAMutexIsNone) {
             m.unlock();
         },
         [&] { m.unlock(); });
+}
+
+TEST_P(CancelPoints, LockingASharedMutexIsNone) {
+    shared_mutex m;
+    m.lock();
+    expect_not_interrupted(
+        rt(),
+        [&] {
+            m.lock_shared();
+            m.unlock_shared();
+        },
+        [&] { m.unlock(); });
+    m.lock_shared();
+    expect_not_interrupted(
+        rt(),
+        [&] {
+            m.lock();
+            m.unlock();
+        },
+        [&] { m.unlock_shared(); });
+}
+
+TEST_P(CancelPoints, LockingARecursiveMutexIsNone) {
+    recursive_mutex m;
+    m.lock();
+    expect_not_interrupted(
+        rt(),
+        [&] {
+            m.lock();
+            m.unlock();
+        },
+        [&] { m.unlock(); });
+}
+
+TEST_P(CancelPoints, WaitingForALatchIsNone) {
+    latch l(1);
+    expect_not_interrupted(rt(), [&] { l.wait(); }, [&] { l.count_down(); });
+}
+
+TEST_P(CancelPoints, ArrivingAtABarrierIsNone) {
+    barrier<> b(2);
+    expect_not_interrupted(rt(), [&] { b.arrive_and_wait(); }, [&] { static_cast<void>(b.arrive()); });
+}
+
+// The wait for the condition is one, taking the lock again behind it is not: whoever leaves holds it.
+TEST_P(CancelPoints, LockingAgainBehindAConditionIsNone) {
+    mutex m;
+    condition_variable changed;
+    std::optional<future<bool>> f;
+    park(1, [&] {
+        f = rt().async([&] {
+            std::unique_lock hold(m);
+            const ending e = ending_of([&] { changed.wait(hold, [] { return false; }); });
+            return e == ending::cancelled && hold.owns_lock() && !m.try_lock();
+        });
+    });
+    m.lock();
+    park(1, [&] { f->cancel(); });  // it waits for the mutex now
+    EXPECT_FALSE(f->is_ready());
+    m.unlock();
+    EXPECT_TRUE(f->get());
 }
 
 TEST_P(CancelPoints, WaitingForAGroupIsNone) {
