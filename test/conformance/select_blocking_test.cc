@@ -100,7 +100,7 @@ TEST_P(SelectBlocking, ALosingCaseLeavesTheQueueIntact) {
     }
 }
 
-// The program of Go's issue 2075: a select whose other case is served, between receivers and senders of the same channel.
+// A select whose other case is served, between receivers and senders of the same channel.
 TEST_P(SelectBlocking, LosersBetweenPlainReceiversAndSendersAreSkipped) {
     rt().run([] {
         const chan<bool> c1;
