@@ -20,15 +20,13 @@
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 #include <weft/labels.h>
-#include <weft/priority.h>
 
 namespace weft {
 
 // How a green thread is started. Use designated initializers: weft::go({.name = "acceptor"}, f).
 struct spawn_options {
-    std::string_view name = {};  // shown in dumps and reports; copied, cut at 31 bytes
-    std::size_t stack_size = 0;  // usable bytes; 0: the runtime's default. Rounded up to a size class
-    weft::priority priority = weft::priority::normal;
+    std::string_view name = {};   // shown in dumps and reports; copied, cut at 31 bytes
+    std::size_t stack_size = 0;   // usable bytes; 0: the runtime's default. Rounded up to a size class
     bool own_fp_control = false;  // this G changes rounding or exception masks (MXCSR, x87, FPCR): carry them with it
     bool inherit_locals = false;  // it begins with copies of the starter's values of all locals that can be copied
     label_set labels = {};        // shown in dumps; added to those it inherits from who starts it

@@ -66,7 +66,7 @@ TEST(Event, AWaiterWithAClaimIsServedIfNothingElseWasFirst) {
     detail::waiter w;
     w.claim = &claim;
     bool must_ready = false;
-    EXPECT_TRUE(claim.try_claim(must_ready));  // something else was first
+    EXPECT_TRUE(claim.try_claim(0, must_ready));  // something else was first
     join(w);
     e.set();
     EXPECT_TRUE(core.waiters.empty());

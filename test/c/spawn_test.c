@@ -92,10 +92,6 @@ static void options_count(void) {
 }
 
 static void change_oneself(void* done) {
-    CHECK(run_get_priority() == RUN_PRIORITY_LOW);
-    CHECK_OK(run_set_priority(RUN_PRIORITY_HIGH));
-    CHECK(run_get_priority() == RUN_PRIORITY_HIGH);
-    CHECK_STATUS(RUN_INVALID, run_set_priority((run_priority_t)7));
     CHECK(strcmp(run_g_name(), "first") == 0);
     CHECK_OK(run_set_name("second"));
     CHECK(strcmp(run_g_name(), "second") == 0);
@@ -113,7 +109,6 @@ static void they_may_change_what_they_are(void) {
     int done = 0;
     run_spawn_opts_t opts = RUN_SPAWN_OPTS_INIT;
     opts.name = "first";
-    opts.priority = RUN_PRIORITY_LOW;
     opts.label_count = 2;
     opts.labels = labels;
     CHECK_OK(run_spawn_with(&opts, change_oneself, &done));
@@ -122,16 +117,11 @@ static void they_may_change_what_they_are(void) {
     CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, change_oneself, &done));
     opts.labels = NULL;
     CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, change_oneself, &done));
-    opts.label_count = 0;
-    opts.priority = (run_priority_t)3;
-    CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, change_oneself, &done));
     if (run_g_id() != 0) {
         CHECK_OK(run_set_label("of", "main"));
         CHECK_OK(run_set_name("another"));
     } else {
         CHECK_OK(run_set_label("nobody's", "label"));
-        CHECK_OK(run_set_priority(RUN_PRIORITY_HIGH));
-        CHECK(run_get_priority() == RUN_PRIORITY_NORMAL);
     }
 }
 
