@@ -111,7 +111,7 @@ public:
         return *state_;
     }
 
-    timer_state* release() noexcept { return std::exchange(state_, nullptr); }
+    timer_state* let_go() noexcept { return std::exchange(state_, nullptr); }
 
 private:
     timer_state* state_ = nullptr;
@@ -153,7 +153,7 @@ public:
     // called all the same.
     void detach() noexcept {
         static_cast<void>(state("detach of an empty weft::timer"));
-        detail::timer_detach(handle_.release());
+        detail::timer_detach(handle_.let_go());
     }
 
 private:

@@ -53,7 +53,7 @@ struct timer {
     void (*fire)(M* m, timer& t, int64_t now_ns) noexcept =
         nullptr;  // … what is called, on g0 of m, holding no lock; m is nullptr when the runtime has stopped
     timer_queue* home = nullptr;  // the queue it was last added to
-    bool queued = false;
+    guarded<bool> queued = false;
     bool fired = false;  // the deadline has won the claim
     uint8_t level = 0;
 

@@ -1,5 +1,6 @@
 // timer.cc: timers and tickers. See timer_state.h.
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <optional>
 
@@ -44,9 +45,9 @@ bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_n
     if (t.placed) {
         timer_queue& from = *t.alarm.home;
         from.lock.lock();
-        if (!t.alarm.queued) {
+        if (t.is_on_its_way()) {
             from.lock.unlock();
-            return false;  // on its way: fire() will see when it is due now
+            return false;  // fire() will see when it is due now
         }
         from.remove_locked(t.alarm);
         t.placed = false;
@@ -69,7 +70,7 @@ void take_out_locked(timer_state& t) noexcept {
     if (!t.placed) return;
     timer_queue& q = *t.alarm.home;
     q.lock.lock();
-    if (t.alarm.queued) {
+    if (!t.is_on_its_way()) {
         q.remove_locked(t.alarm);
         t.placed = false;
     }
@@ -135,24 +136,24 @@ void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
     timer_state::channel_state& c = t.channel();
     c.lock.lock();
     t.placed = false;
-    if (t.orphaned) {
+    const arrival why = t.arrived(m != nullptr, now_ns);
+    if (why == arrival::orphaned) {
         c.lock.unlock();
         free_block(t);
         return;
     }
-    if (m == nullptr || !t.armed) {
+    if (why == arrival::stopped) {
         end_on_its_way(t);
         return;
     }
-    const int64_t due_ns = t.due_ns;
-    if (due_ns > now_ns) {
-        // Reset on its way.
+    if (why == arrival::early) {
         place_locked(t, m->p->timers, m->home, now_ns);
         G* g = t.placed ? nullptr : release_g_locked(t);
         c.lock.unlock();
         if (g != nullptr) give_back_call(g);
         return;
     }
+    const int64_t due_ns = t.due_ns;
     if (t.period_ns == 0) {
         t.armed = false;
     } else {
@@ -167,6 +168,15 @@ void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
     }
 }
 
+// No handle is left, and all else is done. False: the alarm is on its way, and fire() frees the block.
+bool may_free(timer_state& t) noexcept {
+    spin_lock& lock = t.channel().lock;
+    lock.lock();
+    const bool left = t.leave_to_alarm();
+    lock.unlock();
+    return !left;
+}
+
 // No handle is left.
 void finish(chan_core& core) noexcept {
     timer_state& t = timer_state::of(core);
@@ -174,7 +184,7 @@ void finish(chan_core& core) noexcept {
     t.armed = false;
     take_out_locked(t);
     const bool waited_on = !core.receivers.empty();
-    bool on_its_way = t.placed;
+    const bool on_its_way = t.placed;
     G* g = release_g_locked(t);
     core.lock.unlock();
     if (g != nullptr) give_back_call(g);
@@ -183,13 +193,7 @@ void finish(chan_core& core) noexcept {
         return;
     }
     if (t.function != nullptr) t.function->destroy(timer_function(t));
-    if (on_its_way) {
-        core.lock.lock();
-        on_its_way = t.placed;
-        t.orphaned = on_its_way;
-        core.lock.unlock();
-    }
-    if (!on_its_way) free_block(t);  // else fire() does (I3)
+    if (!on_its_way || may_free(t)) free_block(t);  // I3
 }
 
 // ---- Starting.

@@ -43,6 +43,14 @@ namespace weft::detail {
 struct scheduler;
 struct G;
 
+// What an alarm finds when it comes to fire().
+enum class arrival : uint8_t {
+    due,
+    early,     // reset on its way
+    stopped,   // on its way, or with its runtime
+    orphaned,  // nobody has a handle
+};
+
 struct timer_state {
     using channel_state = chan_state<tick>;
     static constexpr std::size_t buffered = 1;
@@ -68,6 +76,22 @@ struct timer_state {
     const std::source_location made_at;
 
     alignas(channel_state) std::byte channel_block[channel_state::block_size(buffered)];
+
+    // With the channel's lock held. runs: its runtime does.
+    [[nodiscard]] arrival arrived(bool runs, int64_t now_ns) const noexcept {
+        if (orphaned) return arrival::orphaned;
+        if (!runs || !armed) return arrival::stopped;
+        return due_ns > now_ns ? arrival::early : arrival::due;
+    }
+
+    // With both locks held, and the alarm placed.
+    [[nodiscard]] bool is_on_its_way() const noexcept { return !alarm.queued; }
+
+    // With the channel's lock held, and no handle left. True: the alarm is on its way, and will free the block.
+    [[nodiscard]] bool leave_to_alarm() noexcept {
+        orphaned = placed;
+        return placed;
+    }
 
     channel_state& channel() noexcept { return *std::launder(reinterpret_cast<channel_state*>(channel_block)); }
 

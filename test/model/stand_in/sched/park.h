@@ -169,8 +169,12 @@ struct M {
 
 struct idle_state {};
 
+inline constexpr uint32_t procs_max = 1024;
+
 struct scheduler {
     idle_state idle;
+    P* ps = nullptr;
+    uint32_t procs = 0;
 
     // It lives as long as the suite.
     static void pin() {}
@@ -186,6 +190,9 @@ struct scheduler {
     } global;
 };
 
+// For models of what plain threads start.
+scheduler& pin_default_scheduler();
+
 // A timer was added.
 void after_push(scheduler& s, const idle_state& idle) noexcept;
 
@@ -199,10 +206,17 @@ void overflow(scheduler& s, P* p, G* g) noexcept;
 void push_outside(G* g) noexcept;
 void ready_g_outside(G* g) noexcept;
 uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept;
+void end_timers(timer_queue& q) noexcept;
 
 inline void ready_g_inside(M* m, G* g) noexcept {
     g->set_state(g_state::waiting, g_state::runnable);
     push_next(m, g);
+}
+
+inline void ready_g_last(M* m, G* g, int64_t now_ns) noexcept {
+    g->since_ns = now_ns;
+    g->set_state(g_state::waiting, g_state::runnable);
+    push_last(m, g);
 }
 
 }  // namespace weft::detail

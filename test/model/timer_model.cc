@@ -1,0 +1,392 @@
+// timer_model.cc: timers: a tick or a call happens or is prevented, and stop and reset say which; after them no tick of before is
+// received; the alarm is in one queue or in none; what was taken for a call is used or given back; the block is freed once, when
+// nobody touches it any more.
+//
+// src/time/timer.cc, weft/detail/chan_state.h, src/sched/timer_queue.h, fire_timers and src/sync/wait.cc are compiled as they are. The
+// green thread for a call is a number in the books.
+//
+// mutants: TICK_LEFT STOP_UNSEEN RESET_UNSEEN ORPHAN_UNSEEN ALARM_LEFT FREED_ON_ITS_WAY PLACED_TWICE CALL_KEPT UNLOCKED
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <iterator>
+#include <source_location>
+
+#include "model.h"
+
+#include <weft/detail/wait.h>
+#include <weft/error.h>
+
+#include "green.h"
+#include <weft/detail/chan_state.h>
+#include <weft/chan.h>
+#include <weft/timer.h>
+
+#include "sched/park.cc"
+#include "sync/wait.cc"
+#include "time/timer_state.h"
+#if defined(MUTANT_TICK_LEFT)
+#define clear_locked() count * 0
+#elif defined(MUTANT_STOP_UNSEEN)
+#define arrived(runs, now) arrived(runs, now) == arrival::stopped ? arrival::due : t.arrived(runs, now)
+#elif defined(MUTANT_RESET_UNSEEN)
+#define arrived(runs, now) arrived(runs, now) == arrival::early ? arrival::due : t.arrived(runs, now)
+#elif defined(MUTANT_ORPHAN_UNSEEN)
+#define arrived(runs, now) arrived(runs, now) == arrival::orphaned ? arrival::stopped : t.arrived(runs, now)
+#elif defined(MUTANT_ALARM_LEFT)
+#define remove_locked(t) size()
+#elif defined(MUTANT_FREED_ON_ITS_WAY)
+#define leave_to_alarm() leave_to_alarm() && false
+#elif defined(MUTANT_PLACED_TWICE)
+#define is_on_its_way() is_on_its_way() && false
+#elif defined(MUTANT_CALL_KEPT)
+#define give_back_call(g) static_cast<void>(g)
+#elif defined(MUTANT_UNLOCKED)
+#define lock() word()
+#define unlock() word()
+#endif
+#include "time/timer.cc"
+#undef clear_locked
+#undef arrived
+#undef remove_locked
+#undef leave_to_alarm
+#undef is_on_its_way
+#undef give_back_call
+#undef lock
+#undef unlock
+
+// ---- The rest of the library, as far as it is needed.
+
+namespace {
+
+using namespace model;
+
+// The books of an execution.
+struct {
+    alignas(64) std::byte block[4096];
+    bool block_in_use;
+    scheduler* the_default;
+    G* call;         // the green thread for a call, if it is taken
+    int taken;       // how often it was
+    int given_back;  // and what became of it
+    int called;
+    int destroyed;  // functions
+} books;
+
+}  // namespace
+
+void* operator new(std::size_t size, std::align_val_t /*align*/) {
+    RL_ASSERT(!books.block_in_use && size <= sizeof(books.block));
+    books.block_in_use = true;
+    return books.block;
+}
+
+void operator delete(void* block, std::align_val_t /*align*/) noexcept {
+    RL_ASSERT(books.block_in_use && block == books.block);
+    books.block_in_use = false;
+}
+
+namespace weft::detail {
+
+scheduler& pin_default_scheduler() { return *books.the_default; }
+
+timer_place prepare_call(timer_state& /*t*/) {
+    ++books.taken;
+    return {books.the_default, books.call};
+}
+
+void give_back_call(G* /*g*/) noexcept { ++books.given_back; }
+
+// The call is over at once.
+void start_call(M* /*m*/, timer_state& t, int64_t /*now_ns*/) noexcept {
+    t.starts = nullptr;
+    if (t.keeps_itself) {
+        t.keeps_itself = false;
+    } else {
+        t.channel().retain();
+    }
+    t.channel().lock.unlock();
+    ++books.called;
+    t.channel().drop();
+}
+
+chan_status chan_interrupted(wait_result result, wait_result* /*interrupted*/) {
+    RL_ASSERT(result == wait_result::timed_out);
+    return chan_status::timeout;
+}
+
+chan_status nil_wait(wait_reason /*reason*/, int64_t /*deadline_ns*/, wait_result* /*interrupted*/) {
+    return chan_status::would_block;
+}
+
+void chan_destroyed_while_waited_on() noexcept { RL_ASSERT(false); }
+
+}  // namespace weft::detail
+
+namespace {
+
+// Later than any look at the clock, and earlier than an hour after one.
+constexpr int64_t soon = 2'000'000'000;
+constexpr int64_t hour = 3'600'000'000'000;
+
+constexpr timed_function the_function{
+    [](void* /*f*/) {},
+    [](void* /*f*/) noexcept { ++books.destroyed; },
+    1,
+    1,
+};
+
+// One timer. fires() plays an M that fires what is due in the queue of P 0, as often as that is said.
+template <typename Suite, int Greens, int Plains>
+struct suite : program<Suite, Greens, Plains> {
+    using base = program<Suite, Greens, Plains>;
+    timer_state* t = nullptr;
+    sleeper started[2];
+    int prevented = 0;
+    int received = 0;
+
+    explicit suite(const timed_function* f = nullptr) {
+        books = {};
+        this->home.ps = this->ps;
+        this->home.procs = 1;
+        books.the_default = &this->home;
+        books.call = &this->gs[base::greens];
+        t = timer_make(f, std::source_location::current());
+    }
+
+    void start(int64_t delay_ns) { prevented += timer_start(*t, delay_ns, 0) ? 1 : 0; }
+
+    void stop() { prevented += timer_stop(*t) ? 1 : 0; }
+
+    void try_recv() { received += timer_chan(*t).try_recv().status == weft::chan_status::ok ? 1 : 0; }
+
+    void fires(int times, int64_t now_ns) {
+        for (int i = 0; i < times; ++i) fire_timers(&this->ms[base::greens], this->ps[0].timers, now_ns);
+    }
+
+    // Nothing is left when the timer is dropped.
+    void drop() {
+        if (t != nullptr) timer_drop(t);
+        RL_ASSERT(!books.block_in_use);
+        for (P& p : this->ps) RL_ASSERT(p.timers.size() == 0);
+        RL_ASSERT(books.taken == books.called + books.given_back);
+    }
+};
+
+// Started and stopped while an M fires; a third one receives.
+struct stop_against_fire : suite<stop_against_fire, 0, 3> {
+    void run(unsigned me) {
+        if (me == 0) {
+            start(0);
+            for (sleeper& s : started) s.call();
+            stop();
+            RL_ASSERT(timer_chan(*t).try_recv().status == weft::chan_status::would_block);
+        } else {
+            started[me - 1].sleep();
+            if (me == 1) fires(1, soon);
+            if (me == 2) try_recv();
+        }
+    }
+
+    void after() {
+        RL_ASSERT(prevented + received == 1);
+        drop();
+    }
+};
+
+// Started again while two Ms fire, once for later, once for now.
+template <int64_t Again>
+struct reset_against_fire : suite<reset_against_fire<Again>, 0, 3> {
+    void run(unsigned me) {
+        if (me == 0) {
+            this->start(0);
+            for (sleeper& s : this->started) s.call();
+            this->start(Again);
+            this->try_recv();
+        } else {
+            this->started[me - 1].sleep();
+            this->fires(1, soon);
+        }
+    }
+
+    void after() {
+        RL_ASSERT(this->prevented <= 1 && (Again == 0 || this->received == 0));
+        const int before = this->prevented;
+        this->try_recv();
+        this->stop();
+        RL_ASSERT(this->prevented == before + 1 || this->received != 0);
+        RL_ASSERT(this->received <= (Again == 0 ? 1 : 0));
+        this->drop();
+    }
+};
+
+// A green thread waits for the tick, or its own deadline, which fire together or one after the other.
+struct timeout_against_fire : suite<timeout_against_fire, 1, 1> {
+    void run(unsigned me) {
+        if (me == 0) {
+            start(0);
+            const auto deadline = std::chrono::steady_clock::time_point{std::chrono::nanoseconds{soon}};
+            received += timer_chan(*t).recv_until(deadline).status == weft::chan_status::ok ? 1 : 0;
+            stop();
+        } else {
+            alarms[0].sleep();
+            fires(2, never - 1);
+        }
+    }
+
+    void after() {
+        RL_ASSERT(prevented + received == 1);
+        drop();
+    }
+};
+
+// A green thread waits for the tick alone. It comes.
+struct waits_for_tick : suite<waits_for_tick, 1, 1> {
+    void run(unsigned me) {
+        if (me == 0) {
+            start(0);
+            received += timer_chan(*t).recv().has_value() ? 1 : 0;
+        } else {
+            alarms[0].sleep();
+            fires(1, soon);
+        }
+    }
+
+    void after() {
+        RL_ASSERT(received == 1);
+        drop();
+    }
+};
+
+// The timer and its channel are dropped while it fires. Of after(), the channel alone.
+template <bool Detached>
+struct drop_against_fire : suite<drop_against_fire<Detached>, 0, 3> {
+    std::optional<weft::recv_chan<tick>> c;
+
+    drop_against_fire() { c.emplace(timer_chan(*this->t)); }
+
+    void run(unsigned me) {
+        if (me == 0) {
+            this->start(0);
+            for (sleeper& s : this->started) s.call();
+            timer_state* dropped = std::exchange(this->t, nullptr);
+            if (Detached) {
+                timer_detach(dropped);
+            } else {
+                timer_drop(dropped);
+            }
+        } else {
+            this->started[me - 1].sleep();
+            if (me == 1) this->fires(1, soon);
+            if (me == 2) c.reset();
+        }
+    }
+
+    void after() { this->drop(); }
+};
+
+// With a function: stopped, or started again, while an M fires.
+template <bool Again>
+struct call_against_fire : suite<call_against_fire<Again>, 0, 2> {
+    call_against_fire() : suite<call_against_fire<Again>, 0, 2>(&the_function) {}
+
+    void run(unsigned me) {
+        if (me == 0) {
+            this->start(0);
+            this->started[0].call();
+            if (Again) {
+                this->start(hour);
+                this->stop();
+            } else {
+                this->stop();
+            }
+        } else {
+            this->started[0].sleep();
+            this->fires(1, soon);
+        }
+    }
+
+    void after() {
+        RL_ASSERT(this->prevented + books.called == (Again ? 2 : 1));
+        this->drop();
+        RL_ASSERT(books.destroyed == 1);
+    }
+};
+
+// With a function: dropped, or detached, while an M fires.
+template <bool Detached>
+struct call_against_drop : suite<call_against_drop<Detached>, 0, 2> {
+    call_against_drop() : suite<call_against_drop<Detached>, 0, 2>(&the_function) {}
+
+    void run(unsigned me) {
+        if (me == 0) {
+            this->start(0);
+            this->started[0].call();
+            timer_state* dropped = std::exchange(this->t, nullptr);
+            if (Detached) {
+                timer_detach(dropped);
+            } else {
+                timer_drop(dropped);
+            }
+        } else {
+            this->started[0].sleep();
+            this->fires(1, soon);
+        }
+    }
+
+    void after() {
+        this->fires(1, soon);
+        RL_ASSERT(!Detached || books.called == 1);
+        this->drop();
+        RL_ASSERT(books.destroyed == 1);
+    }
+};
+
+// The runtime stops while others stop, start or drop a timer of it.
+template <bool Function>
+struct runtime_stops : suite<runtime_stops<Function>, 0, 3> {
+    scheduler another;
+    P of_another;
+
+    runtime_stops() : suite<runtime_stops<Function>, 0, 3>(Function ? &the_function : nullptr) {
+        another.ps = &of_another;
+        another.procs = 1;
+        this->start(hour);
+        books.the_default = &another;
+    }
+
+    void run(unsigned me) {
+        if (me == 0) end_timers(this->ps[0].timers);
+        if (me == 1) this->start(hour);
+        if (me == 2) this->stop();
+    }
+
+    void after() {
+        end_timers(this->ps[0].timers);  // of who came after the first one and found it there
+        this->stop();
+        RL_ASSERT(of_another.timers.size() == 0);
+        this->drop();
+    }
+};
+
+}  // namespace
+
+int main() {
+    const bool ok = check<stop_against_fire>("stop against fire", switches(3)) &&                        //
+                    check<stop_against_fire>("stop against fire", random(300'000)) &&                    //
+                    check<reset_against_fire<0>>("reset to now against fire", random(300'000)) &&        //
+                    check<reset_against_fire<hour>>("reset to later against fire", random(300'000)) &&   //
+                    check<timeout_against_fire>("a wait's deadline against fire", random(300'000)) &&    //
+                    check<waits_for_tick>("a wait for a tick", random(300'000)) &&                       //
+                    check<drop_against_fire<false>>("drop against fire", random(300'000)) &&             //
+                    check<drop_against_fire<true>>("the last channel against fire", random(300'000)) &&  //
+                    check<call_against_fire<false>>("a call, stop against fire", switches(4)) &&         //
+                    check<call_against_fire<true>>("a call, reset against fire", switches(4)) &&         //
+                    check<call_against_drop<false>>("a call, drop against fire", switches(4)) &&         //
+                    check<call_against_drop<true>>("a call, detached", switches(4)) &&                   //
+                    check<runtime_stops<false>>("the runtime stops", random(300'000)) &&                 //
+                    check<runtime_stops<true>>("the runtime stops, with a call", random(300'000));
+    return ok ? 0 : 1;
+}
