@@ -311,6 +311,19 @@ TEST_F(TimerQueue, NoCallMovesMoreThanItsSteps) {
     }
 }
 
+// Splitting begins ahead: at the deadline itself there is nothing left to do but to fire.
+TEST_F(TimerQueue, ManyTimersAreSortedBeforeTheFirstOfThemIsDue) {
+    constexpr int n = 10'000;
+    const auto t = std::make_unique<timer[]>(n);
+    for (int i = 0; i < n; ++i) add(t[i], hour + i * 100 * us);
+    while (queue_.next_deadline() < hour) {
+        const int64_t now = queue_.next_deadline();
+        ASSERT_EQ(call(now), nullptr);
+    }
+    EXPECT_EQ(queue_.next_deadline(), hour);
+    EXPECT_EQ(call(hour), &t[0]) << "the first call had something else to do";
+}
+
 // A process that only looks when it has been told to is on time, and looks hardly more often than there are timers.
 TEST_F(TimerQueue, WhoeverLooksWhenToldIsOnTimeAndNotWokenInVain) {
     const int n = test::scaled(100'000);

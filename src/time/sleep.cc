@@ -1,7 +1,7 @@
 // sleep.cc: sleep_for and sleep_until.
 //
 // A sleeping G is a timer with nobody else to end the wait, so there is no claim: the lock of the P's timers is held until the
-// G is parked, and who takes the timer out of the heap under it has won.
+// G is parked, and who takes the timer out of the queue under it has won.
 #include <weft/time.h>
 
 #include "os/note.h"

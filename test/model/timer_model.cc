@@ -14,16 +14,14 @@
 #include <iterator>
 #include <source_location>
 
-#include "model.h"
-
+#include <weft/chan.h>
+#include <weft/detail/chan_state.h>
 #include <weft/detail/wait.h>
 #include <weft/error.h>
-
-#include "green.h"
-#include <weft/detail/chan_state.h>
-#include <weft/chan.h>
 #include <weft/timer.h>
 
+#include "green.h"
+#include "model.h"
 #include "sched/park.cc"
 #include "sync/wait.cc"
 #include "time/timer_state.h"
