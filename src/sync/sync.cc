@@ -88,7 +88,7 @@ chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* inter
     waiter me;
     lock.lock();
     const wait_result result = wait_cancellable(me, nobody, lock, 0, reason, deadline_ns);
-    WEFT_ASSERT(result != wait_result::served);
+    if (result == wait_result::served) fatal("a wait that nothing can end has ended");
     return chan_interrupted(result, interrupted);
 }
 
