@@ -55,7 +55,7 @@ public:
     // Whether it is started.
     [[nodiscard]] bool running() const noexcept;
 
-    // Waits until every G has finished. Gs may be started meanwhile. Not from a G of this runtime.
+    // Waits until every G has finished. Gs may be started meanwhile. Not from a G of this runtime. Not a cancellation point.
     void drain();
 
     // The number of Ps.

@@ -202,6 +202,7 @@ void runtime::drain() {
     if (m != nullptr && m->home == s) {
         detail::fatal("weft::runtime::drain() was called by one of its own green threads, which would wait for itself");
     }
+    const detail::ambient_scope not_interrupted(nullptr);
     while (detail::live_gs(*s) != 0) {
         if (m == nullptr) {
             detail::os::sleep_ns(detail::drain_look_ns);

@@ -136,7 +136,7 @@ TEST_P(CancelStopToken, InsideAndOutsideBothCount) {
                     with_stop_token(a.get_token(), [&] {
                         inner_alone =
                             ending_of([&] { with_stop_token(b.get_token(), wait_for_ever); }) == ending::cancelled &&
-                            ending_of([] { sleep_for(1ns); }) == ending::served;
+                            ending_of([] { throw_if_cancelled(); }) == ending::served;
                         throw_if_cancelled();
                     });
                 });
@@ -172,7 +172,7 @@ TEST_P(CancelStopToken, WhereNothingCanCancelThereIsNone) {
 TEST_P(CancelStopToken, ItIsStoppedByEveryKindOfCancellation) {
     std::stop_source source;
     std::stop_source never_stopped;
-    std::vector<std::stop_token> tokens(4);
+    std::vector<std::stop_token> tokens(3);
     std::vector<future<void>> f;
     const chan<int> gate;
     park(4, [&] {
@@ -199,20 +199,13 @@ TEST_P(CancelStopToken, ItIsStoppedByEveryKindOfCancellation) {
             });
         }));
     });
-    f.push_back(rt().async([&] {
-        with_timeout(1ms, [&] {
-            tokens[3] = this_g::stop_token();
-            wait_for_ever();
-        });
-    }));
-    for (int i = 0; i < 3; ++i) EXPECT_FALSE(tokens[static_cast<std::size_t>(i)].stop_requested());
+    for (const std::stop_token& t : tokens) EXPECT_FALSE(t.stop_requested());
     f[0].cancel();
     source.request_stop();
     gate.send(1);
     EXPECT_THROW(f[0].get(), cancelled);
     EXPECT_THROW(f[1].get(), cancelled);
     f[2].get();
-    EXPECT_THROW(f[3].get(), timed_out);
     for (const std::stop_token& t : tokens) EXPECT_TRUE(t.stop_requested());
     EXPECT_FALSE(never_stopped.stop_requested());
 }
@@ -220,30 +213,18 @@ TEST_P(CancelStopToken, ItIsStoppedByEveryKindOfCancellation) {
 // Nobody waits: still the token tells, and what is registered with it is called.
 TEST_P(CancelStopToken, ItIsStoppedThoughItsGreenThreadComputes) {
     std::atomic<int> calls = 0;
-    rt().run([&] {
-        with_timeout(1ms, [&] {
-            const std::stop_token token = this_g::stop_token();
-            const std::stop_callback on_stop(token, [&] { ++calls; });
-            EXPECT_TRUE(token.stop_possible());
-            eventually([&] { return token.stop_requested(); });
-        });
-    });
-    EXPECT_EQ(calls, 1);
-    auto f = rt().async([] {
+    std::atomic<bool> computing = false;
+    auto f = rt().async([&] {
         const std::stop_token token = this_g::stop_token();
+        const std::stop_callback on_stop(token, [&] { ++calls; });
+        computing = true;
         busily([&] { return token.stop_requested(); });
         return 5;
     });
+    eventually([&] { return computing.load(); });
     f.cancel();
     EXPECT_EQ(f.get(), 5);
-}
-
-TEST_P(CancelStopToken, ADeadlineInThePastHasStoppedIt) {
-    rt().run([] {
-        with_timeout(0s, [] { EXPECT_TRUE(this_g::stop_token().stop_requested()); });
-        with_timeout(0s, [] { with_timeout(1h, [] { EXPECT_TRUE(this_g::stop_token().stop_requested()); }); });
-    });
-    with_timeout(0s, [] { EXPECT_TRUE(this_g::stop_token().stop_requested()); });
+    EXPECT_EQ(calls, 1);
 }
 
 TEST_P(CancelStopToken, ItIsTheSameEachTime) {

@@ -197,8 +197,8 @@ TEST_P(ScopeTree, ManyCancelAtTheSameMoment) {
         }
     }
     now = true;
-    for (future<ending>& each : f) EXPECT_EQ(each.get(), ending::cancelled);
     rt().drain();
+    for (future<ending>& each : f) EXPECT_EQ(each.get(), ending::cancelled);
 }
 
 // Who is told of one cancellation cancels others, in a circle.
