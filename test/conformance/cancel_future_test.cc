@@ -153,7 +153,7 @@ TEST_P(CancelFuture, ReachesTheScopesOfItsGreenThreadButNotWhatItMerelyStarted) 
     std::atomic<int> in_scope = 0;
     std::optional<future<void>> f;
     std::optional<future<ending>> independent;
-    park(5, [&] {
+    park(4, [&] {
         f = rt().async([&] {
             independent = async([&] { return ending_of([&] { gate.recv(); }); });
             scope([&](task_scope& s) {

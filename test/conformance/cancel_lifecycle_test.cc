@@ -82,11 +82,12 @@ TEST_P(CancelLifecycle, SelectsThatAreAbandonedAreOffAllQueues) {
 TEST_P(CancelLifecycle, FuturesOfAbandonedGreenThreadsMayBeCancelled) {
     std::vector<future<void>> f;
     const chan<int> c;
+    const chan<int> d;
     park(8, [&] {
         f.push_back(rt().async(wait_for_ever));
         f.push_back(rt().async([&] { with_timeout(1h, [&] { c.recv(); }); }));
         f.push_back(rt().async([&] { with_timeout(2h, [&] { with_timeout(1h, [] { sleep_for(1h); }); }); }));
-        f.push_back(rt().async([&] { select(on_recv(c, [](auto) {}), on_send(c, 1, [] {})); }));
+        f.push_back(rt().async([&] { select(on_recv(c, [](auto) {}), on_send(d, 1, [] {})); }));
         f.push_back(rt().async([] {
             scope([](task_scope& s) {
                 s.go(wait_for_ever);
@@ -108,6 +109,7 @@ TEST_P(CancelLifecycle, FuturesOfAbandonedGreenThreadsMayBeCancelled) {
     }
     use_stacks(rt());
     EXPECT_EQ(c.try_send(1), chan_status::would_block);
+    EXPECT_EQ(d.try_recv().status, chan_status::would_block);
 }
 
 TEST_P(CancelLifecycle, TokensOfAbandonedGreenThreadsMayBeStopped) {
@@ -138,6 +140,7 @@ TEST_P(CancelLifecycle, GreenThreadsThatWereCancelledAndHadNoTimeToLeave) {
     const int rounds = scaled(50);
     for (int round = 0; round < rounds; ++round) {
         const chan<int> c;
+        const chan<int> d;
         std::vector<future<void>> f;
         std::atomic<std::size_t> finished = 0;
         constexpr std::size_t n = 20;
@@ -146,7 +149,7 @@ TEST_P(CancelLifecycle, GreenThreadsThatWereCancelledAndHadNoTimeToLeave) {
                 f.push_back(rt().async([&, i] {
                     const ending e = ending_of([&] {
                         if (i % 2 == 0) return static_cast<void>(c.recv());
-                        select(on_recv(c, [](auto) {}), on_send(c, 1, [] {}));
+                        select(on_recv(c, [](auto) {}), on_recv(d, [](auto) {}), on_timeout(1h, [] {}));
                     });
                     finished += e == ending::cancelled;
                 }));
@@ -159,7 +162,7 @@ TEST_P(CancelLifecycle, GreenThreadsThatWereCancelledAndHadNoTimeToLeave) {
         canceller.join();
         EXPECT_EQ(finished + abandoned, n);
         EXPECT_EQ(c.try_send(1), chan_status::would_block);
-        EXPECT_EQ(c.try_recv().status, chan_status::would_block);
+        EXPECT_EQ(d.try_send(1), chan_status::would_block);
         rt().start();
     }
 }

@@ -99,9 +99,10 @@ TEST_P(CancelStopToken, StoppingRacesWithEnteringAndLeaving) {
         while (!over) {
             if (std::stop_source* s = shared.exchange(nullptr)) {
                 for (int i = random.below(200); i > 0; --i) throw_if_cancelled();  // a moment
-                std::stop_source(*s).request_stop();
+                s->request_stop();
                 delete s;
             }
+            std::this_thread::yield();
         }
     });
     rt().run([&] {
@@ -258,38 +259,28 @@ TEST_P(CancelStopToken, ItMayOutliveWhatItTellsOf) {
     }
 }
 
-// What is registered is called by whoever cancels, with nothing of weft's held: it may wait, cancel, and stop others.
+// What is registered is called by whoever cancels, with nothing of weft's held: it may use weft as long as it does not wait.
 TEST_P(CancelStopToken, WhatItCallsMayUseWeft) {
-    const chan<int> told;
-    rt().go([told] {
-        for (int i = 0; i < 3; ++i) told.recv();
-    });
+    const chan<int> told(3);
     rt().run([&] {
-        std::optional<future<void>> f = async([&] {
-            const std::stop_callback on_stop(this_g::stop_token(), [&] {
-                shield([&] { told.send(1); });
-                sleep_for(10us);
-            });
+        auto f = async([&] {
+            const std::stop_callback on_stop(this_g::stop_token(), [&] { static_cast<void>(told.try_send(1)); });
             wait_for_ever();
         });
         sleep_for(100us);
-        f->cancel();
-        EXPECT_THROW(f->get(), cancelled);
+        f.cancel();
+        EXPECT_THROW(f.get(), cancelled);
         scope([&](task_scope& s) {
             const std::stop_callback on_stop(this_g::stop_token(), [&] {
                 s.cancel();
                 told.send(2);
+                EXPECT_TRUE(s.cancelled());
             });
             s.cancel();
         });
-        EXPECT_THROW(with_timeout(1ms,
-                                  [&] {
-                                      const std::stop_callback on_stop(this_g::stop_token(), [&] { told.send(3); });
-                                      wait_for_ever();
-                                  }),
-                     timed_out);
     });
-    rt().drain();
+    EXPECT_EQ(told.recv(), 1);
+    EXPECT_EQ(told.recv(), 2);
 }
 
 // Deadlines, stop tokens and scopes chained one behind the other: cancellation travels through all of them.

@@ -237,8 +237,8 @@ TEST_P(ScopeCancel, OneOfItsFuturesMayBeCancelledAlone) {
 
 TEST_P(ScopeCancel, SiblingsAndParentsAreNotReached) {
     rt().run([] {
-        scope([](task_scope& outer) {
-            const chan<int> c;
+        const chan<int> c;
+        scope([&](task_scope& outer) {
             outer.go([&] { EXPECT_EQ(c.recv(), 1); });
             outer.go([&] {
                 scope([](task_scope& inner) {
@@ -260,8 +260,8 @@ TEST_P(ScopeCancel, ManyGreenThreadsEnd) {
     const int n = scaled(10'000);
     std::atomic<int> ended = 0;
     rt().run([&] {
+        const chan<int> c;
         scope([&](task_scope& s) {
-            const chan<int> c;
             for (int i = 0; i < n; ++i) {
                 s.go([&, i] {
                     ended += ending_of([&] {
