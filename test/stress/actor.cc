@@ -14,7 +14,7 @@ void actor::live() {
 }
 
 void actor::act() {
-    switch (random_.below(20)) {
+    switch (random_.below(28)) {
         case 0:
         case 1:
             return give_way();
@@ -32,6 +32,17 @@ void actor::act() {
             return close_a_channel();
         case 9:
             return throw_and_wait();
+        case 10:
+        case 11:
+        case 12:
+            return select_something();
+        case 13:
+        case 14:
+            return be_interrupted();
+        case 15:
+            return cancel_somebody();
+        case 16:
+            return open_a_scope();
         default:
             return send();
     }

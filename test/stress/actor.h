@@ -57,6 +57,13 @@ private:
     void ask_for_the_future();
     void close_a_channel();
     void throw_and_wait();
+    void select_something();
+    void be_interrupted();
+    void cancel_somebody();
+    void open_a_scope();
+
+    // A select over some mail in some form; it may be interrupted. Whether it has sent message.
+    bool select_once(std::size_t& message);
 
     void expect(bool holds) { world_.mistakes += !holds; }
 

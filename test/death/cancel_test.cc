@@ -1,0 +1,59 @@
+// cancel_test.cc: interruptions that leave where nothing may leave, and channels that die under a select.
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include <weft/weft.h>
+
+#include "death/death.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Interruption : public DeathTest {};
+
+void wait_for_ever() { chan<int>::nil().recv(); }
+
+TEST_F(Interruption, ThatLeavesADetachedGreenThread) {
+    EXPECT_ABORT(
+        {
+            runtime rt({.procs = 1});
+            rt.go({.name = "culprit"}, [] { with_timeout(1ms, wait_for_ever); });
+            rt.drain();
+        },
+        "weft: fatal: an exception of type weft::timed_out left green thread %d \"culprit\" (started by %s");
+}
+
+// A destructor that runs because a function returns is interrupted as everything else.
+TEST_F(Interruption, ThatLeavesADestructor) {
+    struct waits_at_the_end {
+        ~waits_at_the_end() { wait_for_ever(); }
+    };
+
+    EXPECT_ABORT(
+        {
+            runtime rt({.procs = 1});
+            rt.run([] { with_timeout(1ms, [] { const waits_at_the_end w; }); });
+        },
+        "weft: fatal: std::terminate was called in green thread %s");
+}
+
+TEST_F(Interruption, OfAChannelThatDiesUnderASelect) {
+    EXPECT_ABORT(
+        {
+            runtime rt({.procs = 1});
+            auto c = std::make_unique<chan<int>>();
+            auto d = std::make_unique<chan<int>>();
+            rt.go([&] { select(on_recv(*c, [](auto) {}), on_send(*d, 1, [] {})); });
+            while (rt.stats().parks == 0) std::this_thread::yield();
+            d.reset();
+        },
+        fatal_line("the last handle of a weft::chan was destroyed while it was waited on; give each green thread a "
+                   "handle of its own"));
+}
+
+}  // namespace
+}  // namespace weft::test
