@@ -16,7 +16,7 @@ namespace {
 
 // Something around the caller may end the sleep early.
 [[gnu::noinline]] void sleep_interruptibly(int64_t deadline_ns) {
-    if (deadline_ns <= long_ago || deadline_ns <= os::monotonic_ns()) return;
+    if (deadline_ns <= long_ago) return;
     wait_queue nobody;
     spin_lock lock;
     waiter me;
