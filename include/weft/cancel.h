@@ -80,7 +80,8 @@ void throw_if_cancelled();
 namespace this_g {
 
 // A token that is asked to stop when the waits of the caller are cancelled or their deadline passes: for code that computes, or that
-// takes one. Empty (stop_possible() is false) where nothing could cancel. Valid for longer than that. Throws std::bad_alloc.
+// takes one. Empty (stop_possible() is false) where nothing could cancel. Valid for longer than that. Under a deadline it takes a timer.
+// Throws std::bad_alloc, and then what after_func() throws.
 [[nodiscard]] std::stop_token stop_token();
 
 }  // namespace this_g

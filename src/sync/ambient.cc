@@ -1,9 +1,13 @@
 // ambient.cc: which context is around the caller, and std::stop_token from contexts.
+#include <chrono>
 #include <exception>
+#include <memory>
 #include <stop_token>
+#include <utility>
 
 #include <weft/cancel.h>
 #include <weft/detail/cancel.h>
+#include <weft/timer.h>
 
 #include "sched/switch.h"
 #include "sync/interrupt.h"
@@ -15,9 +19,46 @@ struct stop_bridge {
     std::stop_source source;
     atomic<uint32_t> owners{1};
     stop_bridge* next = nullptr;  // in the chain of a walk, of which there is only one
+    weft::timer alarm;            // calls it when the deadline passes
 };
 
 namespace {
+
+void drop_owner(stop_bridge* b) noexcept {
+    if (b->owners.fetch_sub(1, acq_rel) == 1) delete b;  // with the other owners'
+}
+
+// What a timer calls. It owns the bridge until then.
+class deadline_passes {
+public:
+    explicit deadline_passes(stop_bridge& b) noexcept : bridge_(&b) {
+        b.owners.fetch_add(1, relaxed);  // relaxed: the caller owns it
+    }
+
+    deadline_passes(deadline_passes&& other) noexcept : bridge_(std::exchange(other.bridge_, nullptr)) {}
+
+    deadline_passes& operator=(deadline_passes&&) = delete;
+
+    ~deadline_passes() {
+        if (bridge_ != nullptr) drop_owner(bridge_);
+    }
+
+    void operator()() { bridge_->source.request_stop(); }
+
+private:
+    stop_bridge* bridge_;
+};
+
+stop_bridge* make_bridge(int64_t deadline_ns) {
+    auto made = std::make_unique<stop_bridge>();
+    const int64_t left = deadline_ns == never ? never : deadline_ns - now_ns();
+    if (left <= 0) {
+        made->source.request_stop();
+    } else if (left != never) {
+        made->alarm = after_func(std::chrono::nanoseconds(left), deadline_passes(*made));
+    }
+    return made.release();
+}
 
 // Plain threads do not migrate, so a thread-local is safe here.
 constinit thread_local cancel_context* of_thread = nullptr;
@@ -59,12 +100,13 @@ void request_stops(stop_bridge* chain) noexcept {
         stop_bridge* b = chain;
         chain = b->next;
         b->source.request_stop();
-        release_bridge(b);
+        drop_owner(b);
     }
 }
 
 void release_bridge(stop_bridge* b) noexcept {
-    if (b->owners.fetch_sub(1, acq_rel) == 1) delete b;  // with the other owner's
+    b->alarm = weft::timer();
+    drop_owner(b);
 }
 
 }  // namespace weft::detail
@@ -74,7 +116,7 @@ namespace weft::this_g {
 std::stop_token stop_token() {
     detail::cancel_context* context = detail::enclosing_context().context;
     if (context == nullptr) return {};
-    return context->bridge([] { return new detail::stop_bridge; }).source.get_token();
+    return context->bridge(&detail::make_bridge).source.get_token();
 }
 
 }  // namespace weft::this_g

@@ -89,13 +89,13 @@ void cancel_context::leave_wait() noexcept {
     lock_.unlock();
 }
 
-stop_bridge& cancel_context::bridge(stop_bridge* (*make)()) {
+stop_bridge& cancel_context::bridge(stop_bridge* (*make)(int64_t deadline_ns)) {
     arm();
     lock_.lock();
     stop_bridge* b = bridge_;
     lock_.unlock();
     if (b != nullptr) return *b;  // only the green thread it belongs to makes one
-    b = make();
+    b = make(deadline_ns_);
     lock_.lock();
     bridge_ = b;
     const bool late = requested_;

@@ -96,7 +96,7 @@ public:
     void detach() noexcept;
 
     // What turns cancellation into a std::stop_token; made by make, which may throw, on first use. Never freed before this.
-    stop_bridge& bridge(stop_bridge* (*make)());
+    stop_bridge& bridge(stop_bridge* (*make)(int64_t deadline_ns));
 
 private:
     void arm() noexcept;
