@@ -157,7 +157,7 @@ uint32_t wait_claimed(M* m,
         alarm.deadline_ns = others.deadline_ns;
         alarm.who = &first;
         timers->lock.lock();
-        timers->add_locked(alarm);
+        timers->add_locked(alarm, m->p->now_ns);
         timers->lock.unlock();
         after_push(*m->home, m->home->idle);
     }
