@@ -23,6 +23,6 @@
 #include <weft/semaphore.h>
 #include <weft/shared_mutex.h>
 #include <weft/time.h>
-#include <weft/timer.h>
 #include <weft/timed_mutex.h>
+#include <weft/timer.h>
 #include <weft/wait_group.h>

@@ -462,7 +462,9 @@ extern "C" void run_g_exit(void) {
     if (m == nullptr) fatal("run_g_exit() was called, or a context's entry function returned, in a plain thread");
     G* g = m->g;
     if (g->entry->end_early == nullptr) {
-        fatal("run_g_exit() was called, or a context's entry function returned, in a green thread that C has not started");
+        fatal(
+            "run_g_exit() was called, or a context's entry function returned, in a green thread that C has not "
+            "started");
     }
     g->entry->end_early(g->closure());
     if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);

@@ -51,7 +51,8 @@ struct alignas(64) stack {
     stack* behind = nullptr;   // there, one that comes some places later; see link_ahead
     std::byte* low = nullptr;  // lowest usable byte; usable memory ends at this record
     G* owner = nullptr;        // whom it is bound to; for the overflow report
-    std::byte* end = nullptr;  // of a stack that is not in a slab, but a thread's own; else nullptr: it ends at this record
+    std::byte* end =
+        nullptr;  // of a stack that is not in a slab, but a thread's own; else nullptr: it ends at this record
     uint8_t size_class = 0;
     guard_kind guard = guard_kind::region;
     fiber sanitizers;

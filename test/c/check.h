@@ -18,9 +18,9 @@
         if (!(condition)) check_failed(__FILE__, __LINE__, __func__, #condition, "false"); \
     } while (0)
 
-#define CHECK_STATUS(expected, call)                                                                     \
-    do {                                                                                                 \
-        const run_status_t got_ = (call);                                                                \
+#define CHECK_STATUS(expected, call)                                                                      \
+    do {                                                                                                  \
+        const run_status_t got_ = (call);                                                                 \
         if (got_ != (expected)) check_failed(__FILE__, __LINE__, __func__, #call, run_status_text(got_)); \
     } while (0)
 
@@ -55,11 +55,11 @@ static inline void store(int* counter, int value) { __atomic_store_n(counter, va
 
 static inline int add(int* counter, int n) { return __atomic_add_fetch(counter, n, __ATOMIC_ACQ_REL); }
 
-#define RUN_TEST(test)                    \
-    do {                                  \
-        printf("%s\n", #test);            \
-        fflush(stdout);                   \
-        test();                           \
+#define RUN_TEST(test)         \
+    do {                       \
+        printf("%s\n", #test); \
+        fflush(stdout);        \
+        test();                \
     } while (0)
 
 static inline void in_scheduler(unsigned procs, void (*test)(void)) {

@@ -20,9 +20,9 @@ typedef struct run_label {
 } run_label_t;
 
 typedef struct run_spawn_opts {
-    size_t size;        // sizeof(run_spawn_opts_t): tells which of the following there are
-    const char* name;   // shown in dumps and reports; copied, cut at 31 bytes. NULL: none
-    size_t stack_size;  // usable bytes; 0: the scheduler's default. Rounded up to a size class; at most 64 MiB
+    size_t size;                // sizeof(run_spawn_opts_t): tells which of the following there are
+    const char* name;           // shown in dumps and reports; copied, cut at 31 bytes. NULL: none
+    size_t stack_size;          // usable bytes; 0: the scheduler's default. Rounded up to a size class; at most 64 MiB
     bool own_fp_control;        // it changes rounding or exception masks (MXCSR, x87, FPCR): carry them with it
     size_t label_count;         // how many labels there are …
     const run_label_t* labels;  // … shown in dumps; copied, and added to those it inherits from who starts it
