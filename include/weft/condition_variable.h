@@ -220,9 +220,13 @@ private:
     // Whoever notifies after lock was unlocked takes inner_, and so comes after we have joined the queue. We do not touch it again.
     template <typename Lock>
     bool wait_ns(Lock& lock, int64_t deadline_ns, const std::stop_token* stop) {
-        std::unique_lock inner(inner_);
-        lock.unlock();
-        inner.release();
+        inner_.lock();
+        try {
+            lock.unlock();
+        } catch (...) {  // std::unique_lock's throws if it is not locked
+            inner_.unlock();
+            throw;
+        }
         const detail::wait_result result = core_.wait(inner_, deadline_ns, stop);
         lock_again(lock);
         return detail::time_is_up(result);

@@ -1,5 +1,5 @@
-// semaphore.cc: the half of the semaphores in which somebody waits. The contract is in weft/semaphore.h.
-#include <weft/semaphore.h>
+// semaphore.cc: the half of the semaphores in which somebody waits. The contract is in weft/detail/semaphore_core.h.
+#include <weft/detail/semaphore_core.h>
 
 #include "base/abandoned.h"
 #include "base/assert.h"
@@ -21,14 +21,14 @@ void semaphore_core::check_destroyed() noexcept {
     state_.unlock_bits(bits & ~waiting);
 }
 
-bool semaphore_core::try_acquire_guarded() noexcept {
+bool semaphore_core::try_take_guarded() noexcept {
     const uint32_t bits = state_.lock_bits();
     const bool any = bits >= one;
     state_.unlock_bits(any ? bits - one : bits);
     return any;
 }
 
-bool semaphore_core::acquire_slow(int64_t deadline_ns) {
+bool semaphore_core::take(int64_t deadline_ns) {
     const uint32_t bits = state_.lock_bits();  // A1
     if (bits >= one) {
         state_.unlock_bits(bits - one);
@@ -42,7 +42,7 @@ bool semaphore_core::acquire_slow(int64_t deadline_ns) {
     return result == wait_result::served;
 }
 
-void semaphore_core::release_slow(int64_t n, int64_t max) noexcept {
+void semaphore_core::give_slow(int64_t n, int64_t max) noexcept {
     const uint32_t bits = state_.lock_bits();
     const int64_t count = bits >> shift;
     if (n < 0 || n > max - count) {
@@ -59,13 +59,13 @@ void semaphore_core::release_slow(int64_t n, int64_t max) noexcept {
         woken.add(*w);
     }
     const uint32_t still = waiters_.empty() ? 0 : waiting;
-    // R1; not a word of the semaphore after here
+    // R1; I3
     state_.unlock_bits(static_cast<uint32_t>(count + left) << shift | still);
     woken.wake();
 }
 
 void semaphore_wait_abandoned(waiter& w) noexcept {
-    if (w.ok) static_cast<semaphore_core*>(w.slot)->release_units(1, semaphore_core::max_count);
+    if (w.ok) static_cast<semaphore_core*>(w.slot)->give(1, semaphore_core::max_count);
 }
 
 }  // namespace weft::detail
