@@ -83,6 +83,7 @@ public:
 
 private:
     friend class shared_timed_mutex;
+    friend struct spread_for_test;
 
     static constexpr uint32_t writer = 2;     // somebody has it alone
     static constexpr uint32_t pending = 4;    // I2

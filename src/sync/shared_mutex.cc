@@ -229,7 +229,7 @@ bool shared_mutex::enter() noexcept {
             continue;
         }
         if (seen >> shift == max_readers) fatal_too_many();
-        if (word.compare_exchange_weak(seen, seen + reader, acquire, acquire)) return true;  // A2; or as above
+        if (word.compare_exchange_weak(seen, seen + reader, acquire, acquire)) return true;  // A2; acquire: as above
         readers_collide();
     }
 }
@@ -286,7 +286,7 @@ void shared_mutex::unlock_shared_slow() noexcept {
             settle(bits - reader);
             return;
         }
-        if (word.compare_exchange_weak(seen, seen - reader, release, acquire)) return;  // R2; or as above
+        if (word.compare_exchange_weak(seen, seen - reader, acq_rel, acquire)) return;  // R2; acquire: as above
         readers_collide();
     }
 }

@@ -1,0 +1,50 @@
+// once.cc: the rare half of weft::once_flag. The contract is in weft/once.h.
+//
+// When a call has failed, all who wait are woken and compete for the next try: failing is rare, and so a waiter that never runs again,
+// because its runtime was stopped, has nothing to pass on.
+#include <weft/detail/owner.h>
+#include <weft/once.h>
+
+#include "base/abandoned.h"
+#include "base/assert.h"
+
+namespace weft {
+
+bool once_flag::begin() noexcept {
+    using namespace detail;
+    const owner me = current_owner();
+    for (;;) {
+        const uint32_t bits = state_.lock_bits();
+        if ((bits & running) == 0) {
+            const bool first = (bits & done) == 0;
+            if (first) caller_ = me.who;
+            state_.unlock_bits(first ? running : bits);
+            return first;
+        }
+        if (caller_ == me.who) {
+            fatal("weft::call_once was called by the function that it is calling, which would wait for itself");
+        }
+        waiter w;
+        wait(w, waiters_, state_, bits, wait_reason::once);
+    }
+}
+
+void once_flag::end(bool succeeded) noexcept {
+    using namespace detail;
+    state_.lock_bits();
+    waiter* chain = waiters_.pop_all_claimed();
+    state_.unlock_bits(succeeded ? done : 0);  // R1; not a word of the flag after here
+    ready_all(chain);
+}
+
+void once_flag::destroyed_in_use() noexcept {
+    using namespace detail;
+    const uint32_t bits = state_.lock_bits();
+    if (!abandoned::may_be(!waiters_.empty())) {
+        fatal("a weft::once_flag was destroyed while a function was called through it");
+    }
+    waiters_.forget_all();
+    state_.unlock_bits(bits);
+}
+
+}  // namespace weft

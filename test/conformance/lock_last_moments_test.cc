@@ -1,0 +1,204 @@
+// lock_last_moments_test.cc: what a lock has given to a green thread that never runs again goes on to somebody else.
+//
+// A runtime is stopped while one of its green threads waits for a lock, or was just let in or woken and has not run since.
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <weft/once.h>
+#include <weft/recursive_mutex.h>
+#include <weft/shared_timed_mutex.h>
+#include <weft/timed_mutex.h>
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/stopping.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A runtime with one processor, on which somebody waits, and then nobody can run any more.
+class Stopped : public ::testing::Test {
+protected:
+    // f waits, and is alone.
+    template <typename F>
+    void start_waiting(F&& f) {
+        const uint64_t parks = rt.stats().parks;
+        rt.go(std::forward<F>(f));
+        eventually([&] { return rt.stats().parks == parks + 1; });
+    }
+
+    // From here on whoever is made ready stays so.
+    void occupy() {
+        rt.go([this] {
+            computes_ = true;
+            compute_until_stopped();
+        });
+        eventually([&] { return computes_.load(); });
+    }
+
+    runtime rt{runtime_options{.procs = 1}};
+
+private:
+    std::atomic<bool> computes_{false};
+};
+
+using LocksOfStoppedRuntimes = Stopped;
+
+template <typename Lock>
+void expect_free(Lock& m) {
+    EXPECT_TRUE(m.try_lock());
+    m.unlock();
+}
+
+TEST_F(LocksOfStoppedRuntimes, ATimedMutexWhoseWaiterWasWoken) {
+    timed_mutex m;
+    m.lock();
+    start_waiting([&] { static_cast<void>(m.try_lock_for(1h)); });
+    occupy();
+    std::atomic<bool> got{false};
+    m.unlock();  // wakes it
+    m.lock();
+    std::thread other([&] {
+        m.lock();  // behind it: nobody else is woken meanwhile
+        got = true;
+        m.unlock();
+    });
+    EXPECT_EQ(rt.stop(), 1U);
+    m.unlock();
+    other.join();
+    EXPECT_TRUE(got);
+    expect_free(m);
+}
+
+TEST_F(LocksOfStoppedRuntimes, ATimedMutexWhoseWaiterWasQueued) {
+    timed_mutex m;
+    m.lock();
+    start_waiting([&] { static_cast<void>(m.try_lock_for(1h)); });
+    EXPECT_EQ(rt.stop(), 1U);
+    m.unlock();
+    expect_free(m);
+}
+
+TEST_F(LocksOfStoppedRuntimes, ARecursiveMutexWhoseWaiterWasWoken) {
+    recursive_mutex m;
+    m.lock();
+    start_waiting([&] { m.lock(); });
+    occupy();
+    m.unlock();
+    EXPECT_EQ(rt.stop(), 1U);
+    expect_free(m);
+}
+
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAReader) {
+    shared_mutex m;
+    m.lock();
+    start_waiting([&] { m.lock_shared(); });
+    occupy();
+    m.unlock();  // lets it in
+    EXPECT_FALSE(m.try_lock());
+    EXPECT_EQ(rt.stop(), 1U);
+    expect_free(m);
+}
+
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAWriter) {
+    shared_mutex m;
+    m.lock_shared();
+    start_waiting([&] { m.lock(); });
+    occupy();
+    m.unlock_shared();  // gives it the lock
+    EXPECT_FALSE(m.try_lock_shared());
+    EXPECT_EQ(rt.stop(), 1U);
+    expect_free(m);
+}
+
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatAWriterWasWokenFor) {
+    shared_mutex m;
+    m.lock();
+    start_waiting([&] { m.lock(); });
+    occupy();
+    m.unlock();  // wakes it
+    std::atomic<bool> got{false};
+    m.lock_shared();
+    std::thread other([&] {
+        m.lock();
+        got = true;
+        m.unlock();
+    });
+    EXPECT_EQ(rt.stop(), 1U);
+    m.unlock_shared();
+    other.join();
+    EXPECT_TRUE(got);
+    expect_free(m);
+}
+
+// It waits for a reader to leave, and keeps others out.
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatAWriterWaitsFor) {
+    shared_mutex m;
+    m.lock_shared();
+    start_waiting([&] { m.lock(); });
+    EXPECT_FALSE(m.try_lock_shared());
+    std::thread other([&] {
+        m.lock_shared();  // kept out until the writer is gone
+        m.unlock_shared();
+    });
+    EXPECT_EQ(rt.stop(), 1U);
+    other.join();
+    m.unlock_shared();
+    expect_free(m);
+}
+
+TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexThatAWriterWaitsFor) {
+    shared_timed_mutex m;
+    m.lock_shared();
+    start_waiting([&] { static_cast<void>(m.try_lock_for(1h)); });
+    EXPECT_FALSE(m.try_lock_shared());
+    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_TRUE(m.try_lock_shared());
+    m.unlock_shared();
+    m.unlock_shared();
+    expect_free(m);
+}
+
+TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexThatWasGivenToAReader) {
+    shared_timed_mutex m;
+    m.lock();
+    start_waiting([&] { static_cast<void>(m.try_lock_shared_for(1h)); });
+    occupy();
+    m.unlock();
+    EXPECT_EQ(rt.stop(), 1U);
+    expect_free(m);
+}
+
+// What an abandoned green thread holds stays locked, and may be destroyed all the same.
+TEST_F(LocksOfStoppedRuntimes, WhatTheyHoldMayBeDestroyed) {
+    auto alone = std::make_unique<shared_mutex>();
+    auto shared = std::make_unique<shared_mutex>();
+    auto recursive = std::make_unique<recursive_mutex>();
+    auto flag = std::make_unique<once_flag>();
+    start_waiting([&] {
+        alone->lock();
+        shared->lock_shared();
+        recursive->lock();
+        call_once(*flag, [] { chan<int>::nil().recv(); });
+    });
+    EXPECT_EQ(rt.stop(), 1U);
+    EXPECT_FALSE(alone->try_lock_shared());
+    EXPECT_TRUE(shared->try_lock_shared());
+    EXPECT_FALSE(recursive->try_lock());
+    alone.reset();
+    shared.reset();
+    recursive.reset();
+    flag.reset();
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,303 @@
+// shared_mutex_fairness_test.cc: neither readers nor writers starve: who goes in before whom, and how many before whom at most.
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/shared_mutex.h>
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+#include "support/spread.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using SharedMutexFairness = procs_test;
+WEFT_SWEEP(SharedMutexFairness);
+
+class SharedMutexOnOneProcessor : public procs_test {};
+
+WEFT_SWEEP_OVER(SharedMutexOnOneProcessor, 1U);
+
+// On one processor: who gets in, in this order. Whoever is started runs until it waits.
+struct visits {
+    shared_mutex m;
+    std::string order;
+    wait_group all;
+
+    void start_reader(char name, int yields = 0) {
+        all.go([this, name, yields] {
+            const std::shared_lock hold(m);
+            order += name;
+            for (int i = 0; i < yields; ++i) weft::yield();
+        });
+        weft::yield();
+    }
+
+    void start_writer(char name, int yields = 0) {
+        all.go([this, name, yields] {
+            const std::lock_guard hold(m);
+            order += name;
+            for (int i = 0; i < yields; ++i) weft::yield();
+        });
+        weft::yield();
+    }
+};
+
+TEST_P(SharedMutexOnOneProcessor, AWriterThatWaitsKeepsNewReadersOut) {
+    for (const bool spread : {false, true}) {
+        EXPECT_EQ(rt().run([spread] {
+            visits v;
+            if (spread) spread_for_test::spread(v.m);
+            v.m.lock_shared();
+            v.start_reader('a');
+            v.start_writer('w');
+            v.start_reader('b');
+            EXPECT_FALSE(v.m.try_lock_shared());
+            v.m.unlock_shared();
+            v.all.wait();
+            return v.order;
+        }),
+                  "awb");
+    }
+}
+
+TEST_P(SharedMutexOnOneProcessor, ReadersThatWaitGoInBeforeTheNextWriter) {
+    EXPECT_EQ(rt().run([] {
+        visits v;
+        v.m.lock();
+        v.start_writer('1');
+        v.start_writer('2');
+        v.start_reader('a', 3);
+        v.start_reader('b', 3);
+        v.m.unlock();
+        v.start_reader('c');  // too late: a writer waits for the two to leave
+        v.all.wait();
+        return v.order;
+    }),
+              "ab1c2");
+}
+
+// Without readers a freed lock goes to whoever comes first, as a mutex.
+TEST_P(SharedMutexOnOneProcessor, AmongWritersWhoComesFirstTakesAFreedLock) {
+    EXPECT_EQ(rt().run([] {
+        visits v;
+        v.m.lock();
+        v.start_writer('w');
+        v.m.unlock();
+        v.m.lock();  // we are still running: ours again
+        v.order += 'm';
+        v.m.unlock();
+        v.all.wait();
+        return v.order;
+    }),
+              "mw");
+}
+
+TEST_P(SharedMutexOnOneProcessor, AWriterOfMoreThanAMillisecondGetsItHandedOver) {
+    EXPECT_EQ(rt().run([] {
+        visits v;
+        v.m.lock();
+        v.start_writer('w');
+        compute_for(3ms);
+        v.m.unlock();   // wakes it
+        v.m.lock();     // but we are first
+        weft::yield();  // it sees that, and has waited too long
+        v.m.unlock();   // so now it is handed over
+        EXPECT_FALSE(v.m.try_lock());
+        EXPECT_FALSE(v.m.try_lock_shared());
+        v.m.lock();
+        v.order += 'm';
+        v.m.unlock();
+        v.all.wait();
+        EXPECT_TRUE(v.m.try_lock());  // and starvation has ended
+        v.m.unlock();
+        return v.order;
+    }),
+              "wm");
+}
+
+// The bound for readers: whoever is in or about to go in when it comes, and no second writer.
+TEST_P(SharedMutexOnOneProcessor, AReaderWaitsForOneWriterAtMost) {
+    const int most = rt().run([] {
+        shared_mutex m;
+        int sections = 0;
+        int most_before_a_reader = 0;
+        bool over = false;
+        wait_group all;
+        for (int w = 0; w < 4; ++w) {
+            all.go([&] {
+                while (!over) {
+                    const std::lock_guard hold(m);
+                    ++sections;
+                    weft::yield();
+                }
+            });
+        }
+        for (int r = 0; r < 3; ++r) {
+            all.go([&] {
+                for (int i = 0; i < scaled(2000); ++i) {
+                    const int before = sections;
+                    const std::shared_lock hold(m);
+                    most_before_a_reader = std::max(most_before_a_reader, sections - before);
+                    weft::yield();
+                }
+                over = true;
+            });
+        }
+        all.wait();
+        return most_before_a_reader;
+    });
+    EXPECT_LE(most, 1);
+    EXPECT_GE(most, 1) << "the readers never had to wait for a writer that came before them";
+}
+
+// The bound for a writer among readers: none goes in that came after it.
+TEST_P(SharedMutexOnOneProcessor, NoReaderOvertakesAWriter) {
+    for (const bool spread : {false, true}) {
+        const int most = rt().run([spread] {
+            shared_mutex m;
+            int entered = 0;
+            int most_before_the_writer = 0;
+            bool over = false;
+            wait_group all;
+            // One of them is always in.
+            for (int r = 0; r < 4; ++r) {
+                all.go([&] {
+                    while (!over) {
+                        const std::shared_lock hold(m);
+                        ++entered;
+                        weft::yield();
+                        weft::yield();
+                    }
+                });
+            }
+            all.go([&] {
+                for (int i = 0; i < scaled(2000); ++i) {
+                    weft::yield();
+                    if (spread) spread_for_test::spread(m);
+                    const int before = entered;
+                    const std::lock_guard hold(m);
+                    most_before_the_writer = std::max(most_before_the_writer, entered - before);
+                }
+                over = true;
+            });
+            all.wait();
+            return most_before_the_writer;
+        });
+        EXPECT_EQ(most, 0);
+    }
+}
+
+// Readers come and go without a pause, on all processors and two plain threads: a writer gets in, again and again.
+TEST_P(SharedMutexFairness, AWriterIsNotStarvedByReaders) {
+    shared_mutex m;
+    std::atomic<bool> over = false;
+    const auto read = [&] {
+        while (!over) {
+            m.lock_shared();
+            compute_for(5us);
+            m.unlock_shared();
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t) threads.emplace_back(read);
+    for (unsigned g = 0; g < 2 * std::min(procs(), 4U); ++g) {
+        rt().go([&] {
+            while (!over) {
+                const std::shared_lock hold(m);
+                compute_for(5us);
+                weft::yield();
+            }
+        });
+    }
+    std::thread writing([&] {
+        for (int i = 0; i < 20; ++i) {
+            m.lock();
+            m.unlock();
+        }
+    });
+    rt().run([&] {
+        for (int i = 0; i < 20; ++i) {
+            const std::lock_guard hold(m);
+            weft::yield();
+        }
+    });
+    writing.join();
+    over = true;
+    for (std::thread& t : threads) t.join();
+    rt().drain();
+}
+
+TEST_P(SharedMutexFairness, AReaderIsNotStarvedByWriters) {
+    shared_mutex m;
+    std::atomic<bool> over = false;
+    std::thread writing([&] {
+        while (!over) {
+            m.lock();
+            compute_for(20us);
+            m.unlock();
+        }
+    });
+    for (unsigned g = 0; g < 2 * std::min(procs(), 4U); ++g) {
+        rt().go([&] {
+            while (!over) {
+                m.lock();
+                compute_for(20us);
+                m.unlock();
+                weft::yield();
+            }
+        });
+    }
+    std::thread reading([&] {
+        for (int i = 0; i < 20; ++i) {
+            m.lock_shared();
+            m.unlock_shared();
+        }
+    });
+    rt().run([&] {
+        for (int i = 0; i < 20; ++i) {
+            const std::shared_lock hold(m);
+            weft::yield();
+        }
+    });
+    reading.join();
+    over = true;
+    writing.join();
+    rt().drain();
+}
+
+// As for a mutex: one writes almost all the time, the other needs it briefly.
+TEST_P(SharedMutexFairness, ABriefWriterIsNotStarvedByALongOne) {
+    rt().run([] {
+        shared_mutex m;
+        std::atomic<bool> stop = false;
+        wait_group holder;
+        holder.go([&] {
+            while (!stop) {
+                const std::lock_guard hold(m);
+                sleep_for(100us);
+            }
+        });
+        for (int i = 0; i < 10; ++i) {
+            sleep_for(100us);
+            const std::lock_guard hold(m);
+        }
+        stop = true;
+        holder.wait();
+    });
+}
+
+}  // namespace
+}  // namespace weft::test

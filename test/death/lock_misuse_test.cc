@@ -1,0 +1,244 @@
+// lock_misuse_test.cc: what must not be done with a lock ends the process, with one line that says what, and who did it.
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
+#include <weft/once.h>
+#include <weft/recursive_mutex.h>
+#include <weft/shared_timed_mutex.h>
+#include <weft/single_flight.h>
+#include <weft/timed_mutex.h>
+#include <weft/weft.h>
+
+#include "death/death.h"
+#include "support/spread.h"
+
+namespace weft::test {
+namespace {
+
+class LockMisuse : public DeathTest {};
+
+// The second line, for a green thread that was started with the name "culprit" by another one, or for a plain thread.
+constexpr const char* culprit =
+    "weft: in green thread %d \"culprit\" (started by %d at %slock_misuse_test.cc:%d, in %s)";
+constexpr const char* plain_thread = "weft: in a plain thread (tid %d)";
+
+// Runs f as a green thread called culprit. On one processor: whoever f starts runs until it waits when f yields.
+template <typename F>
+void as_culprit(F&& f) {
+    runtime rt({.procs = 1});
+    rt.run([&] {
+        wait_group all;
+        all.go({.name = "culprit"}, f);
+        all.wait();
+    });
+}
+
+// Runs f in a plain thread beside a runtime.
+template <typename F>
+void as_plain_thread(F&& f) {
+    runtime rt({.procs = 1});
+    std::thread(f).join();
+}
+
+// ---- timed_mutex: it is a mutex.
+
+TEST_F(LockMisuse, UnlockOfAnUnlockedTimedMutex) {
+    EXPECT_ABORT(as_culprit([] {
+                     timed_mutex m;
+                     if (m.try_lock_for(std::chrono::hours(1))) m.unlock();
+                     m.unlock();
+                 }),
+                 fatal_line("unlock of an unlocked weft::mutex"), culprit);
+}
+
+TEST_F(LockMisuse, DestroyingATimedMutexThatIsWaitedFor) {
+    EXPECT_ABORT(as_culprit([] {
+                     auto m = std::make_unique<timed_mutex>();
+                     m->lock();
+                     go([&m] { static_cast<void>(m->try_lock_for(std::chrono::hours(1))); });
+                     weft::yield();
+                     m.reset();
+                 }),
+                 fatal_line("a weft::mutex was destroyed while it was locked or waited for"), culprit);
+}
+
+// ---- recursive_mutex.
+
+TEST_F(LockMisuse, UnlockOfAnUnlockedRecursiveMutex) {
+    const auto unlock = [] {
+        recursive_mutex m;
+        m.lock();
+        m.lock();
+        m.unlock();
+        m.unlock();
+        m.unlock();
+    };
+    const std::string message = fatal_line("unlock of an unlocked weft::recursive_mutex");
+    EXPECT_ABORT(as_culprit(unlock), message, culprit);
+    EXPECT_ABORT(as_plain_thread(unlock), message, plain_thread);
+    EXPECT_ABORT(unlock(), message);
+}
+
+TEST_F(LockMisuse, UnlockOfARecursiveMutexOfSomebodyElse) {
+    EXPECT_ABORT(
+        {
+            runtime rt({.procs = 1});
+            rt.run([] {
+                recursive_mutex m;
+                m.lock();
+                wait_group other;
+                other.go({.name = "culprit"}, [&] { m.unlock(); });
+                other.wait();
+            });
+        },
+        fatal_line("unlock of a weft::recursive_mutex that is locked by green thread %d"), culprit);
+    EXPECT_ABORT(
+        {
+            recursive_timed_mutex m;
+            m.lock();
+            as_culprit([&] { m.unlock(); });
+        },
+        fatal_line("unlock of a weft::recursive_mutex that is locked by a plain thread (tid %d)"), culprit);
+    EXPECT_ABORT(
+        {
+            recursive_mutex m;
+            runtime rt({.procs = 1});
+            rt.run([&] { m.lock(); });
+            m.unlock();
+        },
+        fatal_line("unlock of a weft::recursive_mutex that is locked by green thread %d"), plain_thread);
+}
+
+TEST_F(LockMisuse, DestroyingALockedRecursiveMutex) {
+    const auto destroy = [] {
+        recursive_mutex m;
+        m.lock();
+    };
+    const std::string message = fatal_line("a weft::recursive_mutex was destroyed while it was locked or waited for");
+    EXPECT_ABORT(as_culprit(destroy), message, culprit);
+    EXPECT_ABORT(as_plain_thread(destroy), message, plain_thread);
+}
+
+// ---- shared_mutex.
+
+TEST_F(LockMisuse, UnlockOfASharedMutexThatIsNotLocked) {
+    const auto unlock = [] {
+        shared_mutex m;
+        m.unlock();
+    };
+    const std::string message = fatal_line("unlock of a weft::shared_mutex that is not locked, or locked shared");
+    EXPECT_ABORT(as_culprit(unlock), message, culprit);
+    EXPECT_ABORT(as_plain_thread(unlock), message, plain_thread);
+    EXPECT_ABORT(as_culprit([] {
+                     shared_timed_mutex m;
+                     m.lock_shared();
+                     m.unlock();
+                 }),
+                 message, culprit);
+}
+
+TEST_F(LockMisuse, UnlockSharedOfASharedMutexThatIsNotLockedShared) {
+    const auto unlock = [] {
+        shared_mutex m;
+        m.unlock_shared();
+    };
+    const std::string message = fatal_line("unlock_shared of a weft::shared_mutex that is not locked shared");
+    EXPECT_ABORT(as_culprit(unlock), message, culprit);
+    EXPECT_ABORT(as_plain_thread(unlock), message, plain_thread);
+    EXPECT_ABORT(as_culprit([] {
+                     shared_mutex m;
+                     m.lock();
+                     m.unlock_shared();
+                 }),
+                 message, culprit);
+    // Where readers are spread, the next writer finds out.
+    EXPECT_ABORT(as_culprit([] {
+                     shared_mutex m;
+                     spread_for_test::spread(m);
+                     m.unlock_shared();
+                     m.lock();
+                 }),
+                 message, culprit);
+}
+
+TEST_F(LockMisuse, DestroyingASharedMutexThatIsLocked) {
+    const std::string message = fatal_line("a weft::shared_mutex was destroyed while it was locked or waited for");
+    const auto locked = [] {
+        shared_mutex m;
+        m.lock();
+    };
+    EXPECT_ABORT(as_culprit(locked), message, culprit);
+    EXPECT_ABORT(as_plain_thread(locked), message, plain_thread);
+    EXPECT_ABORT(as_culprit([] {
+                     shared_timed_mutex m;
+                     m.lock_shared();
+                 }),
+                 message, culprit);
+    EXPECT_ABORT(as_culprit([] {
+                     shared_mutex m;
+                     spread_for_test::spread(m);
+                     m.lock_shared();
+                 }),
+                 message, culprit);
+}
+
+TEST_F(LockMisuse, DestroyingASharedMutexThatIsWaitedFor) {
+    EXPECT_ABORT(as_culprit([] {
+                     auto m = std::make_unique<shared_mutex>();
+                     m->lock_shared();
+                     go([&m] { m->lock(); });
+                     go([&m] { m->lock_shared(); });
+                     weft::yield();
+                     m.reset();
+                 }),
+                 fatal_line("a weft::shared_mutex was destroyed while it was locked or waited for"), culprit);
+}
+
+// ---- once_flag.
+
+TEST_F(LockMisuse, CallOnceWithinItself) {
+    const auto recurse = [] {
+        static once_flag flag;
+        call_once(flag, [] { call_once(flag, [] {}); });
+    };
+    const std::string message =
+        fatal_line("weft::call_once was called by the function that it is calling, which would wait for itself");
+    EXPECT_ABORT(as_culprit(recurse), message, culprit);
+    EXPECT_ABORT(as_plain_thread(recurse), message, plain_thread);
+}
+
+TEST_F(LockMisuse, DestroyingAOnceFlagThatIsInUse) {
+    EXPECT_ABORT(as_culprit([] {
+                     auto flag = std::make_unique<once_flag>();
+                     call_once(*flag, [&] { flag.reset(); });
+                 }),
+                 fatal_line("a weft::once_flag was destroyed while a function was called through it"), culprit);
+}
+
+// ---- single_flight.
+
+TEST_F(LockMisuse, ASingleFlightWithinItself) {
+    EXPECT_ABORT(as_culprit([] {
+                     single_flight<int, int> flights;
+                     flights.do_(1, [&] { return flights.do_(1, [] { return 2; }); });
+                 }),
+                 fatal_line("weft::single_flight::do_ was called by the function that it is calling for the same key"),
+                 culprit);
+}
+
+TEST_F(LockMisuse, DestroyingASingleFlightWhoseCallsAreUnderWay) {
+    EXPECT_ABORT(as_culprit([] {
+                     auto flights = std::make_unique<single_flight<int, int>>();
+                     flights->do_(1, [&] {
+                         flights.reset();
+                         return 1;
+                     });
+                 }),
+                 fatal_line("a weft::single_flight was destroyed while 1 of its calls were under way"), culprit);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,17 @@
+// spread.h: makes the readers of a shared_mutex spread, which otherwise happens when they collide often enough.
+#pragma once
+
+#include <weft/shared_mutex.h>
+
+namespace weft {
+
+struct spread_for_test {
+    // No effect while a writer is in or waits.
+    static void spread(shared_mutex& m) { m.spread_readers(); }
+
+    [[nodiscard]] static bool is_spread(shared_mutex& m) {
+        return (m.state_.word().load(std::memory_order_relaxed) & shared_mutex::spread) != 0;
+    }
+};
+
+}  // namespace weft
