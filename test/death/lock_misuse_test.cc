@@ -213,7 +213,9 @@ TEST_F(LockMisuse, CallOnceWithinItself) {
 TEST_F(LockMisuse, DestroyingAOnceFlagThatIsInUse) {
     EXPECT_ABORT(as_culprit([] {
                      auto flag = std::make_unique<once_flag>();
-                     call_once(*flag, [&] { flag.reset(); });
+                     go([&] { call_once(*flag, [] { chan<int>::nil().recv(); }); });
+                     weft::yield();
+                     flag.reset();
                  }),
                  fatal_line("a weft::once_flag was destroyed while a function was called through it"), culprit);
 }
@@ -232,10 +234,9 @@ TEST_F(LockMisuse, ASingleFlightWithinItself) {
 TEST_F(LockMisuse, DestroyingASingleFlightWhoseCallsAreUnderWay) {
     EXPECT_ABORT(as_culprit([] {
                      auto flights = std::make_unique<single_flight<int, int>>();
-                     flights->do_(1, [&] {
-                         flights.reset();
-                         return 1;
-                     });
+                     go([&] { flights->do_(1, [] { return chan<int>::nil().recv().value(); }); });
+                     weft::yield();
+                     flights.reset();
                  }),
                  fatal_line("a weft::single_flight was destroyed while 1 of its calls were under way"), culprit);
 }

@@ -310,24 +310,24 @@ struct abandoned_waiter : program<abandoned_waiter<Held, Reads>, 1, 2> {
 }  // namespace
 
 int main() {
+    // Those that find most come first, those that take longest last.
     const bool ok = check<mixed<1, 1, 0b01, 0, together>>("a green writer, a plain reader", switches(4)) &&
-                    check<mixed<1, 1, 0b10, 0, together>>("a green reader, a plain writer", switches(4)) &&
-                    check<mixed<0, 3, 0b001, 0, together>>("a writer, two readers, plain", random(500'000)) &&
+                    check<mixed<1, 1, 0b10, 0, together>>("a green reader, a plain writer", switches(3)) &&
+                    check<mixed<0, 3, 0b001, 0, apart>>("a writer, two spread readers, plain", random(500'000)) &&
+                    check<mixed<0, 3, 0b001, 0b100, together, 2>>("a reader that spreads, twice", random(500'000)) &&
+                    check<destroyed<together>>("destroyed by the last one out", switches(4)) &&
+                    check<destroyed<apart>>("destroyed by the last one out, spread", random(500'000)) &&
+                    check<writer_gives_up<2, 0, true>>("a writer's deadline", switches(1)) &&
+                    check<writer_gives_up<3, 0, true>>("a writer's deadline, two readers", random(500'000)) &&
+                    check<writer_gives_up<2, 0b110, false>>("a writer woken too late", random(500'000)) &&
+                    check<reader_gives_up>("a reader's deadline", random(500'000)) &&
+                    check<abandoned_waiter<true, false>>("a writer behind a writer never runs", random(300'000)) &&
+                    check<abandoned_waiter<false, false>>("a writer behind a reader never runs", random(300'000)) &&
+                    check<abandoned_waiter<true, true>>("a reader never runs", random(300'000)) &&
                     check<mixed<1, 2, 0b001, 0, together>>("a green writer, two readers", random(500'000)) &&
                     check<mixed<1, 2, 0b011, 0, together, 2>>("two writers, a reader, twice", random(1'000'000)) &&
                     check<mixed<2, 2, 0b0101, 0, together, 2>>("two of each, twice", random(1'000'000)) &&
-                    check<mixed<1, 1, 0b01, 0, apart>>("a green writer, a spread reader", switches(3)) &&
-                    check<mixed<0, 3, 0b001, 0, apart>>("a writer, two spread readers, plain", random(500'000)) &&
-                    check<mixed<0, 3, 0b001, 0b100, together, 2>>("a reader that spreads, twice", random(1'000'000)) &&
                     check<mixed<1, 3, 0b0001, 0b1000, together, 2>>("readers that spread, twice", random(1'000'000)) &&
-                    check<destroyed<together>>("destroyed by the last one out", switches(4)) &&
-                    check<destroyed<apart>>("destroyed by the last one out, spread", random(1'000'000)) &&
-                    check<writer_gives_up<2, 0, true>>("a writer's deadline", switches(1)) &&
-                    check<writer_gives_up<3, 0, true>>("a writer's deadline, two readers", random(1'000'000)) &&
-                    check<writer_gives_up<2, 0b110, false>>("a writer woken too late", random(1'000'000)) &&
-                    check<reader_gives_up>("a reader's deadline", random(1'000'000)) &&
-                    check<abandoned_waiter<true, false>>("a writer behind a writer never runs", random(500'000)) &&
-                    check<abandoned_waiter<false, false>>("a writer behind a reader never runs", random(500'000)) &&
-                    check<abandoned_waiter<true, true>>("a reader never runs", random(500'000));
+                    check<mixed<1, 1, 0b01, 0, apart>>("a green writer, a spread reader", switches(3));
     return ok ? 0 : 1;
 }
