@@ -104,7 +104,7 @@ TEST_P(Labels, AreInheritedAtTheStart) {
         this_g::set_label("request", "18");
         all.go([] { EXPECT_EQ(own_labels(), "request=18"); });
         all.go({.labels = {{"part", "2"}, {"request", "18b"}}}, [] { EXPECT_EQ(own_labels(), "part=2 request=18b"); });
-        go([&all, hold = std::string(100, 'x')] { EXPECT_EQ(own_labels(), "request=18"); });  // not copied as bytes
+        go([hold = std::string(100, 'x')] { EXPECT_EQ(own_labels(), "request=18"); });  // not copied as bytes
         this_g::set_labels({});
         all.go([] { EXPECT_EQ(own_labels(), ""); });
         later.send(1);

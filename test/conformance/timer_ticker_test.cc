@@ -116,9 +116,9 @@ TEST_P(TimerTicker, ResettingChangesThePeriod) {
 
 TEST_P(TimerTicker, APeriodOfZeroOrLessIsRefused) {
     rt().run([] {
-        EXPECT_THROW(ticker(0ns), std::invalid_argument);
-        EXPECT_THROW(ticker(-1ms), std::invalid_argument);
-        EXPECT_THROW(ticker(std::chrono::hours::min()), std::invalid_argument);
+        EXPECT_THROW(const ticker refused(0ns), std::invalid_argument);
+        EXPECT_THROW(const ticker refused(-1ms), std::invalid_argument);
+        EXPECT_THROW(const ticker refused(std::chrono::hours::min()), std::invalid_argument);
         ticker every(200us);
         EXPECT_THROW(every.reset(0s), std::invalid_argument);
         EXPECT_THROW(every.reset(-1s), std::invalid_argument);
@@ -126,7 +126,7 @@ TEST_P(TimerTicker, APeriodOfZeroOrLessIsRefused) {
         ticker fraction(std::chrono::duration<double, std::nano>(0.25));  // rounded up
         EXPECT_TRUE(fraction.chan().recv().has_value());
     });
-    EXPECT_THROW(ticker(0ns), std::invalid_argument);
+    EXPECT_THROW(const ticker refused(0ns), std::invalid_argument);
 }
 
 TEST_P(TimerTicker, APeriodBeyondTheClockNeverTicks) {
