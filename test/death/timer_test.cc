@@ -80,7 +80,8 @@ TEST_F(Timer, AnExceptionThatLeavesAFunctionEndsTheProcessAndSaysWhereItWasSet) 
 TEST_F(Timer, MainMayReturnWhileTimersAreToCome) {
     EXPECT_EXIT(
         {
-            static timer late, call;
+            static timer late;
+            static timer call;
             static ticker every;
             std::exit(weft::main([] {
                 late = timer(1h);
