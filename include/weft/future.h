@@ -33,7 +33,8 @@ unobserved_exception_hook set_unobserved_exception_hook(unobserved_exception_hoo
 
 namespace detail {
 
-void report_unobserved(const std::exception_ptr& e) noexcept;
+// deadline_ns: of what was around the code that threw e.
+void report_unobserved(const std::exception_ptr& e, int64_t deadline_ns = never) noexcept;
 
 // Shared by the future and the green thread that will fulfil it.
 template <typename T>
@@ -50,7 +51,7 @@ public:
     future_state& operator=(const future_state&) = delete;
 
     ~future_state() {
-        if (error_) report_unobserved(error_);
+        if (error_) report_unobserved(error_, context_.deadline_ns());
     }
 
     // Runs f, which cancel() may interrupt, and keeps what comes of it.

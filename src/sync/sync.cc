@@ -94,11 +94,13 @@ chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* inter
 
 void throw_chan_too_large() { throw std::bad_array_new_length(); }
 
-void report_unobserved(const std::exception_ptr& e) noexcept {
+void report_unobserved(const std::exception_ptr& e, int64_t deadline_ns) noexcept {
     try {
         std::rethrow_exception(e);
     } catch (const cancelled&) {
         return;  // somebody has asked for that
+    } catch (const timed_out&) {
+        if (deadline_ns <= now_ns()) return;  // so has he who set it
     } catch (...) {}
     if (auto hook = unobserved_hook.load(acquire)) {  // pairs with set_unobserved_exception_hook
         hook(e);
