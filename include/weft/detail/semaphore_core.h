@@ -54,11 +54,9 @@ public:
     void give(int64_t n, int64_t max) noexcept {
         uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchange decides
         const bool plain = (seen & (guarded_word::guard | waiting)) == 0 && n >= 0 && n <= max - int64_t{seen >> shift};
+        const uint32_t more = seen + one * static_cast<uint32_t>(n);
         // R1
-        if (!plain ||
-            !state_.word().compare_exchange_strong(seen, seen + one * static_cast<uint32_t>(n), release, relaxed)) {
-            give_slow(n, max);
-        }
+        if (!plain || !state_.word().compare_exchange_strong(seen, more, release, relaxed)) give_slow(n, max);
     }
 
 private:
