@@ -1,9 +1,9 @@
 // shared_mutex.h: many readers or one writer, for green threads and plain threads alike.
 //
-// Neither side starves the other. A writer that waits for readers to leave keeps new readers out; when it unlocks, all readers
-// that wait go in together, before the next writer. So a reader waits for those who read when it came, and for one writer, never
-// for two. Writers among themselves compete as those for a weft::mutex: whoever comes first takes a freed lock, until one
-// has waited for more than 1 ms; from then on they get it in the order of their queue.
+// Neither side starves the other. A writer that finds readers in keeps new ones out, and gets the lock when they have left. When a
+// writer unlocks, all readers that wait are woken, and a writer if one waits; whoever comes first takes the lock. But who has waited
+// for more than 1 ms does not compete any more: readers are let in by the writer that unlocks, all that wait together, and before
+// the next writer; and writers get the lock in the order of their queue, as that of a weft::mutex.
 //
 // Uncontended, each operation is one atomic on one word. When readers get into each other's way on it, they are counted
 // apart, one cache line for each processor, allocated when that first happens; the next writer adds these up and closes
@@ -91,8 +91,10 @@ private:
     static constexpr uint32_t starving = 16;  // newcomers never take it: it goes to the writers in order
     static constexpr uint32_t waiting = 32;   // I1
     static constexpr uint32_t spread = 64;    // I4: readers are counted in slots_
-    static constexpr uint32_t flags = 127;    // all of these and the guard
-    static constexpr uint32_t shift = 7;
+    static constexpr uint32_t hungry =
+        128;  // a reader has waited too long: the next time all are let in, not just woken
+    static constexpr uint32_t flags = 255;  // all of these and the guard
+    static constexpr uint32_t shift = 8;
     static constexpr uint32_t reader = 1U << shift;  // one of the count of readers
     static constexpr uint32_t too_many = 1U << 31;   // the count's last bit: only the slow path goes on from here
 

@@ -14,6 +14,7 @@
 #include <weft/latch.h>
 #include <weft/local.h>
 #include <weft/mutex.h>
+#include <weft/pin.h>
 #include <weft/promise.h>
 #include <weft/recursive_mutex.h>
 #include <weft/runtime.h>

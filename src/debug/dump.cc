@@ -148,6 +148,7 @@ struct sketch {
     int64_t since_ns = 0;
     bool never_ran = false;
     bool labelled = false;
+    uint32_t flags = 0;
     int frames = 0;
     const void* pcs[frames_max];
     char labels[labels_max];
@@ -161,6 +162,7 @@ struct sketch {
             return;
         }
         reason = g.reason;
+        flags = g.special.load(relaxed);  // relaxed: a snapshot
         labelled = describe_labels(g, labels, sizeof(labels));
         since_ns = g.since_ns;
         never_ran = g.never_ran();
@@ -176,7 +178,9 @@ struct sketch {
         if (who.name[0] != '\0') out.print(" \"%s\"", who.name);
         out.print(" [%s", state == g_state::waiting ? text(reason) : text(state));
         if (state == g_state::waiting || state == g_state::runnable) print_since(out, since_ns, now_ns);
-        out.print(", P%u]:\n", static_cast<unsigned>(who.last_p));
+        out.print(", P%u", static_cast<unsigned>(who.last_p));
+        if ((flags & special::pinned) != 0) out.print(", pinned");
+        out.print("]:\n");
         if (state == g_state::running) {
             out.print("    (running; its stack cannot be read now)\n");
         } else if (never_ran) {

@@ -43,6 +43,8 @@ bool is_well_formed(std::string_view line) {
         "weft: runtime \"%s\", %d Ps (%d idle), %d threads (%d idle)",
         "green thread %d [%s, P%d]:",
         "green thread %d \"%s\" [%s, P%d]:",
+        "green thread %d [%s, P%d, %s]:",
+        "green thread %d \"%s\" [%s, P%d, %s]:",
         "    (running; its stack cannot be read now)",
         "    (not started)",
         "    #%d%s 0x%x %s (%s+0x%x)",
@@ -358,6 +360,20 @@ TEST_F(Dump, TheEntryIsAnAddressInThisProgram) {
         char expected[64];
         std::snprintf(expected, sizeof(expected), "    entry     #0  %p ", reinterpret_cast<void*>(g->entry->run));
         EXPECT_TRUE(has_line(section_of(dump(), "entered"), expected)) << expected;
+        all_.wait();
+    });
+}
+
+TEST_F(Dump, SaysWhoIsPinned) {
+    rt_.run([&] {
+        const chan<int> gate;
+        all_.go({.name = "bound"}, [gate] {
+            const pin here;
+            gate.recv();
+        });
+        test::eventually(
+            [&] { return has_form(headline("bound"), "green thread %d \"bound\" [chan receive, %s, P0, pinned]:"); });
+        gate.close();
         all_.wait();
     });
 }

@@ -651,5 +651,51 @@ TEST_F(Exhaustion, OfThreadsIsNotForEver) {
     });
 }
 
+TEST_F(Exhaustion, OfThreadsDoesNotStopPinnedOnes) {
+    const auto body = [] {
+        runtime rt({.procs = 2});
+        rt.run([] {
+            wait_group all;
+            for (int i = 0; i < 6; ++i) {
+                all.go([i] {
+                    pin here;
+                    if (i == 5) here.keep();
+                    for (int n = 0; n < 5; ++n) {
+                        wait_group child;
+                        child.go([] { yield(); });
+                        child.wait();
+                    }
+                });
+            }
+            all.wait();
+        });
+    };
+    body();
+    const loop_result r = fail_each(failing::thread, body, leak_check());
+    EXPECT_EQ(r.thrown, 1);
+    EXPECT_GE(r.rounds, 5);
+}
+
+// The one thread there is belongs to a pinned G: what others there are has to wait until it is free.
+TEST_F(Exhaustion, PinnedOnesGoOnWhenThereAreNoThreads) {
+    ::setenv("RUN_MAX_THREADS", "1", 1);
+    runtime rt({.procs = 2});
+    ::unsetenv("RUN_MAX_THREADS");
+    rt.run([] {
+        std::atomic<int> others{0};
+        wait_group all;
+        {
+            const pin here;
+            for (int i = 0; i < 3; ++i) all.go([&] { ++others; });
+            for (int i = 0; i < 10; ++i) yield();
+            sleep_for(std::chrono::milliseconds(2));
+            EXPECT_EQ(others.load(), 0);
+        }
+        all.wait();
+        EXPECT_EQ(others.load(), 3);
+        EXPECT_EQ(stats().threads, 1U);
+    });
+}
+
 }  // namespace
 }  // namespace weft::detail

@@ -17,13 +17,6 @@ namespace {
 constexpr uint32_t bits_per_word = 64;
 constexpr uint32_t creation_backoff_wakes = 1000;
 
-void publish_wanted_locked(idle_state& idle) noexcept {
-    const bool near = idle.lookout != nullptr && idle.lookout_near;
-    const bool none_spins = idle.spinning.load(relaxed) == 0;  // relaxed: written under the lock, as all here
-    const bool wanted = idle.idle_p_count.load(relaxed) != 0 && none_spins && !near;  // relaxed: as above
-    idle.wanted.store(wanted ? 1 : 0, relaxed);                                       // relaxed: F2
-}
-
 void add(atomic<uint32_t>& count, int change) noexcept {
     count.store(count.load(relaxed) + static_cast<uint32_t>(change), relaxed);  // relaxed: written under idle.lock
 }
@@ -34,45 +27,21 @@ void put_idle_p_locked(scheduler& s, P* p) noexcept {
     add(s.idle.idle_p_count, 1);
 }
 
+M*& list_for(idle_state& idle, const M* m) noexcept { return m->pinned == nullptr ? idle.idle_ms : idle.pinned_ms; }
+
 void put_idle_m_locked(scheduler& s, M* m) noexcept {
     WEFT_ASSERT(!m->on_idle_list && m->p == nullptr);
+    M*& list = list_for(s.idle, m);
     m->on_idle_list = true;
-    m->idle_next = s.idle.idle_ms;
-    s.idle.idle_ms = m;
+    m->idle_next = list;
+    list = m;
     add(s.idle.idle_m_count, 1);
-}
-
-void remove_idle_m_locked(scheduler& s, M* m) noexcept {
-    M** link = &s.idle.idle_ms;
-    while (*link != m) link = &(*link)->idle_next;
-    *link = m->idle_next;
-    m->on_idle_list = false;
-    add(s.idle.idle_m_count, -1);
-    if (s.idle.lookout == m) s.idle.lookout = nullptr;
-}
-
-// The most recent idle M, but rather not the lookout; nullptr if there is none.
-M* take_idle_m_locked(scheduler& s) noexcept {
-    M* m = s.idle.idle_ms;
-    if (m != nullptr && m == s.idle.lookout && m->idle_next != nullptr) m = m->idle_next;
-    if (m != nullptr) remove_idle_m_locked(s, m);
-    return m;
+    if (m->pinned != nullptr) ++s.idle.unavailable;
 }
 
 void release_p_locked(scheduler& s, M* m) noexcept {
-    P* p = m->p;
-    m->p = nullptr;
-    p->state.store(p_state::idle, relaxed);   // relaxed: for dumps
-    uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
-    for (uint32_t attempt = 0;;) {
-        if ((word & attention::asked) != 0) {
-            spin_backoff(attempt++);        // not under a thief's hands (p.h, I3)
-            word = p->owner.load(relaxed);  // relaxed: as above
-            continue;
-        }
-        // acq_rel: whoever acquires it sees all we did with it; relaxed: tried again
-        if (p->owner.compare_exchange_weak(word, 0, acq_rel, relaxed)) break;
-    }
+    P* p = disown_p_locked(m);
+    p->state.store(p_state::idle, relaxed);  // relaxed: for dumps
     put_idle_p_locked(s, p);
 }
 
@@ -98,13 +67,24 @@ uint64_t total_ticks(const scheduler& s) noexcept {
     return sum;
 }
 
-// No M is asleep; whether another one is to be made. With as many Ms as Ps, one without a P is awake: it is on its way to sleep
-// and, once it has the lock, will see what was pushed.
+// No M is asleep that runs any G; whether another one is to be made. With as many of those as Ps, one without a P is awake: it is on its
+// way to sleep and, once it has the lock, will see what was pushed.
+bool enough_ms_locked(const scheduler& s) noexcept {
+    return s.thread_count.load(relaxed) - s.idle.unavailable >=
+           s.procs;  // relaxed: it only grows while the lock is held
+}
+
 bool may_create_m_locked(scheduler& s) noexcept {
-    if (s.thread_count.load(relaxed) >= s.procs) return false;  // relaxed: it only grows while the lock is held
     if (s.idle.creation_backoff == 0) return true;
     --s.idle.creation_backoff;
     return false;
+}
+
+// An M is needed and cannot be made. One that waits for its pinned G can at least look for that one, and keep asking for a thread.
+M* take_pinned_m_locked(scheduler& s) noexcept {
+    M* m = s.idle.pinned_ms;
+    if (m != nullptr) remove_idle_m_locked(s, m);
+    return m;
 }
 
 // Wakes one M for an idle P. Nothing happens if there is none, or if somebody is on the way already.
@@ -118,8 +98,15 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
         return;
     }
     M* m = take_idle_m_locked(s);
-    if (m == nullptr && !may_create_m_locked(s)) {
+    if (m == nullptr && enough_ms_locked(s)) {
         idle.lock.unlock();
+        return;
+    }
+    if (m == nullptr && !may_create_m_locked(s)) {
+        m = take_pinned_m_locked(s);
+        publish_wanted_locked(idle);
+        idle.lock.unlock();
+        if (m != nullptr) m->park.wake();
         return;
     }
     P* p = take_idle_p_locked(s, preferred);
@@ -133,14 +120,16 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
         m->park.wake();
         return;
     }
-    if (start_m(s, p) == 0) return;
+    if (start_m(s, p, nullptr) == 0) return;
     // No thread to be had: the P waits for the next push that is due to try.
     idle.lock.lock();
     put_idle_p_locked(s, p);
     add(idle.spinning, -1);
     idle.creation_backoff = creation_backoff_wakes;
+    m = take_pinned_m_locked(s);
     publish_wanted_locked(idle);
     idle.lock.unlock();
+    if (m != nullptr) m->park.wake();
 }
 
 // Puts m on the list and decides until when it sleeps: step 4. period_ns: how long as a near lookout; never: go far (step 5).
@@ -159,13 +148,13 @@ int64_t lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns) n
     return idle.lookout == m ? until : never;
 }
 
-// Takes a P for m, which is on no list, if there is something to do: step 3. m then counts as spinning.
-bool try_get_up_locked(scheduler& s, M* m, int64_t now_ns) noexcept {
-    if (s.idle.idle_p_count.load(relaxed) == 0 || !anything_to_do(s, now_ns)) return false;  // relaxed: locked
-    m->next_p = take_idle_p_locked(s, procs_max);
+// Takes a P for an M that is on no list, if there is something to do: step 3. The M then counts as spinning.
+P* try_get_up_locked(scheduler& s, int64_t now_ns) noexcept {
+    if (s.idle.idle_p_count.load(relaxed) == 0 || !anything_to_do(s, now_ns)) return nullptr;  // relaxed: locked
+    P* p = take_idle_p_locked(s, procs_max);
     add(s.idle.spinning, 1);
     publish_wanted_locked(s.idle);
-    return true;
+    return p;
 }
 
 // What a lookout has seen, to decide how long it may sleep next.
@@ -185,16 +174,32 @@ struct outlook {
     }
 };
 
-// Steps 3 to 5. Returns with m->next_p set, and then m counts as spinning; or without if the scheduler is stopping.
-void lie_down_until_told(scheduler& s, M* m) noexcept {
+// Whether m, which was told, was told what to do, or to end. (Else only to look.)
+bool told_what(const scheduler& s, const M* m) noexcept {
+    return m->next_p != nullptr || s.stopping.load(relaxed);  // relaxed: the note has synchronised
+}
+
+// Steps 3 to 5. Returns the P that m has taken because there is something to do, and then m counts as spinning; or nullptr: others have
+// told it what to do in next_p and next_g, or, if those are empty, the scheduler is stopping.
+P* lie_down_until_told(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     outlook look{.ticks = total_ticks(s)};
     m->park.reset();
     idle.lock.lock();
     for (;;) {
         if (s.stopping.load(relaxed)) break;  // relaxed: set under the lock
+        if (m->next_p != nullptr) {
+            // Our pinned G was handed to us before we lay down. Somebody else has to look in our place.
+            const bool another = idle.wanted.load(relaxed) != 0;  // relaxed: locked
+            idle.lock.unlock();
+            if (another) wake_one(s, procs_max, false);
+            return nullptr;
+        }
         const int64_t now_ns = os::monotonic_ns();
-        if (try_get_up_locked(s, m, now_ns)) break;
+        if (P* p = try_get_up_locked(s, now_ns)) {
+            idle.lock.unlock();
+            return p;
+        }
         int64_t until_ns = lie_down_locked(s, m, now_ns, look.period_ns);
         idle.lock.unlock();
 
@@ -203,23 +208,68 @@ void lie_down_until_told(scheduler& s, M* m) noexcept {
             if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + lookout_far_ns);  // F2
             if (anything_to_do(s, now_ns)) until_ns = now_ns;
         }
-        if (m->park.sleep(until_ns)) return;
-
-        idle.lock.lock();
-        if (!m->on_idle_list) {
+        bool told = m->park.sleep(until_ns);
+        if (!told) {
+            idle.lock.lock();
+            if (m->on_idle_list) {
+                remove_idle_m_locked(s, m);
+                look.look_again(total_ticks(s));
+                continue;
+            }
             // Somebody took us off the list at this very moment.
             idle.lock.unlock();
-            const bool told = m->park.sleep(never);
+            told = m->park.sleep(never);
             WEFT_ASSERT(told);
-            return;
         }
-        remove_idle_m_locked(s, m);
-        look.look_again(total_ticks(s));
+        if (told_what(s, m)) return nullptr;
+        m->park.reset();
+        idle.lock.lock();
     }
     idle.lock.unlock();
+    return nullptr;
 }
 
 }  // namespace
+
+void publish_wanted_locked(idle_state& idle) noexcept {
+    const bool near = idle.lookout != nullptr && idle.lookout_near;
+    const bool none_spins = idle.spinning.load(relaxed) == 0;  // relaxed: written under the lock, as all here
+    const bool wanted = idle.idle_p_count.load(relaxed) != 0 && none_spins && !near;  // relaxed: as above
+    idle.wanted.store(wanted ? 1 : 0, relaxed);                                       // relaxed: F2
+}
+
+void count_spinner_locked(idle_state& idle, int change) noexcept { add(idle.spinning, change); }
+
+void remove_idle_m_locked(scheduler& s, M* m) noexcept {
+    M** link = &list_for(s.idle, m);
+    while (*link != m) link = &(*link)->idle_next;
+    *link = m->idle_next;
+    m->on_idle_list = false;
+    add(s.idle.idle_m_count, -1);
+    if (m->pinned != nullptr) --s.idle.unavailable;
+    if (s.idle.lookout == m) s.idle.lookout = nullptr;
+}
+
+M* take_idle_m_locked(scheduler& s) noexcept {
+    M* m = s.idle.idle_ms;
+    if (m != nullptr && m == s.idle.lookout && m->idle_next != nullptr) m = m->idle_next;
+    if (m != nullptr) remove_idle_m_locked(s, m);
+    return m;
+}
+
+P* disown_p_locked(M* m) noexcept {
+    P* p = std::exchange(m->p, nullptr);
+    uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
+    for (uint32_t attempt = 0;;) {
+        if ((word & attention::asked) != 0) {
+            spin_backoff(attempt++);        // not under a thief's hands (p.h, I3)
+            word = p->owner.load(relaxed);  // relaxed: as above
+            continue;
+        }
+        // acq_rel: whoever acquires it sees all we did with it; relaxed: tried again
+        if (p->owner.compare_exchange_weak(word, 0, acq_rel, relaxed)) return p;
+    }
+}
 
 void acquire_p(M* m, P* p) noexcept {
     WEFT_ASSERT(m->p == nullptr);
@@ -289,28 +339,37 @@ void sleep_until_work(scheduler& s, M* m) noexcept {
     m->spinning = false;
     publish_wanted_locked(idle);
     idle.lock.unlock();
+    sleep_without_p(s, m);
+}
+
+void sleep_without_p(scheduler& s, M* m) noexcept {
     // Step 2.
     WEFT_FULL_FENCE();  // F1
-
-    lie_down_until_told(s, m);
-    P* p = std::exchange(m->next_p, nullptr);
+    P* p = lie_down_until_told(s, m);
+    if (p == nullptr) {
+        p = std::exchange(m->next_p, nullptr);
+        m->picked = std::exchange(m->next_g, nullptr);
+    }
     if (p == nullptr) return;  // stopping
     acquire_p(m, p);
-    m->spinning = true;
+    m->spinning = m->picked == nullptr;
 }
 
 void wake_all_to_stop(scheduler& s) noexcept {
-    s.idle.lock.lock();
+    idle_state& idle = s.idle;
+    idle.lock.lock();
     s.stopping.store(true, relaxed);  // relaxed: read under the lock, or after attention was set
-    M* chain = s.idle.idle_ms;
-    for (M* m = chain; m != nullptr; m = m->idle_next) {
-        m->on_idle_list = false;
-        m->next_p = nullptr;
+    M* chain = nullptr;
+    while (M* m = idle.idle_ms != nullptr ? idle.idle_ms : idle.pinned_ms) {
+        remove_idle_m_locked(s, m);
+        m->idle_next = chain;
+        chain = m;
     }
-    s.idle.idle_ms = nullptr;
-    s.idle.idle_m_count.store(0, relaxed);  // relaxed: locked
-    s.idle.lookout = nullptr;
-    s.idle.lock.unlock();
+    if (M* m = std::exchange(idle.retired_main, nullptr)) {
+        m->idle_next = chain;
+        chain = m;
+    }
+    idle.lock.unlock();
     while (chain != nullptr) {
         M* next = chain->idle_next;
         chain->park.wake();

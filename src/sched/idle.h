@@ -80,8 +80,11 @@ struct idle_state {
     std::unique_ptr<uint64_t[]> idle_ps;  // one bit per P
     atomic<uint32_t> idle_p_count{0};
     atomic<uint32_t> spinning{0};
-    M* idle_ms = nullptr;  // last in, first out: the warmest caches first
-    atomic<uint32_t> idle_m_count{0};
+    M* idle_ms = nullptr;              // last in, first out: the warmest caches first
+    M* pinned_ms = nullptr;            // those whose pinned G is elsewhere: for hand-overs, see pin.h
+    atomic<uint32_t> idle_m_count{0};  // on both lists
+    uint32_t unavailable = 0;          // Ms that run no G for now, whatever is queued: on pinned_ms, or retired
+    M* retired_main = nullptr;         // the thread of weft::main, if it has retired: it waits for the end
     M* lookout = nullptr;
     bool lookout_near = false;
     int64_t lookout_until_ns = never;
@@ -106,9 +109,12 @@ void stop_spinning(scheduler& s, M* m) noexcept;
 // Whether m may start stealing; counts it as spinning then.
 [[nodiscard]] bool start_spinning(scheduler& s, M* m) noexcept;
 
-// m has found nothing: gives its P up and sleeps until there is something. Returns with a P, or without one if the scheduler is
-// stopping.
+// m has found nothing: gives its P up and sleeps until there is something. Returns with a P (and perhaps a G in picked), or without one
+// if the scheduler is stopping.
 void sleep_until_work(scheduler& s, M* m) noexcept;
+
+// As above, for an m that has given its P away already: from step 2 on.
+void sleep_without_p(scheduler& s, M* m) noexcept;
 
 // Wakes every idle M without a P, because the scheduler is stopping.
 void wake_all_to_stop(scheduler& s) noexcept;
@@ -116,7 +122,24 @@ void wake_all_to_stop(scheduler& s) noexcept;
 // m takes p, which nobody else can have: it is idle and the lock is held, or it is being handed over.
 void acquire_p(M* m, P* p) noexcept;
 
-// Takes an idle P out of the list, P number preferred if it is idle; nullptr if there is none. Requires: idle.lock.
+// ---- The pieces of it. All require idle.lock.
+
+// Takes an idle P out of the list, P number preferred if it is idle; nullptr if there is none.
 [[nodiscard]] P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept;
+
+// Takes an M out of the list of those that run any G: the most recent one, but rather not the lookout; nullptr if there is none.
+[[nodiscard]] M* take_idle_m_locked(scheduler& s) noexcept;
+
+// Takes m, which is on a list, off it. Whoever does so wakes it.
+void remove_idle_m_locked(scheduler& s, M* m) noexcept;
+
+// m's P belongs to nobody: to be handed over, or put on the list.
+[[nodiscard]] P* disown_p_locked(M* m) noexcept;
+
+// Counts or discounts an M that looks for work.
+void count_spinner_locked(idle_state& idle, int change) noexcept;
+
+// To be called after changes, before the lock is freed: I2.
+void publish_wanted_locked(idle_state& idle) noexcept;
 
 }  // namespace weft::detail

@@ -50,6 +50,7 @@ struct alignas(cache_line) M {
     // Owner only.
     bool spinning = false;  // looks for work and is counted in idle.spinning
     G* picked = nullptr;    // a G taken from the P's queue that g0 is to run
+    G* pinned = nullptr;    // the only G it runs; nullptr: any
 
     alignas(cache_line) run_context_t g0{};
     eh_state g0_eh;
@@ -62,13 +63,21 @@ struct alignas(cache_line) M {
     bool is_main = false;  // M0: the thread that called weft::main
     void* alternate_stack = nullptr;
 
-    // Guarded by idle.lock while on the list of idle Ms.
+    uint32_t pins = 0;     // how many weft::pin objects of pinned there are
+    bool retired = false;  // its pinned G has ended: it ends, too
+
+    // Guarded by idle.lock while on a list of idle Ms.
     M* idle_next = nullptr;
     bool on_idle_list = false;
 
-    // Written by the waker before note.wake().
+    // What others want it to do: with which P, and which G first (nullptr: it is to look for one). Written before park.wake(), or, for the
+    // M of a pinned G, under idle.lock; see pin.h.
     P* next_p = nullptr;
+    G* next_g = nullptr;
     note park;
+
+    // Its thread will not touch the scheduler any more.
+    atomic<bool> has_ended{false};
 
     // All Ms of the runtime; guarded by scheduler.threads_lock.
     M* all_next = nullptr;

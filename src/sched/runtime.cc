@@ -146,8 +146,8 @@ void run_main(const runtime_options& options,
     acquire_first_p(*s, m);
     g->set_state(g_state::dead, g_state::runnable);
     s->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
-    const bool fits = m->p->queue.push(g);
-    WEFT_ASSERT(fits);
+    m->p->now_ns = os::monotonic_ns();
+    m->picked = g;  // not the queue, from which others could steal it: a pin that main takes first is on this thread
     schedule_loop(m);
     abandon_thread(m);
     uint32_t seen = main_thread::away;

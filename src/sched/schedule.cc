@@ -6,6 +6,7 @@
 
 #include "os/os.h"
 #include "sched/park.h"
+#include "sched/pin.h"
 #include "sched/start.h"
 #include "sched/switch.h"
 
@@ -134,8 +135,17 @@ void schedule_loop(M* m) noexcept {
     scheduler& s = *m->home;
     while (G* g = find_runnable(s, m)) {
         if (m->spinning) stop_spinning(s, m);
+        if (!may_run(m, g)) [[unlikely]] {
+            hand_over(s, m, g);
+            continue;
+        }
         execute(m, g);
+        if (m->pinned != nullptr && m->after.what == after_switch::kind::die) [[unlikely]] {
+            retire(s, m);
+            if (m->p == nullptr) break;
+        }
     }
+    if (m->retired && m->is_main) await_stop(s, m);
 }
 
 }  // namespace weft::detail

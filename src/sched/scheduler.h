@@ -23,6 +23,7 @@
 #include "sched/idle.h"
 #include "sched/m.h"
 #include "sched/p.h"
+#include "sched/thread_maker.h"
 #include "stack/stack.h"
 
 namespace weft::detail {
@@ -56,6 +57,7 @@ struct scheduler {
     g_pool gs;
     global_queue global;
     idle_state idle;
+    thread_maker maker;
 
     atomic<bool> stopping{false};        // no G is to be scheduled any more
     atomic<uint64_t> next_id{1};         // ids of Gs, handed to Ps in batches
@@ -78,7 +80,9 @@ struct scheduler {
     spin_lock threads_lock;
     // Guarded by threads_lock.
     M* all_ms = nullptr;
+    uint32_t ms_made = 0;
     atomic<uint32_t> thread_count{0};  // Ms; read without the lock as a hint
+    atomic<uint32_t> retired{0};       // of them have left their loop before the end, and can be joined soon
     atomic<uint32_t> ended{0};         // counts up when one ends; a futex word for stop()
 
     scheduler* next_registered = nullptr;  // guarded by the registry's lock, see crash.h

@@ -393,7 +393,7 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     compiler_fence();
     // Looked at before, but a dump may have frozen it since. relaxed: ordered by the dump's heavy fence
     if (to->special.load(relaxed) != 0) [[unlikely]]
-        switch_special(nullptr, to);
+        enter_special(to);
     m->p->count.stack_hits.add();
 }
 

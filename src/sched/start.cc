@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <utility>
 
 #include <weft/detail/cancel.h>
 
@@ -99,14 +100,16 @@ void* m_thread(void* argument) {
     std::snprintf(name, sizeof(name), "%.9s-%u", s.name.c_str(), m->index);
     os::name_thread(name);
     adopt_thread(m);
-    acquire_p(m, m->next_p);
-    m->next_p = nullptr;
-    m->spinning = true;
+    acquire_p(m, std::exchange(m->next_p, nullptr));
+    m->picked = std::exchange(m->next_g, nullptr);
+    m->spinning = m->picked == nullptr;
     schedule_loop(m);
     if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our own matters
         await_main_thread(s);
     abandon_thread(m);
-    s.ended.fetch_add(1, release);  // pairs with stop_scheduler
+    if (m->retired) s.retired.fetch_add(1, relaxed);  // relaxed: a hint
+    m->has_ended.store(true, release);                // pairs with threads_running, reap
+    s.ended.fetch_add(1, release);                    // pairs with stop_scheduler
     os::futex_wake_one(s.ended);
     return nullptr;
 }
@@ -118,7 +121,7 @@ bool enlist(scheduler& s, M* m) noexcept {
     const uint32_t count = s.thread_count.load(relaxed);  // relaxed: locked, as below
     const bool fits = count < s.threads_max;
     if (fits) {
-        m->index = count;
+        m->index = s.ms_made++;
         s.thread_count.store(count + 1, relaxed);  // relaxed: locked
         m->random =
             prng(random_seed + m->index);  // the same in every run: nothing in the scheduler is random but by seed
@@ -131,21 +134,49 @@ bool enlist(scheduler& s, M* m) noexcept {
 
 namespace {
 
-void delist(scheduler& s, M* m) noexcept {
-    s.threads_lock.lock();
+void delist_locked(scheduler& s, M* m) noexcept {
     M** link = &s.all_ms;
     while (*link != m) link = &(*link)->all_next;
     *link = m->all_next;
     s.thread_count.store(s.thread_count.load(relaxed) - 1, relaxed);  // relaxed: locked
+}
+
+void delist(scheduler& s, M* m) noexcept {
+    s.threads_lock.lock();
+    delist_locked(s, m);
     s.threads_lock.unlock();
 }
 
-uint32_t count_threads(scheduler& s) noexcept {
-    uint32_t count = 0;
+// A retired M whose thread has ended, or is about to; it is off every list. nullptr if there is none.
+M* take_retired(scheduler& s) noexcept {
+    s.idle.lock.lock();
     s.threads_lock.lock();
-    for (M* m = s.all_ms; m != nullptr; m = m->all_next) count += m->is_main ? 0 : 1;
+    M* m = s.all_ms;
+    while (m != nullptr && !(m->has_ended.load(acquire) && m->retired)) m = m->all_next;  // pairs with m_thread
+    if (m != nullptr) {
+        delist_locked(s, m);
+        --s.idle.unavailable;
+        s.retired.fetch_sub(1, relaxed);  // relaxed: a hint
+    }
     s.threads_lock.unlock();
-    return count;
+    s.idle.lock.unlock();
+    return m;
+}
+
+void reap(scheduler& s) noexcept {
+    if (s.retired.load(relaxed) == 0) return;  // relaxed: a hint
+    while (M* m = take_retired(s)) {
+        os::join_thread(m->thread);
+        free_m(m);
+    }
+}
+
+bool threads_running(scheduler& s) noexcept {
+    s.threads_lock.lock();
+    const M* m = s.all_ms;
+    while (m != nullptr && (m->is_main || m->has_ended.load(acquire))) m = m->all_next;  // pairs with m_thread
+    s.threads_lock.unlock();
+    return m != nullptr;
 }
 
 // Whether w is on a queue. Without the queue's lock it may be taken off a moment later, but not be put on one: its G does not run.
@@ -297,7 +328,8 @@ scheduler* make_scheduler(const runtime_options& options) {
     return s.release();
 }
 
-int start_m(scheduler& s, P* p) noexcept {
+int start_m(scheduler& s, P* p, G* g) noexcept {
+    reap(s);
     M* m = make_m(s);
     if (m == nullptr) return ENOMEM;
     if (!enlist(s, m)) {
@@ -305,7 +337,11 @@ int start_m(scheduler& s, P* p) noexcept {
         return EAGAIN;
     }
     m->next_p = p;
-    const int error = os::start_thread(m->thread, &m_thread, m);
+    m->next_g = g;
+    const M* caller = current_m();
+    const bool from_pinned = caller != nullptr && caller->pinned != nullptr;
+    const int error =
+        from_pinned ? caller->home->maker.make(m->thread, &m_thread, m) : os::start_thread(m->thread, &m_thread, m);
     if (error != 0) {
         delist(s, m);
         free_m(m);
@@ -319,7 +355,7 @@ void start_first_m(scheduler& s) {
     s.idle.spinning.store(1, relaxed);  // relaxed: locked; on behalf of the new M
     s.idle.wanted.store(0, relaxed);    // relaxed: locked; the new M is responsible
     s.idle.lock.unlock();
-    if (const int error = start_m(s, p)) {
+    if (const int error = start_m(s, p, nullptr)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()),
                                  "weft: the first thread of a runtime could not be started");
     }
@@ -341,13 +377,14 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
     if (!await_outsiders(s, deadline_ns)) return false;
     for (;;) {
         const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
-        // Counted anew each time: an M that has not ended yet may just be starting another one.
-        if (ended == count_threads(s)) break;
+        // Looked at anew each time: an M that has not ended yet may just be starting another one.
+        if (!threads_running(s)) break;
         if (!os::futex_wait(s.ended, ended, deadline_ns)) return false;
     }
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
         if (!m->is_main) os::join_thread(m->thread);
     }
+    s.maker.end();
     if (!await_outsiders(s, deadline_ns)) return false;
     abandoned = abandon_gs(s);
     return true;

@@ -12,8 +12,8 @@ namespace weft::detail {
 // Makes a scheduler for options, with environment and defaults filled in, and no threads yet. Throws resource_exhausted.
 [[nodiscard]] scheduler* make_scheduler(const runtime_options& options);
 
-// Creates an M whose thread starts spinning with p. Returns 0 or an errno value.
-[[nodiscard]] int start_m(scheduler& s, P* p) noexcept;
+// Creates an M whose thread starts with p and g (nullptr: spinning). Returns 0 or an errno value.
+[[nodiscard]] int start_m(scheduler& s, P* p, G* g) noexcept;
 
 // For weft::main, whose thread becomes an M: an M without a thread (nullptr: no memory), its place in the list of Ms (false: the
 // limit is reached), and the calling thread as that M, until abandon_thread.

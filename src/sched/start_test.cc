@@ -248,7 +248,7 @@ TEST(Stopping, WaitsForAnMThatAThreadFromOutsideIsStarting) {
     std::atomic<int> error{-1};
     std::thread outside([&] {
         test::eventually([&] { return s.ended.load() == s.thread_count.load(); });  // all Ms there are have ended
-        error = start_m(s, p);
+        error = start_m(s, p, nullptr);
         s.unpin();
     });
     EXPECT_EQ(rt.stop(), 0U);

@@ -18,7 +18,7 @@ namespace {
     to->state.store(g_state::running, relaxed);  // relaxed: as in switch_g_to_g
     compiler_fence();
     if (to->special.load(relaxed) != 0) [[unlikely]]
-        switch_special(nullptr, to);  // relaxed: as in switch_g_to_g
+        enter_special(to);  // relaxed: as in switch_g_to_g
     leave_stack(m->g0_fiber, to->stack->sanitizers, dying);
     switch_context(&m->g0, &to->context, m);
     arrive_on_stack(m->g0_fiber);
@@ -47,16 +47,16 @@ void enter_slow(M* m) noexcept {
     }
 }
 
-void switch_special(G* from, G* to) noexcept {
-    if (from != nullptr) {
-        const uint32_t flags = from->special.load(relaxed);  // relaxed: set by the owner
-        if ((flags & special::own_fp) != 0) {
-            from->fp_control = read_fp_control();
-            write_fp_control(default_fp_control());
-        }
-        if ((flags & special::canary) != 0 && !canary_intact(*from->stack)) report_overflow(*from);
+void leave_special(G* from) noexcept {
+    const uint32_t flags = from->special.load(relaxed);  // relaxed: set by the owner
+    if ((flags & special::own_fp) != 0) {
+        from->fp_control = read_fp_control();
+        write_fp_control(default_fp_control());
     }
-    if (to == nullptr) return;
+    if ((flags & special::canary) != 0 && !canary_intact(*from->stack)) report_overflow(*from);
+}
+
+void enter_special(G* to) noexcept {
     if ((to->special.load(relaxed) & special::no_fence) != 0) WEFT_FULL_FENCE();  // relaxed: set by the owner
     while ((to->special.load(acquire) & special::frozen) != 0) {                  // pairs with the dump's thaw
         // A dump reads the stack: not running yet after all.
@@ -68,6 +68,23 @@ void switch_special(G* from, G* to) noexcept {
     }
     if ((to->special.load(relaxed) & special::own_fp) != 0)
         write_fp_control(to->fp_control);  // relaxed: set by the owner
+}
+
+run_context_t* switch_special(M* m, G* from, G* to) noexcept {
+    leave_special(from);
+    // relaxed: set by the owners
+    if (((from->special.load(relaxed) | to->special.load(relaxed)) & special::pinned) == 0) {
+        enter_special(to);
+        return &to->context;
+    }
+    // They cannot follow each other on one M: g0 hands our P over, with to.
+    to->state.store(g_state::runnable, relaxed);  // relaxed: it was, and we own it
+    *m->eh = m->g0_eh;
+    m->g = nullptr;
+    m->picked = to;
+    P* p = m->p;
+    p->ticks_left.store(p->ticks_left.load(relaxed) + 1, relaxed);  // relaxed: only we write it. Not a schedule
+    return &m->g0;
 }
 
 bool timers_want_g0(P* p) noexcept {
@@ -107,7 +124,7 @@ WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     *m->eh = m->g0_eh;
     m->g = nullptr;
     if (from->special.load(relaxed) != 0) [[unlikely]]
-        switch_special(from, nullptr);  // relaxed: the owner's
+        leave_special(from);  // relaxed: the owner's
     leave_stack(from->stack->sanitizers, m->g0_fiber, dying);
     m = static_cast<M*>(switch_context(&from->context, &m->g0, m));
     arrive_on_stack(from->stack->sanitizers);

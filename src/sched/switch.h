@@ -65,8 +65,12 @@ namespace weft::detail {
 
 // ---- The rare parts.
 
-// Step 2 for Gs with special bits. from or to may be nullptr: g0.
-[[gnu::cold]] void switch_special(G* from, G* to) noexcept;
+// Step 2 for Gs with special bits: what is to be done for one that leaves, and for one that enters.
+[[gnu::cold]] void leave_special(G* from) noexcept;
+[[gnu::cold]] void enter_special(G* to) noexcept;
+
+// Both, and says where to go on: in to, or, if one of the two is pinned, on g0, with to in m->picked.
+[[gnu::cold]] run_context_t* switch_special(M* m, G* from, G* to) noexcept;
 
 // Whether p, which has timers, has to go through g0 for them.
 [[nodiscard, gnu::noinline]] bool timers_want_g0(P* p) noexcept;
@@ -98,32 +102,38 @@ namespace weft::detail {
     return g;
 }
 
-// Step 2: m enters to, and has left from.
-[[gnu::always_inline]] inline void hand_m_over(M* m, G* from, G* to) noexcept {
+// Step 2: m enters to, and has left from. Returns where to go on: in to, but for what switch_special says.
+[[nodiscard, gnu::always_inline]] inline run_context_t* hand_m_over(M* m, G* from, G* to) noexcept {
     *m->eh = to->eh;
     m->g = to;
     to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
     compiler_fence();
     // relaxed: frozen is ordered by the dump's heavy fence, the rest is the owner's
     if ((from->special.load(relaxed) | to->special.load(relaxed)) != 0) [[unlikely]]
-        switch_special(from, to);
+        return switch_special(m, from, to);
+    return &to->context;
+}
+
+// For sanitizers: the stack that m goes on on.
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline fiber& fiber_of(M* m) noexcept {
+    return m->g != nullptr ? m->g->stack->sanitizers : m->g0_fiber;
 }
 
 // Steps 2 and 3. Returns the M on which from goes on.
 [[nodiscard]] WEFT_SWITCH_PIECE M* switch_g_to_g(M* m, G* from, G* to) noexcept {
     from->eh = *m->eh;
-    hand_m_over(m, from, to);
-    leave_stack(from->stack->sanitizers, to->stack->sanitizers, false);
-    m = static_cast<M*>(switch_context(&from->context, &to->context, m));
+    run_context_t* target = hand_m_over(m, from, to);
+    leave_stack(from->stack->sanitizers, fiber_of(m), false);
+    m = static_cast<M*>(switch_context(&from->context, target, m));
     arrive_on_stack(from->stack->sanitizers);
     return m;
 }
 
 // Steps 2 and 3 for a G that is finished.
 [[noreturn]] WEFT_SWITCH_PIECE void switch_dead_g_to_g(M* m, G* from, G* to) noexcept {
-    hand_m_over(m, from, to);
-    leave_stack(from->stack->sanitizers, to->stack->sanitizers, true);
-    leave_context(&from->context, &to->context, m);
+    run_context_t* target = hand_m_over(m, from, to);
+    leave_stack(from->stack->sanitizers, fiber_of(m), true);
+    leave_context(&from->context, target, m);
 }
 
 // Step 4: does what m->after says. Every switch away from a G writes it anew; the one from g0 clears it.

@@ -41,6 +41,7 @@
 namespace weft::detail {
 
 struct G;
+struct M;
 struct slab;
 
 enum class guard_kind : uint8_t { region, write_protection, protection, canary };
@@ -51,8 +52,8 @@ struct alignas(64) stack {
     stack* behind = nullptr;   // there, one that comes some places later; see link_ahead
     std::byte* low = nullptr;  // lowest usable byte; usable memory ends at this record
     G* owner = nullptr;        // whom it is bound to; for the overflow report
-    std::byte* end =
-        nullptr;  // of a stack that is not in a slab, but a thread's own; else nullptr: it ends at this record
+    std::byte* end = nullptr;  // of a thread's own stack, which is in no slab; else nullptr: it ends at this record
+    M* pinned_to = nullptr;    // if the owner is pinned: the only M it runs on
     uint8_t size_class = 0;
     guard_kind guard = guard_kind::region;
     fiber sanitizers;

@@ -10,15 +10,13 @@
 //
 //   C1  a waiter that a notify finds claimed by its deadline, or by a cancellation. It takes the lock to unlink itself (L4), finds that it
 //       was unlinked, and counts itself off.
-//   C2  a plain thread with a deadline: it has no claim, and looks under the lock which came first. Counted while it waits.
-//   C3  a wait that a stop_token may end, because of the callback, which takes the lock. Counted while the callback is registered.
+//   C2  a wait that a stop_token may end, because of the callback, which takes the lock. Counted while the callback is registered.
 #include <optional>
 
 #include <weft/condition_variable.h>
 
 #include "base/abandoned.h"
 #include "base/assert.h"
-#include "sched/switch.h"
 #include "sync/wake_list.h"
 
 namespace weft {
@@ -40,7 +38,7 @@ struct condition_waiter : waiter {
     stop_watch* stop = nullptr;
 };
 
-// A wait that a stop_token may end (C3). Lives in the frame of who waits.
+// A wait that a stop_token may end (C2). Lives in the frame of who waits.
 struct stop_watch {
     struct callback {
         stop_watch& watch;
@@ -96,12 +94,9 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
         fatal("a weft::condition_variable was used with two mutexes at a time");
     }
     me.slot = this;
-    const bool counted = deadline_ns != never && current_g_m() == nullptr;  // C2
-    if (counted) bits += one;
     m.unlock();
     const wait_result result =
         wait_cancellable(me, waiters_, state_, bits | waiting, wait_reason::condition_wait, deadline_ns);
-    if (counted) come_back();
     if (result != wait_result::served && me.ok) come_back();  // C1
     return result;
 }
@@ -158,9 +153,15 @@ void condition_core::wait_for_returns() noexcept {
 
 void condition_wait_abandoned(waiter& w, bool linked) noexcept {
     auto* core = static_cast<condition_core*>(w.slot);
-    if (!linked && w.ok) core->come_back();  // C1
+    if (linked && w.claim != nullptr) {
+        // It was not notified, but a notify may have passed it by (C1). Until we come back, or if none has, the object is there.
+        const uint32_t bits = core->state_.lock_bits();
+        const bool counted = w.ok;
+        core->state_.unlock_bits(bits);
+        if (counted) core->come_back();
+    }
     if (stop_watch* stop = static_cast<condition_waiter&>(w).stop) {
-        stop->at_stop.reset();  // C3. Its memory will go, too
+        stop->at_stop.reset();  // C2. Its memory will go, too
         core->come_back();
     }
 }

@@ -1,5 +1,8 @@
-// reader_slots.cc: which slot is whose.
+// reader_slots.cc: how many slots, and which is whose.
 #include "sync/reader_slots.h"
+
+#include <algorithm>
+#include <bit>
 
 #include "sched/switch.h"
 
@@ -21,6 +24,14 @@ constinit thread_local uint32_t number = UINT32_MAX;
 uint32_t slot_of_caller() noexcept {
     const M* m = current_g_m();
     return m == nullptr ? number_of_thread() : m->p->index;
+}
+
+uint32_t log2_slots_for_caller() noexcept {
+    constexpr uint32_t least = 3;  // plain threads may come as well
+    constexpr uint32_t most = 6;   // a writer goes through all of them
+    const M* m = current_g_m();
+    if (m == nullptr) return least + 1;
+    return std::clamp(static_cast<uint32_t>(std::bit_width(m->home->procs - 1U)), least, most);
 }
 
 }  // namespace weft::detail

@@ -26,6 +26,9 @@ namespace weft::detail {
 // Which slot the caller uses at best; any number is right.
 [[nodiscard]] uint32_t slot_of_caller() noexcept;
 
+// How many slots to make, as a power of two: as many as the caller's runtime has processors, but not too few or too many.
+[[nodiscard]] uint32_t log2_slots_for_caller() noexcept;
+
 class alignas(cache_line) reader_slots {
 public:
     // With 2^log2_count slots, all closed. nullptr: no memory.

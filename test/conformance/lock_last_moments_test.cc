@@ -98,10 +98,34 @@ TEST_F(LocksOfStoppedRuntimes, ARecursiveMutexWhoseWaiterWasWoken) {
     expect_free(m);
 }
 
-TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAReader) {
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatAReaderWasWokenFor) {
     shared_mutex m;
     m.lock();
     start_waiting([&] { m.lock_shared(); });
+    occupy();
+    m.unlock();  // wakes it
+    EXPECT_EQ(rt.stop(), 1U);
+    expect_free(m);
+}
+
+// It has waited too long, so that it does not have to compete any more.
+TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAReader) {
+    shared_mutex m;
+    std::atomic<bool> computes{false};
+    std::atomic<bool> over{false};
+    m.lock();
+    start_waiting([&] { m.lock_shared(); });
+    rt.go([&] {
+        computes = true;
+        busily([&] { return over.load(); });
+    });
+    eventually([&] { return computes.load(); });
+    m.unlock();  // wakes it, but it cannot run yet
+    m.lock();
+    compute_for(3ms);
+    const uint64_t parks = rt.stats().parks;
+    over = true;
+    eventually([&] { return rt.stats().parks == parks + 1; });  // in vain, and for too long
     occupy();
     m.unlock();  // lets it in
     EXPECT_FALSE(m.try_lock());

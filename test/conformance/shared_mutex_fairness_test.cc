@@ -1,5 +1,6 @@
 // shared_mutex_fairness_test.cc: neither readers nor writers starve: who goes in before whom, and how many before whom at most.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -73,20 +74,47 @@ TEST_P(SharedMutexOnOneProcessor, AWriterThatWaitsKeepsNewReadersOut) {
     }
 }
 
-TEST_P(SharedMutexOnOneProcessor, ReadersThatWaitGoInBeforeTheNextWriter) {
+// Woken together, they compete with newcomers.
+TEST_P(SharedMutexOnOneProcessor, AWriterThatComesFirstTakesALockThatReadersWereWokenFor) {
     EXPECT_EQ(rt().run([] {
         visits v;
         v.m.lock();
-        v.start_writer('1');
-        v.start_writer('2');
+        v.start_reader('a');
+        v.start_reader('b');
+        v.m.unlock();
+        v.m.lock();     // we are still running: ours again
+        weft::yield();  // they see that, and wait again
+        v.order += 'm';
+        v.m.unlock();
+        v.all.wait();
+        return v.order.substr(0, 1);
+    }),
+              "m");
+}
+
+// But not for ever.
+TEST_P(SharedMutexOnOneProcessor, ReadersOfMoreThanAMillisecondAreLetInTogetherAndBeforeTheNextWriter) {
+    EXPECT_EQ(rt().run([] {
+        visits v;
+        v.m.lock();
         v.start_reader('a', 3);
         v.start_reader('b', 3);
-        v.m.unlock();
-        v.start_reader('c');  // too late: a writer waits for the two to leave
+        compute_for(3ms);
+        v.m.unlock();   // wakes them
+        v.m.lock();     // but we are first
+        weft::yield();  // they see that, and have waited too long
+        v.start_writer('w');
+        v.m.unlock();  // so now they are let in
+        EXPECT_FALSE(v.m.try_lock());
+        EXPECT_FALSE(v.m.try_lock_shared()) << "the writer waits for the two to leave";
+        v.start_reader('c');  // too late
         v.all.wait();
+        EXPECT_TRUE(v.m.try_lock());
+        v.m.unlock();
+        std::sort(v.order.begin(), v.order.begin() + 2);  // together: either may run first
         return v.order;
     }),
-              "ab1c2");
+              "abwc");
 }
 
 // Without readers a freed lock goes to whoever comes first, as a mutex.
@@ -128,39 +156,46 @@ TEST_P(SharedMutexOnOneProcessor, AWriterOfMoreThanAMillisecondGetsItHandedOver)
               "wm");
 }
 
-// The bound for readers: whoever is in or about to go in when it comes, and no second writer.
-TEST_P(SharedMutexOnOneProcessor, AReaderWaitsForOneWriterAtMost) {
-    const int most = rt().run([] {
+// The bound for readers: of those that write after a reader has waited for a millisecond, two go in before it, and those that run before
+// it does when it has been woken.
+TEST_P(SharedMutexOnOneProcessor, AReaderOfMoreThanAMillisecondWaitsForTwoWritersAtMost) {
+    using clock = std::chrono::steady_clock;
+    constexpr int writers = 3;
+    int most = 0;
+    clock::duration longest{};
+    rt().run([&] {
         shared_mutex m;
-        int sections = 0;
-        int most_before_a_reader = 0;
+        clock::time_point waits_since = clock::time_point::max();
+        int before_it = 0;
         bool over = false;
         wait_group all;
-        for (int w = 0; w < 4; ++w) {
+        for (int w = 0; w < writers; ++w) {
             all.go([&] {
                 while (!over) {
                     const std::lock_guard hold(m);
-                    ++sections;
-                    weft::yield();
+                    if (clock::now() - 1ms > waits_since) ++before_it;
+                    compute_for(100us);
+                    weft::yield();  // whoever was woken finds it locked
                 }
             });
         }
-        for (int r = 0; r < 3; ++r) {
-            all.go([&] {
-                for (int i = 0; i < scaled(2000); ++i) {
-                    const int before = sections;
-                    const std::shared_lock hold(m);
-                    most_before_a_reader = std::max(most_before_a_reader, sections - before);
-                    weft::yield();
-                }
-                over = true;
-            });
-        }
+        all.go([&] {
+            for (int i = 0; i < 20; ++i) {
+                before_it = 0;
+                waits_since = clock::now();
+                m.lock_shared();
+                longest = std::max(longest, clock::now() - waits_since);
+                waits_since = clock::time_point::max();
+                most = std::max(most, before_it);
+                m.unlock_shared();
+                weft::yield();
+            }
+            over = true;
+        });
         all.wait();
-        return most_before_a_reader;
     });
-    EXPECT_LE(most, 1);
-    EXPECT_GE(most, 1) << "the readers never had to wait for a writer that came before them";
+    EXPECT_LE(most, 2 + writers);
+    EXPECT_GT(longest, 1ms) << "nobody ever had to wait that long: nothing was tested";
 }
 
 // The bound for a writer among readers: none goes in that came after it.

@@ -84,15 +84,15 @@ TEST_F(ProcessEnd, AfterMainThatLeftAThreadBehind) {
                     wait_on_all();
                     go([&] { outer.recv(); });
                     yield();
-                    std::atomic<int> stuck{0};
+                    const chan<int> stuck(1);
                     for (int i = 0; i < 2; ++i) {
-                        go([&stuck, main_tid = getpid()] {
+                        go([i, stuck, main_tid = getpid()] {
                             while (gettid() == main_tid || stats().threads < 2) yield();
-                            ++stuck;
+                            stuck.send(i);
                             std::this_thread::sleep_for(1h);  // a call that does not come back
                         });
                     }
-                    eventually([&] { return stuck == 1; });  // who calls is on the other thread
+                    stuck.recv();  // from here on we are on the other thread
                     return 6;
                 });
             }

@@ -230,12 +230,12 @@ int main() {
                     check<exclusive<2, 1, 2>>("two green and a plain, twice", random(500'000)) &&       //
                     check<completion<1, 1>>("a green thread takes, one gives", all) &&                  //
                     check<completion<0, 2>>("a plain thread takes, one gives", all) &&                  //
-                    check<completion<1, 2>>("two give", switches(3)) &&                                 //
+                    check<completion<1, 2>>("two give", switches(2)) &&                                 //
                     check<two_at_once>("two units at once", random(500'000)) &&                         //
-                    check<deadline<1, 2>>("a deadline against a unit", switches(3)) &&                  //
+                    check<deadline<1, 2>>("a deadline against a unit", switches(1)) &&                  //
                     check<deadline<1, 2>>("a deadline against a unit", random(500'000)) &&              //
-                    check<deadline<0, 2>>("a plain thread's deadline", switches(4)) &&                  //
+                    check<deadline<0, 2>>("a plain thread's deadline", switches(2)) &&                  //
                     check<two_waiters_one_deadline>("two waiters, one deadline", random(1'000'000)) &&  //
-                    check<abandoned_waiter>("a waiter that never runs again", switches(4));
+                    check<abandoned_waiter>("a waiter that never runs again", switches(3));
     return ok ? 0 : 1;
 }

@@ -7,9 +7,6 @@
 // mutants: LOCK_RELAXED UNLOCK_RELAXED ENTER_RELAXED LEAVE_RELAXED LOCK_BITS_RELAXED UNLOCK_BITS_RELAXED
 // mutants: SLOT_ENTER_RELAXED SLOT_LEAVE_RELAXED OPEN_RELAXED CLOSE_RELAXED SLOTS_LEFT_OPEN SPREAD_BESIDE_WRITER
 // mutants: LAST_READER_STAYS NOT_COUNTED TRACE_LEFT WAKE_KEPT GIFT_REFUSED ABANDONED_IGNORED TOUCHED_AFTER_SETTLE
-#include <algorithm>
-#include <bit>
-
 #include "model.h"
 
 #if defined(MUTANT_LOCK_BITS_RELAXED)
@@ -70,9 +67,9 @@
 #include "os/os.h"
 
 #if defined(MUTANT_SPREAD_BESIDE_WRITER)
-#define flags (std::strcmp(__func__, "spread_readers") == 0 ? 1U : 127U)
+#define flags (std::strcmp(__func__, "spread_readers") == 0 ? 1U : 255U)
 #elif defined(MUTANT_NOT_COUNTED)  // who is let in is not counted
-#define unlock_bits(value) unlock_bits(std::strcmp(__func__, "settle") == 0 ? (value) & 127U : (value))
+#define unlock_bits(value) unlock_bits(std::strcmp(__func__, "settle") == 0 ? (value) & 255U : (value))
 #elif defined(MUTANT_LAST_READER_STAYS)  // with a writer waiting for it
 #define settle(value) settle(MUTATED_##value)
 #define MUTATED_uint32_t uint32_t
@@ -105,10 +102,10 @@
 
 namespace weft::detail {
 
-unsigned os::usable_cpus() noexcept { return 2; }
-
 // Green threads migrate.
 uint32_t slot_of_caller() noexcept { return rl::rand(2); }
+
+uint32_t log2_slots_for_caller() noexcept { return 1; }
 
 }  // namespace weft::detail
 
@@ -288,7 +285,8 @@ struct abandoned_waiter : program<abandoned_waiter<Held, Reads>, 1, 2> {
         const uint32_t bits = m.state_.lock_bits();
         wait_queue& queue = Reads ? m.readers_ : m.writers_;
         queue.push_back(w);
-        m.state_.unlock_bits(bits | shared_mutex::waiting | (Held || Reads ? 0 : shared_mutex::pending));
+        const uint32_t more = Reads ? shared_mutex::hungry : Held ? 0 : shared_mutex::pending;
+        m.state_.unlock_bits(bits | shared_mutex::waiting | more);
         queued.call();
         // As unlink_waiter in src/sched/start.cc.
         const uint32_t now_bits = m.state_.lock_bits();

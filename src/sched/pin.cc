@@ -1,0 +1,142 @@
+// pin.cc: see pin.h and weft/pin.h.
+#include "sched/pin.h"
+
+#include <utility>
+
+#include <weft/pin.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/idle.h"
+#include "sched/park.h"
+#include "sched/start.h"
+#include "sched/switch.h"
+
+namespace weft {
+
+namespace detail {
+
+namespace {
+
+// How long an M keeps its P before it asks for another thread again.
+constexpr int64_t no_thread_nap_ns = 1'000'000;
+
+// H1 to H3: m's P goes to m's target with g, or, if g is nullptr, to any M that looks for work with it. Returns whether it went, or whether
+// the scheduler stops.
+enum class gift { given, refused, stopping };
+
+gift give_p(scheduler& s, M* m, G* g) noexcept {
+    idle_state& idle = s.idle;
+    M* to = g == nullptr ? nullptr : pinned_to(g);
+    idle.lock.lock();
+    if (s.stopping.load(relaxed)) {  // relaxed: set under the lock
+        idle.lock.unlock();
+        return gift::stopping;
+    }
+    bool asleep = true;
+    if (to == nullptr) {
+        to = take_idle_m_locked(s);
+    } else if (to->on_idle_list) {
+        remove_idle_m_locked(s, to);
+    } else {
+        asleep = false;
+    }
+    P* p = disown_p_locked(m);
+    if (g == nullptr) count_spinner_locked(idle, 1);  // on behalf of the M that gets it
+    if (m->retired) ++idle.unavailable;
+    if (to != nullptr) {
+        WEFT_ASSERT(to->next_p == nullptr);
+        to->next_p = p;
+        to->next_g = g;
+    }
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+
+    if (to != nullptr) {
+        if (asleep) {
+            s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
+            to->park.wake();
+        }
+        return gift::given;
+    }
+    if (start_m(s, p, g) == 0) return gift::given;
+    acquire_p(m, p);
+    idle.lock.lock();
+    if (g == nullptr) count_spinner_locked(idle, -1);
+    if (m->retired) --idle.unavailable;
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    return gift::refused;
+}
+
+}  // namespace
+
+void hand_over(scheduler& s, M* m, G* g) noexcept {
+    switch (give_p(s, m, g)) {
+        case gift::given:
+            sleep_without_p(s, m);  // H4
+            return;
+        case gift::refused:
+            // Others may steal it; and behind it there may be the G that we can run.
+            push_last(m, g);
+            os::sleep_ns(no_thread_nap_ns);
+            return;
+        case gift::stopping:
+            return;
+    }
+}
+
+void retire(scheduler& s, M* m) noexcept {
+    m->retired = true;
+    // picked: what it was to switch to when it ended
+    while (give_p(s, m, m->picked) == gift::refused) os::sleep_ns(no_thread_nap_ns);
+    m->picked = nullptr;
+}
+
+void await_stop(scheduler& s, M* m) noexcept {
+    m->park.reset();
+    s.idle.lock.lock();
+    const bool waits = !s.stopping.load(relaxed);  // relaxed: set under the lock
+    if (waits) s.idle.retired_main = m;
+    s.idle.lock.unlock();
+    if (waits) m->park.sleep(never);
+}
+
+}  // namespace detail
+
+using namespace detail;
+
+pin::pin() noexcept {
+    M* m = current_g_m();
+    if (m == nullptr) return;
+    g_ = m->g->id;
+    if (m->pins++ != 0) return;
+    m->home->maker.start();  // while this thread is as it was
+    m->g->stack->pinned_to = m;
+    m->pinned = m->g;
+    m->g->special.fetch_or(special::pinned, relaxed);  // relaxed: ours, but for frozen
+}
+
+pin::~pin() {
+    if (g_ == 0) return;
+    M* m = current_g_m();
+    if (m == nullptr || m->g->id != g_ || m->pins == 0)
+        fatal("a weft::pin was destroyed by another green thread than the one that it pins");
+    if (--m->pins != 0) return;
+    m->g->special.fetch_and(static_cast<uint16_t>(~special::pinned), relaxed);  // relaxed: ours, but for frozen
+    m->pinned = nullptr;
+    m->g->stack->pinned_to = nullptr;
+}
+
+void pin::keep() noexcept { g_ = 0; }
+
+namespace this_g {
+
+bool pinned() noexcept {
+    const M* m = current_g_m();
+    return m != nullptr && m->pinned != nullptr;
+}
+
+}  // namespace this_g
+
+}  // namespace weft
