@@ -3,10 +3,12 @@
 // async(f) starts f and returns a future for what it returns or throws. get() waits, parking a green thread or blocking a
 // plain one. Dropping a future neither waits nor cancels. An exception that nobody has taken out when the last
 // party lets go is reported to a hook; by default that is one line on stderr.
+// A function that waits for the future that it is to fulfil would wait for ever: a fatal error.
 //
 // See: docs/futures.md
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <future>
@@ -21,6 +23,7 @@
 #include <weft/detail/continuation.h>
 #include <weft/detail/count_word.h>
 #include <weft/detail/locals.h>
+#include <weft/detail/owner.h>
 #include <weft/detail/time_point.h>
 #include <weft/go.h>
 
@@ -32,6 +35,9 @@ using unobserved_exception_hook = void (*)(const std::exception_ptr&);
 unobserved_exception_hook set_unobserved_exception_hook(unobserved_exception_hook hook) noexcept;
 
 namespace detail {
+
+// The caller is about to wait for a future that it is to fulfil itself, if who is its name (owner.h): fatal.
+void check_not_oneself(const void* who) noexcept;
 
 // deadline_ns: of what was around the code that threw e.
 void report_unobserved(const std::exception_ptr& e, int64_t deadline_ns = never) noexcept;
@@ -58,6 +64,7 @@ public:
     template <typename F>
     void fulfil(F& f) noexcept {
         const ambient_scope ambient(&context_, false);
+        fulfiller_.store(current_owner().who, relaxed);  // relaxed: only our own name matters to us
         try {
             if constexpr (std::is_void_v<T>) {
                 f();
@@ -82,12 +89,15 @@ public:
 
     // Wakes whoever waits. What was around f may go before this does.
     void complete() noexcept {
+        fulfiller_.store(nullptr, relaxed);  // relaxed: as above
         context_.detach();
         pending_.decrement();
     }
 
     // Whether it is complete by deadline_ns. Throws cancelled and timed_out.
     bool wait_until(int64_t deadline_ns) {
+        if (!pending_.is_zero()) [[unlikely]]
+            check_not_oneself(fulfiller_.load(relaxed));  // relaxed: as above
         const wait_result result = pending_.wait_cancellable(wait_reason::future_get, deadline_ns);
         if (result != wait_result::served && result != wait_result::timed_out) [[unlikely]]
             throw_interrupted(result);
@@ -114,6 +124,7 @@ public:
 private:
     count_word pending_;  // 1 until complete()
     cancel_context context_;
+    std::atomic<const void*> fulfiller_{nullptr};  // while its function runs
     // Written before complete(), read after wait().
     std::optional<stored> value_;
     std::exception_ptr error_;

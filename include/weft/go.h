@@ -20,6 +20,7 @@
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 #include <weft/labels.h>
+#include <weft/priority.h>
 
 namespace weft {
 
@@ -29,7 +30,8 @@ struct spawn_options {
     std::size_t stack_size = 0;   // usable bytes; 0: the runtime's default. Rounded up to a size class
     bool own_fp_control = false;  // this G changes rounding or exception masks (MXCSR, x87, FPCR): carry them with it
     bool inherit_locals = false;  // it begins with copies of the starter's values of all locals that can be copied
-    label_set labels = {};        // shown in dumps; added to those it inherits from who starts it
+    weft::priority priority = weft::priority::normal;
+    label_set labels = {};  // shown in dumps; added to those it inherits from who starts it
 };
 
 namespace detail {

@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/lending.h>
 #include <weft/detail/wait.h>
 
 namespace weft {
@@ -35,16 +36,23 @@ public:
     void lock() noexcept {
         uint32_t seen = 0;
         if (!state_.word().compare_exchange_strong(seen, locked, detail::acquire, detail::relaxed)) lock_slow();  // A1
+        if (detail::classes_in_use()) [[unlikely]]
+            took();
     }
 
     // Any thread. Never blocks; fails while the mutex is locked or waiters are queued for it.
     [[nodiscard]] bool try_lock() noexcept {
         uint32_t seen = 0;
-        return state_.word().compare_exchange_strong(seen, locked, detail::acquire, detail::relaxed);  // A1
+        const bool ours = state_.word().compare_exchange_strong(seen, locked, detail::acquire, detail::relaxed);  // A1
+        if (ours && detail::classes_in_use()) [[unlikely]]
+            took();
+        return ours;
     }
 
     // Whoever holds the lock.
     void unlock() noexcept {
+        if (detail::classes_in_use()) [[unlikely]]
+            gives();
         uint32_t seen = locked;
         if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed))
             unlock_slow();  // R1 to A1
@@ -58,9 +66,21 @@ private:
     static constexpr uint32_t woken = 4;
     static constexpr uint32_t starving = 8;
     static constexpr uint32_t waiting = 16;
+    static constexpr uint32_t high_waits =
+        32;  // somebody of that class, since waiting was last clear; see src/sched/lending.h
+    static constexpr uint32_t normal_waits = 64;
+    static constexpr uint32_t of_queue = waiting | high_waits | normal_waits;  // cleared with the last waiter
 
     void lock_slow() noexcept;
     void unlock_slow() noexcept;
+
+    // For green threads of several classes, see src/sched/lending.h.
+    void took() noexcept;
+    void gives() noexcept;
+    [[nodiscard]] uint32_t lend_to_holder() noexcept;
+    static void waits_no_longer() noexcept;
+    void hand_to(const detail::waiter& w, uint32_t bits) noexcept;
+    static void lend_for(uint32_t holder, uint32_t bits) noexcept;
 
     // False: deadline_ns has passed. A cancellation point.
     [[nodiscard]] bool lock_until(int64_t deadline_ns);
@@ -79,8 +99,9 @@ private:
 
     void destroyed_in_use(const char* what) noexcept;
 
-    detail::guarded_word state_;  // the bits above, and the lock of waiters_
-    detail::wait_queue waiters_;  // guarded by state_
+    detail::guarded_word state_;          // the bits above, and the lock of waiters_
+    detail::atomic<uint32_t> holder_{0};  // a handle of src/sched/lending.h, or 0: not known
+    detail::wait_queue waiters_;          // guarded by state_
 };
 
 }  // namespace weft

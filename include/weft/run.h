@@ -31,6 +31,7 @@
 #include <weft/run/latch.h>
 #include <weft/run/local.h>
 #include <weft/run/mutex.h>
+#include <weft/run/once.h>
 #include <weft/run/recursive_mutex.h>
 #include <weft/run/rwmutex.h>
 #include <weft/run/scheduler.h>

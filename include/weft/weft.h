@@ -15,6 +15,7 @@
 #include <weft/local.h>
 #include <weft/mutex.h>
 #include <weft/pin.h>
+#include <weft/priority.h>
 #include <weft/promise.h>
 #include <weft/recursive_mutex.h>
 #include <weft/runtime.h>

@@ -30,9 +30,21 @@ struct run_latch {
 };
 
 struct run_barrier {
-    run_barrier(uint32_t count, c_completion completion) noexcept : b(count, completion) {}
+    run_barrier(uint32_t count, c_completion completion) noexcept : core(count), at_end(completion) {}
 
-    weft::barrier<c_completion> b;
+    // What is to be done after an arrival. Returns its phase.
+    uint32_t after(weft::detail::barrier_core::arrived a) noexcept {
+        if (a.last) end_phase();
+        return a.phase;
+    }
+
+    void end_phase() noexcept {
+        at_end();
+        core.complete();
+    }
+
+    weft::detail::barrier_core core;
+    c_completion at_end;
 };
 
 using namespace weft::detail;
@@ -74,11 +86,22 @@ run_status_t run_barrier_make(run_barrier_t** barrier, uint32_t count, void (*co
 void run_barrier_free(run_barrier_t* barrier) noexcept { delete barrier; }
 
 run_status_t run_barrier_arrive_and_wait(run_barrier_t* barrier) noexcept {
-    return with_handle(barrier, [](run_barrier& h) { h.b.arrive_and_wait(); });
+    return with_handle(barrier, [](run_barrier& h) {
+        if (h.core.arrive_and_wait()) h.end_phase();
+    });
+}
+
+run_status_t run_barrier_arrive(run_barrier_t* barrier, uint32_t* phase) noexcept {
+    if (phase == nullptr) return RUN_INVALID;
+    return with_handle(barrier, [=](run_barrier& h) { *phase = h.after(h.core.arrive(1)); });
+}
+
+run_status_t run_barrier_wait(run_barrier_t* barrier, uint32_t phase) noexcept {
+    return with_handle(barrier, [=](run_barrier& h) { h.core.wait(phase); });
 }
 
 run_status_t run_barrier_arrive_and_drop(run_barrier_t* barrier) noexcept {
-    return with_handle(barrier, [](run_barrier& h) { h.b.arrive_and_drop(); });
+    return with_handle(barrier, [](run_barrier& h) { h.after(h.core.arrive_and_drop()); });
 }
 
 // ---- Event.

@@ -4,6 +4,7 @@
 #include "c/place.h"
 #include "c/status.h"
 #include "c/task.h"
+#include "sched/pin.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -19,14 +20,21 @@ bool read_labels(const run_label_t* labels, std::size_t count, label_set& into) 
     return true;
 }
 
+bool is_priority(run_priority_t p) noexcept { return p >= RUN_PRIORITY_NORMAL && p <= RUN_PRIORITY_LOW; }
+
+static_assert(static_cast<int>(priority::normal) == RUN_PRIORITY_NORMAL);
+static_assert(static_cast<int>(priority::high) == RUN_PRIORITY_HIGH);
+static_assert(static_cast<int>(priority::low) == RUN_PRIORITY_LOW);
+
 }  // namespace
 
 bool read_spawn_options(const run_spawn_opts_t* from, spawn_options& into) {
     run_spawn_opts_t o = RUN_SPAWN_OPTS_INIT;
-    if (!read_options(from, o)) return false;
+    if (!read_options(from, o) || !is_priority(o.priority)) return false;
     if (o.label_count != 0 && (o.labels == nullptr || !read_labels(o.labels, o.label_count, into.labels))) return false;
     if (o.name != nullptr) into.name = o.name;
     into.stack_size = o.stack_size;
+    into.priority = static_cast<priority>(o.priority);
     into.own_fp_control = o.own_fp_control;
     return true;
 }
@@ -79,6 +87,24 @@ run_status_t run_set_name(const char* name) noexcept {
 run_status_t run_set_label(const char* key, const char* value) noexcept {
     if (key == nullptr || value == nullptr) return RUN_INVALID;
     return guarded_call([=] { weft::this_g::set_label(key, value); });
+}
+
+run_status_t run_set_priority(run_priority_t priority) noexcept {
+    if (!is_priority(priority)) return RUN_INVALID;
+    weft::this_g::set_priority(static_cast<weft::priority>(priority));
+    return RUN_OK;
+}
+
+run_priority_t run_get_priority(void) noexcept { return static_cast<run_priority_t>(weft::this_g::priority()); }
+
+run_status_t run_pin(void) noexcept {
+    if (M* m = current_g_m()) pin_g(m);
+    return RUN_OK;
+}
+
+run_status_t run_unpin(void) noexcept {
+    M* m = current_g_m();
+    return m != nullptr && unpin_g(m) ? RUN_OK : RUN_INVALID;
 }
 
 const char* run_g_name(void) noexcept {

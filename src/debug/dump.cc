@@ -179,6 +179,8 @@ struct sketch {
         out.print(" [%s", state == g_state::waiting ? text(reason) : text(state));
         if (state == g_state::waiting || state == g_state::runnable) print_since(out, since_ns, now_ns);
         out.print(", P%u", static_cast<unsigned>(who.last_p));
+        if ((flags & special::high) != 0) out.print(", high");
+        if ((flags & special::low) != 0) out.print(", low");
         if ((flags & special::pinned) != 0) out.print(", pinned");
         out.print("]:\n");
         if (state == g_state::running) {

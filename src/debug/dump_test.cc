@@ -378,6 +378,21 @@ TEST_F(Dump, SaysWhoIsPinned) {
     });
 }
 
+TEST_F(Dump, SaysWhoseClassIsNotTheNormalOne) {
+    rt_.run([&] {
+        const chan<int> gate;
+        for (const auto& [name, p] : {std::pair{"first", priority::high}, {"last", priority::low}}) {
+            all_.go({.name = name, .priority = p}, [gate] { gate.recv(); });
+        }
+        test::eventually(
+            [&] { return has_form(headline("first"), "green thread %d \"first\" [chan receive, %s, P0, high]:"); });
+        test::eventually(
+            [&] { return has_form(headline("last"), "green thread %d \"last\" [chan receive, %s, P0, low]:"); });
+        gate.close();
+        all_.wait();
+    });
+}
+
 // ---- Whose runtime?
 
 TEST(DumpOf, AStoppedRuntimeIsNothing) {

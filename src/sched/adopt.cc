@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/labels.h"
+#include "sched/lending.h"
 #include "sched/schedule.h"
 #include "sched/spawn.h"
 #include "sched/start.h"
@@ -42,8 +43,8 @@ void g0_main(void* argument, void* baton) {
     M* m = static_cast<M*>(baton);
     arrive_on_stack(m->g0_fiber);
     a.g->set_state(g_state::dead, g_state::runnable);
-    const bool fits = m->p->queue.push(a.g);
-    WEFT_ASSERT(fits);
+    m->p->now_ns = os::monotonic_ns();
+    m->picked = a.g;  // not the queue, from which others could steal it: a pin that it takes first is on this thread
     schedule_loop(m);
     a.leaving.lock_bits();  // waits for whoever runs where the main G was last
     a.leaving.unlock_bits(0);
@@ -110,6 +111,7 @@ bool end_on_this_stack() noexcept {
     std::unique_ptr<adopted> a(std::exchange(the_one, nullptr));
     end_locals();  // as long as others run
     drop_labels(*a->g);
+    if ((a->g->traits & trait::recorded) != 0) drop_record(*a->g);
     a->leaving.lock_bits();
     request_stop(*a->s);
     M* m = current_m();

@@ -85,8 +85,9 @@ void on_terminate() {
             out.print("std::terminate was called in ");
         }
         print_identity(out, *m->g);
-        out.print("\nweft: use weft::async or weft::wait_group::go to pass exceptions on\n"
-                  "weft: or catch it where it leaves a function that is noexcept, as destructors are\n");
+        out.print(
+            "\nweft: use weft::async or weft::wait_group::go to pass exceptions on\n"
+            "weft: or catch it where it leaves a function that is noexcept, as destructors are\n");
         out.own_backtrace(frames_max);
     }
     if (previous_terminate != nullptr) previous_terminate();

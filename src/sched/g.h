@@ -59,7 +59,15 @@ inline constexpr uint16_t pinned = 2;     // runs on one M only
 inline constexpr uint16_t own_fp = 4;     // carries floating-point control words
 inline constexpr uint16_t canary = 8;     // its stack has no guard
 inline constexpr uint16_t no_fence = 16;  // the system has no heavy fence: resume has to fence itself
+inline constexpr uint16_t high = 32;  // the class it is queued in; neither: normal. See sched/lending.h for who sets it
+inline constexpr uint16_t low = 64;
+inline constexpr uint16_t shuffled = 128;  // RUN_DEBUG=random: where it is queued is drawn by lot
+inline constexpr uint16_t own_high = 256;  // its own class, without what was lent to it
+inline constexpr uint16_t own_low = 512;
 inline constexpr uint16_t all_but_frozen = 0xfffe;
+
+// Not simply queued in run_next or the ring.
+inline constexpr uint16_t queued_apart = high | low | shuffled;
 }  // namespace special
 
 // What the rarely used parts of a G are used for: they are a cache line that most Gs never touch.
@@ -70,9 +78,10 @@ inline constexpr uint8_t ambient = 4;          // runs in a context that may be 
 inline constexpr uint8_t locals = 8;           // has values of weft::local; locals says where
 inline constexpr uint8_t contexts = 16;        // has had contexts on its stack, to which others may have links
 inline constexpr uint8_t labelled = 32;        // has labels; labels says which
+inline constexpr uint8_t recorded = 64;        // has a record as a holder of mutexes; its stack says which
 
 // What is left to be done when its function has returned.
-inline constexpr uint8_t ends_slowly = closure_outside | locals | labelled;
+inline constexpr uint8_t ends_slowly = closure_outside | locals | labelled | recorded;
 }  // namespace trait
 
 // Four cache lines. With a million Gs each costs a miss, so they are sorted by when they are needed: the first at every
@@ -81,7 +90,7 @@ struct alignas(cache_line) G {
     // What a switch touches.
     run_context_t context{};      // sp is nullptr until the G first runs
     eh_state eh;                  // while it does not run
-    atomic<uint16_t> special{0};  // owner sets all bits but frozen
+    atomic<uint16_t> special{0};  // owner sets all bits but frozen; and see the classes
     uint16_t last_p = 0;
     atomic<g_state> state{g_state::idle};
     uint8_t size_class = 0;  // of its stack

@@ -47,7 +47,7 @@ void release_p_locked(scheduler& s, M* m) noexcept {
 
 // Something an M without work could do: step 3.
 bool anything_to_do(scheduler& s, int64_t now_ns) noexcept {
-    if (s.global.size() != 0) return true;
+    if (s.global.size() != 0 || s.high.size() != 0 || s.low.size() != 0) return true;
     for (uint32_t i = 0; i < s.procs; ++i) {
         if (s.ps[i].has_work() || s.ps[i].timers.next_deadline() <= now_ns) return true;
     }

@@ -32,6 +32,7 @@
 #include "sched/g.h"
 #include "sched/m.h"
 #include "sched/run_queue.h"
+#include "sched/shared_queue.h"
 #include "sched/timer_queue.h"
 #include "stack/stack.h"
 
@@ -68,6 +69,8 @@ private:
 struct alignas(2 * cache_line) P {
     static constexpr uint32_t global_every = 61;       // schedules from one look at the global queue to the next
     static constexpr uint32_t run_next_in_a_row = 16;  // then the ring has its turn
+    static constexpr uint32_t high_in_a_row = 16;      // then the others have a turn
+    static constexpr uint32_t low_every = 60;          // schedules from one turn of a low G to the next that is due
     static constexpr uint32_t cached_gs_max = 64;      // dead Gs kept; half spills
     static constexpr uint32_t cached_stacks_max = 32;  // stacks kept apart from Gs
     static constexpr uint32_t bound_gs_max = 32;       // dead Gs that keep their stacks
@@ -97,6 +100,14 @@ struct alignas(2 * cache_line) P {
     run_queue queue;
     timer_queue timers;
 
+    // Gs of other classes than the normal one, see classes.h.
+    shared_queue high;
+    shared_queue low;
+    uint32_t high_left = high_in_a_row;
+    bool low_waits = false;   // low ones were seen to wait
+    uint64_t low_due = 0;     // if so: the tick from which on one of them has its turn
+    uint64_t global_due = 0;  // the tick from which on the global queue is looked at
+
     struct {
         counter spawned, finished, parks, steals, steal_rounds, global_gets, overflows, timers_fired;
         counter stack_hits, stack_misses, g_hits, g_misses, switches;  // switches: up to the last new countdown
@@ -117,7 +128,8 @@ struct alignas(2 * cache_line) P {
     void end_ticks() noexcept { restart_ticks(1); }
 
     [[nodiscard]] bool has_work() const noexcept {
-        return run_next.load(relaxed) != nullptr || !queue.empty();  // relaxed: a look; the idle protocol fences
+        // relaxed: a look; the idle protocol fences
+        return run_next.load(relaxed) != nullptr || !queue.empty() || high.size() != 0 || low.size() != 0;
     }
 };
 

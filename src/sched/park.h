@@ -4,6 +4,7 @@
 //                   yields                                              its P's ring, tail
 //                   made ready from outside                             the global queue; an idle P is woken
 //                   does not fit the ring                               with half of the ring to the global queue
+//                   is of another class than normal                     that class's queue, of the P or, from outside, of the scheduler
 //
 // See: docs/waiting.md
 #pragma once
@@ -15,18 +16,16 @@ namespace weft::detail {
 // The ring is full: half of it and g go to the global queue.
 [[gnu::noinline]] void overflow(scheduler& s, P* p, G* g) noexcept;
 
-// Puts g, which is runnable, at the end of m's P's queue. In the runtime.
-[[gnu::always_inline]] inline void push_last(M* m, G* g) noexcept {
-    WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);  // relaxed: ours
+// Puts g, which is runnable, at the end of m's P's ring. In the runtime.
+[[gnu::always_inline]] inline void push_ring(M* m, G* g) noexcept {
     scheduler& s = *m->home;
     if (!m->p->queue.push(g)) [[unlikely]]
         overflow(s, m->p, g);
     after_push(s, s.idle);
 }
 
-// Puts g, which is runnable, where m's P runs it next. In the runtime.
-[[gnu::always_inline]] inline void push_next(M* m, G* g) noexcept {
-    WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);  // relaxed: ours
+// Puts g, which is runnable, into m's P's run_next. In the runtime.
+[[gnu::always_inline]] inline void push_run_next(M* m, G* g) noexcept {
     scheduler& s = *m->home;
     P* p = m->p;
     G* displaced = p->run_next.load(relaxed);  // relaxed: only we set it
@@ -34,6 +33,25 @@ namespace weft::detail {
     if (displaced != nullptr && !p->queue.push(displaced)) [[unlikely]]
         overflow(s, p, displaced);
     after_push(s, s.idle);
+}
+
+// As push_last, or push_next, for Gs with a bit of special::queued_apart: see classes.h.
+[[gnu::noinline]] void push_apart(M* m, G* g, bool next) noexcept;
+
+// Puts g, which is runnable, at the end of what m's P runs. In the runtime.
+[[gnu::always_inline]] inline void push_last(M* m, G* g) noexcept {
+    WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);                  // relaxed: ours
+    if ((g->special.load(relaxed) & special::queued_apart) != 0) [[unlikely]]  // relaxed: published with the G
+        return push_apart(m, g, false);
+    push_ring(m, g);
+}
+
+// Puts g, which is runnable, where m's P runs it next, if it is of the normal class. In the runtime.
+[[gnu::always_inline]] inline void push_next(M* m, G* g) noexcept {
+    WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);                  // relaxed: ours
+    if ((g->special.load(relaxed) & special::queued_apart) != 0) [[unlikely]]  // relaxed: as above
+        return push_apart(m, g, true);
+    push_run_next(m, g);
 }
 
 // Puts g, which is runnable, on its scheduler's global queue and sees to it that somebody runs it. Any thread that has pinned the

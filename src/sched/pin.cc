@@ -102,6 +102,23 @@ void await_stop(scheduler& s, M* m) noexcept {
     if (waits) m->park.sleep(never);
 }
 
+void pin_g(M* m) noexcept {
+    if (m->pins++ != 0) return;
+    m->home->maker.start();  // while this thread is as it was
+    m->g->stack->pinned_to = m;
+    m->pinned = m->g;
+    m->g->special.fetch_or(special::pinned, relaxed);  // relaxed: ours, but for frozen
+}
+
+bool unpin_g(M* m) noexcept {
+    if (m->pins == 0) return false;
+    if (--m->pins != 0) return true;
+    m->g->special.fetch_and(static_cast<uint16_t>(~special::pinned), relaxed);  // relaxed: ours, but for frozen
+    m->pinned = nullptr;
+    m->g->stack->pinned_to = nullptr;
+    return true;
+}
+
 }  // namespace detail
 
 using namespace detail;
@@ -110,22 +127,14 @@ pin::pin() noexcept {
     M* m = current_g_m();
     if (m == nullptr) return;
     g_ = m->g->id;
-    if (m->pins++ != 0) return;
-    m->home->maker.start();  // while this thread is as it was
-    m->g->stack->pinned_to = m;
-    m->pinned = m->g;
-    m->g->special.fetch_or(special::pinned, relaxed);  // relaxed: ours, but for frozen
+    pin_g(m);
 }
 
 pin::~pin() {
     if (g_ == 0) return;
     M* m = current_g_m();
-    if (m == nullptr || m->g->id != g_ || m->pins == 0)
+    if (m == nullptr || m->g->id != g_ || !unpin_g(m))
         fatal("a weft::pin was destroyed by another green thread than the one that it pins");
-    if (--m->pins != 0) return;
-    m->g->special.fetch_and(static_cast<uint16_t>(~special::pinned), relaxed);  // relaxed: ours, but for frozen
-    m->pinned = nullptr;
-    m->g->stack->pinned_to = nullptr;
 }
 
 void pin::keep() noexcept { g_ = 0; }

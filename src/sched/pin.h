@@ -46,6 +46,10 @@ namespace weft::detail {
 // or with none if the scheduler is stopping. If there is no M to be had, m keeps the P and g is queued last.
 void hand_over(scheduler& s, M* m, G* g) noexcept;
 
+// Pins the G that runs on m, once more, or once less. False: it is not pinned.
+void pin_g(M* m) noexcept;
+[[nodiscard]] bool unpin_g(M* m) noexcept;
+
 // m's pinned G has ended. m gives its P to another M and is to run nothing any more. Returns with a P only if the scheduler is stopping.
 void retire(scheduler& s, M* m) noexcept;
 

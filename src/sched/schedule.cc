@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "os/os.h"
+#include "sched/classes.h"
 #include "sched/park.h"
 #include "sched/pin.h"
 #include "sched/start.h"
@@ -20,6 +21,7 @@ constexpr uint32_t global_batch_max = run_queue::capacity / 2;
 
 // Step 5 (or 2, with n = 1): the first of a batch; the others go to p's ring.
 G* take_global(scheduler& s, P* p, uint32_t n) noexcept {
+    if (s.global.size() == 0) return nullptr;
     fifo<G> batch = s.global.pop(n);
     G* first = batch.pop_front();
     if (first == nullptr) return nullptr;
@@ -79,6 +81,7 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
     for (uint32_t i = 0; i < s.procs; ++i, at = (at + stride) % s.procs) {
         P* victim = &s.ps[at];
         if (victim == self) continue;
+        if (G* g = steal_high(self, victim)) return g;
         uint32_t count = 0;
         if (G* g = self->queue.steal_from(victim->queue, count)) {
             self->count.steals.add(count);
@@ -113,18 +116,22 @@ G* find_runnable(scheduler& s, M* m) noexcept {
 
         p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
-        const bool look_at_global = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
-        if (look_at_global) p->restart_ticks(P::global_every + 1);     // this schedule ends the old countdown
-        if (look_at_global && s.global.size() != 0) {
+        const bool countdown_over = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
+        if (countdown_over) p->restart_ticks(P::global_every + 1);     // this schedule ends the old countdown
+        if (G* g = take_turn(s, p)) return g;
+        if (countdown_over && p->tick() >= p->global_due) {
+            p->global_due = p->tick() + P::global_every;
             if (G* g = take_global(s, p, 1)) return g;
         }
         if (G* g = pick_local(p)) return g;
         if (s.global.size() != 0) {
             if (G* g = take_global(s, p, global_share(s))) return g;
         }
+        if (G* g = take_high(s, p)) return g;
         if (start_spinning(s, m)) {
             if (G* g = steal(s, m, p->now_ns)) return g;
         }
+        if (G* g = take_any_low(s, p)) return g;
         sleep_until_work(s, m);
     }
 }

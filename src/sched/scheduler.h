@@ -19,10 +19,10 @@
 
 #include "base/atomic.h"
 #include "sched/g_pool.h"
-#include "sched/global_queue.h"
 #include "sched/idle.h"
 #include "sched/m.h"
 #include "sched/p.h"
+#include "sched/shared_queue.h"
 #include "sched/thread_maker.h"
 #include "stack/stack.h"
 
@@ -55,7 +55,9 @@ struct scheduler {
 
     stack_pool stacks;
     g_pool gs;
-    global_queue global;
+    shared_queue global;
+    shared_queue high;  // Gs of these classes that were made ready from outside
+    shared_queue low;
     idle_state idle;
     thread_maker maker;
 

@@ -10,6 +10,7 @@
 
 #include "context/fp_control.h"
 #include "sched/belongings.h"
+#include "sched/lending.h"
 #include "sched/park.h"
 #include "sched/switch.h"
 
@@ -23,6 +24,7 @@ constexpr uint64_t id_batch = 16;
 [[gnu::noinline]] void end_slowly(G* g) noexcept {
     destroy_locals();
     drop_labels(*g);
+    if ((g->traits & trait::recorded) != 0) drop_record(*g);
     if (!g->closure_is_inline()) free_closure(*g->entry, g->closure());
 }
 
@@ -154,6 +156,7 @@ void unbind_stack(scheduler& s, G* g) noexcept {
         g->fp_control = default_fp_control();
     }
     g->set_name(options.name);
+    if (options.priority != priority::normal) set_own_class(*g, options.priority);
 }
 
 // The G for a spawn on s by a caller that is not m of s, or whose P's caches are empty, or that wants a larger stack. Throws.

@@ -15,9 +15,13 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "os/signals.h"
+#include "sched/chance.h"
+#include "sched/classes.h"
 #include "sched/crash.h"
 #include "sched/current.h"
+#include "sched/debug_options.h"
 #include "sched/labels.h"
+#include "sched/lending.h"
 #include "sched/local.h"
 #include "sched/park.h"
 #include "sched/schedule.h"
@@ -32,7 +36,6 @@ constexpr std::size_t default_stack_size = 256 * 1024;
 constexpr std::size_t smallest_stack = 16 * 1024;
 constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
 constexpr uint64_t default_threads_max = 10'000;
-constexpr uint64_t random_seed = 20'090'713;
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
 }  // namespace
@@ -124,7 +127,7 @@ bool enlist(scheduler& s, M* m) noexcept {
         m->index = s.ms_made++;
         s.thread_count.store(count + 1, relaxed);  // relaxed: locked
         m->random =
-            prng(random_seed + m->index);  // the same in every run: nothing in the scheduler is random but by seed
+            prng(chance_seed() + m->index);  // the same in every run: nothing in the scheduler is random but by seed
         m->all_next = s.all_ms;
         s.all_ms = m;
     }
@@ -264,6 +267,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
         if (g.never_ran()) g.entry->destroy(g.closure());
         if ((g.traits & trait::locals) != 0) (g.never_ran() ? discard_locals : forget_locals)(g.locals);
         drop_labels(g);
+        if ((g.traits & trait::recorded) != 0) drop_record(g);
         if (!g.closure_is_inline()) ::operator delete(g.closure(), std::align_val_t{g.entry->align});
     });
     return count;
@@ -319,7 +323,10 @@ scheduler* make_scheduler(const runtime_options& options) {
     // Objects with static storage made before now are destroyed after that.
     static const int at_exit = std::atexit([] { abandoned::add(abandoned::waits); });
     static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
+    const debug_options debug = read_debug_options();
+    if (debug.random_seed) shuffle_everything(*debug.random_seed);
     auto s = std::make_unique<scheduler>(options, procs, stack_size);
+    if (debug.random_seed) s->g_flags |= special::shuffled;
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");
@@ -364,10 +371,7 @@ void start_first_m(scheduler& s) {
 void request_stop(scheduler& s) noexcept {
     wake_all_to_stop(s);
     for (uint32_t i = 0; i < s.procs; ++i) {
-        atomic<uintptr_t>& owner = s.ps[i].owner;
-        uintptr_t word = owner.load(relaxed);  // relaxed: the exchange decides
-        // acq_rel: publishes stopping with the bit; relaxed: tried again
-        while (word != 0 && !owner.compare_exchange_weak(word, word | attention::preempt, acq_rel, relaxed)) {}
+        ask_to_hurry(s.ps[i]);
     }
 }
 

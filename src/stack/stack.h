@@ -56,6 +56,7 @@ struct alignas(64) stack {
     M* pinned_to = nullptr;    // if the owner is pinned: the only M it runs on
     uint8_t size_class = 0;
     guard_kind guard = guard_kind::region;
+    uint32_t holder = 0;  // the owner's record as a holder of mutexes, with trait::recorded; see sched/lending.h
     fiber sanitizers;
 
     // Where the first frame goes. Requires: in a slab.

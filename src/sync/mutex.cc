@@ -53,6 +53,9 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         if (waiting_since_ns == 0) waiting_since_ns = now;
         if (was_woken && now - waiting_since_ns > starving_after_ns) bits |= starving;
 
+        const bool lends = classes_in_use();
+        if (lends) [[unlikely]]
+            bits |= lend_to_holder();
         lock_waiter me(this, &pass_on);
         constexpr auto reason = wait_reason::mutex_lock;
         if constexpr (interruptible) {
@@ -60,6 +63,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
                 was_woken ? wait_cancellable_first(me, waiters_, state_, bits | waiting, reason, deadline_ns)
                           : wait_cancellable(me, waiters_, state_, bits | waiting, reason, deadline_ns);
             if (result != wait_result::served) {
+                if (lends) waits_no_longer();
                 give_up();
                 return result;
             }
@@ -68,6 +72,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         } else {
             wait(me, waiters_, state_, bits | waiting, reason);
         }
+        if (lends) waits_no_longer();
         if (me.ok) {
             // Handed over: it is ours already.
             if (os::monotonic_ns() - waiting_since_ns < starving_after_ns) {
@@ -86,13 +91,14 @@ bool mutex::lock_until(int64_t deadline_ns) {
     using detail::wait_result;
     const wait_result result = contend<true>(deadline_ns);
     if (result == wait_result::cancelled || result == wait_result::expired) detail::throw_interrupted(result);
+    if (result == wait_result::served && detail::classes_in_use()) took();
     return result == wait_result::served;
 }
 
 // A waiter has left the queue without having been woken.
 void mutex::give_up() noexcept {
     uint32_t bits = state_.lock_bits();
-    if (waiters_.empty()) bits &= ~(waiting | starving);
+    if (waiters_.empty()) bits &= ~(of_queue | starving);
     state_.unlock_bits(bits);
 }
 
@@ -113,10 +119,13 @@ void mutex::unlock_slow() noexcept {
         state_.unlock_bits(bits & woken);
         return;
     }
-    if (waiters_.empty()) bits &= ~waiting;
+    const uint32_t lent = bits;
+    if (waiters_.empty()) bits &= ~of_queue;
     if ((bits & starving) != 0) {
         if ((bits & waiting) == 0) bits &= ~starving;
         w->ok = true;
+        if (classes_in_use()) [[unlikely]]
+            hand_to(*w, waiters_.empty() ? 0 : lent);
     } else {
         bits = (bits & ~locked) | woken;
     }
@@ -136,7 +145,7 @@ void mutex::pass_on(detail::lock_waiter& w, bool served) noexcept {
     waiter* next = nullptr;
     if ((bits & locked) == 0 && (bits & waiting) != 0) {
         next = m.waiters_.pop_claimed();
-        if (m.waiters_.empty()) bits &= ~waiting;
+        if (m.waiters_.empty()) bits &= ~of_queue;
         if (next != nullptr) bits |= woken;
     }
     m.state_.unlock_bits(bits);

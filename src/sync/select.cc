@@ -7,8 +7,8 @@
 #include <weft/select.h>
 
 #include "base/assert.h"
-#include "base/prng.h"
 #include "os/os.h"
+#include "sched/chance.h"
 #include "sched/switch.h"
 #include "sync/interrupt.h"
 #include "sync/thread_note.h"
@@ -23,17 +23,6 @@ uintptr_t address(const guarded_word* lock) noexcept { return reinterpret_cast<u
 // Up to here insertion beats a general sort.
 constexpr std::size_t few_locks = 16;
 
-// A plain thread's own. It does not migrate, so a thread-local is safe.
-[[gnu::noinline]] prng& thread_random() noexcept {
-    thread_local prng mine(static_cast<uint64_t>(os::current_tid()));
-    return mine;
-}
-
-uint32_t random_below(M* m, std::size_t n) noexcept {
-    prng& random = m != nullptr ? m->random : thread_random();
-    return random.below(static_cast<uint32_t>(n));
-}
-
 bool seems_ready(const select_case& c) noexcept { return c.object != nullptr && c.ops->seems_ready(c); }
 
 // Does c if that needs no waiting.
@@ -46,14 +35,14 @@ bool try_case(select_case& c) noexcept {
     return done;
 }
 
-// The first look, without locks: tries one case of those that seem ready, and then the others. no_case: none was.
-std::size_t try_one_by_one(M* m, const select_request& r) noexcept {
-    std::size_t ready = 0;
+// The first look, without locks: tries one case of those that seem ready, and then the others. no_case: none was. ready: how many
+// seemed so.
+std::size_t try_one_by_one(M* m, const select_request& r, std::size_t& ready) noexcept {
     std::size_t chosen = no_case;
     for (std::size_t i = 0; i < r.count; ++i) {
         if (!seems_ready(r.cases[i])) continue;
         // Each of the ready ones with the same probability, with one number for each but the first.
-        if (++ready == 1 || (!r.in_order && random_below(m, ready) == 0)) chosen = i;
+        if (++ready == 1 || (!r.in_order && random_below(m, static_cast<uint32_t>(ready)) == 0)) chosen = i;
     }
     if (ready == 0) return no_case;
     for (std::size_t k = 0; k < r.count; ++k) {
@@ -61,6 +50,12 @@ std::size_t try_one_by_one(M* m, const select_request& r) noexcept {
         if ((k == 0 || seems_ready(r.cases[i])) && try_case(r.cases[i])) return i;
     }
     return no_case;
+}
+
+bool objects_below_two(const select_request& r) noexcept {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < r.count; ++i) n += r.cases[i].object != nullptr ? 1U : 0U;
+    return n < 2;
 }
 
 void lock_all(select_request& r) noexcept {
@@ -83,7 +78,7 @@ held_lock& held(const select_request& r, const guarded_word* lock) noexcept {
 
 // The second look, with all locks held, all at one instant. They are freed if a case was done.
 std::size_t try_all(M* m, select_request& r) noexcept {
-    const std::size_t from = r.in_order || r.count < 2 ? 0 : random_below(m, r.count);
+    const std::size_t from = r.in_order || r.count < 2 ? 0 : random_below(m, static_cast<uint32_t>(r.count));
     for (std::size_t k = 0; k < r.count; ++k) {
         const std::size_t i = from + k < r.count ? from + k : from + k - r.count;
         select_case& c = r.cases[i];
@@ -102,7 +97,7 @@ void link_at_random(M* m, const select_request& r, waiter* first, std::size_t n)
     std::size_t at = 0;
     for (waiter* w = first; w != nullptr; w = w->also) r.cases[at++].partner = w;
     while (n-- != 0) {
-        const std::size_t next = random_below(m, n + 1);
+        const std::size_t next = random_below(m, static_cast<uint32_t>(n + 1));
         waiter* w = std::exchange(r.cases[next].partner, r.cases[n].partner);
         r.cases[w->which].queue->push_back(*w);
     }
@@ -255,8 +250,12 @@ void sort_locks(select_request& r) noexcept {
 
 std::size_t select_among(select_request& r) {
     M* m = current_g_m();
-    std::size_t done = try_one_by_one(m, r);
+    std::size_t ready = 0;
+    std::size_t done = try_one_by_one(m, r, ready);
     if (done != no_case) return done;
+    // One object that was not ready when we looked: that is a moment at which nothing could happen. Of several, each may have been
+    // ready while we looked at another.
+    if (r.otherwise_case != no_case && ready == 0 && objects_below_two(r)) return r.otherwise_case;
 
     if (r.sorted_locks == 0) sort_locks(r);
     lock_all(r);

@@ -94,6 +94,12 @@ chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* inter
 
 void throw_chan_too_large() { throw std::bad_array_new_length(); }
 
+void check_not_oneself(const void* who) noexcept {
+    if (who != nullptr && who == current_owner().who) {
+        fatal("a weft::future was waited for by the function whose result it is, which would wait for itself");
+    }
+}
+
 void report_unobserved(const std::exception_ptr& e, int64_t deadline_ns) noexcept {
     try {
         std::rethrow_exception(e);

@@ -9,6 +9,7 @@
 #include <weft/detail/wait.h>
 
 #include "base/atomic.h"
+#include "sched/chance.h"
 
 namespace weft::detail {
 
@@ -29,10 +30,15 @@ public:
         link_ = &w.next;
     }
 
-    // Makes them all ready, in the order in which they were added. Holding no object lock.
+    // Makes them all ready, in the order in which they were added (or, if RUN_DEBUG says so, in any). Holding no object lock.
     void wake() noexcept {
         *link_ = nullptr;
-        ready_all(first_);
+        waiter* first = first_;
+        if constexpr (!model_build) {
+            if (shuffles_wakes.load(relaxed)) [[unlikely]]  // relaxed: set once
+                first = shuffled(first);
+        }
+        ready_all(first);
     }
 
 private:

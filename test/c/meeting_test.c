@@ -148,6 +148,33 @@ static void nobody_passes_a_barrier_before_all_have_come(void) {
     run_barrier_free(alone);
 }
 
+struct split {
+    run_barrier_t* barrier;
+    int arrived;
+    int done;
+};
+
+static void arrive_and_do_something_else(void* split) {
+    struct split* s = split;
+    for (int i = 1; i <= 50; ++i) {
+        uint32_t phase;
+        CHECK_OK(run_barrier_arrive(s->barrier, &phase));
+        add(&s->arrived, 1);
+        CHECK_OK(run_barrier_wait(s->barrier, phase));
+        CHECK(load(&s->arrived) >= 3 * i - 2);  // the others count themselves a little later
+    }
+    add(&s->done, 1);
+}
+
+static void one_may_arrive_at_a_barrier_and_wait_later(void) {
+    struct split s = {NULL, 0, 0};
+    CHECK_OK(run_barrier_make(&s.barrier, 3, NULL, NULL));
+    for (int i = 0; i < 3; ++i) CHECK_OK(run_spawn(arrive_and_do_something_else, &s));
+    WAIT_UNTIL(load(&s.done) == 3);
+    CHECK(load(&s.arrived) == 150);
+    run_barrier_free(s.barrier);
+}
+
 // ---- Event.
 
 struct signalled {
@@ -209,6 +236,9 @@ static void null_is_refused(void) {
     CHECK_STATUS(RUN_INVALID, run_barrier_make(&barrier, UINT32_MAX, NULL, NULL));
     CHECK_STATUS(RUN_INVALID, run_barrier_arrive_and_wait(NULL));
     CHECK_STATUS(RUN_INVALID, run_barrier_arrive_and_drop(NULL));
+    uint32_t phase;
+    CHECK_STATUS(RUN_INVALID, run_barrier_arrive(NULL, &phase));
+    CHECK_STATUS(RUN_INVALID, run_barrier_wait(NULL, 0));
     CHECK_STATUS(RUN_INVALID, run_event_make(NULL));
     CHECK_STATUS(RUN_INVALID, run_event_set(NULL));
     CHECK_STATUS(RUN_INVALID, run_event_reset(NULL));
@@ -225,6 +255,7 @@ int main(void) {
     RUN_EVERYWHERE(a_semaphore_counts);
     RUN_EVERYWHERE(a_latch_opens_once);
     RUN_EVERYWHERE(nobody_passes_a_barrier_before_all_have_come);
+    RUN_EVERYWHERE(one_may_arrive_at_a_barrier_and_wait_later);
     RUN_EVERYWHERE(an_event_lets_all_through_until_it_is_reset);
     RUN_TEST(null_is_refused);
     return 0;

@@ -105,7 +105,8 @@ int main(void) {
     expect_abort(free_a_locked_mutex, "weft: fatal: a weft::mutex was destroyed while it was locked or waited for");
     expect_abort(finish_too_often, "weft: fatal: negative weft::wait_group count");
     expect_abort(free_a_group_that_counts, "weft: fatal: a weft::wait_group was destroyed while its count was 2");
-    expect_abort(release_a_channel_that_is_waited_on, "weft: fatal: the last handle of a weft::chan was destroyed while");
+    expect_abort(release_a_channel_that_is_waited_on,
+                 "weft: fatal: the last handle of a weft::chan was destroyed while");
     expect_abort(exit_in_a_plain_thread, "in a plain thread");
     expect_abort(exit_as_main, "weft: fatal: run_g_exit() was called");
     expect_abort(use_up_a_stack, "weft: fatal: stack overflow in green thread 2 \"deep\"");

@@ -92,6 +92,11 @@ static void options_count(void) {
 }
 
 static void change_oneself(void* done) {
+    CHECK(run_get_priority() == RUN_PRIORITY_LOW);
+    CHECK_OK(run_set_priority(RUN_PRIORITY_HIGH));
+    CHECK(run_get_priority() == RUN_PRIORITY_HIGH);
+    CHECK_STATUS(RUN_INVALID, run_set_priority((run_priority_t)7));
+    CHECK(run_get_priority() == RUN_PRIORITY_HIGH);
     CHECK(strcmp(run_g_name(), "first") == 0);
     CHECK_OK(run_set_name("second"));
     CHECK(strcmp(run_g_name(), "second") == 0);
@@ -109,6 +114,7 @@ static void they_may_change_what_they_are(void) {
     int done = 0;
     run_spawn_opts_t opts = RUN_SPAWN_OPTS_INIT;
     opts.name = "first";
+    opts.priority = RUN_PRIORITY_LOW;
     opts.label_count = 2;
     opts.labels = labels;
     CHECK_OK(run_spawn_with(&opts, change_oneself, &done));
@@ -117,11 +123,16 @@ static void they_may_change_what_they_are(void) {
     CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, change_oneself, &done));
     opts.labels = NULL;
     CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, change_oneself, &done));
+    opts.label_count = 0;
+    opts.priority = (run_priority_t)3;
+    CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, change_oneself, &done));
     if (run_g_id() != 0) {
         CHECK_OK(run_set_label("of", "main"));
         CHECK_OK(run_set_name("another"));
     } else {
         CHECK_OK(run_set_label("nobody's", "label"));
+        CHECK_OK(run_set_priority(RUN_PRIORITY_HIGH));
+        CHECK(run_get_priority() == RUN_PRIORITY_NORMAL);
     }
 }
 
@@ -224,6 +235,97 @@ static void who_joins_goes_on_when_one_has_ended_so(void) {
     CHECK_OK(run_scope_join(scope, NULL));
 }
 
+struct order {
+    char text[4];
+    int length;
+};
+
+static void say_normal(void* order) {
+    struct order* o = order;
+    o->text[o->length++] = 'n';
+}
+
+static void say_high(void* order) {
+    struct order* o = order;
+    o->text[o->length++] = 'h';
+}
+
+static void say_low(void* order) {
+    struct order* o = order;
+    o->text[o->length++] = 'l';
+}
+
+static void high_ones_go_first_and_low_ones_last(void) {
+    struct order o = {"", 0};
+    run_spawn_opts_t opts = RUN_SPAWN_OPTS_INIT;
+    opts.priority = RUN_PRIORITY_LOW;
+    CHECK_OK(run_spawn_with(&opts, say_low, &o));
+    CHECK_OK(run_spawn(say_normal, &o));
+    opts.priority = RUN_PRIORITY_HIGH;
+    CHECK_OK(run_spawn_with(&opts, say_high, &o));
+    CHECK_OK(run_sleep_ns(2000000));  // a low one runs when nobody else wants to
+    CHECK(o.length == 3);
+    CHECK(memcmp(o.text, "hnl", 3) == 0);
+}
+
+struct pinned {
+    int others;
+    int done;
+};
+
+static void yield_often(void* pinned) {
+    struct pinned* p = pinned;
+    for (int i = 0; i < 100; ++i) run_yield();
+    add(&p->others, 1);
+}
+
+static void stay(void* pinned) {
+    struct pinned* p = pinned;
+    CHECK_OK(run_pin());
+    CHECK_OK(run_pin());
+    const pthread_t here = thread_now();
+    for (int i = 0; i < 100; ++i) {
+        CHECK_OK(run_sleep_ns(i % 10 == 0 ? 10000 : 0));
+        run_yield();
+        CHECK(pthread_equal(here, thread_now()));
+        if (i == 50) CHECK_OK(run_unpin());
+    }
+    CHECK_OK(run_unpin());
+    CHECK_STATUS(RUN_INVALID, run_unpin());
+    add(&p->done, 1);
+}
+
+static void stay_for_good(void* pinned) {
+    struct pinned* p = pinned;
+    CHECK_OK(run_pin());
+    run_yield();
+    add(&p->done, 1);  // the OS thread ends with it
+}
+
+static void one_may_stay_on_ones_thread(void) {
+    struct pinned p = {0, 0};
+    if (run_g_id() == 0) {
+        CHECK_OK(run_pin());
+        CHECK_STATUS(RUN_INVALID, run_unpin());
+    }
+    for (int i = 0; i < 3; ++i) {
+        CHECK_OK(run_spawn(stay, &p));
+        CHECK_OK(run_spawn(stay_for_good, &p));
+        CHECK_OK(run_spawn(yield_often, &p));
+    }
+    WAIT_UNTIL(load(&p.done) == 6 && load(&p.others) == 3);
+}
+
+static void main_may_be_pinned(void) {
+    CHECK_OK(run_pin());
+    struct pinned p = {0, 0};
+    const pthread_t here = thread_now();
+    for (int i = 0; i < 3; ++i) CHECK_OK(run_spawn(yield_often, &p));
+    WAIT_UNTIL(load(&p.others) == 3);
+    CHECK(pthread_equal(here, thread_now()));
+    // run_scheduler_stop() follows, with the pin.
+}
+
 int main(void) {
     RUN_EVERYWHERE(a_function_is_run_with_its_argument);
     RUN_EVERYWHERE(plain_threads_spawn_too);
@@ -232,6 +334,10 @@ int main(void) {
     RUN_EVERYWHERE(they_may_change_what_they_are);
     RUN_EVERYWHERE(yield_lets_others_run_and_says_so);
     in_scheduler(1, on_one_processor_they_take_turns);
+    in_scheduler(1, high_ones_go_first_and_low_ones_last);
+    RUN_EVERYWHERE(one_may_stay_on_ones_thread);
+    in_scheduler(1, main_may_be_pinned);
+    in_scheduler(4, main_may_be_pinned);
     RUN_EVERYWHERE(checkpoints_let_others_run);
     RUN_EVERYWHERE(one_may_end_where_one_is);
     RUN_EVERYWHERE(who_joins_goes_on_when_one_has_ended_so);

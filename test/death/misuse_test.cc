@@ -38,6 +38,21 @@ void as_plain_thread(F&& f) {
     std::thread(f).join();
 }
 
+// ---- Waiting for oneself.
+
+TEST_F(Misuse, AFunctionThatWaitsForItsOwnResult) {
+    EXPECT_ABORT(as_culprit([] {
+                     const chan<future<void>> own(1);
+                     future<void> f = async([own] { own.recv()->get(); });
+                     own.send(std::move(f));
+                     weft::yield();
+                     sleep_for(std::chrono::hours(1));
+                 }),
+                 fatal_line("a weft::future was waited for by the function whose result it is, which would wait for "
+                            "itself"),
+                 "weft: in green thread %d (%s)");
+}
+
 // ---- Mutex.
 
 TEST_F(Misuse, UnlockOfAnUnlockedMutex) {

@@ -27,7 +27,7 @@
 /* spin: mutant_shared_next_p      expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DNREADY=1 -DMUTANT_SHARED_NEXT_P" */
 /* spin: mutant_told_too_early     expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DMUTANT_TOLD_TOO_EARLY" */
 /* spin: mutant_no_look            expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_NO_LOOK" */
-/* spin: mutant_sleepers_counted expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DNM=2 -DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_SLEEPERS_COUNTED" */
+/* spin: mutant_sleepers expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DNM=2 -DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_SLEEPERS" */
 /* spin: mutant_taken_for_others   expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_TAKEN_FOR_OTHERS" */
 /* spin: mutant_stop_forgets       expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DSTOP -DNPUSH=1 -DNREADY=1 -DMUTANT_STOP_FORGETS" */
 /* spin: mutant_retired_with_p     expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_RETIRED_WITH_P" */
@@ -106,7 +106,7 @@ inline take_m(by_need) {
     fi;
     if
     :: m != NONE -> take_off_list(m)
-#ifdef MUTANT_SLEEPERS_COUNTED
+#ifdef MUTANT_SLEEPERS
     :: m == NONE && (!by_need || made < NP) ->
 #else
     :: m == NONE && (!by_need || made - unavailable < NP) ->

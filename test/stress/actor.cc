@@ -14,7 +14,7 @@ void actor::live() {
 }
 
 void actor::act() {
-    switch (random_.below(28)) {
+    switch (random_.below(30)) {
         case 0:
         case 1:
             return give_way();
@@ -43,6 +43,10 @@ void actor::act() {
             return cancel_somebody();
         case 16:
             return open_a_scope();
+        case 17:
+            return this_g::set_priority(static_cast<priority>(random_.below(3)));
+        case 18:
+            return stay_for_a_while();
         default:
             return send();
     }
@@ -67,6 +71,14 @@ void actor::give_way() {
                 std::this_thread::yield();
             }
     }
+}
+
+void actor::stay_for_a_while() {
+    const pin here;
+    give_way();
+    enter_a_room();
+    receive();
+    give_way();
 }
 
 void actor::send() {

@@ -61,6 +61,7 @@ private:
     void be_interrupted();
     void cancel_somebody();
     void open_a_scope();
+    void stay_for_a_while();
 
     // A select over some mail in some form; it may be interrupted. Whether it has sent message.
     bool select_once(std::size_t& message);

@@ -23,6 +23,11 @@ void run_barrier_free(run_barrier_t* barrier) RUN_NOEXCEPT;
 // Arrives, and waits for the others. Not a cancellation point.
 run_status_t run_barrier_arrive_and_wait(run_barrier_t* barrier) RUN_NOEXCEPT;
 
+// Arrives without waiting; phase becomes what run_barrier_wait() is to wait for the end of: at once, if it has ended already. Each phase
+// that was arrived in is to be waited for before the caller arrives in the next. RUN_INVALID for phase NULL.
+run_status_t run_barrier_arrive(run_barrier_t* barrier, uint32_t* phase) RUN_NOEXCEPT;
+run_status_t run_barrier_wait(run_barrier_t* barrier, uint32_t phase) RUN_NOEXCEPT;
+
 // Arrives without waiting, and from the next phase on is not expected any more.
 run_status_t run_barrier_arrive_and_drop(run_barrier_t* barrier) RUN_NOEXCEPT;
 

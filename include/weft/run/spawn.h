@@ -19,6 +19,13 @@ typedef struct run_label {
     const char* value;
 } run_label_t;
 
+// Who runs first. High ones before normal ones; low ones when there is nothing else. Nobody starves (docs/priorities.md). Not inherited.
+typedef enum run_priority RUN_INT_ENUM {
+    RUN_PRIORITY_NORMAL = 0,
+    RUN_PRIORITY_HIGH = 1,
+    RUN_PRIORITY_LOW = 2,
+} run_priority_t;
+
 typedef struct run_spawn_opts {
     size_t size;                // sizeof(run_spawn_opts_t): tells which of the following there are
     const char* name;           // shown in dumps and reports; copied, cut at 31 bytes. NULL: none
@@ -26,9 +33,10 @@ typedef struct run_spawn_opts {
     bool own_fp_control;        // it changes rounding or exception masks (MXCSR, x87, FPCR): carry them with it
     size_t label_count;         // how many labels there are …
     const run_label_t* labels;  // … shown in dumps; copied, and added to those it inherits from who starts it
+    run_priority_t priority;
 } run_spawn_opts_t;
 
-#define RUN_SPAWN_OPTS_INIT {sizeof(run_spawn_opts_t), NULL, 0, false, 0, NULL}
+#define RUN_SPAWN_OPTS_INIT {sizeof(run_spawn_opts_t), NULL, 0, false, 0, NULL, RUN_PRIORITY_NORMAL}
 
 // Starts fn(arg) as a green thread. Any thread. RUN_INVALID if fn is NULL or an option is out of range; RUN_EXHAUSTED; nothing
 // has been started then. O(1), allocates nothing. If fn is C++ and throws, the process ends with a report that names the
@@ -62,10 +70,20 @@ uint64_t run_g_id(void) RUN_NOEXCEPT;
 // The caller's name; "" if it has none, and in a plain thread. Valid while it runs and keeps it.
 const char* run_g_name(void) RUN_NOEXCEPT;
 
-// Gives it another one (NULL: none), another label, which its children inherit from then on. Do nothing in a plain
+// Gives it another one (NULL: none), another label, which its children inherit from then on, another class. Do nothing in a plain
 // thread. RUN_INVALID for what makes no sense; a label also RUN_EXHAUSTED.
 run_status_t run_set_name(const char* name) RUN_NOEXCEPT;
 run_status_t run_set_label(const char* key, const char* value) RUN_NOEXCEPT;
+run_status_t run_set_priority(run_priority_t priority) RUN_NOEXCEPT;
+
+// Its class, as it was last set; RUN_PRIORITY_NORMAL in a plain thread.
+run_priority_t run_get_priority(void) RUN_NOEXCEPT;
+
+// Keeps the caller on its OS thread, which runs nothing else, until run_unpin() has been called as often (docs/pin.md). A green thread that
+// ends while it is pinned takes its OS thread with it. run_pin() does nothing in a plain thread. run_unpin(): RUN_INVALID if the caller is
+// not pinned.
+run_status_t run_pin(void) RUN_NOEXCEPT;
+run_status_t run_unpin(void) RUN_NOEXCEPT;
 
 #ifdef __cplusplus
 }

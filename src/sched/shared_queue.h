@@ -1,7 +1,8 @@
-// global_queue.h: runnable Gs that belong to no P.
+// shared_queue.h: runnable Gs that are in no ring.
 //
-// A list under a lock: what overflows a ring, what plain threads make runnable, what was preempted. Ps look here every 61st
-// schedule and when they run dry, and then take a batch, so the lock is taken rarely.
+// A list under a lock. The scheduler's global queue is one: what overflows a ring, what plain threads make runnable. Ps look there every
+// 61st schedule and when they run dry, and then take a batch, so the lock is taken rarely. Gs of other classes than the normal one wait
+// in such lists, too (classes.h).
 //
 // Invariants: I1. size() is the list's length at some moment; exact under the lock.
 // Locks:      lock (leaf).
@@ -19,7 +20,7 @@
 
 namespace weft::detail {
 
-class global_queue {
+class shared_queue {
 public:
     [[nodiscard]] uint32_t size() const noexcept {
         return size_.load(relaxed);  // relaxed: a hint; fences where it matters are the idle protocol's
@@ -39,6 +40,16 @@ public:
         list_.append(batch);
         publish_locked();
         lock_.unlock();
+    }
+
+    // Takes the head; nullptr if there is none.
+    [[nodiscard]] G* pop() noexcept {
+        if (size() == 0) return nullptr;
+        lock_.lock();
+        G* g = list_.pop_front();
+        publish_locked();
+        lock_.unlock();
+        return g;
     }
 
     // Takes up to n from the head.

@@ -1,5 +1,5 @@
-// global_queue_test.cc: the queue of Gs that belong to no P, and the pool Gs come from.
-#include "sched/global_queue.h"
+// shared_queue_test.cc: the queue of Gs that belong to no P, and the pool Gs come from.
+#include "sched/shared_queue.h"
 
 #include <memory>
 #include <set>
@@ -22,7 +22,7 @@ protected:
     }
 
     const std::unique_ptr<G[]> gs_ = std::make_unique<G[]>(n);
-    global_queue queue_;
+    shared_queue queue_;
 };
 
 TEST_F(GlobalQueue, IsFifoOneByOneAndInBatches) {

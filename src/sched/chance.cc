@@ -1,0 +1,56 @@
+// chance.cc: see chance.h.
+#include "sched/chance.h"
+
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr uint64_t usual_seed = 20'090'713;
+
+constinit atomic<uint64_t> seed_now{usual_seed};
+constinit atomic<uint64_t> plain_threads{0};
+
+// A plain thread's own. It does not migrate, so a thread-local is safe.
+[[gnu::noinline]] prng& thread_random() noexcept {
+    // relaxed: only has to be another one each time
+    thread_local prng mine(chance_seed() + procs_max + plain_threads.fetch_add(1, relaxed));
+    return mine;
+}
+
+}  // namespace
+
+constinit atomic<bool> shuffles_wakes{false};
+
+uint64_t chance_seed() noexcept { return seed_now.load(relaxed); }  // relaxed: set before a runtime starts
+
+void shuffle_everything(uint64_t seed) noexcept {
+    seed_now.store(seed, relaxed);        // relaxed: as above
+    shuffles_wakes.store(true, relaxed);  // relaxed: as above
+}
+
+uint32_t random_below(M* m, uint32_t n) noexcept { return (m != nullptr ? m->random : thread_random()).below(n); }
+
+waiter* shuffled(waiter* first) noexcept {
+    M* m = current_g_m();
+    waiter* other = nullptr;
+    waiter* last = nullptr;
+    while (first != nullptr) {
+        waiter* w = first;
+        first = w->next;
+        const bool in_front = other == nullptr || random_below(m, 2) == 0;
+        if (in_front) {
+            w->next = other;
+            other = w;
+            if (last == nullptr) last = w;
+        } else {
+            w->next = nullptr;
+            last->next = w;
+            last = w;
+        }
+    }
+    return other;
+}
+
+}  // namespace weft::detail

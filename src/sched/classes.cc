@@ -1,0 +1,125 @@
+// classes.cc: see classes.h.
+#include "sched/classes.h"
+
+#include <utility>
+
+#include "sched/park.h"
+
+namespace weft::detail {
+
+namespace {
+
+// After the schedule that is being decided, p goes through g0 again.
+void come_back_next_time(P* p) noexcept { p->restart_ticks(2); }
+
+G* take_low(scheduler& s, P* p) noexcept {
+    G* g = p->low.pop();
+    return g != nullptr ? g : s.low.pop();
+}
+
+// Low ones wait: from now on their turn comes.
+void begin_low_turns(P* p) noexcept {
+    p->low_waits = true;
+    p->low_due = p->tick() + P::low_every;
+}
+
+bool low_is_due(const scheduler& s, P* p) noexcept {
+    if (p->low.size() == 0 && s.low.size() == 0) {
+        p->low_waits = false;
+        return false;
+    }
+    if (!p->low_waits) begin_low_turns(p);
+    return p->tick() >= p->low_due;
+}
+
+}  // namespace
+
+void ask_to_hurry(P& p) noexcept {
+    uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
+    // acq_rel: publishes what was queued with the bit; relaxed: tried again
+    while (word != 0 && !p.owner.compare_exchange_weak(word, word | attention::preempt, acq_rel, relaxed)) {}
+}
+
+void push_apart(M* m, G* g, bool next) noexcept {
+    const uint16_t bits = g->special.load(relaxed);  // relaxed: published with the G
+    P* p = m->p;
+    if ((bits & (special::high | special::low)) == 0) {
+        if (next && m->random.below(2) == 0) {
+            push_run_next(m, g);
+        } else {
+            push_ring(m, g);
+        }
+        return;
+    }
+    scheduler& s = *m->home;
+    if ((bits & special::high) != 0) {
+        p->high.push(g);
+        hurry(p);
+    } else {
+        p->low.push(g);
+        if (!p->low_waits) begin_low_turns(p);
+    }
+    after_push(s, s.idle);
+}
+
+void push_class_outside(G* g) noexcept {
+    scheduler& s = *g->home;
+    const uint32_t preferred = g->last_p;
+    const bool high = (g->special.load(relaxed) & special::high) != 0;  // relaxed: published with the G
+    (high ? s.high : s.low).push(g);                                    // from here on g may run, and be gone
+    wake_for_outside(s, preferred);
+    if (high) ask_to_hurry(s.ps[preferred]);
+}
+
+G* take_high(scheduler& s, P* p) noexcept {
+    shared_queue* first = &p->high;
+    shared_queue* second = &s.high;
+    if (p->tick() % 2 != 0) std::swap(first, second);
+    G* g = first->pop();
+    if (g == nullptr) g = second->pop();
+    if (g != nullptr) come_back_next_time(p);
+    return g;
+}
+
+G* take_turn(scheduler& s, P* p) noexcept {
+    if (p->high.size() != 0 || s.high.size() != 0) {
+        if (p->high_left != 0) {
+            --p->high_left;
+            if (G* g = take_high(s, p)) return g;
+        } else {
+            p->high_left = P::high_in_a_row;
+            come_back_next_time(p);
+        }
+    }
+    if (low_is_due(s, p)) {
+        begin_low_turns(p);
+        if (G* g = take_low(s, p)) {
+            come_back_next_time(p);  // the global queue's turn may be now, too
+            return g;
+        }
+    }
+    return nullptr;
+}
+
+G* steal_high(P* p, P* victim) noexcept {
+    const uint32_t there = victim->high.size();
+    if (there == 0) return nullptr;
+    fifo<G> batch = victim->high.pop(there - there / 2);
+    G* g = batch.pop_front();
+    if (g == nullptr) return nullptr;
+    p->count.steals.add(1 + batch.size());
+    if (batch.size() != 0) {
+        p->high.push(batch);
+        come_back_next_time(p);
+    }
+    return g;
+}
+
+G* take_any_low(scheduler& s, P* p) noexcept {
+    G* g = take_low(s, p);
+    for (uint32_t i = 1; g == nullptr && i < s.procs; ++i) g = s.ps[(p->index + i) % s.procs].low.pop();
+    if (g != nullptr) begin_low_turns(p);
+    return g;
+}
+
+}  // namespace weft::detail

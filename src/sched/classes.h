@@ -1,0 +1,62 @@
+// classes.h: Gs of the high and the low class: where they wait, and when they have their turn.
+//
+// The problem. A switch between two normal Gs is a few dozen instructions, and programs that use no classes must not pay one more.
+//
+// So the common path does not know of classes. Gs that are not normal wait in lists of their own, of the P or, if they were made ready
+// from outside, of the scheduler, and only g0 takes them from there. A push of a high G ends the countdown to the next way through
+// g0, as a time slice that is over does; from outside, it asks for the attention of a P. While class lists of the P are not empty every
+// switch goes through g0 if high ones are there, and every 61st one if only low ones are.
+//
+//   g0, before the global queue and the ring    a high G, if there is one; but each 17th time the others have a turn
+//                                               a low G, if it or another one has waited for P::low_every schedules
+//   before it steals                            a high G after all, if the others had nothing
+//   stealing                                    high ones first, half of them
+//   when nothing was found anywhere             a low G: its own, the scheduler's, any P's
+//
+// Bounds, on one P with high, normal and low Gs queued for ever. A schedule of 17 is not high. The way through g0 is taken at least
+// every 61 schedules, so a low one is seen after 61 schedules, and runs after 60 + 61 + 17 more at most: 199 in all. The global queue has its turn every 61, or,
+// while a low one takes it, the time after: it is never passed over twice.
+//
+// Work conservation. Class lists count as a P's work (P::has_work), so the idle protocol holds for them as it does for rings: a push is
+// followed by after_push, a look includes them.
+//
+// RUN_DEBUG=random marks all Gs with special::shuffled: whether they go to run_next or to the ring is drawn by lot.
+//
+// Rejected. Three rings for each P and a bitmap of those that are not empty: a test more in each switch, 4 KiB for each P. High Gs in
+// run_next: one place, and its inheritance of time slices would make starvation of the ring the rule. A heap by deadline, or weights: a
+// number that nobody knows how to choose.
+//
+// Invariants: I1. A G in a class list has that class's bit, or had it when it was queued.
+//             I2. While p's or the scheduler's list of high ones is not empty and p runs, p goes through g0 at its next switch, or has been
+//                 asked to.
+// Locks:      a list's own (leaf).
+// Who:        the M that holds the P, on g0, but for pushes.
+// See:        docs/priorities.md
+#pragma once
+
+#include "sched/scheduler.h"
+
+namespace weft::detail {
+
+// Makes p's next switch go through g0: by its owner.
+inline void hurry(P* p) noexcept { p->end_ticks(); }
+
+// The same from another thread. Nothing happens if nobody holds p.
+void ask_to_hurry(P& p) noexcept;
+
+// As push_outside, for a G of another class than the normal one.
+void push_class_outside(G* g) noexcept;
+
+// The G whose turn it is before all normal ones; nullptr: theirs.
+[[nodiscard]] G* take_turn(scheduler& s, P* p) noexcept;
+
+// A high G, whoever's turn it is; nullptr: there is none here.
+[[nodiscard]] G* take_high(scheduler& s, P* p) noexcept;
+
+// Half of victim's high Gs: one to run now, the others are queued on p.
+[[nodiscard]] G* steal_high(P* p, P* victim) noexcept;
+
+// A low G from wherever there is one.
+[[nodiscard]] G* take_any_low(scheduler& s, P* p) noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,74 @@
+// debug_options.cc: see debug_options.h.
+#include "sched/debug_options.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/assert.h"
+#include "base/prng.h"
+#include "os/os.h"
+
+namespace weft::detail {
+
+namespace {
+
+// Short enough to be typed in again.
+uint64_t fresh_seed() noexcept {
+    return prng(static_cast<uint64_t>(os::monotonic_ns()) ^ static_cast<uint64_t>(os::current_tid())).below(1'000'000);
+}
+
+std::optional<uint64_t> parse_number(std::string_view text) noexcept {
+    uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, value);
+    if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
+    return value;
+}
+
+void parse_word(std::string_view word, debug_options& options) noexcept {
+    const std::size_t at = word.find('=');
+    const std::string_view key = word.substr(0, at);
+    if (key != "random") {
+        warn("RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED", static_cast<int>(key.size()),
+             key.data());
+        return;
+    }
+    if (at == std::string_view::npos) {
+        options.random_seed = fresh_seed();
+        return;
+    }
+    const std::string_view value = word.substr(at + 1);
+    const auto seed = parse_number(value);
+    if (!seed) {
+        warn("RUN_DEBUG: random=\"%.*s\" is not a number and ignored", static_cast<int>(value.size()), value.data());
+        return;
+    }
+    options.random_seed = seed;
+}
+
+}  // namespace
+
+debug_options parse_debug_options(const char* text) noexcept {
+    debug_options options;
+    std::string_view rest = text == nullptr ? "" : text;
+    while (!rest.empty()) {
+        const std::size_t end = rest.find(',');
+        const std::string_view word = rest.substr(0, end);
+        if (!word.empty()) parse_word(word, options);
+        rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
+    }
+    return options;
+}
+
+debug_options read_debug_options() noexcept {
+    const debug_options options =
+        parse_debug_options(std::getenv("RUN_DEBUG"));  // NOLINT(concurrency-mt-unsafe): as in env.cc
+    if (options.random_seed) {
+        const auto seed = static_cast<unsigned long long>(*options.random_seed);
+        warn("order is drawn by lot; the same draws again: RUN_DEBUG=random=%llu", seed);
+    }
+    return options;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,412 @@
+// priority_test.cc: three classes of green threads: who goes first, and that nobody waits for ever.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/random.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using Priority = procs_test;
+WEFT_SWEEP(Priority);
+
+// Order can be promised where there is only one place to run.
+class PriorityOnOneProcessor : public procs_test {};
+
+WEFT_SWEEP_OVER(PriorityOnOneProcessor, 1U);
+
+// Appends to a text that one P writes.
+void say(wait_group& all, std::string& text, char c, priority p) {
+    all.go({.priority = p}, [&text, c] { text += c; });
+}
+
+// Green threads of a class that do nothing but yield, and count their turns, until told to stop.
+class crowd {
+public:
+    crowd(wait_group& all, int n, priority p) {
+        for (int i = 0; i < n; ++i) {
+            all.go({.priority = p}, [this] {
+                while (!over) {
+                    ++turns;
+                    weft::yield();
+                }
+            });
+        }
+    }
+
+    std::atomic<bool> over = false;
+    std::atomic<uint64_t> turns = 0;
+};
+
+TEST_P(PriorityOnOneProcessor, HighBeforeNormalBeforeLow) {
+    EXPECT_EQ(rt().run([] {
+        std::string order;
+        wait_group all;
+        for (const char c : {'a', 'b', 'c'}) say(all, order, c, priority::low);
+        for (const char c : {'m', 'n', 'o'}) say(all, order, c, priority::normal);
+        for (const char c : {'x', 'y', 'z'}) say(all, order, c, priority::high);
+        all.wait();
+        std::sort(order.begin() + 3, order.begin() + 6);  // what was started last may go first
+        return order;
+    }),
+              "xyzmnoabc");
+}
+
+TEST_P(PriorityOnOneProcessor, OneThatIsMadeReadyGoesToWhereItsClassIs) {
+    EXPECT_EQ(rt().run([] {
+        std::string order;
+        wait_group all;
+        const chan<int> high(1);
+        const chan<int> low(1);
+        all.go({.priority = priority::high}, [&, high] {
+            high.recv();
+            order += 'h';
+        });
+        all.go({.priority = priority::low}, [&, low] {
+            low.recv();
+            order += 'l';
+        });
+        weft::yield();
+        sleep_for(1ms);  // now the low one waits, too
+        low.send(1);
+        say(all, order, 'n', priority::normal);
+        high.send(1);
+        all.wait();
+        return order;
+    }),
+              "hnl");
+}
+
+// The bound for all who are not high.
+TEST_P(PriorityOnOneProcessor, OfSeventeenTurnsOneIsNotHigh) {
+    uint64_t longest = 0;
+    rt().run([&] {
+        wait_group all;
+        crowd high(all, 3, priority::high);
+        for (int i = 0; i < scaled(500); ++i) {
+            const uint64_t before = high.turns;
+            weft::yield();
+            longest = std::max(longest, high.turns - before);
+        }
+        high.over = true;
+        all.wait();
+    });
+    EXPECT_EQ(longest, 16U);
+}
+
+// The bound for low ones, with everything in their way at once.
+TEST_P(PriorityOnOneProcessor, OfTwoHundredTurnsOneIsLow) {
+    uint64_t longest = 0;
+    int low_turns = 0;
+    rt().run([&] {
+        wait_group all;
+        crowd high(all, 2, priority::high);
+        crowd normal(all, 5, priority::normal);
+        all.go({.priority = priority::low}, [&] {
+            for (int i = 0; i < scaled(300); ++i) {
+                const uint64_t before = high.turns + normal.turns;
+                weft::yield();
+                longest = std::max(longest, high.turns + normal.turns - before);
+                ++low_turns;
+            }
+            high.over = true;
+            normal.over = true;
+        });
+        all.wait();
+    });
+    EXPECT_EQ(low_turns, scaled(300));
+    EXPECT_LT(longest, 200U);
+    EXPECT_GE(longest, 60U) << "low ones have more turns than they are meant to have";
+}
+
+// Normal ones do not lose their place in the global queue to those of other classes.
+TEST_P(PriorityOnOneProcessor, TheGlobalQueueHasItsTurnBesideAllClasses) {
+    rt().run([&] {
+        wait_group all;
+        crowd high(all, 2, priority::high);
+        crowd normal(all, 2, priority::normal);
+        crowd low(all, 2, priority::low);
+        const chan<int> c;
+        std::thread outside([c] {
+            for (int i = 0; i < scaled(100); ++i) c.send(i);  // wakes us from outside, by way of the global queue
+            c.close();
+        });
+        int sum = 0;
+        while (c.recv()) ++sum;
+        EXPECT_EQ(sum, scaled(100));
+        high.over = normal.over = low.over = true;
+        all.wait();
+        outside.join();
+    });
+}
+
+TEST_P(PriorityOnOneProcessor, OneFromOutsideGoesBeforeAllThatAreQueued) {
+    std::string order;
+    std::mutex order_lock;
+    const auto add = [&](char c) {
+        const std::lock_guard hold(order_lock);
+        order += c;
+    };
+    std::atomic<bool> busy = false;
+    std::atomic<bool> free = false;
+    rt().go([&] {
+        for (int i = 0; i < 40; ++i) go([&] { add('n'); });
+        busy = true;
+        while (!free) {}
+    });
+    eventually([&] { return busy.load(); });
+    rt().go({.priority = priority::low}, [&] { add('l'); });
+    rt().go([&] { add('o'); });
+    rt().go({.priority = priority::high}, [&] { add('h'); });
+    free = true;
+    rt().drain();
+    EXPECT_EQ(order.front(), 'h');
+    EXPECT_EQ(order.back(), 'l');
+    EXPECT_EQ(order.size(), 43U);
+}
+
+// A P that computes normal ones is told of a high one at its next scheduling point, however long its queue.
+TEST_P(PriorityOnOneProcessor, WhoYieldsMeetsAHighOneFromOutsideAtOnce) {
+    std::atomic<bool> queued = false;
+    std::atomic<bool> ran = false;
+    std::atomic<int> yields = -1;
+    rt().go([&] {
+        wait_group others;
+        for (int i = 0; i < 50; ++i)
+            others.go([&] {
+                while (!ran) weft::yield();
+            });
+        while (!queued) {}
+        for (yields = 1; weft::yield(), !ran; ++yields) {}
+        others.wait();
+    });
+    rt().go({.priority = priority::high}, [&] { ran = true; });
+    queued = true;
+    rt().drain();
+    EXPECT_EQ(yields, 1);
+}
+
+// ---- Being lent a class.
+
+// What others do while a high one waits for a mutex whose low holder yields that often before it unlocks.
+uint64_t others_turns_while_a_high_one_waits(int yields, bool through_another) {
+    wait_group all;
+    mutex first;
+    mutex second;
+    std::atomic<bool> locked = false;
+    std::atomic<bool> both_locked = false;
+    std::atomic<bool> waits = false;
+    all.go({.priority = priority::low}, [&] {
+        const std::lock_guard hold(first);
+        locked = true;
+        while (!waits) weft::yield();
+        for (int i = 0; i < yields; ++i) weft::yield();
+    });
+    while (!locked) sleep_for(100us);
+    if (through_another) {
+        all.go({.priority = priority::low}, [&] {
+            const std::lock_guard hold(second);
+            both_locked = true;
+            const std::lock_guard wait(first);
+        });
+        while (!both_locked) sleep_for(100us);
+        sleep_for(100us);  // now it waits
+    }
+    crowd normal(all, 10, priority::normal);
+    uint64_t turns = 0;
+    all.go({.priority = priority::high}, [&] {
+        const uint64_t before = normal.turns;
+        waits = true;
+        const std::lock_guard hold(through_another ? second : first);
+        turns = normal.turns - before;
+        normal.over = true;
+    });
+    all.wait();
+    return turns;
+}
+
+// At most 200 turns until the holder is queued anew, then one of 17. Without: more than a hundred turns for each of its yields.
+TEST_P(PriorityOnOneProcessor, WhoWaitsForAMutexLendsItsClassToTheHolder) {
+    EXPECT_LT(rt().run([] { return others_turns_while_a_high_one_waits(scaled(1000), false); }),
+              400U + static_cast<unsigned>(scaled(1000)) / 8U);
+}
+
+TEST_P(PriorityOnOneProcessor, AndThatOneToTheHolderOfWhatItWaitsForItself) {
+    EXPECT_LT(rt().run([] { return others_turns_while_a_high_one_waits(scaled(1000), true); }),
+              600U + static_cast<unsigned>(scaled(1000)) / 8U);
+}
+
+// The other order: the high one waits already when a low one takes the mutex, which is handed over to it.
+TEST_P(PriorityOnOneProcessor, AMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait) {
+    uint64_t turns = 0;
+    rt().run([&] {
+        wait_group all;
+        mutex m;
+        m.lock();
+        all.go({.priority = priority::low}, [&] {
+            const std::lock_guard hold(m);
+            for (int i = 0; i < scaled(1000); ++i) weft::yield();
+        });
+        sleep_for(2ms);  // it waits, and has waited for long
+        m.unlock();      // wakes it
+        m.lock();        // but we are first
+        sleep_for(2ms);  // so it starves: it will be handed the mutex
+        crowd normal(all, 10, priority::normal);
+        all.go({.priority = priority::high}, [&] {
+            const uint64_t before = normal.turns;
+            const std::lock_guard hold(m);
+            turns = normal.turns - before;
+            normal.over = true;
+        });
+        sleep_for(1ms);
+        m.unlock();
+        all.wait();
+    });
+    EXPECT_LT(turns, 100'000U * static_cast<unsigned>(scaled(1000)) / 1000U);
+}
+
+TEST_P(PriorityOnOneProcessor, WhatWasLentIsGivenBackWithTheLastMutex) {
+    uint64_t with = 0;
+    uint64_t after = 0;
+    rt().run([&] {
+        wait_group all;
+        mutex m;
+        mutex other;
+        crowd normal(all, 5, priority::normal);
+        const auto turns_of_others = [&](int yields) {
+            const uint64_t before = normal.turns;
+            for (int i = 0; i < yields; ++i) weft::yield();
+            return normal.turns - before;
+        };
+        all.go({.priority = priority::low}, [&] {
+            m.lock();
+            other.lock();
+            all.go({.priority = priority::high}, [&] { const std::lock_guard hold(m); });
+            weft::yield();  // it waits
+            weft::yield();  // the class is ours
+            m.unlock();
+            with = turns_of_others(20);  // for it may wait for the other one as well
+            EXPECT_EQ(this_g::priority(), priority::low) << "its own is not touched";
+            other.unlock();
+            weft::yield();
+            after = turns_of_others(20);
+            normal.over = true;
+        });
+        all.wait();
+    });
+    EXPECT_LE(with, 4U);
+    EXPECT_GE(after, 20U * 50U);
+}
+
+TEST_P(Priority, AMutexMayBeUnlockedBySomebodyElseThanItsHolder) {
+    rt().run([] {
+        wait_group all;
+        mutex m;
+        all.go({.priority = priority::low}, [&] { m.lock(); });
+        all.wait();  // its holder is gone
+        all.go({.priority = priority::high}, [&] { const std::lock_guard hold(m); });
+        weft::yield();
+        m.unlock();
+        all.wait();
+        EXPECT_TRUE(m.try_lock());
+        m.unlock();
+    });
+}
+
+TEST_P(Priority, AMutexMayOutliveTheRuntimeOfItsHolder) {
+    timed_mutex m;
+    {
+        runtime other({.procs = procs()});
+        other.run([&] {
+            wait_group all;
+            all.go({.priority = priority::low}, [&] { m.lock(); });
+            all.wait();
+        });
+    }
+    rt().run([&] {
+        wait_group all;
+        all.go({.priority = priority::high}, [&] { EXPECT_FALSE(m.try_lock_for(1ms)); });
+        all.wait();
+    });
+    m.unlock();
+}
+
+// ---- Of the calling green thread.
+
+TEST_P(Priority, IsSetAtTheStartAndByOneself) {
+    rt().run([] {
+        EXPECT_EQ(this_g::priority(), priority::normal);
+        wait_group all;
+        all.go({.priority = priority::high}, [&all] {
+            EXPECT_EQ(this_g::priority(), priority::high);
+            all.go([] { EXPECT_EQ(this_g::priority(), priority::normal) << "it is not inherited"; });
+            for (const priority p : {priority::low, priority::normal, priority::high}) {
+                this_g::set_priority(p);
+                weft::yield();
+                EXPECT_EQ(this_g::priority(), p);
+            }
+        });
+        all.wait();
+    });
+}
+
+TEST(PriorityOutside, APlainThreadIsNormalAndStaysSo) {
+    this_g::set_priority(priority::high);
+    EXPECT_EQ(this_g::priority(), priority::normal);
+}
+
+// ---- All at once.
+
+TEST_P(Priority, EverybodyGetsEverythingDoneWhateverItsClass) {
+    const uint64_t seed = announced_seed();
+    const int done = rt().run([seed] {
+        constexpr int threads = 24;
+        wait_group all;
+        mutex locks[3];
+        int guarded[3] = {};
+        const chan<int> c(4);
+        std::atomic<int> received = 0;
+        for (int who = 0; who < threads; ++who) {
+            all.go({.priority = static_cast<priority>(who % 3)}, [&, who] {
+                prng random(seed + static_cast<uint64_t>(who));
+                for (int i = 0; i < scaled(300); ++i) {
+                    const int from = random.below(3);
+                    const int to = from + random.below(3 - from);
+                    for (int at = from; at <= to; ++at) locks[at].lock();
+                    if (random.one_in(4)) weft::yield();
+                    for (int at = from; at <= to; ++at) ++guarded[at];
+                    if (random.one_in(50)) this_g::set_priority(static_cast<priority>(random.below(3)));
+                    for (int at = from; at <= to; ++at) locks[at].unlock();
+                    if (who % 2 == 0) {
+                        c.send(i);
+                    } else {
+                        c.recv();
+                        ++received;
+                    }
+                }
+            });
+        }
+        all.wait();
+        return received.load();
+    });
+    EXPECT_EQ(done, 12 * scaled(300));
+}
+
+}  // namespace
+}  // namespace weft::test
