@@ -14,7 +14,7 @@
 // Ordering:   R1 (the store that begins a phase) pairs with A1 (a wait reads its number). Arrivals are ordered by the lock: what was
 //             done before arriving is visible to the completion, and what that did after waiting.
 // Who:        any thread.
-// See:        docs/latch_barrier_event.md, test/model/barrier_model.cc
+// See:        docs/latch_barrier_event.md
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@
 //             I3. After the store that sets the bit, set() does not touch the event.
 // Ordering:   R1 (set) pairs with A1 (a wait, is_set, or reset).
 // Who:        any thread.
-// See:        docs/latch_barrier_event.md, test/model/event_model.cc
+// See:        docs/latch_barrier_event.md
 #pragma once
 
 #include <chrono>

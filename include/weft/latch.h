@@ -12,7 +12,7 @@
 // Ordering:   R1 (a count_down, or the store of 0) pairs with A1 (somebody reads zero): what was done before count_down() is visible
 //             after wait().
 // Who:        any thread.
-// See:        docs/latch_barrier_event.md, test/model/latch_model.cc
+// See:        docs/latch_barrier_event.md
 #pragma once
 
 #include <chrono>
