@@ -1,4 +1,4 @@
-// 10_timers.cc: things that happen later, or again and again.
+// 12_timers.cc: things that happen later, or again and again.
 //
 // What one learns: a timer ticks once on a channel, a ticker every period, so both are received like any other value, in a select
 // too. stop() says whether it came in time; after it no tick of before is received, so nothing has to be drained. reset() moves a

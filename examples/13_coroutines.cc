@@ -1,4 +1,4 @@
-// 12_coroutines.cc: coroutines and green threads on the same channels.
+// 13_coroutines.cc: coroutines and green threads on the same channels.
 //
 // A pipeline of three stages. The first and the last are coroutines; the one in the middle is a green thread.
 #include <cstdio>

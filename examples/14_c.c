@@ -1,4 +1,4 @@
-// 12_c.c: the same library from C: green threads, channels, select, and a scope that ends what runs in it.
+// 14_c.c: the same library from C: green threads, channels, select, and a scope that ends what runs in it.
 //
 // What one learns: run_scheduler_init turns main into a green thread, on the stack it has, and run_scheduler_stop turns it back into
 // a plain one; what can fail returns a run_status_t; nothing in C unwinds, so a function that is cancelled is told so, and returns.
