@@ -20,10 +20,6 @@
 #include <shared_mutex>
 #include <string>
 
-#include <weft/once.h>
-#include <weft/shared_mutex.h>
-#include <weft/single_flight.h>
-#include <weft/timed_mutex.h>
 #include <weft/weft.h>
 
 using namespace std::chrono_literals;

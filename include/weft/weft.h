@@ -11,9 +11,11 @@
 #include <weft/event.h>
 #include <weft/future.h>
 #include <weft/go.h>
+#include <weft/labels.h>
 #include <weft/latch.h>
 #include <weft/local.h>
 #include <weft/mutex.h>
+#include <weft/once.h>
 #include <weft/pin.h>
 #include <weft/priority.h>
 #include <weft/promise.h>
@@ -24,6 +26,8 @@
 #include <weft/select_set.h>
 #include <weft/semaphore.h>
 #include <weft/shared_mutex.h>
+#include <weft/shared_timed_mutex.h>
+#include <weft/single_flight.h>
 #include <weft/time.h>
 #include <weft/timed_mutex.h>
 #include <weft/timer.h>

@@ -8,14 +8,14 @@
 // switch goes through g0 if high ones are there, and every 61st one if only low ones are.
 //
 //   g0, before the global queue and the ring    a high G, if there is one; but each 17th time the others have a turn
-//                                               a low G, if it or another one has waited for P::low_every schedules
+//                                               a low G, if one has waited for P::low_every schedules
 //   before it steals                            a high G after all, if the others had nothing
 //   stealing                                    high ones first, half of them
 //   when nothing was found anywhere             a low G: its own, the scheduler's, any P's
 //
 // Bounds, on one P with high, normal and low Gs queued for ever. A schedule of 17 is not high. The way through g0 is taken at least
-// every 61 schedules, so a low one is seen after 61 schedules, and runs after 60 + 61 + 17 more at most: 199 in all. The global queue has its turn every 61, or,
-// while a low one takes it, the time after: it is never passed over twice.
+// every 61 schedules, so a low one is seen after 61 schedules, and runs after 60 + 61 + 17 more at most: 199 in all. The global
+// queue has its turn every 61, or, while a low one takes it, the time after: it is never passed over twice.
 //
 // Work conservation. Class lists count as a P's work (P::has_work), so the idle protocol holds for them as it does for rings: a push is
 // followed by after_push, a look includes them.
