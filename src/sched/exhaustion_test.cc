@@ -651,6 +651,23 @@ TEST_F(Exhaustion, OfThreadsIsNotForEver) {
     });
 }
 
+TEST_F(Exhaustion, LookingUpALocalThatIsThereAllocatesNothing) {
+    runtime rt({.procs = 1});
+    rt.run([] {
+        std::array<local<int>, 50> values;
+        for (auto& value : values) *value = 1;
+        fail_nth(failing::memory, 1);
+        int sum = 0;
+        for (int round = 0; round < 3; ++round) {
+            for (auto& value : values) sum += ++*value;
+            yield();
+        }
+        const bool untouched = fails_now(failing::memory);  // it is the first one since
+        EXPECT_TRUE(untouched);
+        EXPECT_EQ(sum, 50 * (2 + 3 + 4));
+    });
+}
+
 TEST_F(Exhaustion, OfThreadsDoesNotStopPinnedOnes) {
     const auto body = [] {
         runtime rt({.procs = 2});

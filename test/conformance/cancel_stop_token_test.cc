@@ -159,6 +159,26 @@ TEST_P(CancelStopToken, AJthreadEndsItsWaits) {
     EXPECT_TRUE(interrupted);
 }
 
+// A callback tells us; nobody waits beside us.
+TEST_P(CancelStopToken, NoGreenThreadIsStartedToWatchAToken) {
+    std::stop_source source;
+    rt().run([&] {
+        const uint64_t before = stats().spawned;
+        const std::function<void(int)> nest = [&](int depth) {
+            if (depth == 0) {
+                source.request_stop();
+                wait_for_ever();
+            }
+            with_stop_token(source.get_token(), [&] {
+                static_cast<void>(this_g::stop_token());
+                nest(depth - 1);
+            });
+        };
+        EXPECT_THROW(nest(scaled(100)), cancelled);
+        EXPECT_EQ(stats().spawned, before);
+    });
+}
+
 // ---- this_g::stop_token: we tell others that we are stopped.
 
 TEST_P(CancelStopToken, WhereNothingCanCancelThereIsNone) {

@@ -1,5 +1,6 @@
 // hugo_test.cc: bugs of Hugo's.
 
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -9,6 +10,8 @@
 
 namespace weft::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 // hugo 3251. Each address has a lock, in a map that has one. To lock an address means to lock the map, and then the address, while the map is locked. To
 // unlock it one has to look into the map.
@@ -65,6 +68,59 @@ private:
 
 WEFT_BUG(
     Hugo3251, map_of_locks, {"first", "shared mutex lock shared"}, {"main", "wait group"}, {"second", "mutex lock"});
+
+// hugo 5379. A page's content is made once, by a helper, under a lock, and waited for a limited time. Making it counts its words, for which its plain text is
+// made once, under the same lock.
+class made_while_being_made : public program {
+public:
+    using program::program;
+
+    void run() override { count_words(); }
+
+    void check() override {
+        EXPECT_EQ(contents_, 1);
+        EXPECT_EQ(plains_, 1);
+        EXPECT_TRUE(is_free(lock_));
+    }
+
+private:
+    void count_words() {
+        call_once(content_once_, [this] {
+            start("helper", [this] { make_content(); });
+            weft::select(on_recv(made_, [](auto) {}), on_timeout(buggy() ? 1ms : 1h, [] {}));
+        });
+        making_plain_.await();
+        make_plain();
+    }
+
+    void make_content() {
+        {
+            std::unique_lock hold(lock_);
+            ++contents_;
+            if (!buggy()) hold.unlock();
+            make_plain();
+        }
+        made_.close();
+    }
+
+    void make_plain() {
+        call_once(plain_once_, [this] {
+            making_plain_.come();
+            const std::lock_guard hold(lock_);
+            ++plains_;
+        });
+    }
+
+    once_flag content_once_;
+    once_flag plain_once_;
+    const chan<token> made_;
+    mutex lock_;
+    int contents_ = 0;  // guarded by lock_
+    int plains_ = 0;    // the same
+    moment making_plain_{*this};
+};
+
+WEFT_BUG(Hugo5379, made_while_being_made, {"helper", "mutex lock"}, {"main", "call once"});
 
 }  // namespace
 }  // namespace weft::test
