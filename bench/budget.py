@@ -35,12 +35,12 @@ class Budget:
 # Goals of the first four are the design's own; of the others, what its nanoseconds come to at four instructions each: select half of
 # the best peer's, locks one atomic a side, a timer 0.15 of Go's.
 BUDGETS = [
-    Budget("yield", "yield", goal=110, limit=139),
-    Budget("spawn_join", "spawn + join", goal=190, limit=560, mallocs=0),
+    Budget("yield", "yield", goal=110, limit=142),
+    Budget("spawn_join", "spawn + join", goal=190, limit=565, mallocs=0),
     Budget("round_trip", "unbuffered round trip", goal=420, limit=620),
     Budget("buffered", "buffered message (128)", goal=110, limit=94),
     Budget("select", "send + select of 4", goal=300, limit=390, mallocs=0),
-    Budget("mutex", "mutex lock + unlock", goal=12, limit=9.2, mallocs=0),
+    Budget("mutex", "mutex lock + unlock", goal=12, limit=12.2, mallocs=0),
     Budget("semaphore", "semaphore acq. + release", goal=24, limit=21.5, mallocs=0),
     Budget("timer", "after_func + stop", goal=115, limit=1108, mallocs=1),
 ]

@@ -51,8 +51,6 @@ public:
 
     // Whoever holds the lock.
     void unlock() noexcept {
-        if (detail::classes_in_use()) [[unlikely]]
-            gives();
         uint32_t seen = locked;
         if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed))
             unlock_slow();  // R1 to A1
@@ -69,6 +67,7 @@ private:
     static constexpr uint32_t high_waits =
         32;  // somebody of that class, since waiting was last clear; see src/sched/lending.h
     static constexpr uint32_t normal_waits = 64;
+    static constexpr uint32_t recorded = 128;                                  // holder_ is known
     static constexpr uint32_t of_queue = waiting | high_waits | normal_waits;  // cleared with the last waiter
 
     void lock_slow() noexcept;
@@ -79,7 +78,7 @@ private:
     void gives() noexcept;
     [[nodiscard]] uint32_t lend_to_holder() noexcept;
     static void waits_no_longer() noexcept;
-    void hand_to(const detail::waiter& w, uint32_t bits) noexcept;
+    [[nodiscard]] uint32_t hand_to(const detail::waiter& w, uint32_t bits) noexcept;
     static void lend_for(uint32_t holder, uint32_t bits) noexcept;
 
     // False: deadline_ns has passed. A cancellation point.
@@ -100,7 +99,7 @@ private:
     void destroyed_in_use(const char* what) noexcept;
 
     detail::guarded_word state_;          // the bits above, and the lock of waiters_
-    detail::atomic<uint32_t> holder_{0};  // a handle of src/sched/lending.h, or 0: not known
+    detail::atomic<uint32_t> holder_{0};  // with recorded: a handle of src/sched/lending.h. Written under the lock
     detail::wait_queue waiters_;          // guarded by state_
 };
 

@@ -13,8 +13,8 @@
 // Whoever waits for a weft::mutex lends its class to the one that holds it, and that one to the holder of what it waits for itself, if
 // theirs is lower: until they hold no mutex any more. It takes effect when the holder is queued the next time.
 //
-// Children are of the normal class unless they are given another one. Programs that use none pay two predictable instructions in each
-// operation of a mutex, and in each push.
+// Children are of the normal class unless they are given another one. Programs that use none pay for two predictable instructions
+// when a mutex is locked, and when a green thread is queued.
 //
 // Who: this_g::… by green threads; they do nothing in plain ones.
 // See: docs/priorities.md

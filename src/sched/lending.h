@@ -12,13 +12,11 @@
 //     holder: 3 | generation ──▶ lock, G, how many it holds, what it ──▶   special: high, low
 //                                waits for, the class lent to it
 //
-// Who waits, with the mutex's guard held and the mutex locked            Who takes it, without the guard
-//     W1  word |= high_waits or normal_waits                                 T1  holder = mine
-//     W2  full fence                                                         T2  full fence
-//     W3  holder: lend to it                                                 T3  word has such a bit: lend to myself
-//
-// One of the two sees the other (Dekker). A mutex that is handed over gets its holder from the one that hands it over, which looks at the
-// bits as in T3, before it makes the new holder ready: so that one is queued in the class that was lent to it.
+// Both sides hold the mutex's guard. Who waits sets a bit in its word that says in which class, and lends to the holder, if it is known.
+// Who has taken the mutex writes itself down as the holder, and takes what those bits say. A mutex that is handed over gets its holder
+// from the one that hands it over, before that one makes the new holder ready: so it is queued in the class that was lent to it. The
+// bit recorded says that the holder is known, and leads unlock() to the slow path, which forgets it. So where classes are
+// not used, lock() pays for one look at a word that nobody writes, and unlock() for nothing.
 //
 // What is lent is given back when the G holds no recorded mutex any more; not before, since it may hold another one for the same waiter. The
 // bits are cleared with the waiting bit, so a waiter that has given up may be remembered until the queue is empty: then somebody runs in

@@ -109,6 +109,10 @@ void mutex::unlock_slow() noexcept {
         state_.unlock_bits(bits);
         fatal("unlock of an unlocked weft::mutex");
     }
+    if (classes_in_use() && (bits & recorded) != 0) {
+        gives();
+        bits &= ~recorded;
+    }
     if ((bits & waiting) == 0 || ((bits & woken) != 0 && (bits & starving) == 0)) {
         state_.unlock_bits(bits & ~locked);
         return;
@@ -125,7 +129,7 @@ void mutex::unlock_slow() noexcept {
         if ((bits & waiting) == 0) bits &= ~starving;
         w->ok = true;
         if (classes_in_use()) [[unlikely]]
-            hand_to(*w, waiters_.empty() ? 0 : lent);
+            bits |= hand_to(*w, waiters_.empty() ? 0 : lent);
     } else {
         bits = (bits & ~locked) | woken;
     }

@@ -84,15 +84,20 @@ TEST_F(ProcessEnd, AfterMainThatLeftAThreadBehind) {
                     wait_on_all();
                     go([&] { outer.recv(); });
                     yield();
-                    const chan<int> stuck(1);
+                    std::atomic<bool> is_stuck{false};
+                    event stuck;
                     for (int i = 0; i < 2; ++i) {
-                        go([i, stuck, main_tid = getpid()] {
-                            while (gettid() == main_tid || stats().threads < 2) yield();
-                            stuck.send(i);
+                        go([&, main_tid = getpid()] {
+                            while (gettid() == main_tid) {
+                                if (is_stuck) return;
+                                yield();
+                            }
+                            if (is_stuck.exchange(true)) return;
+                            stuck.set();
                             std::this_thread::sleep_for(1h);  // a call that does not come back
                         });
                     }
-                    stuck.recv();  // from here on we are on the other thread
+                    stuck.wait();  // from here on we are on the thread that called main
                     return 6;
                 });
             }

@@ -31,7 +31,6 @@
 /* spin: mutant_taken_for_others   expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_TAKEN_FOR_OTHERS" */
 /* spin: mutant_stop_forgets       expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DSTOP -DNPUSH=1 -DNREADY=1 -DMUTANT_STOP_FORGETS" */
 /* spin: mutant_retired_with_p     expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_RETIRED_WITH_P" */
-/* spin: mutant_failure_drops_g    expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1 -DMUTANT_FAILURE_DROPS_G" */
 
 #ifndef NP
 #define NP 2            /* Ps */
@@ -334,9 +333,7 @@ found:
     if
     :: m == FAILED ->       /* keeps the P, puts what it has to the end of the queue, and tries again later */
            m = NONE; asleep = false;
-#ifndef MUTANT_FAILURE_DROPS_G
            atomic { assert(what == ORDINARY); ring[p_of[me]]++ };
-#endif
            goto loop
     :: else
     fi;
