@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include <weft/detail/allocate.h>
 #include <weft/go.h>
 
 #include "sched/g.h"
@@ -19,11 +20,11 @@ namespace weft::detail {
 // A closure's home: in the G (nullptr), or allocated. Throws std::bad_alloc.
 [[nodiscard]] inline void* allocate_closure(const entry_type& entry) {
     if (entry.size <= G::inline_closure_size && entry.align <= G::inline_closure_align) return nullptr;
-    return ::operator new(entry.size, std::align_val_t{entry.align});
+    return allocate(entry.size, entry.align);
 }
 
 inline void free_closure(const entry_type& entry, void* closure) noexcept {
-    if (closure != nullptr) ::operator delete(closure, std::align_val_t{entry.align});
+    if (closure != nullptr) deallocate(closure, entry.align);
 }
 
 class belongings {

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "os/signals.h"
+#include "sched/belongings.h"
 #include "sched/chance.h"
 #include "sched/classes.h"
 #include "sched/crash.h"
@@ -268,7 +269,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
         if ((g.traits & trait::locals) != 0) (g.never_ran() ? discard_locals : forget_locals)(g.locals);
         drop_labels(g);
         if ((g.traits & trait::recorded) != 0) drop_record(g);
-        if (!g.closure_is_inline()) ::operator delete(g.closure(), std::align_val_t{g.entry->align});
+        if (!g.closure_is_inline()) free_closure(*g.entry, g.closure());
     });
     return count;
 }

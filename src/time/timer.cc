@@ -4,6 +4,7 @@
 #include <new>
 #include <optional>
 
+#include <weft/detail/allocate.h>
 #include <weft/timer.h>
 
 #include "base/assert.h"
@@ -25,15 +26,15 @@ constexpr std::size_t function_offset(std::size_t align) noexcept {
     return (sizeof(timer_state) + align - 1) / align * align;
 }
 
-constexpr std::align_val_t block_align(const timed_function* f) noexcept {
-    return std::align_val_t{f == nullptr ? alignof(timer_state) : std::max(alignof(timer_state), f->align)};
+constexpr std::size_t block_align(const timed_function* f) noexcept {
+    return f == nullptr ? alignof(timer_state) : std::max(alignof(timer_state), f->align);
 }
 
 void free_block(timer_state& t) noexcept {
-    const std::align_val_t align = block_align(t.function);
+    const std::size_t align = block_align(t.function);
     std::destroy_at(&t.channel());
     std::destroy_at(&t);
-    ::operator delete(static_cast<void*>(&t), align);
+    deallocate(&t, align);
 }
 
 // ---- With the channel's lock held.
@@ -219,7 +220,7 @@ timer_state::timer_state(const timed_function* f, std::source_location from) noe
 
 timer_state* timer_make(const timed_function* f, std::source_location where) {
     const std::size_t size = f == nullptr ? sizeof(timer_state) : function_offset(f->align) + f->size;
-    return ::new (::operator new(size, block_align(f))) timer_state(f, where);
+    return ::new (allocate(size, block_align(f))) timer_state(f, where);
 }
 
 void* timer_function(timer_state& t) noexcept {

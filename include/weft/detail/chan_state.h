@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include <weft/detail/allocate.h>
 #include <weft/detail/atomic.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/wait.h>
@@ -96,7 +97,7 @@ struct chan_state : chan_core {
     static chan_state* create(std::size_t cap) {
         if (cap > (std::numeric_limits<std::size_t>::max() / 2 - sizeof(chan_state)) / sizeof(T))
             throw_chan_too_large();
-        return create_at(::operator new(block_size(cap), std::align_val_t{block_align()}), cap);
+        return create_at(allocate(block_size(cap), block_align()), cap);
     }
 
     // State and slots at block, which is part of something that sets last_drop.
@@ -125,7 +126,7 @@ struct chan_state : chan_core {
         }
         clear_locked();
         this->~chan_state();
-        ::operator delete(static_cast<void*>(this), std::align_val_t{block_align()});
+        deallocate(this, block_align());
     }
 
     // Destroys what is buffered. The lock is held, or nobody else is left. Returns how much it was.
