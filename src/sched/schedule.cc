@@ -89,6 +89,7 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
         }
         if (!last) continue;
         if (victim->timers.next_deadline() <= now_ns && fire_timers(m, victim->timers, now_ns) != 0) {
+            if (G* g = take_high(s, self)) return g;
             if (G* g = pick_local(self)) return g;
         }
         if (G* g = steal_run_next(m, victim, now_ns)) {

@@ -1,0 +1,133 @@
+// priority_turn_test.cc: green threads of another class than the normal one, in the places where a turn is easily lost.
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using PriorityTurn = procs_test;
+WEFT_SWEEP(PriorityTurn);
+
+class PriorityTurnOnOneProcessor : public procs_test {};
+
+WEFT_SWEEP_OVER(PriorityTurnOnOneProcessor, 1U);
+
+// What is to run next was picked before the one that leaves becomes a high one: it does not keep its turn.
+TEST_P(PriorityTurnOnOneProcessor, WhoMakesItselfHighAndYieldsIsTheNextButOne) {
+    std::atomic<bool> back = false;
+    std::atomic<int> turns = 0;
+    rt().go([&] {
+        for (int i = 0; i < 2; ++i) {
+            go([&] {
+                while (!back && turns < scaled(10'000)) {
+                    ++turns;
+                    weft::yield();
+                }
+            });
+        }
+        this_g::set_priority(priority::high);
+        weft::yield();
+        back = true;
+    });
+    rt().drain();
+    EXPECT_LE(turns, 2);
+}
+
+// The same on the way to and from a pinned one.
+TEST_P(PriorityTurnOnOneProcessor, WhoIsMadeHighBetweenPinnedOnesIsNotForgotten) {
+    std::atomic<bool> back = false;
+    std::atomic<int> turns = 0;
+    rt().run([&] {
+        wait_group all;
+        for (int i = 0; i < 3; ++i) {
+            all.go([&, pinned = i == 0] {
+                if (pinned) pin().keep();
+                while (!back && turns < scaled(10'000)) {
+                    ++turns;
+                    weft::yield();
+                }
+            });
+        }
+        for (int i = 0; i < 10; ++i) {
+            weft::yield();
+            this_g::set_priority(i % 2 == 0 ? priority::high : priority::normal);
+        }
+        back = true;
+        all.wait();
+    });
+    EXPECT_LT(turns, scaled(10'000));
+}
+
+// The timers of a P that computes are fired by another one, which then has high ones, and nothing else, to run.
+TEST_P(PriorityTurn, HighOnesWhoseTimeIsUpAreWokenWhileTheirProcessorComputes) {
+    constexpr int sleepers = 100;
+    std::atomic<int> woken = 0;
+    rt().run([&] {
+        wait_group all;
+        for (int i = 0; i < sleepers; ++i) {
+            const priority p = i % 3 == 0 ? priority::low : priority::high;
+            all.go({.priority = p}, [&, i] {
+                sleep_for(2ms + i * 10us);
+                ++woken;
+            });
+        }
+        weft::yield();
+        if (procs() > 1) {
+            busily([&] { return woken == sleepers; });
+        } else {
+            compute_for(5ms);
+        }
+        all.wait();
+    });
+    EXPECT_EQ(woken, sleepers);
+}
+
+// A mutex belongs to a green thread that never began; another one, which holds what a third wants, waits for it. All three are abandoned.
+TEST_P(PriorityTurn, AMutexThatAnAbandonedHolderWaitedForMayGoBeforeOthersLookForIt) {
+    struct last_try {
+        timed_mutex* of;
+
+        explicit last_try(timed_mutex& m) noexcept : of(&m) {}
+
+        last_try(last_try&& other) noexcept : of(std::exchange(other.of, nullptr)) {}
+
+        ~last_try() {
+            if (of != nullptr) EXPECT_FALSE(of->try_lock_for(100us));
+        }
+
+        void operator()() const {}
+    };
+
+    timed_mutex held;
+    {
+        runtime other({.procs = 1});
+        other.run([&] {
+            auto wanted = std::make_shared<mutex>();
+            wanted->lock();
+            go({.priority = priority::low}, [&held, at = wanted.get()] {
+                held.lock();
+                at->lock();
+            });
+            sleep_for(1ms);
+            go([owner = std::move(wanted)] { owner->unlock(); });
+            go([last = last_try(held)] { last(); });
+        });
+    }
+    held.unlock();
+}
+
+}  // namespace
+}  // namespace weft::test
