@@ -53,6 +53,9 @@ void push_class_outside(G* g) noexcept;
 // A high G, whoever's turn it is; nullptr: there is none here.
 [[nodiscard]] G* take_high(scheduler& s, P* p) noexcept;
 
+// p runs a G that was picked before this way through g0: if it was to hurry meanwhile, it does so after that schedule.
+void keep_hurry(const scheduler& s, P* p) noexcept;
+
 // Half of victim's high Gs: one to run now, the others are queued on p.
 [[nodiscard]] G* steal_high(P* p, P* victim) noexcept;
 

@@ -113,7 +113,10 @@ G* find_runnable(scheduler& s, M* m) noexcept {
     for (;;) {
         P* p = m->p;
         if (p == nullptr || s.stopping.load(acquire)) return nullptr;  // as good a moment later
-        if (G* g = std::exchange(m->picked, nullptr)) return g;
+        if (G* g = std::exchange(m->picked, nullptr)) {
+            keep_hurry(s, p);
+            return g;
+        }
 
         p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
