@@ -170,7 +170,8 @@ void count_held(holder_handle who, int change) noexcept {
 
 void lend(holder_handle who, priority c) noexcept {
     while (record* r = lock_record(who)) {
-        const bool higher = above(c, due_class(*r));
+        // Who has freed all since we looked would keep what we lend.
+        const bool higher = r->held != 0 && above(c, due_class(*r));
         if (higher) {
             r->lends = true;
             r->lent = c;
@@ -182,12 +183,20 @@ void lend(holder_handle who, priority c) noexcept {
     }
 }
 
-void set_waits_for(const atomic<uint32_t>* holder) noexcept {
-    record* r = lock_record(handle_of_caller());
+namespace {
+
+void set_waits_for(holder_handle who, const atomic<uint32_t>* holder) noexcept {
+    record* r = lock_record(who);
     if (r == nullptr) return;
     r->waits_for = holder;
     r->lock.unlock();
 }
+
+}  // namespace
+
+void set_waits_for(const atomic<uint32_t>* holder) noexcept { set_waits_for(handle_of_caller(), holder); }
+
+void waits_for_nothing(const G& g) noexcept { set_waits_for(handle_of(&g), nullptr); }
 
 void drop_record(G& g) noexcept {
     const holder_handle handle = std::exchange(g.stack->holder, 0);

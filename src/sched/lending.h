@@ -76,6 +76,9 @@ void lend(holder_handle who, priority c) noexcept;
 // The caller, who gets a handle if it has none, is about to wait for the mutex with this holder word, or (nullptr) does so no longer.
 void set_waits_for(const atomic<uint32_t>* holder) noexcept;
 
+// g, which has trait::recorded, waits for no mutex any more, though it has not run since: its runtime ends. Any thread.
+void waits_for_nothing(const G& g) noexcept;
+
 // g has ended, or will never run again: its handle is nobody's. With trait::recorded.
 void drop_record(G& g) noexcept;
 

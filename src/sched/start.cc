@@ -228,6 +228,8 @@ void unlink_waiter(G& g) noexcept {
     // A G that was made runnable but has not run since may still be linked: its time was up.
     waiter* w = g.waiting;
     if (w == nullptr || w->lock == nullptr) return;
+    // First: a mutex may go as soon as g is off its queue.
+    if ((g.traits & trait::recorded) != 0) waits_for_nothing(g);
     bool served = false;
     if (w->claim != nullptr) {
         served = unlink_claimed(g, *w);
