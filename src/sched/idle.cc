@@ -189,7 +189,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
     for (;;) {
         if (s.stopping.load(relaxed)) break;  // relaxed: set under the lock
         if (m->next_p != nullptr) {
-            // Our pinned G was handed to us before we lay down. Somebody else has to look in our place.
+            // Our pinned G was handed to us, perhaps before we lay down. Somebody else has to look in our place.
             const bool another = idle.wanted.load(relaxed) != 0;  // relaxed: locked
             idle.lock.unlock();
             if (another) wake_one(s, procs_max, false);
@@ -221,7 +221,8 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             told = m->park.sleep(never);
             WEFT_ASSERT(told);
         }
-        if (told_what(s, m)) return nullptr;
+        // The M of a pinned G that was told to look may be handed that one meanwhile: it reads what for under the lock.
+        if (m->pinned == nullptr && told_what(s, m)) return nullptr;
         m->park.reset();
         idle.lock.lock();
     }
