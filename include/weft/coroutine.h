@@ -58,6 +58,9 @@ public:
         inner_.resume();
     }
 
+    // The coroutine goes on in another way.
+    void let_go() noexcept { root_ = nullptr; }
+
     template <typename Promise>
     static resumption of(std::coroutine_handle<Promise> h) noexcept {
         if constexpr (requires { h.promise().root; }) {
@@ -329,7 +332,13 @@ public:
     void await_suspend(std::coroutine_handle<Promise> h) {
         // The state outlives us: we may be gone once the green thread has begun.
         auto& state = detail::future_access::state(future_);
-        detail::go_when_zero(state.pending(), detail::resumption::of(h), std::source_location::current());
+        auto go_on = detail::resumption::of(h);
+        try {
+            detail::go_when_zero(state.pending(), std::move(go_on), std::source_location::current());
+        } catch (...) {
+            go_on.let_go();  // with the exception, which is thrown where it waits
+            throw;
+        }
     }
 
     T await_resume() { return future_.get(); }

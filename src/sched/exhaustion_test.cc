@@ -668,6 +668,38 @@ TEST_F(Exhaustion, LookingUpALocalThatIsThereAllocatesNothing) {
     });
 }
 
+// What awaits is thrown what kept it from waiting, where it awaits, and is destroyed as usual.
+TEST_F(Exhaustion, OfMemoryReachesACoroutineThatAwaitsAFuture) {
+    struct waiting {
+        static task<int> of(future<int> f, std::shared_ptr<int> held, bool& thrown) {
+            try {
+                co_return co_await std::move(f) + *held;
+            } catch (const std::bad_alloc&) {
+                thrown = true;
+            }
+            co_return *held;
+        }
+    };
+
+    runtime rt({.procs = 1});
+    rt.run([] {
+        promise<int> first;
+        bool thrown = false;
+        auto held = std::make_shared<int>(4);
+        future<int> result = async(waiting::of(first.get_future(), held, thrown));
+        fail_nth(failing::memory, 1);
+        yield();
+        const bool failed = !fails_now(failing::memory);
+        first.set_value(3);
+        EXPECT_EQ(result.get(), failed ? 4 : 7);
+        EXPECT_EQ(thrown, failed);
+#if !WEFT_TEST_SANITIZED
+        EXPECT_TRUE(failed);
+#endif
+        EXPECT_EQ(held.use_count(), 1);
+    });
+}
+
 TEST_F(Exhaustion, OfThreadsDoesNotStopPinnedOnes) {
     const auto body = [] {
         runtime rt({.procs = 2});

@@ -14,9 +14,12 @@
 
 namespace weft::detail {
 
-// Starts body() as a green thread once count is zero. count stays until then. Throws what go() throws, and what moving body throws.
+// Starts body() as a green thread once count is zero. count stays until then. Throws what go() throws, with body as it was, and what
+// moving body throws.
 template <typename F>
-void go_when_zero(count_word& count, F body, std::source_location where) {
+void go_when_zero(count_word& count, F&& body, std::source_location where) {
+    static_assert(!std::is_lvalue_reference_v<F>, "body is moved");
+
     struct continuation {
         waiter w;
         F f;
