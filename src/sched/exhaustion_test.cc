@@ -746,5 +746,21 @@ TEST_F(Exhaustion, PinnedOnesGoOnWhenThereAreNoThreads) {
     });
 }
 
+// Whoever takes its P takes its place, too.
+TEST_F(Exhaustion, TheOnlyThreadMayEndWithItsPinnedOne) {
+    ::setenv("RUN_MAX_THREADS", "1", 1);
+    runtime rt({.procs = 1});
+    ::unsetenv("RUN_MAX_THREADS");
+    std::atomic<int> others{0};
+    for (int round = 1; round <= 3; ++round) {
+        rt.go([&] {
+            pin().keep();
+            for (int i = 0; i < 3; ++i) go([&] { ++others; });
+        });
+        eventually([&] { return others.load() == 3 * round; });
+    }
+    EXPECT_LE(rt.stats().threads, 2U);
+}
+
 }  // namespace
 }  // namespace weft::detail

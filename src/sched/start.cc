@@ -121,9 +121,11 @@ void* m_thread(void* argument) {
 }  // namespace
 
 bool enlist(scheduler& s, M* m) noexcept {
+    const M* caller = current_m();
+    const uint32_t leaves = caller != nullptr && caller->retired ? 1 : 0;  // its place is free as soon as it has ended
     s.threads_lock.lock();
     const uint32_t count = s.thread_count.load(relaxed);  // relaxed: locked, as below
-    const bool fits = count < s.threads_max;
+    const bool fits = count < s.threads_max + leaves;
     if (fits) {
         m->index = s.ms_made++;
         s.thread_count.store(count + 1, relaxed);  // relaxed: locked
