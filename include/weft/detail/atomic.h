@@ -87,7 +87,8 @@ public:
 
     peekable& operator--() noexcept { return *this = value_ - 1; }
 
-    [[nodiscard]] T peek() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }  // relaxed: a hint
+    // A hint. acquire: several are looked at in the order in which they are written down. See may_recv in chan_state.h
+    [[nodiscard]] T peek() const noexcept { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
 
 private:
     T value_;

@@ -49,7 +49,8 @@ struct chan_core {
 
     [[nodiscard]] std::size_t cap() const noexcept { return last_drop != nullptr ? 0 : capacity; }
 
-    // Whether a receive, or a send, would find something to do. Without the lock: a hint.
+    // Whether a receive, or a send, would find something to do. Without the lock: a hint. If not, there was a moment at which nothing could
+    // be done, that of the look at count, or if the channel has no buffer, at the queue: it was not closed then, as it is not later.
     [[nodiscard]] bool may_recv() const noexcept {
         return count.peek() != 0 || !senders.seems_empty() || closed.peek();
     }
