@@ -220,8 +220,8 @@ public:
     task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
 
     task& operator=(task&& other) noexcept {
-        task dropped(std::move(*this));
-        handle_ = std::exchange(other.handle_, nullptr);
+        task taken(std::move(other));  // and then what was here: nothing changes if they are the same
+        std::swap(handle_, taken.handle_);
         return *this;
     }
 

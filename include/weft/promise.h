@@ -38,10 +38,10 @@ public:
     promise(promise&&) noexcept = default;
 
     promise& operator=(promise&& other) noexcept {
-        promise dropped(std::move(*this));
-        state_ = std::move(other.state_);
-        satisfied_ = std::exchange(other.satisfied_, false);
-        retrieved_ = std::exchange(other.retrieved_, false);
+        promise taken(std::move(other));  // and then what was here: nothing changes if they are the same
+        std::swap(state_, taken.state_);
+        std::swap(satisfied_, taken.satisfied_);
+        std::swap(retrieved_, taken.retrieved_);
         return *this;
     }
 

@@ -247,7 +247,8 @@ template <typename T, typename F>
     return detail::send_select_case<T, T, F>(detail::chan_access::state(c), T(value), std::move(f));
 }
 
-// Happens when the select has waited for that long, or when the time has come. Zero and the past: as otherwise.
+// Happens when the select has waited for that long, or when the time has come. Zero and less: as otherwise. A point in time that has passed:
+// as well, except that whoever is cancelled is interrupted.
 template <typename Rep, typename Period, typename F>
 [[nodiscard]] auto on_timeout(std::chrono::duration<Rep, Period> timeout, F f) {
     return detail::timeout_select_case<F>(detail::deadline_after(timeout), std::move(f));

@@ -53,6 +53,18 @@ TEST_P(Coroutine, ATaskGivesItsResultOrItsException) {
     });
 }
 
+TEST_P(Coroutine, ATaskThatIsAssignedToItselfIsAsBefore) {
+    rt().run([] {
+        task<int> t = number(1);
+        task<int>& same = t;
+        t = std::move(same);
+        EXPECT_EQ(async(std::move(t)).get(), 1);
+        t = number(2);
+        t = number(3);
+        EXPECT_EQ(async(std::move(t)).get(), 3);
+    });
+}
+
 TEST_P(Coroutine, ATaskThatNobodyAwaitsNeverBegins) {
     bool began = false;
     const auto begin = [&]() -> task<> {

@@ -121,6 +121,20 @@ TEST_P(Promise, OneThatIsDroppedUnkeptIsBroken) {
     });
 }
 
+TEST_P(Promise, AssignedToItselfIsAsBefore) {
+    rt().run([] {
+        promise<int> p;
+        auto f = p.get_future();
+        promise<int>& same = p;
+        p = std::move(same);
+        expect_future_error(std::future_errc::future_already_retrieved, [&] { static_cast<void>(p.get_future()); });
+        p.set_value(6);
+        EXPECT_EQ(f.get(), 6);
+        p = std::move(same);
+        expect_future_error(std::future_errc::promise_already_satisfied, [&] { p.set_value(7); });
+    });
+}
+
 TEST_P(Promise, MisuseThrowsTheErrorsOfTheStandard) {
     rt().run([] {
         promise<int> p;
