@@ -12,6 +12,7 @@
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
+#include "support/stopping.h"
 
 namespace weft::test {
 namespace {
@@ -114,17 +115,33 @@ TEST_P(PriorityTurn, AMutexThatAnAbandonedHolderWaitedForMayGoBeforeOthersLookFo
     timed_mutex held;
     {
         runtime other({.procs = 1});
-        other.run([&] {
+        std::atomic<bool> computes = false;
+        other.go([&] {
             auto wanted = std::make_shared<mutex>();
             wanted->lock();
+            // What they leave behind is used for those below: so the low one lies before or after these.
+            wait_group before;
+            for (int i = 0; i < 3; ++i) {
+                before.go([&held] {
+                    while (held.try_lock()) {
+                        held.unlock();
+                        weft::yield();
+                    }
+                });
+            }
             go({.priority = priority::low}, [&held, at = wanted.get()] {
                 held.lock();
                 at->lock();
             });
-            sleep_for(1ms);
+            before.wait();
+            // None of these begins; in whichever order they go, one looks for the holder after the mutex has gone.
+            go([last = last_try(held)] { last(); });
             go([owner = std::move(wanted)] { owner->unlock(); });
             go([last = last_try(held)] { last(); });
+            computes = true;
+            compute_until_stopped();
         });
+        eventually([&] { return computes.load(); });
     }
     held.unlock();
 }
