@@ -160,11 +160,12 @@ public:
         return wait_until_true(lock, deadline_at(when), &stop, pred);
     }
 
-protected:
+private:
+    friend Self;
+
     condition_waits() = default;
     ~condition_waits() = default;
 
-private:
     Self& self() noexcept { return static_cast<Self&>(*this); }
 
     static std::cv_status status(bool time_is_up) noexcept {

@@ -48,7 +48,7 @@ public:
     }
 
     ~label_set() {
-        if (block_ != nullptr) detail::release_labels(block_);
+        if (block_ != nullptr) detail::release_labels(block_);  // NOLINT(clang-analyzer-cplusplus.NewDelete): counted
     }
 
     [[nodiscard]] bool empty() const noexcept { return block_ == nullptr; }

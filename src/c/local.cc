@@ -43,6 +43,7 @@ pointer_node* find(const run_local_key* key) noexcept { return static_cast<point
 run_status_t run_local_key_create(run_local_key_t** key, void (*destructor)(void*)) noexcept {
     if (key == nullptr) return RUN_INVALID;
     *key = nullptr;
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): guarded_call catches
     return guarded_call([=] { *key = new run_local_key{{}, destructor}; });
 }
 

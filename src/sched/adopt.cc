@@ -126,7 +126,7 @@ bool end_on_this_stack() noexcept {
     abandon_thread(m);
     exchange_default(a->default_before);
     if (finish_main(a->s)) return true;
-    static_cast<void>(a.release());  // somebody may still look at the G
+    [[maybe_unused]] adopted* const kept = a.release();  // somebody may still look at the G
     return false;
 }
 

@@ -20,8 +20,9 @@ uint64_t fresh_seed() noexcept {
 
 std::optional<uint64_t> parse_number(std::string_view text) noexcept {
     uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto result = std::from_chars(text.data(), end, value);
+    const char* begin = text.data();
+    const char* end = begin + text.size();
+    const auto result = std::from_chars(begin, end, value);
     if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
     return value;
 }

@@ -243,7 +243,10 @@ void count_spinner_locked(idle_state& idle, int change) noexcept { add(idle.spin
 
 void remove_idle_m_locked(scheduler& s, M* m) noexcept {
     M** link = &list_for(s.idle, m);
-    while (*link != m) link = &(*link)->idle_next;
+    while (*link != m) {
+        WEFT_ASSERT(*link != nullptr);
+        link = &(*link)->idle_next;
+    }
     *link = m->idle_next;
     m->on_idle_list = false;
     add(s.idle.idle_m_count, -1);

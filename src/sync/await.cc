@@ -31,7 +31,7 @@ void run_on_thread(void (*f)(void*), void* argument) {
     if (const int error = os::start_thread(id, &await_thread, c.get())) {
         throw std::system_error(error, std::generic_category(), "weft::await: no thread to wait on a std::future with");
     }
-    static_cast<void>(c.release());  // the thread's
+    [[maybe_unused]] call* const threads_own = c.release();
 }
 
 }  // namespace weft::detail

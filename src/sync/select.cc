@@ -42,7 +42,8 @@ std::size_t try_one_by_one(M* m, const select_request& r, std::size_t& ready) no
     for (std::size_t i = 0; i < r.count; ++i) {
         if (!seems_ready(r.cases[i])) continue;
         // Each of the ready ones with the same probability, with one number for each but the first.
-        if (++ready == 1 || (!r.in_order && random_below(m, static_cast<uint32_t>(ready)) == 0)) chosen = i;
+        ++ready;
+        if (ready == 1 || (!r.in_order && random_below(m, static_cast<uint32_t>(ready)) == 0)) chosen = i;
     }
     if (ready == 0) return no_case;
     for (std::size_t k = 0; k < r.count; ++k) {

@@ -146,6 +146,7 @@ struct lock_waiter : waiter {
     // w is off its queue and will never run again. served: the object had claimed it, and given it what it gives.
     using passer = void (*)(lock_waiter& w, bool served) noexcept;
 
+    // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.UninitializedObject): as any waiter, filled in when it waits
     lock_waiter(void* object, passer p) noexcept : pass_on(p) { slot = object; }
 
     const passer pass_on;
