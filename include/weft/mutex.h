@@ -79,7 +79,7 @@ private:
     [[nodiscard]] uint32_t lend_to_holder() noexcept;
     static void waits_no_longer() noexcept;
     [[nodiscard]] uint32_t hand_to(const detail::waiter& w, uint32_t bits) noexcept;
-    static void lend_for(uint32_t holder, uint32_t bits) noexcept;
+    static void lend_for(uint32_t holder, uint32_t bits, uint32_t passed) noexcept;
 
     // False: deadline_ns has passed. A cancellation point.
     [[nodiscard]] bool lock_until(int64_t deadline_ns);
@@ -99,7 +99,7 @@ private:
     void destroyed_in_use(const char* what) noexcept;
 
     detail::guarded_word state_;          // the bits above, and the lock of waiters_
-    detail::atomic<uint32_t> holder_{0};  // with recorded: a handle of src/sched/lending.h. Written under the lock
+    detail::atomic<uint32_t> holder_{0};  // see src/sched/lending.h; with recorded, its handle is somebody's
     detail::wait_queue waiters_;          // guarded by state_
 };
 

@@ -26,7 +26,7 @@ struct record {
     priority lent = priority::normal;
     uint32_t held = 0;  // recorded mutexes
     G* g = nullptr;
-    const atomic<uint32_t>* waits_for = nullptr;
+    atomic<uint32_t>* waits_for = nullptr;
 
     uint32_t next_free = 0;  // guarded by registry.lock
 };
@@ -36,6 +36,7 @@ struct registry {
     static constexpr uint32_t per_chunk = 1024;
     static constexpr uint32_t chunks_max = 1024;
     static constexpr uint32_t generation_bits = 8;
+    static_assert(uint64_t{per_chunk} * chunks_max << generation_bits <= passed_by::normal, "they share a word");
 
     spin_lock lock;
     uint32_t made = 1;  // guarded by lock; number 0 is nobody's
@@ -177,15 +178,18 @@ void lend(holder_handle who, priority c) noexcept {
             r->lent = c;
             set_queued_class(*r->g, c);
         }
-        who =
-            higher && r->waits_for != nullptr ? r->waits_for->load(relaxed) : 0;  // relaxed: locked again, and compared
+        who = 0;
+        if (higher && r->waits_for != nullptr) {
+            const uint32_t bit = c == priority::high ? passed_by::high : passed_by::normal;
+            who = r->waits_for->fetch_or(bit, relaxed) & ~passed_by::any;  // relaxed: locked again, and compared
+        }
         r->lock.unlock();
     }
 }
 
 namespace {
 
-void set_waits_for(holder_handle who, const atomic<uint32_t>* holder) noexcept {
+void set_waits_for(holder_handle who, atomic<uint32_t>* holder) noexcept {
     record* r = lock_record(who);
     if (r == nullptr) return;
     r->waits_for = holder;
@@ -194,7 +198,7 @@ void set_waits_for(holder_handle who, const atomic<uint32_t>* holder) noexcept {
 
 }  // namespace
 
-void set_waits_for(const atomic<uint32_t>* holder) noexcept { set_waits_for(handle_of_caller(), holder); }
+void set_waits_for(atomic<uint32_t>* holder) noexcept { set_waits_for(handle_of_caller(), holder); }
 
 void waits_for_nothing(const G& g) noexcept { set_waits_for(handle_of(&g), nullptr); }
 

@@ -23,7 +23,8 @@
 // a higher class than is due, for as long as it holds the mutex.
 //
 // If the holder waits for another mutex, that one's holder inherits as well: the record says what it waits for, and lend() goes on
-// there, until somebody is high enough already, which also ends a walk in a circle.
+// there, until somebody is high enough already, which also ends a walk in a circle. The walk does not hold that mutex's guard: it
+// leaves a bit beside the holder's name, for those who hold it before the one that waits does.
 //
 // A plain thread lends as a normal G, and is lent nothing: the system schedules it.
 //
@@ -52,6 +53,13 @@ struct G;
 // A record's number and generation. 0: nobody.
 using holder_handle = uint32_t;
 
+// What a walk leaves in a mutex's holder word, above the handle: that somebody of this class waits by way of one who waits for it.
+namespace passed_by {
+inline constexpr uint32_t high = 1U << 31;
+inline constexpr uint32_t normal = 1U << 30;
+inline constexpr uint32_t any = high | normal;
+}  // namespace passed_by
+
 // The class in which the caller waits: as lent to it; normal for a plain thread.
 [[nodiscard]] priority class_of_caller() noexcept;
 
@@ -74,7 +82,7 @@ void count_held(holder_handle who, int change) noexcept;
 void lend(holder_handle who, priority c) noexcept;
 
 // The caller, who gets a handle if it has none, is about to wait for the mutex with this holder word, or (nullptr) does so no longer.
-void set_waits_for(const atomic<uint32_t>* holder) noexcept;
+void set_waits_for(atomic<uint32_t>* holder) noexcept;
 
 // g, which has trait::recorded, waits for no mutex any more, though it has not run since: its runtime ends. Any thread.
 void waits_for_nothing(const G& g) noexcept;

@@ -47,7 +47,7 @@ TEST(Lending, GoesOnToWhomTheHolderWaitsForUnlessItWillNeverRunAgain) {
         this_g::set_priority(priority::low);
         const holder_handle mine = handle_of_caller();
         count_held(mine, 1);
-        const atomic<uint32_t> wanted{mine};
+        atomic<uint32_t> wanted{mine};
         wait_group other;
         other.go({.priority = priority::low}, [&] {
             const holder_handle its = handle_of_caller();

@@ -7,6 +7,18 @@ namespace weft {
 
 using namespace detail;
 
+namespace {
+
+// Writes h down, and returns what walks have left for whoever holds it next. Under the guard.
+uint32_t exchange_holder(atomic<uint32_t>& holder, holder_handle h) noexcept {
+    uint32_t seen = holder.load(relaxed);  // relaxed: the exchange decides
+    // relaxed: walks lock the records; one that comes later finds h
+    while (!holder.compare_exchange_weak(seen, (seen & passed_by::any) | h, relaxed, relaxed)) {}
+    return seen & passed_by::any;
+}
+
+}  // namespace
+
 // The caller has it, and does not hold the guard. It may have been handed over, with its name.
 void mutex::took() noexcept {
     const holder_handle me = handle_of_caller();
@@ -14,21 +26,22 @@ void mutex::took() noexcept {
     const uint32_t bits = state_.lock_bits();
     if ((bits & recorded) == 0) {
         count_held(me, 1);
-        holder_.store(me, relaxed);  // relaxed: under the guard; a walk of lend() takes what it finds
-        lend_for(me, bits);
+        lend_for(me, bits, exchange_holder(holder_, me));
     }
     state_.unlock_bits(bits | recorded);
 }
 
-void mutex::lend_for(uint32_t holder, uint32_t bits) noexcept {
-    if ((bits & (high_waits | normal_waits)) == 0) return;
-    lend(holder, (bits & high_waits) != 0 ? weft::priority::high : weft::priority::normal);
+void mutex::lend_for(uint32_t holder, uint32_t bits, uint32_t passed) noexcept {
+    if ((bits & (high_waits | normal_waits)) == 0 && passed == 0) return;
+    const bool high = (bits & high_waits) != 0 || (passed & passed_by::high) != 0;
+    lend(holder, high ? weft::priority::high : weft::priority::normal);
 }
 
 // It is going to be freed, or handed over. Requires: the guard is held, recorded was set.
 void mutex::gives() noexcept {
-    count_held(holder_.load(relaxed), -1);  // relaxed: under the guard
-    holder_.store(0, relaxed);              // relaxed: as above
+    // relaxed: as in exchange_holder
+    const uint32_t seen = waiters_.empty() ? holder_.exchange(0, relaxed) : holder_.fetch_and(passed_by::any, relaxed);
+    count_held(seen & ~passed_by::any, -1);
 }
 
 // The caller is about to wait. Requires: the guard is held, the mutex locked or on its way to somebody. Returns the bit that says so.
@@ -36,7 +49,7 @@ uint32_t mutex::lend_to_holder() noexcept {
     set_waits_for(&holder_);  // before the look at our class: who lends to us from now on goes on from here
     const weft::priority mine = class_of_caller();
     if (mine == weft::priority::low) return 0;
-    lend(holder_.load(relaxed), mine);  // relaxed: under the guard
+    lend(holder_.load(relaxed) & ~passed_by::any, mine);  // relaxed: under the guard
     return mine == weft::priority::high ? high_waits : normal_waits;
 }
 
@@ -48,8 +61,7 @@ uint32_t mutex::hand_to(const waiter& w, uint32_t bits) noexcept {
     const holder_handle holder = handle_of(w.g);
     if (holder == 0) return 0;
     count_held(holder, 1);
-    holder_.store(holder, relaxed);  // relaxed: under the guard
-    lend_for(holder, bits);
+    lend_for(holder, bits, exchange_holder(holder_, holder));
     return recorded;
 }
 

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -70,6 +72,55 @@ TEST_P(PriorityTurnOnOneProcessor, WhoIsMadeHighBetweenPinnedOnesIsNotForgotten)
         all.wait();
     });
     EXPECT_LT(turns, scaled(10'000));
+}
+
+// A high one waits for a mutex whose low holder waits for another mutex, behind a third one, which is low as well.
+TEST_P(PriorityTurnOnOneProcessor, WhatIsLentAlongAChainReachesWhoHoldsItsEndNext) {
+    constexpr int yields = 20;
+    uint64_t turns_meanwhile = 0;
+    rt().run([&] {
+        wait_group all;
+        mutex near;
+        mutex far;
+        std::atomic<int> step = 0;
+        std::atomic<bool> over = false;
+        std::atomic<uint64_t> turns = 0;
+        const auto hold_for_long = [&](bool first) {
+            const std::lock_guard hold(far);
+            if (first) step = 1;
+            while (first && step != 3) weft::yield();
+            for (int i = 0; i < yields; ++i) weft::yield();
+        };
+        all.go({.priority = priority::low}, [&] { hold_for_long(true); });
+        while (step != 1) sleep_for(100us);
+        all.go({.priority = priority::low}, [&] { hold_for_long(false); });
+        sleep_for(200us);
+        all.go({.priority = priority::low}, [&] {
+            const std::lock_guard hold(near);
+            step = 2;
+            const std::lock_guard wait(far);
+        });
+        while (step != 2) sleep_for(100us);
+        sleep_for(200us);  // now it waits
+        for (int i = 0; i < 10; ++i) {
+            all.go([&] {
+                while (!over) {
+                    ++turns;
+                    weft::yield();
+                }
+            });
+        }
+        all.go({.priority = priority::high}, [&] {
+            const uint64_t before = turns;
+            step = 3;
+            const std::lock_guard hold(near);
+            turns_meanwhile = turns - before;
+            over = true;
+        });
+        all.wait();
+    });
+    // As a low one, the second holder would have one turn of sixty.
+    EXPECT_LT(turns_meanwhile, yields * 30U);
 }
 
 // The timers of a P that computes are fired by another one, which then has high ones, and nothing else, to run.
