@@ -8,7 +8,6 @@
 // See: docs/futures.md
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <exception>
 #include <future>
@@ -124,7 +123,7 @@ public:
 private:
     count_word pending_;  // 1 until complete()
     cancel_context context_;
-    std::atomic<const void*> fulfiller_{nullptr};  // while its function runs
+    atomic<const void*> fulfiller_{nullptr};  // while its function runs
     // Written before complete(), read after wait().
     std::optional<stored> value_;
     std::exception_ptr error_;

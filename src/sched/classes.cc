@@ -62,13 +62,16 @@ void push_apart(M* m, G* g, bool next) noexcept {
     after_push(s, s.idle);
 }
 
-void push_class_outside(G* g) noexcept {
+bool push_class_outside(G* g) noexcept {
+    const uint16_t bits = g->special.load(relaxed);  // relaxed: published with the G
+    if ((bits & (special::high | special::low)) == 0) return false;
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;
-    const bool high = (g->special.load(relaxed) & special::high) != 0;  // relaxed: published with the G
+    const bool high = (bits & special::high) != 0;
     (high ? s.high : s.low).push(g);                                    // from here on g may run, and be gone
     wake_for_outside(s, preferred);
     if (high) ask_to_hurry(s.ps[preferred]);
+    return true;
 }
 
 G* take_high(scheduler& s, P* p) noexcept {

@@ -44,8 +44,8 @@ inline void hurry(P* p) noexcept { p->end_ticks(); }
 // The same from another thread. Nothing happens if nobody holds p.
 void ask_to_hurry(P& p) noexcept;
 
-// As push_outside, for a G of another class than the normal one.
-void push_class_outside(G* g) noexcept;
+// As push_outside, for a G of another class than the normal one. False: it is a normal one, and nothing was done.
+[[nodiscard]] bool push_class_outside(G* g) noexcept;
 
 // The G whose turn it is before all normal ones; nullptr: theirs.
 [[nodiscard]] G* take_turn(scheduler& s, P* p) noexcept;

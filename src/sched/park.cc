@@ -23,10 +23,7 @@ void overflow(scheduler& s, P* p, G* g) noexcept {
 }
 
 void push_outside(G* g) noexcept {
-    if ((g->special.load(relaxed) & (special::high | special::low)) != 0) {  // relaxed: published with the G
-        push_class_outside(g);
-        return;
-    }
+    if (push_class_outside(g)) return;
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;
     s.global.push(g);  // from here on g may run, and be gone

@@ -95,6 +95,13 @@ void os::sleep_ns(int64_t /*ns*/) noexcept {}
 void warn(const char* /*format*/, ...) noexcept {}
 }  // namespace weft::detail
 
+namespace weft::detail {
+
+// For who waits for a future; nobody does here.
+owner current_owner() noexcept { return {nullptr, 0}; }
+
+}  // namespace weft::detail
+
 namespace {
 
 using namespace model;

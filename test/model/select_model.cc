@@ -35,7 +35,6 @@
 #include <weft/select.h>
 #include <weft/time.h>
 
-#include "base/prng.h"
 #include "sched/park.cc"
 #if defined(MUTANT_WINNER_MISTAKEN)
 #define winner() winner() * 0
@@ -64,8 +63,6 @@ struct plain_variable {
 #undef atomic
 #undef spin_backoff
 
-// A plain thread's choices are branches of the search as well.
-#define prng any_choice
 #if defined(MUTANT_LOCKS_UNSORTED)
 namespace weft::detail {
 // For locks that are not const: those that are sorted.
@@ -84,7 +81,6 @@ inline uintptr_t address_as_the_thread_likes(guarded_word* lock) {
 #define waiting_bit waiting_bit * 0
 #endif
 #include "sync/select.cc"
-#undef prng
 #undef address
 #undef lock_bits
 #undef remove
@@ -98,6 +94,13 @@ void os::sleep_ns(int64_t /*ns*/) noexcept {}
 int os::current_tid() noexcept { return 1; }
 
 void warn(const char* /*format*/, ...) noexcept {}
+}  // namespace weft::detail
+
+namespace weft::detail {
+
+// For who waits for a future; nobody does here.
+owner current_owner() noexcept { return {nullptr, 0}; }
+
 }  // namespace weft::detail
 
 namespace {

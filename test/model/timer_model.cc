@@ -14,6 +14,10 @@
 #include <iterator>
 #include <source_location>
 
+#include "model.h"
+
+static_assert(weft::detail::model_build, "before the headers that it is about");
+
 #include <weft/chan.h>
 #include <weft/detail/chan_state.h>
 #include <weft/detail/wait.h>
@@ -21,7 +25,6 @@
 #include <weft/timer.h>
 
 #include "green.h"
-#include "model.h"
 #include "sched/park.cc"
 #include "sync/wait.cc"
 #include "time/timer_state.h"

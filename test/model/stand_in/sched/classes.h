@@ -1,0 +1,10 @@
+// classes.h: in models all green threads are of one class.
+#pragma once
+
+#include "sched/park.h"
+
+namespace weft::detail {
+
+[[nodiscard]] inline bool push_class_outside(G* /*g*/) noexcept { return false; }
+
+}  // namespace weft::detail
