@@ -229,7 +229,7 @@ struct not_lost : program<not_lost, 1, 3> {
         if (me == 0) {
             first_waits.call();
             if (c.wait_until(lock, soon) == std::cv_status::timeout) return;
-            take();
+            if (!over) take();  // else the other one came first, and did not have to wait
         } else if (me == 1) {
             c.wait(lock, [&] { return tokens != 0 || over; });
             if (!over) take();
