@@ -133,7 +133,8 @@ leg_tsan() {
 leg_aarch64() {
     need "${base_packages[@]}" "${cross_packages[@]}"
     local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
-    build_step aarch64 && ctest_step aarch64 -L '^(unit|conformance|exceptions|storm)$'
+    build_step aarch64 unit_tests conformance_tests exceptions_tests storm_tests &&
+        ctest_step aarch64 -L '^(unit|conformance|exceptions|storm)$'
 }
 
 leg_assemble() {
