@@ -29,9 +29,13 @@ struct label_block {
 
     [[nodiscard]] entry* entries() noexcept { return reinterpret_cast<entry*>(this + 1); }
 
-    [[nodiscard]] const entry* entries() const noexcept { return reinterpret_cast<const entry*>(this + 1); }
+    [[nodiscard]] WEFT_NO_SANITIZE const entry* entries() const noexcept {
+        return reinterpret_cast<const entry*>(this + 1);
+    }
 
-    [[nodiscard]] const char* text() const noexcept { return reinterpret_cast<const char*>(entries() + count); }
+    [[nodiscard]] WEFT_NO_SANITIZE const char* text() const noexcept {
+        return reinterpret_cast<const char*>(entries() + count);
+    }
 
     [[nodiscard]] label at(std::size_t i) const noexcept {
         const entry& e = entries()[i];

@@ -308,12 +308,14 @@ static void one_may_stay_on_ones_thread(void) {
         CHECK_OK(run_pin());
         CHECK_STATUS(RUN_INVALID, run_unpin());
     }
+    // The default scheduler never ends, so nobody would join the last OS thread that has.
+    const bool for_good = run_g_id() != 0;
     for (int i = 0; i < 3; ++i) {
         CHECK_OK(run_spawn(stay, &p));
-        CHECK_OK(run_spawn(stay_for_good, &p));
+        if (for_good) CHECK_OK(run_spawn(stay_for_good, &p));
         CHECK_OK(run_spawn(yield_often, &p));
     }
-    WAIT_UNTIL(load(&p.done) == 6 && load(&p.others) == 3);
+    WAIT_UNTIL(load(&p.done) == (for_good ? 6 : 3) && load(&p.others) == 3);
 }
 
 static void main_may_be_pinned(void) {

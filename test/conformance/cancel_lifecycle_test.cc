@@ -18,6 +18,7 @@
 
 #include "support/eventually.h"
 #include "support/interruption.h"
+#include "support/leaks.h"
 #include "support/procs_test.h"
 #include "support/random.h"
 #include "support/scale.h"
@@ -47,6 +48,7 @@ void use_stacks(runtime& rt) {
 }
 
 TEST_P(CancelLifecycle, SelectsThatAreAbandonedAreOffAllQueues) {
+    leak_on_purpose();
     const chan<int> a;
     const chan<int> b;
     const chan<int> full(1);
@@ -80,6 +82,7 @@ TEST_P(CancelLifecycle, SelectsThatAreAbandonedAreOffAllQueues) {
 }
 
 TEST_P(CancelLifecycle, FuturesOfAbandonedGreenThreadsMayBeCancelled) {
+    leak_on_purpose();
     std::vector<future<void>> f;
     const chan<int> c;
     const chan<int> d;
@@ -113,6 +116,7 @@ TEST_P(CancelLifecycle, FuturesOfAbandonedGreenThreadsMayBeCancelled) {
 }
 
 TEST_P(CancelLifecycle, TokensOfAbandonedGreenThreadsMayBeStopped) {
+    leak_on_purpose();
     std::stop_source source;
     std::vector<std::stop_token> told(2);
     park(3, [&] {
@@ -137,6 +141,7 @@ TEST_P(CancelLifecycle, TokensOfAbandonedGreenThreadsMayBeStopped) {
 
 // Cancelled, and runnable because of that, when the runtime stops.
 TEST_P(CancelLifecycle, GreenThreadsThatWereCancelledAndHadNoTimeToLeave) {
+    leak_on_purpose();
     const int rounds = scaled(50);
     for (int round = 0; round < rounds; ++round) {
         const chan<int> c;
@@ -169,6 +174,7 @@ TEST_P(CancelLifecycle, GreenThreadsThatWereCancelledAndHadNoTimeToLeave) {
 
 // Deadlines that pass, cancellations and hand-overs while the runtime stops.
 TEST_P(CancelLifecycle, StoppingInTheMiddleOfCancellations) {
+    leak_on_purpose();
     const int rounds = scaled(50);
     prng random(1);
     for (int round = 0; round < rounds; ++round) {
@@ -223,6 +229,7 @@ TEST_P(CancelLifecycle, StoppingInTheMiddleOfCancellations) {
 
 // Two runtimes: a green thread of the one waits for a future of the other in a select, and either may go.
 TEST_P(CancelLifecycle, ASelectOnAFutureOfAStoppedRuntimeEndsByItsOtherCases) {
+    leak_on_purpose();
     auto other = std::make_unique<runtime>(runtime_options{.procs = 1});
     auto f = other->async(wait_for_ever);
     const chan<int> c;
@@ -250,6 +257,7 @@ TEST_P(CancelLifecycle, ASelectOnAFutureThatIsAbandonedIsNoLongerThere) {
 }
 
 TEST(CancelMain, WhatIsLeftWhenTheBodyReturnsMayBeCancelledLater) {
+    leak_on_purpose();
     std::optional<future<void>> f;
     std::stop_source source;
     const chan<int> c;

@@ -194,17 +194,20 @@ TEST_P(CancelStopToken, ItIsStoppedByEveryKindOfCancellation) {
     std::stop_source source;
     std::stop_source never_stopped;
     std::vector<std::stop_token> tokens(3);
+    std::atomic<int> known = 0;
     std::vector<future<void>> f;
     const chan<int> gate;
     park(4, [&] {
         f.push_back(rt().async([&] {
             tokens[0] = this_g::stop_token();
+            ++known;
             wait_for_ever();
         }));
         f.push_back(rt().async([&] {
             with_stop_token(source.get_token(), [&] {
                 with_stop_token(never_stopped.get_token(), [&] {
                     tokens[1] = this_g::stop_token();
+                    ++known;
                     wait_for_ever();
                 });
             });
@@ -213,6 +216,7 @@ TEST_P(CancelStopToken, ItIsStoppedByEveryKindOfCancellation) {
             scope([&](task_scope& s) {
                 s.go([&] {
                     tokens[2] = this_g::stop_token();
+                    ++known;
                     wait_for_ever();
                 });
                 gate.recv();
@@ -220,6 +224,7 @@ TEST_P(CancelStopToken, ItIsStoppedByEveryKindOfCancellation) {
             });
         }));
     });
+    eventually([&] { return known == 3; });
     for (const std::stop_token& t : tokens) EXPECT_FALSE(t.stop_requested());
     f[0].cancel();
     source.request_stop();

@@ -17,6 +17,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/leaks.h"
 #include "support/procs_test.h"
 #include "support/random.h"
 #include "support/scale.h"
@@ -280,6 +281,7 @@ TEST_P(ConditionVariableEnd, MayBeDestroyedWhenAllHaveBeenNotified) {
 }
 
 TEST_P(ConditionVariableEnd, WaitersWhoseRuntimeStopsAreForgotten) {
+    leak_on_purpose();
     auto c = std::make_unique<condition_variable>();
     auto m = std::make_unique<mutex>();
     std::stop_source stop;

@@ -16,6 +16,7 @@
 
 #include "support/crossroads.h"
 #include "support/eventually.h"
+#include "support/leaks.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
 #include "support/stopping.h"
@@ -309,6 +310,7 @@ struct immortal {
 };
 
 TEST_P(Local, DestructorsThatMakeNewValuesHaveFourRounds) {
+    leak_on_purpose();
     immortal::destroyed = 0;
     immortal::left.clear();
     const local<immortal> one;

@@ -21,6 +21,7 @@
 
 #include "support/crossroads.h"
 #include "support/eventually.h"
+#include "support/leaks.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
 #include "support/stopping.h"
@@ -530,6 +531,7 @@ TEST_P(Pin, ManyFirstPinsAtOnce) {
 // ---- Stopping.
 
 TEST_P(Pin, StopWithPinnedOnesEverywhere) {
+    leak_on_purpose();
     for (int round = 0; round < scaled(20); ++round) {
         runtime other({.procs = procs()});
         const chan<int> gate;

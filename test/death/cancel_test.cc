@@ -48,7 +48,7 @@ TEST_F(Interruption, OfAChannelThatDiesUnderASelect) {
             runtime rt({.procs = 1});
             auto c = std::make_unique<chan<int>>();
             auto d = std::make_unique<chan<int>>();
-            rt.go([&] { select(on_recv(*c, [](auto) {}), on_send(*d, 1, [] {})); });
+            rt.go([&first = *c, &second = *d] { select(on_recv(first, [](auto) {}), on_send(second, 1, [] {})); });
             while (rt.stats().parks == 0) std::this_thread::yield();
             d.reset();
         },
