@@ -9,6 +9,7 @@
 #include "sched/scheduler.h"
 #include "support/captured.h"
 #include "support/eventually.h"
+#include "support/leaks.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
 #include "support/watchdog.h"
@@ -85,6 +86,7 @@ std::vector<blocked> left_when_quiet(runtime& rt, program& p, std::string& dump)
 }
 
 void expect_hang(maker make, std::vector<blocked> expected) {
+    leak_on_purpose();
     std::sort(expected.begin(), expected.end());
     for (const unsigned procs : procs_tried) {
         for (int round = 0; round < scaled(hangs); ++round) {
