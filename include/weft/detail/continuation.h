@@ -35,10 +35,10 @@ void go_when_zero(count_word& count, F&& body, std::source_location where) {
     const spawning made = spawn_begin(nullptr, nullptr, entry_type_of<continuation>, where);
     continuation* c = nullptr;
     if constexpr (std::is_nothrow_move_constructible_v<F>) {
-        c = ::new (made.closure) continuation(std::move(body));
+        c = ::new (made.closure) continuation(std::forward<F>(body));
     } else {
         try {
-            c = ::new (made.closure) continuation(std::move(body));
+            c = ::new (made.closure) continuation(std::forward<F>(body));
         } catch (...) {
             spawn_abandon(made.g);
             throw;
