@@ -68,7 +68,7 @@ bool push_class_outside(G* g) noexcept {
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;
     const bool high = (bits & special::high) != 0;
-    (high ? s.high : s.low).push(g);                                    // from here on g may run, and be gone
+    (high ? s.high : s.low).push(g);  // from here on g may run, and be gone
     wake_for_outside(s, preferred);
     if (high) ask_to_hurry(s.ps[preferred]);
     return true;
