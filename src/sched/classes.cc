@@ -54,7 +54,7 @@ void push_apart(M* m, G* g, bool next) noexcept {
     scheduler& s = *m->home;
     if ((bits & special::high) != 0) {
         p->high.push(g);
-        hurry(p);
+        p->end_ticks();
     } else {
         p->low.push(g);
         if (!p->low_waits) begin_low_turns(p);

@@ -38,10 +38,7 @@
 
 namespace weft::detail {
 
-// Makes p's next switch go through g0: by its owner.
-inline void hurry(P* p) noexcept { p->end_ticks(); }
-
-// The same from another thread. Nothing happens if nobody holds p.
+// As P::end_ticks(), from another thread. Nothing happens if nobody holds p.
 void ask_to_hurry(P& p) noexcept;
 
 // As push_outside, for a G of another class than the normal one. False: it is a normal one, and nothing was done.

@@ -15,9 +15,9 @@
 //
 // Letting all readers in each time a writer leaves would be simpler, and fair at once. But those that are in and do not run yet keep the
 // next writer out, which keeps all others out, each for one turn of the run queue: once everybody waits, everybody goes on waiting for
-// each operation. (64 green threads, one write in ten, on two processors: two waits in three operations, not one in forty.)
+// each operation.
 //
-// Two readers that change the word at once cost each other a cache miss. When that has happened some dozens of times without a
+// Two readers that change the word at once cost each other a cache miss. When that has happened some hundreds of times without a
 // writer in between, the readers spread: from then on they use reader_slots.h, and the word is only read. The next writer gathers
 // them: closes the slots, and adds what they counted to the word's count. This costs it a cache miss for each slot, so readers
 // have to collide as often again before they spread again.

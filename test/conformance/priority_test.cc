@@ -256,6 +256,8 @@ TEST_P(PriorityOnOneProcessor, AndThatOneToTheHolderOfWhatItWaitsForItself) {
 TEST_P(PriorityOnOneProcessor, AMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait) {
     uint64_t turns = 0;
     rt().run([&] {
+        uint64_t before = 0;
+        bool got_it = false;
         wait_group all;
         mutex m;
         m.lock();
@@ -269,16 +271,18 @@ TEST_P(PriorityOnOneProcessor, AMutexThatIsHandedOverComesWithTheClassOfThoseWho
         sleep_for(2ms);  // so it starves: it will be handed the mutex
         crowd normal(all, 10, priority::normal);
         all.go({.priority = priority::high}, [&] {
-            const uint64_t before = normal.turns;
             const std::lock_guard hold(m);
             turns = normal.turns - before;
+            got_it = true;
             normal.over = true;
         });
-        sleep_for(1ms);
+        weft::yield();  // it waits
+        EXPECT_FALSE(got_it);
+        before = normal.turns;
         m.unlock();
         all.wait();
     });
-    EXPECT_LT(turns, 100'000U * static_cast<unsigned>(scaled(1000)) / 1000U);
+    EXPECT_LT(turns, 400U + static_cast<unsigned>(scaled(1000)) / 8U);
 }
 
 TEST_P(PriorityOnOneProcessor, WhatWasLentIsGivenBackWithTheLastMutex) {
