@@ -1,6 +1,6 @@
 # weft_models.cmake: the model checks of test/model.
 #
-# x.cc is a program for the Relacy model checker that includes the library's own headers, compiled with WEFT_MODEL=1
+# x_model.cc is a program for the Relacy model checker that includes the library's own headers, compiled with WEFT_MODEL=1
 # and not linked with weft. A line "// mutants: A B" in it (there may be several such lines) makes two more programs, compiled
 # with MUTANT_A and MUTANT_B; these must fail, or the check proves nothing. Headers in test/model/stand_in come before the library's.
 #
@@ -18,20 +18,31 @@ set(model_timeout 600)
 add_custom_target(models)
 
 find_path(relacy_include relacy/relacy.hpp)
-file(GLOB model_files CONFIGURE_DEPENDS "${model_dir}/*.cc")
+file(GLOB model_files CONFIGURE_DEPENDS "${model_dir}/*_model.cc")
 if(model_files AND NOT relacy_include)
   message(STATUS "weft: model checks left out: no Relacy; run: apt-get install relacy-dev")
   set(model_files)
 endif()
 
-function(weft_add_model target file)
-  add_executable(${target} EXCLUDE_FROM_ALL "${file}")
+function(weft_model_flags target)
   # What stands in for a header of the library comes before it.
   target_include_directories(${target} PRIVATE
     "${model_dir}/stand_in" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
   target_include_directories(${target} SYSTEM PRIVATE "${relacy_include}")
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_definitions(${target} PRIVATE WEFT_MODEL=1 ${ARGN})
+endfunction()
+
+# The checker itself, compiled once and well: that is where a model's time goes.
+if(model_files)
+  add_library(model_search OBJECT EXCLUDE_FROM_ALL "${model_dir}/search.cc")
+  weft_model_flags(model_search)
+endif()
+
+function(weft_add_model target file)
+  add_executable(${target} EXCLUDE_FROM_ALL "${file}")
+  target_link_libraries(${target} PRIVATE model_search)
+  weft_model_flags(${target} ${ARGN})
   target_compile_options(${target} PRIVATE -Wall -Wextra -O1 -g0)  # they compile longer than they run
   add_dependencies(models ${target})
 endfunction()
@@ -51,7 +62,7 @@ foreach(file IN LISTS model_files)
     weft_add_model(model_${name}_${mutant} "${file}" MUTANT_${mutant}=1)
     target_compile_options(model_${name}_${mutant} PRIVATE -w -O1 -g0)  # found at once, and there are many
     add_test(NAME model.${name}.mutant_${mutant}
-      COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/test/house/mutant.py"
+      COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/test/house/mutant.py" --model
       $<TARGET_FILE:model_${name}_${mutant}>)
     set_tests_properties(model.${name}.mutant_${mutant} PROPERTIES LABELS model TIMEOUT ${model_timeout})
   endforeach()

@@ -245,6 +245,7 @@ private:
     }
 
     void unlink(timer& t) noexcept {
+        t.queued = false;  // first: where the model notices a timer that is gone
         const unsigned level = t.level;
         const uint64_t n = number(t.deadline_ns, level);
         slot& s = slot_at(level, n);
@@ -256,7 +257,6 @@ private:
             filled_[level] &= ~bit(n);
             if (filled_[level] == 0) filled_levels_ &= ~(1U << level);
         }
-        t.queued = false;
         --size_;
     }
 

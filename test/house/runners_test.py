@@ -23,6 +23,11 @@ class Mutant(unittest.TestCase):
     def test_a_crash_proves_nothing(self):
         self.assertFalse(mutant.verdict(-signal.SIGSEGV)[0])
 
+    def test_a_model_ends_with_1_or_proves_nothing(self):
+        self.assertTrue(mutant.verdict(1, model=True)[0])
+        for ended in (0, 2, -signal.SIGABRT, -signal.SIGSEGV):
+            self.assertFalse(mutant.verdict(ended, model=True)[0])
+
 
 class Spin(unittest.TestCase):
     complete = "State-vector 28 byte, depth reached 10, errors: 0\n"

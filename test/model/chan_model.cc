@@ -34,25 +34,22 @@
 #define pop_claimed() front()
 #elif defined(MUTANT_REFILL_SKIPPED)
 #define empty() empty() || count != 0
-#elif defined(MUTANT_TIMEOUT_IS_OK)
-#define timeout ok
+#elif defined(MUTANT_TIMEOUT_ALWAYS)
+#define wait_cancellable(...) \
+    std::max(wait_cancellable(__VA_ARGS__), deadline_ns == never ? wait_result::served : wait_result::timed_out)
 #endif
 #include <weft/detail/chan_state.h>
 #undef lock
 #undef unlock
 #undef pop_claimed
 #undef empty
-#undef timeout
+#undef wait_cancellable
 #include <weft/chan.h>
 #include <weft/future.h>
 #include <weft/time.h>
 
 #include "sched/park.cc"
-#if defined(MUTANT_TIMEOUT_ALWAYS)
-#define fired fired || true
-#endif
 #include "sync/wait.cc"
-#undef fired
 
 // sync.cc has more than chan_close. Its hook is not for the checker.
 namespace weft::detail {
@@ -81,11 +78,14 @@ struct plain_variable {
 #elif defined(MUTANT_CLOSE_WAKES_ONE)
 #define ready_all(chain) \
     if (chain != nullptr) ready(*chain)
+#elif defined(MUTANT_TIMEOUT_IS_OK)
+#define timeout ok
 #endif
 #include "sync/sync.cc"
 #undef atomic
 #undef spin_backoff
 #undef ready_all
+#undef timeout
 
 namespace weft::detail {
 void os::yield_thread() noexcept {}

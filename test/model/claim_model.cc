@@ -37,6 +37,20 @@
 #define publish_parked() publish_parked() || true
 #endif
 #include "green.h"
+
+namespace model {
+
+// By thread: the waiter that it hands a value over to.
+inline const waiter* readied[threads_max];
+
+[[maybe_unused]] void touch_readied() {
+    rl::ctx().sched();
+    if (const waiter* w = readied[rl::ctx().current_thread()]; w != nullptr)
+        static_cast<void>(static_cast<bool>(w->ok));
+}
+
+}  // namespace model
+
 #if defined(MUTANT_TIMEOUT_BLINDLY)
 #define try_claim(who, must) try_claim(who, must) && false
 #elif defined(MUTANT_READY_IN_BOTH)
@@ -59,8 +73,8 @@
 #elif defined(MUTANT_QUEUE_UNLOCKED_BY_G)
 #define lock_bits() word().load(relaxed)
 #elif defined(MUTANT_TOUCHED_AFTER_READY)
-#define ready_g_inside(m, g) ready_g_inside(m, g), rl::ctx().sched(), static_cast<void>(static_cast<bool>(w.ok))
-#define ready_g_outside(g) ready_g_outside(g), rl::ctx().sched(), static_cast<void>(static_cast<bool>(w.ok))
+#define ready_g_inside(m, g) ready_g_inside(m, g), model::touch_readied()
+#define ready_g_outside(g) ready_g_outside(g), model::touch_readied()
 #endif
 #include "sync/wait.cc"
 #undef remove
@@ -103,7 +117,9 @@ struct object {
         if (w == nullptr) return false;
         *static_cast<guarded<int>*>(w->slot) = handed_over;
         w->ok = true;
+        readied[rl::ctx().current_thread()] = w;
         ready(*w);
+        readied[rl::ctx().current_thread()] = nullptr;
         return true;
     }
 

@@ -19,8 +19,6 @@
 
 namespace model {
 
-inline constexpr int threads_max = 8;
-
 // What the threads of the current execution are.
 struct cast {
     M* green[threads_max];  // by thread of the checker
@@ -76,8 +74,6 @@ template <typename Suite, int Greens, int Plains>
 struct program : rl::test_suite<Suite, 2 * Greens + Plains> {
     static constexpr unsigned greens = Greens;
     static constexpr unsigned threads = Greens + Plains;
-    static_assert(2 * Greens + Plains <= threads_max);
-
     scheduler home;
     P ps[Greens + 1];  // the last one: of an M that fires timers
     G gs[Greens + 1];

@@ -15,17 +15,13 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <limits>
 #include <memory>
 #include <new>
 #include <optional>
-#include <ostream>
 #include <stdexcept>
-#include <streambuf>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -115,18 +111,10 @@ public:
     }
 };
 
-// What the headers expect of the library.
-void spin_backoff(uint32_t) noexcept { rl::yield(1, $); }
-
-[[noreturn]] void assert_failed(const char* condition, const char*, int) noexcept {
-    rl::ctx().fail_test(condition, rl::test_result_user_assert_failed, $);
-    std::abort();
-}
-
-[[noreturn]] void fatal(const char* format, ...) noexcept {
-    rl::ctx().fail_test(format, rl::test_result_user_assert_failed, $);
-    std::abort();
-}
+// What the headers expect of the library; in search.cc.
+void spin_backoff(uint32_t round) noexcept;
+[[noreturn]] void assert_failed(const char* condition, const char* file, int line) noexcept;
+[[noreturn]] void fatal(const char* format, ...) noexcept;
 
 }  // namespace weft::detail
 
@@ -165,80 +153,57 @@ private:
     bool destroyed_ = false;
 };
 
-// A search, and the checker's scheduler that does it.
-template <template <rl::thread_id_t> class Scheduler>
+// How to search, and how far: how many preemptions, how many executions.
 struct search {
-    uint64_t amount;  // all: nothing; switches: how many; random: how many executions
+    enum class kind { all, switches, random } how;
+    uint64_t amount;
 };
 
-constexpr search<rl::full_search_scheduler> all{0};
+inline constexpr search all{search::kind::all, 0};
 
-constexpr search<rl::context_bound_scheduler> switches(uint64_t preemptions) { return {preemptions}; }
+constexpr search switches(uint64_t preemptions) { return {search::kind::switches, preemptions}; }
 
-constexpr search<rl::random_scheduler> random(uint64_t executions) { return {executions}; }
+constexpr search random(uint64_t executions) { return {search::kind::random, executions}; }
 
-// Where Relacy writes: a history is printed only if something was found. It must not allocate, because in a model operator new
-// belongs to Relacy.
-class report_buffer : public std::streambuf {
-public:
-    void print() const { std::printf("%.*s\n", static_cast<int>(used_), text_); }
-
-protected:
-    int overflow(int c) override {
-        if (used_ < sizeof(text_)) text_[used_++] = static_cast<char>(c);
-        return c;
-    }
-
-private:
-    std::size_t used_ = 0;
-    char text_[1 << 20];
+// A suite with its type taken away. The checker is a template over the suite, and takes longer to compile than all the rest of a
+// model: so it is compiled once, in search.cc, for one suite that plays this one, and not again for each suite and each mutant.
+struct erased_suite {
+    unsigned threads;
+    void (*construct)();
+    void (*before)();
+    void (*thread)(unsigned me);
+    void (*after)();
+    void (*destroy)();
 };
 
-inline void describe(char (&text)[32], search<rl::full_search_scheduler>, rl::test_params& params) {
-    params.search_type = rl::sched_full;
-    std::snprintf(text, sizeof(text), "all");
-}
+// Threads of the checker in a suite: two to this many.
+inline constexpr unsigned threads_max = 8;
 
-inline void describe(char (&text)[32], search<rl::context_bound_scheduler> how, rl::test_params& params) {
-    params.search_type = rl::sched_bound;
-    params.context_bound = static_cast<unsigned>(how.amount);
-    std::snprintf(text, sizeof(text), "%u preemptions", params.context_bound);
-}
+// As check().
+bool explore(const erased_suite& suite, const char* name, search how);
 
-inline void describe(char (&text)[32], search<rl::random_scheduler> how, rl::test_params& params) {
-    params.search_type = rl::sched_random;
-    params.iteration_count = how.amount;
-    std::snprintf(text, sizeof(text), "random");
-}
+// The one Suite that exists at a time.
+template <typename Suite>
+struct the_suite {
+    alignas(Suite) static inline std::byte bytes[sizeof(Suite)];
 
-// Explores Suite. Prints what was done; true if nothing was found. rl::simulate would compile the suite for all searches.
-template <typename Suite, template <rl::thread_id_t> class Scheduler>
-bool check(const char* name, search<Scheduler> how) {
-    static report_buffer buffer;
-    static std::ostream report(&buffer);
-    static std::ostream nowhere(nullptr);
-    rl::test_params params;
-    params.output_stream = &report;
-    params.progress_stream = &nowhere;
-    params.execution_depth_limit = 20'000;
-    char kind[32];
-    describe(kind, how, params);
-    const std::clock_t start = std::clock();
-    using scheduler = Scheduler<Suite::params::thread_count>;
-    rl::ostringstream state;
-    const bool ok = rl::run_test<Suite, scheduler>(params, state, false) == rl::test_result_success;
-    std::printf("%-44s %-15s %9llu executions %5.1f s  %s\n", name, kind,
-                static_cast<unsigned long long>(params.stop_iteration),
-                static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC,
-                ok ? "ok" : rl::test_result_str(params.test_result));
-    std::fflush(stdout);
-    if (ok) return true;
-    // Once more, to write its history down.
-    params.initial_state = state.str();
-    params.collect_history = true;
-    rl::run_test<Suite, scheduler>(params, state, true);
-    buffer.print();
-    return false;
+    static Suite& get() { return *std::launder(reinterpret_cast<Suite*>(bytes)); }
+};
+
+// Explores Suite. Prints what was done; true if nothing was found.
+template <typename Suite>
+bool check(const char* name, search how) {
+    using it = the_suite<Suite>;
+    static_assert(Suite::params::thread_count >= 2 && Suite::params::thread_count <= threads_max);
+    return explore({
+                       .threads = Suite::params::thread_count,
+                       .construct = [] { ::new (static_cast<void*>(it::bytes)) Suite(); },
+                       .before = [] { it::get().before(); },
+                       .thread = [](unsigned me) { it::get().thread(me); },
+                       .after = [] { it::get().after(); },
+                       .destroy = [] { it::get().~Suite(); },
+                   },
+                   name, how);
 }
 
 }  // namespace model

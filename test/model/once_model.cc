@@ -36,12 +36,12 @@
 #elif defined(MUTANT_FORGOTTEN)
 #define ready_all(chain) static_cast<void>(chain)
 #elif defined(MUTANT_FAILURE_KEPT)
-#define succeeded succeeded || true
+#define unlock_bits(bits) unlock_bits((bits) == 0 && std::strcmp(__func__, "end") == 0 ? done : bits)
 #endif
 #include "sync/once.cc"
 #undef wait
 #undef ready_all
-#undef succeeded
+#undef unlock_bits
 
 #include "sched/park.cc"
 #include "sync/wait.cc"

@@ -39,7 +39,9 @@
 #elif defined(MUTANT_LOOKED_ONCE)
 #define one (std::strcmp(__func__, "take") == 0 ? ~0U : one)
 #elif defined(MUTANT_LOSER_SERVED)
-#define pop_claimed() front(), w == nullptr || (waiters_.remove(*w), true) ? w : nullptr
+#define pop_claimed() \
+    front();          \
+    if (w != nullptr) waiters_.remove(*w)
 #elif defined(MUTANT_TIMEOUT_SERVED)
 #define served timed_out
 #elif defined(MUTANT_TOUCHED_AFTER_STORE)

@@ -219,6 +219,31 @@ struct writer_gives_up : program<writer_gives_up<Plains, Writers, Fires>, 1, Pla
     void after() { expect_free(m); }
 };
 
+// A writer that has given up does not keep readers out beside the one that is still in.
+struct gives_way : program<gives_way, 1, 2> {
+    shared_mutex m;
+    sleeper in, gave_up;
+
+    void run(unsigned me) {
+        if (me == 0) {
+            in.sleep();
+            RL_ASSERT(!m.lock_until(some_time));
+            gave_up.call();
+        } else if (me == 1) {
+            m.lock_shared();
+            in.call();
+            gave_up.sleep();
+            RL_ASSERT(m.try_lock_shared());
+            m.unlock_shared();
+            m.unlock_shared();
+        } else {
+            fire(0);
+        }
+    }
+
+    void after() { expect_free(m); }
+};
+
 // A green reader with a deadline, a writer and another reader.
 struct reader_gives_up : program<reader_gives_up, 1, 3> {
     shared_mutex m;
@@ -318,6 +343,7 @@ int main() {
                     check<writer_gives_up<2, 0, true>>("a writer's deadline", switches(1)) &&
                     check<writer_gives_up<3, 0, true>>("a writer's deadline, two readers", random(500'000)) &&
                     check<writer_gives_up<2, 0b110, false>>("a writer woken too late", random(500'000)) &&
+                    check<gives_way>("a writer that gave up", random(200'000)) &&
                     check<reader_gives_up>("a reader's deadline", random(500'000)) &&
                     check<abandoned_waiter<true, false>>("a writer behind a writer never runs", random(300'000)) &&
                     check<abandoned_waiter<false, false>>("a writer behind a reader never runs", random(300'000)) &&

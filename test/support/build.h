@@ -31,6 +31,13 @@ inline constexpr bool built_with_sanitizer = built_with_asan || built_with_tsan;
 
 #undef WEFT_TEST_HAS_FEATURE
 
+// Built for another processor, so that it is an emulator that runs the tests: one that the kernel cannot start by itself.
+#if defined(WEFT_TEST_EMULATED)
+inline constexpr bool emulated = true;
+#else
+inline constexpr bool emulated = false;
+#endif
+
 }  // namespace weft::test
 
 // A function whose body the compiler forgets at every call: what it read last time (a thread-local's address, errno's) is

@@ -48,10 +48,10 @@ struct enclosing {
 
 // One wait, as the context around it knows it. In the frame of whoever waits.
 struct cancel_wait {
-    claim_word* claim;
-    G* g;               // who waits: a green thread, or if nullptr …
-    thread_note* note;  // … a plain thread
-    cancel_wait* next;  // in the chain of those that are to be made ready
+    guarded<claim_word*> claim;
+    guarded<G*> g;               // who waits: a green thread, or if nullptr …
+    guarded<thread_note*> note;  // … a plain thread
+    guarded<cancel_wait*> next;  // in the chain of those that are to be made ready
 };
 
 class cancel_context {

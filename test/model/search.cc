@@ -1,0 +1,148 @@
+// search.cc: the model checker, compiled once for all models; see erased_suite.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <ostream>
+#include <streambuf>
+
+#include "model.h"
+
+namespace weft::detail {
+
+void spin_backoff(uint32_t /*round*/) noexcept { rl::yield(1, $); }
+
+void assert_failed(const char* condition, const char* /*file*/, int /*line*/) noexcept {
+    rl::ctx().fail_test(condition, rl::test_result_user_assert_failed, $);
+    std::abort();
+}
+
+void fatal(const char* format, ...) noexcept {
+    rl::ctx().fail_test(format, rl::test_result_user_assert_failed, $);
+    std::abort();
+}
+
+}  // namespace weft::detail
+
+namespace model {
+
+namespace {
+
+const erased_suite* explored = nullptr;
+
+template <unsigned Threads>
+struct any_suite : rl::test_suite<any_suite<Threads>, Threads> {
+    any_suite() { explored->construct(); }
+
+    ~any_suite() { explored->destroy(); }
+
+    void before() { explored->before(); }
+
+    void thread(unsigned me) { explored->thread(me); }
+
+    void after() { explored->after(); }
+};
+
+// Where Relacy writes: a history is printed only if something was found. It must not allocate, because in a model operator new
+// belongs to Relacy.
+class report_buffer : public std::streambuf {
+public:
+    void print() const { std::printf("%.*s\n", static_cast<int>(used_), text_); }
+
+protected:
+    int overflow(int c) override {
+        if (used_ < sizeof(text_)) text_[used_++] = static_cast<char>(c);
+        return c;
+    }
+
+private:
+    std::size_t used_ = 0;
+    char text_[1 << 20];
+};
+
+template <unsigned Threads>
+rl::test_result_e run(rl::test_params& params, rl::ostringstream& state, bool again) {
+    using suite = any_suite<Threads>;
+    switch (params.search_type) {
+        case rl::sched_full:
+            return rl::run_test<suite, rl::full_search_scheduler<Threads>>(params, state, again);
+        case rl::sched_bound:
+            return rl::run_test<suite, rl::context_bound_scheduler<Threads>>(params, state, again);
+        default:
+            return rl::run_test<suite, rl::random_scheduler<Threads>>(params, state, again);
+    }
+}
+
+template <unsigned... LessTwo>
+rl::test_result_e run(unsigned threads,
+                      rl::test_params& params,
+                      rl::ostringstream& state,
+                      bool again,
+                      std::integer_sequence<unsigned, LessTwo...>) {
+    rl::test_result_e result = rl::test_result_success;
+    static_cast<void>(((threads == LessTwo + 2 && (result = run<LessTwo + 2>(params, state, again), true)) || ...));
+    return result;
+}
+
+rl::test_result_e run(unsigned threads, rl::test_params& params, rl::ostringstream& state, bool again) {
+    return run(threads, params, state, again, std::make_integer_sequence<unsigned, threads_max - 1>());
+}
+
+// Of a mutant, first: a little of every search. Most defects are found by that, and at once.
+search bounded(search how) {
+    static const char* const most = std::getenv("WEFT_MODEL_EXECUTIONS");
+    if (most == nullptr) return how;
+    const uint64_t executions = std::strtoull(most, nullptr, 10);
+    return random(how.how == search::kind::random ? std::min(how.amount, executions) : executions);
+}
+
+void describe(char (&text)[32], search how, rl::test_params& params) {
+    switch (how.how) {
+        case search::kind::all:
+            params.search_type = rl::sched_full;
+            std::snprintf(text, sizeof(text), "all");
+            return;
+        case search::kind::switches:
+            params.search_type = rl::sched_bound;
+            params.context_bound = static_cast<unsigned>(how.amount);
+            std::snprintf(text, sizeof(text), "%u preemptions", params.context_bound);
+            return;
+        case search::kind::random:
+            params.search_type = rl::sched_random;
+            params.iteration_count = how.amount;
+            std::snprintf(text, sizeof(text), "random");
+            return;
+    }
+}
+
+}  // namespace
+
+bool explore(const erased_suite& suite, const char* name, search how) {
+    static report_buffer buffer;
+    static std::ostream report(&buffer);
+    static std::ostream nowhere(nullptr);
+    explored = &suite;
+    rl::test_params params;
+    params.output_stream = &report;
+    params.progress_stream = &nowhere;
+    params.execution_depth_limit = 20'000;
+    char kind[32];
+    describe(kind, bounded(how), params);
+    const std::clock_t start = std::clock();
+    rl::ostringstream state;
+    const bool ok = run(suite.threads, params, state, false) == rl::test_result_success;
+    std::printf("%-44s %-15s %9llu executions %5.1f s  %s\n", name, kind,
+                static_cast<unsigned long long>(params.stop_iteration),
+                static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC,
+                ok ? "ok" : rl::test_result_str(params.test_result));
+    std::fflush(stdout);
+    if (ok) return true;
+    // Once more, to write its history down.
+    params.initial_state = state.str();
+    params.collect_history = true;
+    run(suite.threads, params, state, true);
+    buffer.print();
+    return false;
+}
+
+}  // namespace model
