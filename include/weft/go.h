@@ -118,7 +118,7 @@ void spawn(scheduler* s, const spawn_options* options, F&& f, std::source_locati
 // Starts f() as a green thread. f is copied or moved, which must not block: a runtime does not end meanwhile. An exception that
 // leaves f ends the process with a report that names the green thread; use async() or wait_group::go() to have it travel. Throws
 // resource_exhausted or std::bad_alloc if there is no room for another G, std::invalid_argument if stack_size is beyond the
-// largest class; nothing has been started then. O(1), no allocation for closures up to 64 bytes.
+// largest class or priority is none; nothing has been started then. O(1), no allocation for closures up to 64 bytes.
 template <typename F>
 void go(F&& f, std::source_location where = std::source_location::current()) {
     detail::spawn(nullptr, nullptr, std::forward<F>(f), where);

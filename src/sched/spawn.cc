@@ -115,6 +115,13 @@ uint64_t next_id(scheduler& s, P* p) noexcept {
     return p->next_id++;
 }
 
+// Throws.
+void check_priority(priority p) {
+    if (p <= priority::low) return;
+    throw std::invalid_argument("weft: spawn_options::priority is " + std::to_string(static_cast<unsigned>(p)) +
+                                ", which is no class");
+}
+
 // A stack of a larger class, at once, so that its absence can be reported. Throws.
 struct stack* take_large(scheduler& s, std::size_t size) {
     const int size_class = s.stacks.class_for(size);
@@ -252,6 +259,7 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
     M* m = current_g_m();
     belongings things(entry);
     if (options != nullptr) [[unlikely]] {
+        check_priority(options->priority);
         things.add(*options, m == nullptr ? nullptr : m->g);
         m = current_g_m();  // not the one from before: we may have parked
     }

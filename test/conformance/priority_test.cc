@@ -4,7 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -352,6 +354,22 @@ TEST_P(Priority, AMutexMayOutliveTheRuntimeOfItsHolder) {
 }
 
 // ---- Of the calling green thread.
+
+TEST_P(Priority, WhatIsNoClassIsRefusedAndNothingIsStarted) {
+    rt().run([] {
+        bool ran = false;
+        const auto f = std::make_shared<int>(1);
+        EXPECT_THROW(go({.priority = static_cast<priority>(3)}, [&ran, f] { ran = true; }), std::invalid_argument);
+        EXPECT_EQ(f.use_count(), 1) << "the function is gone";
+        EXPECT_THROW(static_cast<void>(async({.priority = static_cast<priority>(255)}, [&ran] { ran = true; })),
+                     std::invalid_argument);
+        wait_group all;
+        EXPECT_THROW(all.go({.priority = static_cast<priority>(3)}, [&ran] { ran = true; }), std::invalid_argument);
+        all.wait();
+        for (int i = 0; i < 10; ++i) yield();
+        EXPECT_FALSE(ran);
+    });
+}
 
 TEST_P(Priority, IsSetAtTheStartAndByOneself) {
     rt().run([] {
