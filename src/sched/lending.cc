@@ -164,7 +164,7 @@ holder_handle handle_of_caller() noexcept {
 void count_held(holder_handle who, int change) noexcept {
     record* r = lock_record(who);
     if (r == nullptr) return;
-    r->held += static_cast<uint32_t>(change);
+    if (change > 0 || r->held != 0) r->held += static_cast<uint32_t>(change);  // 0: mistaken for another, see lending.h
     if (r->held == 0 && std::exchange(r->lends, false)) set_queued_class(*r->g, own_class(*r->g));
     r->lock.unlock();
 }

@@ -28,6 +28,10 @@
 //
 // A plain thread lends as a normal G, and is lent nothing: the system schedules it.
 //
+// A generation has eight bits. So a mutex whose holder has ended without unlocking it, and that is unlocked by another one after a
+// multiple of 255 others have had the same record, may take one of these for its holder: that one runs in a class that is not due to it
+// until it holds nothing any more, or goes back to its own early. Nothing else depends on it.
+//
 // Rejected. A table of all locked mutexes: a look-up and an insertion on each lock, once classes are used. Pointers to holders in the mutex: 8 bytes more, and
 // dangling ones. Lending the class to everybody for a while: it is those between that are in the way.
 //

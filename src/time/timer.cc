@@ -178,10 +178,9 @@ bool may_free(timer_state& t) noexcept {
     return !left;
 }
 
-// No handle is left.
-void finish(chan_core& core) noexcept {
-    timer_state& t = timer_state::of(core);
-    core.lock.lock();
+// No handle is left, or only the caller's. The lock is held, and freed.
+void finish_locked(timer_state& t) noexcept {
+    chan_core& core = t.channel();
     t.armed = false;
     take_out_locked(t);
     const bool waited_on = !core.receivers.empty();
@@ -195,6 +194,12 @@ void finish(chan_core& core) noexcept {
     }
     if (t.function != nullptr) t.function->destroy(timer_function(t));
     if (!on_its_way || may_free(t)) free_block(t);  // I3
+}
+
+// The last handle was dropped. It was not that of a timer whose call may still begin: that one is stopped first.
+void finish(chan_core& core) noexcept {
+    core.lock.lock();
+    finish_locked(timer_state::of(core));
 }
 
 // ---- Starting.
@@ -295,11 +300,12 @@ bool timer_stop(timer_state& t) noexcept {
 
 void timer_drop(timer_state* t) noexcept {
     timer_state::channel_state& c = t->channel();
-    if (c.handles.load(acquire) == 1) {  // pairs with the last drop of another one: what was done with it comes first
-        finish(c);
+    c.lock.lock();
+    // Under the lock: a call that begins takes a handle. acquire: pairs with the last drop of another one; what was done with it comes first
+    if (c.handles.load(acquire) == 1) {
+        finish_locked(*t);
         return;
     }
-    c.lock.lock();
     G* g = disarm_locked(*t);
     c.lock.unlock();
     if (g != nullptr) give_back_call(g);

@@ -73,12 +73,14 @@ TEST_P(SelectBlocking, ALosingCaseLeavesTheQueueIntact) {
             const chan<int> contested;
             const chan<int> way_out;
             std::vector<int> order;
+            std::atomic<int> came = 0;
             std::atomic<bool> lost_well = false;
             const auto wait_there = [&](int number) {
                 park(1, [&] {
                     rt().go([&, number] {
                         contested.recv();
                         order.push_back(number);  // one at a time: the next value is sent when this one has come
+                        ++came;
                     });
                 });
             };
@@ -92,9 +94,10 @@ TEST_P(SelectBlocking, ALosingCaseLeavesTheQueueIntact) {
             for (int i = 0; i < before + behind; ++i) {
                 contested.send(i);
                 rt().run([] {});
-                eventually([&] { return rt().stats().live == static_cast<uint64_t>(before + behind - i - 1); });
+                eventually([&] { return came == i + 1; });
             }
             EXPECT_EQ(contested.try_send(9), chan_status::would_block);
+            ASSERT_EQ(order.size(), static_cast<std::size_t>(before + behind));
             for (int i = 0; i < before + behind; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
         }
     }
