@@ -5,7 +5,7 @@
 // src/time/timer.cc, weft/detail/chan_state.h, src/sched/timer_queue.h, fire_timers and src/sync/wait.cc are compiled as they are. The
 // green thread for a call is a number in the books.
 //
-// mutants: TICK_LEFT STOP_UNSEEN RESET_UNSEEN ORPHAN_UNSEEN ALARM_LEFT FREED_ON_ITS_WAY PLACED_TWICE CALL_KEPT UNLOCKED
+// mutants: DROP_LOOKS_EARLY TICK_LEFT STOP_UNSEEN RESET_UNSEEN ORPHAN_UNSEEN ALARM_LEFT FREED_ON_ITS_WAY PLACED_TWICE CALL_KEPT UNLOCKED
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -28,7 +28,21 @@ static_assert(weft::detail::model_build, "before the headers that it is about");
 #include "sched/park.cc"
 #include "sync/wait.cc"
 #include "time/timer_state.h"
-#if defined(MUTANT_TICK_LEFT)
+#if defined(MUTANT_DROP_LOOKS_EARLY)  // not under the lock under which it acts
+namespace model {
+
+inline int let_others_in(weft::detail::spin_lock& lock) {
+    lock.unlock();
+    rl::ctx().sched();
+    lock.lock();
+    return 1;
+}
+
+}  // namespace model
+
+#undef acquire
+#define acquire rl::mo_acquire, $) == 1 && model::let_others_in(c.lock
+#elif defined(MUTANT_TICK_LEFT)
 #define clear_locked() count * 0
 #elif defined(MUTANT_STOP_UNSEEN)
 #define arrived(runs, now) arrived(runs, now) == arrival::stopped ? arrival::due : t.arrived(runs, now)
@@ -49,6 +63,8 @@ static_assert(weft::detail::model_build, "before the headers that it is about");
 #define unlock() word()
 #endif
 #include "time/timer.cc"
+#undef acquire
+#define acquire rl::mo_acquire, $
 #undef clear_locked
 #undef arrived
 #undef remove_locked
@@ -66,8 +82,6 @@ using namespace model;
 
 // The books of an execution.
 struct {
-    alignas(64) std::byte block[4096];
-    bool block_in_use;
     scheduler* the_default;
     G* call;         // the green thread for a call, if it is taken
     int taken;       // how often it was
@@ -76,18 +90,9 @@ struct {
     int destroyed;  // functions
 } books;
 
+extern const timed_function* const the_function;
+
 }  // namespace
-
-void* operator new(std::size_t size, std::align_val_t /*align*/) {
-    RL_ASSERT(!books.block_in_use && size <= sizeof(books.block));
-    books.block_in_use = true;
-    return books.block;
-}
-
-void operator delete(void* block, std::align_val_t /*align*/) noexcept {
-    RL_ASSERT(books.block_in_use && block == books.block);
-    books.block_in_use = false;
-}
 
 namespace weft::detail {
 
@@ -110,6 +115,8 @@ void start_call(M* /*m*/, timer_state& t, int64_t /*now_ns*/) noexcept {
     }
     t.channel().lock.unlock();
     ++books.called;
+    rl::ctx().sched();  // the call takes its time
+    RL_ASSERT(t.function == the_function);
     t.channel().drop();
 }
 
@@ -132,12 +139,13 @@ namespace {
 constexpr int64_t soon = 2'000'000'000;
 constexpr int64_t hour = 3'600'000'000'000;
 
-constexpr timed_function the_function{
+constexpr timed_function counted{
     [](void* /*f*/) {},
     [](void* /*f*/) noexcept { ++books.destroyed; },
     1,
     1,
 };
+const timed_function* const the_function = &counted;
 
 // One timer. fires() plays an M that fires what is due in the queue of P 0, as often as that is said.
 template <typename Suite, int Greens, int Plains>
@@ -150,6 +158,7 @@ struct suite : program<Suite, Greens, Plains> {
 
     explicit suite(const timed_function* f = nullptr) {
         books = {};
+        blocks_in_use = 0;
         this->home.ps = this->ps;
         this->home.procs = 1;
         books.the_default = &this->home;
@@ -170,7 +179,7 @@ struct suite : program<Suite, Greens, Plains> {
     // Nothing is left when the timer is dropped.
     void drop() {
         if (t != nullptr) timer_drop(t);
-        RL_ASSERT(!books.block_in_use);
+        RL_ASSERT(blocks_in_use == 0);
         for (P& p : this->ps) RL_ASSERT(p.timers.size() == 0);
         RL_ASSERT(books.taken == books.called + books.given_back);
     }
@@ -291,7 +300,7 @@ struct drop_against_fire : suite<drop_against_fire<Detached>, 0, 3> {
 // With a function: stopped, or started again, while an M fires.
 template <bool Again>
 struct call_against_fire : suite<call_against_fire<Again>, 0, 2> {
-    call_against_fire() : suite<call_against_fire<Again>, 0, 2>(&the_function) {}
+    call_against_fire() : suite<call_against_fire<Again>, 0, 2>(the_function) {}
 
     void run(unsigned me) {
         if (me == 0) {
@@ -319,7 +328,7 @@ struct call_against_fire : suite<call_against_fire<Again>, 0, 2> {
 // With a function: dropped, or detached, while an M fires.
 template <bool Detached>
 struct call_against_drop : suite<call_against_drop<Detached>, 0, 2> {
-    call_against_drop() : suite<call_against_drop<Detached>, 0, 2>(&the_function) {}
+    call_against_drop() : suite<call_against_drop<Detached>, 0, 2>(the_function) {}
 
     void run(unsigned me) {
         if (me == 0) {
@@ -351,7 +360,7 @@ struct runtime_stops : suite<runtime_stops<Function>, 0, 3> {
     scheduler another;
     P of_another;
 
-    runtime_stops() : suite<runtime_stops<Function>, 0, 3>(Function ? &the_function : nullptr) {
+    runtime_stops() : suite<runtime_stops<Function>, 0, 3>(Function ? the_function : nullptr) {
         another.ps = &of_another;
         another.procs = 1;
         this->start(hour);
