@@ -228,7 +228,7 @@ weft::priority priority() noexcept {
 }
 
 void set_priority(weft::priority p) noexcept {
-    if (p > weft::priority::low)
+    if (!is_class(p))
         fatal("this_g::set_priority() was given something that is no class: %u", static_cast<unsigned>(p));
     const M* m = current_g_m();
     if (m != nullptr) set_own_class(*m->g, p);

@@ -67,6 +67,9 @@ inline constexpr uint32_t any = high | normal;
 // The class in which the caller waits: as lent to it; normal for a plain thread.
 [[nodiscard]] priority class_of_caller() noexcept;
 
+// False of what a cast has made of some other number.
+[[nodiscard]] constexpr bool is_class(priority p) noexcept { return p <= priority::low; }
+
 // Whether a runs before b.
 [[nodiscard]] constexpr bool above(priority a, priority b) noexcept {
     constexpr int rank[] = {1, 2, 0};  // normal, high, low

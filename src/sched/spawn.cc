@@ -117,7 +117,7 @@ uint64_t next_id(scheduler& s, P* p) noexcept {
 
 // Throws.
 void check_priority(priority p) {
-    if (p <= priority::low) return;
+    if (is_class(p)) return;
     throw std::invalid_argument("weft: spawn_options::priority is " + std::to_string(static_cast<unsigned>(p)) +
                                 ", which is no class");
 }

@@ -196,7 +196,7 @@ void finish_locked(timer_state& t) noexcept {
     if (!on_its_way || may_free(t)) free_block(t);  // I3
 }
 
-// The last handle was dropped. It was not that of a timer whose call may still begin: that one is stopped first.
+// The last handle was dropped. So no call begins any more: who drops a timer stops it first, and a detached one has a handle.
 void finish(chan_core& core) noexcept {
     core.lock.lock();
     finish_locked(timer_state::of(core));

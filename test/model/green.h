@@ -55,6 +55,8 @@ cancel_context* ambient() noexcept { return nullptr; }
 bool cancel_context::enter_wait(cancel_wait& /*w*/) noexcept { return true; }
 
 void cancel_context::leave_wait() noexcept {}
+
+void cancel_context::tell_tokens(wait_result /*why*/) noexcept {}
 #endif
 
 bool abandoned::may_be(bool /*waited_on*/) noexcept { return false; }
@@ -74,6 +76,7 @@ template <typename Suite, int Greens, int Plains>
 struct program : rl::test_suite<Suite, 2 * Greens + Plains> {
     static constexpr unsigned greens = Greens;
     static constexpr unsigned threads = Greens + Plains;
+
     scheduler home;
     P ps[Greens + 1];  // the last one: of an M that fires timers
     G gs[Greens + 1];

@@ -20,12 +20,13 @@ namespace weft::detail {
 
 namespace {
 
-// Before each block, as large as any alignment: its size.
-constexpr std::size_t header_size = 64;
+// Before each block: its size.
+constexpr std::size_t header_size = alignof(std::max_align_t);
 
 }  // namespace
 
-void* allocate(std::size_t size, std::size_t /*align*/) {
+void* allocate(std::size_t size, std::size_t align) {
+    RL_ASSERT(align <= header_size);
     auto* block = static_cast<std::byte*>(::operator new(header_size + size));
     std::memcpy(block, &size, sizeof(size));
     ++model::blocks_in_use;
@@ -63,7 +64,10 @@ const erased_suite* explored = nullptr;
 
 template <unsigned Threads>
 struct any_suite : rl::test_suite<any_suite<Threads>, Threads> {
-    any_suite() { explored->construct(); }
+    any_suite() {
+        blocks_in_use = 0;
+        explored->construct();
+    }
 
     ~any_suite() { explored->destroy(); }
 
@@ -124,6 +128,10 @@ search bounded(search how) {
     static const char* const most = std::getenv("WEFT_MODEL_EXECUTIONS");
     if (most == nullptr) return how;
     const uint64_t executions = std::strtoull(most, nullptr, 10);
+    if (executions == 0) {
+        std::printf("WEFT_MODEL_EXECUTIONS is \"%s\"; it has to be a number above 0\n", most);
+        std::exit(2);
+    }
     return random(how.how == search::kind::random ? std::min(how.amount, executions) : executions);
 }
 

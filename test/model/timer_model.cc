@@ -158,7 +158,6 @@ struct suite : program<Suite, Greens, Plains> {
 
     explicit suite(const timed_function* f = nullptr) {
         books = {};
-        blocks_in_use = 0;
         this->home.ps = this->ps;
         this->home.procs = 1;
         books.the_default = &this->home;
