@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -14,6 +16,7 @@
 #include <weft/single_flight.h>
 #include <weft/weft.h>
 
+#include "support/captured.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/random.h"
@@ -24,7 +27,27 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using SingleFlight = procs_test;
+class SingleFlight : public procs_test {
+protected:
+    // Starts n green threads and returns once one of them calls, which is when it waits to receive, and all others wait for that
+    // one. How often they have parked says nothing: they may also have met at the mutex.
+    void gather(std::size_t n, const std::function<void()>& visit) {
+        for (std::size_t i = 0; i < n; ++i) rt().go(visit);
+        await_in_flight(n - 1);
+        eventually([&] { return waiting("chan receive") == 1; });
+    }
+
+    // Returns once n wait for somebody else's call.
+    void await_in_flight(std::size_t n) {
+        eventually([&] { return waiting("single flight") == n; });
+    }
+
+private:
+    std::size_t waiting(const std::string& reason) {
+        return occurrences(written_by([&](int fd) { rt().dump(fd); }), "[" + reason + ", ");
+    }
+};
+
 WEFT_SWEEP(SingleFlight);
 
 TEST_P(SingleFlight, CallsOneAfterTheOtherEachCall) {
@@ -41,8 +64,7 @@ TEST_P(SingleFlight, ConcurrentCallersOfAKeyShareOneCall) {
     std::atomic<int> calls = 0;
     std::atomic<int> different = 0;
     std::atomic<int*> first = nullptr;
-    constexpr int callers = 50;
-    const auto visit = [&] {
+    gather(50, [&] {
         const auto result = flights.do_(1, [&] {
             ++calls;
             go_on.recv();
@@ -50,9 +72,6 @@ TEST_P(SingleFlight, ConcurrentCallersOfAKeyShareOneCall) {
         });
         int* expected = nullptr;
         if (!first.compare_exchange_strong(expected, result.get()) && expected != result.get()) ++different;
-    };
-    park(callers, [&] {
-        for (int i = 0; i < callers; ++i) rt().go(visit);
     });
     // Another key is none of their business.
     EXPECT_EQ(*flights.do_(2, [] { return std::make_shared<int>(9); }), 9);
@@ -76,9 +95,8 @@ TEST_P(SingleFlight, PlainThreadsShareWithGreenOnes) {
     };
     std::thread first(visit);
     eventually([&] { return calls == 1; });
-    park(5, [&] {
-        for (int i = 0; i < 5; ++i) rt().go(visit);
-    });
+    for (int i = 0; i < 5; ++i) rt().go(visit);
+    await_in_flight(5);
     go_on = true;
     first.join();
     rt().drain();
@@ -91,19 +109,15 @@ TEST_P(SingleFlight, AnExceptionIsSharedAndNotKept) {
     const chan<int> go_on;
     std::atomic<int> calls = 0;
     std::atomic<int> caught = 0;
-    park(5, [&] {
-        for (int i = 0; i < 5; ++i) {
-            rt().go([&] {
-                try {
-                    flights.do_(1, [&]() -> int {
-                        ++calls;
-                        go_on.recv();
-                        throw std::runtime_error("down");
-                    });
-                } catch (const std::runtime_error&) {
-                    ++caught;
-                }
+    gather(5, [&] {
+        try {
+            flights.do_(1, [&]() -> int {
+                ++calls;
+                go_on.recv();
+                throw std::runtime_error("down");
             });
+        } catch (const std::runtime_error&) {
+            ++caught;
         }
     });
     go_on.send(1);
@@ -117,15 +131,11 @@ TEST_P(SingleFlight, NothingMayBeReturned) {
     single_flight<int, void> flights;
     const chan<int> go_on;
     std::atomic<int> calls = 0;
-    park(5, [&] {
-        for (int i = 0; i < 5; ++i) {
-            rt().go([&] {
-                flights.do_(1, [&] {
-                    ++calls;
-                    go_on.recv();
-                });
-            });
-        }
+    gather(5, [&] {
+        flights.do_(1, [&] {
+            ++calls;
+            go_on.recv();
+        });
     });
     go_on.send(1);
     rt().drain();
@@ -136,9 +146,7 @@ TEST_P(SingleFlight, AForgottenCallGoesOnForThoseWhoWaitForIt) {
     single_flight<int, int> flights;
     const chan<int> go_on;
     std::atomic<int> sum = 0;
-    park(3, [&] {
-        for (int i = 0; i < 3; ++i) rt().go([&] { sum += flights.do_(1, [&] { return go_on.recv().value(); }); });
-    });
+    gather(3, [&] { sum += flights.do_(1, [&] { return go_on.recv().value(); }); });
     flights.forget(1);
     EXPECT_EQ(flights.do_(1, [] { return 100; }), 100);  // a new one
     go_on.send(2);
@@ -205,16 +213,15 @@ TEST_P(SingleFlight, WhenTheOneThatCallsIsCancelledAnotherOneCalls) {
             }
         });
     });
-    park(4, [&] {
-        for (int i = 0; i < 4; ++i) {
-            rt().go([&] {
-                sum += flights.do_(1, [&] {
-                    ++calls;
-                    return 10;
-                });
+    for (int i = 0; i < 4; ++i) {
+        rt().go([&] {
+            sum += flights.do_(1, [&] {
+                ++calls;
+                return 10;
             });
-        }
-    });
+        });
+    }
+    await_in_flight(4);
     go_on.send(1);
     rt().drain();
     EXPECT_EQ(cancelled_calls, 1);
