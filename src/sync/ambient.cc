@@ -89,6 +89,8 @@ cancel_context* exchange_ambient(cancel_context* c, bool lies_on_stack) noexcept
     return before;
 }
 
+void request_stop(stop_bridge& b) noexcept { b.source.request_stop(); }
+
 stop_bridge* retain_in_chain(stop_bridge* b, stop_bridge* chain) noexcept {
     b->owners.fetch_add(1, relaxed);  // relaxed: the context holds it
     b->next = chain;
@@ -99,7 +101,7 @@ void request_stops(stop_bridge* chain) noexcept {
     while (chain != nullptr) {
         stop_bridge* b = chain;
         chain = b->next;
-        b->source.request_stop();
+        request_stop(*b);
         drop_owner(b);
     }
 }

@@ -89,6 +89,27 @@ void cancel_context::leave_wait() noexcept {
     lock_.unlock();
 }
 
+// Outwards while it is the same interruption: cancelled, or with the same deadline. Who interrupts many at once would else have each
+// of them walk all the way.
+void cancel_context::tell_tokens(wait_result why) noexcept {
+    const bool is_cancelled = why == wait_result::cancelled;
+    cancel_context* beyond = this;
+    for (; beyond != nullptr; beyond = beyond->parent_) {
+        beyond->lock_.lock();
+        const bool concerned = is_cancelled ? beyond->requested_ && !beyond->told_cancelled_
+                                            : beyond->deadline_ns_ == deadline_ns_ && !beyond->told_expired_;
+        stop_bridge* b = beyond->bridge_;  // lives as long as its context, which lives longer than this one
+        beyond->lock_.unlock();
+        if (!concerned) break;
+        if (b != nullptr) request_stop(*b);
+    }
+    for (cancel_context* c = this; c != beyond; c = c->parent_) {
+        c->lock_.lock();
+        (is_cancelled ? c->told_cancelled_ : c->told_expired_) = true;
+        c->lock_.unlock();
+    }
+}
+
 stop_bridge& cancel_context::bridge(stop_bridge* (*make)(int64_t deadline_ns)) {
     arm();
     lock_.lock();

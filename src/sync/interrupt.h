@@ -39,6 +39,7 @@ struct other_parties {
 [[nodiscard]] cancel_context* heeded_context(M* m) noexcept;
 
 // std::stop_token from contexts.
+void request_stop(stop_bridge& b) noexcept;  // the caller knows that it lives
 stop_bridge* retain_in_chain(stop_bridge* b, stop_bridge* chain) noexcept;
 void request_stops(stop_bridge* chain) noexcept;
 void release_bridge(stop_bridge* b) noexcept;

@@ -58,8 +58,11 @@ std::size_t task_scope::further_exceptions() noexcept {
 void throw_if_cancelled() {
     detail::cancel_context* context = detail::heeded_context(detail::current_g_m());
     if (context == nullptr) return;
-    if (context->requested()) detail::throw_interrupted(detail::wait_result::cancelled);
-    if (context->deadline_ns() <= detail::now_ns()) detail::throw_interrupted(detail::wait_result::expired);
+    const bool is_cancelled = context->requested();
+    if (!is_cancelled && context->deadline_ns() > detail::now_ns()) return;
+    const auto why = is_cancelled ? detail::wait_result::cancelled : detail::wait_result::expired;
+    context->tell_tokens(why);
+    detail::throw_interrupted(why);
 }
 
 }  // namespace weft

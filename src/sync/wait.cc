@@ -67,16 +67,15 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
     w.lock = &lock;
 }
 
-// A wait in one queue that others may end as well.
-[[gnu::noinline]] wait_result wait_with_others(M* m,
-                                               place where,
-                                               waiter& w,
-                                               wait_queue& queue,
-                                               guarded_word& lock,
-                                               uint32_t bits,
-                                               wait_reason reason,
-                                               int64_t deadline_ns,
-                                               cancel_context* context) noexcept {
+wait_result wait_for_one(M* m,
+                         place where,
+                         waiter& w,
+                         wait_queue& queue,
+                         guarded_word& lock,
+                         uint32_t bits,
+                         wait_reason reason,
+                         int64_t deadline_ns,
+                         cancel_context* context) noexcept {
     if (deadline_ns <= long_ago) {  // to wait for no time is not to wait: nothing is interrupted
         lock.unlock_bits(bits);
         return wait_result::timed_out;
@@ -121,6 +120,21 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
     if (winner == claimed_by::cancellation) return wait_result::cancelled;
     WEFT_ASSERT(winner == claimed_by::deadline);
     return ambient_is_first ? wait_result::expired : wait_result::timed_out;
+}
+
+// A wait in one queue that others may end as well.
+[[gnu::noinline]] wait_result wait_with_others(M* m,
+                                               place where,
+                                               waiter& w,
+                                               wait_queue& queue,
+                                               guarded_word& lock,
+                                               uint32_t bits,
+                                               wait_reason reason,
+                                               int64_t deadline_ns,
+                                               cancel_context* context) noexcept {
+    const wait_result result = wait_for_one(m, where, w, queue, lock, bits, reason, deadline_ns, context);
+    if (result == wait_result::cancelled || result == wait_result::expired) context->tell_tokens(result);
+    return result;
 }
 
 // What heeded_context() is when there is a context.

@@ -40,6 +40,24 @@ TEST_P(CancelTokenDeadline, TheTokenIsStoppedWhenTheTimeIsUp) {
     });
 }
 
+// Nor does the token lag when a wait says that the time is up.
+TEST_P(CancelTokenDeadline, WhoHasTimedOutFindsItStopped) {
+    rt().run([] {
+        for (const auto limit : {1us, 200us, 3000us}) {
+            with_timeout(limit, [&] {
+                const std::stop_token token = this_g::stop_token();
+                std::atomic<int> calls = 0;
+                const std::stop_callback on_stop(token, [&] { ++calls; });
+                with_timeout(1h, [&] {
+                    EXPECT_THROW(sleep_for(1h), timed_out);
+                    EXPECT_TRUE(token.stop_requested());
+                    eventually([&] { return calls == 1; });
+                });
+            });
+        }
+    });
+}
+
 TEST_P(CancelTokenDeadline, ADeadlineInThePastHasStoppedIt) {
     rt().run([] {
         with_timeout(0s, [] { EXPECT_TRUE(this_g::stop_token().stop_requested()); });

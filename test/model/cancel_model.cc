@@ -1,9 +1,9 @@
 // cancel_model.cc: contexts: a cancellation ends each wait that is open in it or in what is inside, once, whoever else ends it, and
-// each wait that begins later; nobody touches a wait or a context that is gone.
+// each wait that begins later; nobody touches a wait or a context that is gone; who was interrupted finds the tokens stopped.
 //
 // src/sync/cancel.cc, all of src/sync/wait.cc and fire_timers of src/sched/park.cc are compiled as they are.
 //
-// mutants: WAIT_LEFT READY_IN_BOTH READY_IN_NEITHER CANCEL_BLINDLY UNLOCKED CLAIM_BLINDLY QUEUE_LEFT
+// mutants: WAIT_LEFT READY_IN_BOTH READY_IN_NEITHER CANCEL_BLINDLY UNLOCKED CLAIM_BLINDLY QUEUE_LEFT TOKEN_LAGS
 #define WEFT_MODEL_CANCELS
 #include <algorithm>
 #include <array>
@@ -17,6 +17,7 @@
 #endif
 #include <weft/detail/wait.h>
 #undef compare_exchange_weak
+#include <weft/detail/allocate.h>
 #include <weft/error.h>
 
 #include "green.h"
@@ -25,10 +26,13 @@
 #define leave_wait() deadline_ns()
 #elif defined(MUTANT_QUEUE_LEFT)
 #define remove(w) front()
+#elif defined(MUTANT_TOKEN_LAGS)
+#define tell_tokens(why) deadline_ns()
 #endif
 #include "sync/wait.cc"
 #undef leave_wait
 #undef remove
+#undef tell_tokens
 #if defined(MUTANT_READY_IN_BOTH)
 #define try_claim(who, must) try_claim(who, must) && (must = true)
 #elif defined(MUTANT_READY_IN_NEITHER)
@@ -55,12 +59,39 @@ namespace weft::detail {
 
 cancel_context* ambient() noexcept { return model::ambient_of[rl::ctx().current_thread()]; }
 
-// No std::stop_token here.
-stop_bridge* retain_in_chain(stop_bridge* /*b*/, stop_bridge* chain) noexcept { return chain; }
+// What stands in for a std::stop_source.
+struct stop_bridge {
+    atomic<int> owners{1};
+    atomic<bool> stopped{false};
+    guarded<stop_bridge*> next = nullptr;
 
-void request_stops(stop_bridge* /*chain*/) noexcept {}
+    static stop_bridge* make(int64_t /*deadline_ns*/) {
+        return ::new (allocate(sizeof(stop_bridge), alignof(stop_bridge))) stop_bridge;
+    }
+};
 
-void release_bridge(stop_bridge* /*b*/) noexcept {}
+void request_stop(stop_bridge& b) noexcept { b.stopped.store(true, release); }
+
+stop_bridge* retain_in_chain(stop_bridge* b, stop_bridge* chain) noexcept {
+    b->owners.fetch_add(1, relaxed);
+    b->next = chain;
+    return b;
+}
+
+void release_bridge(stop_bridge* b) noexcept {
+    if (b->owners.fetch_sub(1, acq_rel) != 1) return;
+    b->~stop_bridge();
+    deallocate(b, alignof(stop_bridge));
+}
+
+void request_stops(stop_bridge* chain) noexcept {
+    while (chain != nullptr) {
+        stop_bridge* b = chain;
+        chain = b->next;
+        request_stop(*b);
+        release_bridge(b);
+    }
+}
 
 }  // namespace weft::detail
 
@@ -96,6 +127,14 @@ struct suite : program<Suite, Greens, Plains> {
         return result;
     }
 
+    // As that, with a token in a context around its own.
+    void wait_with_token(unsigned me, cancel_context* parent, int64_t deadline_ns) {
+        box<cancel_context> mine(parent, deadline_ns);
+        stop_bridge& token = mine->bridge(&stop_bridge::make);
+        const wait_result result = wait_in(me, &*mine);
+        if (result != wait_result::served) RL_ASSERT(token.stopped.load(acquire));
+    }
+
     void give() {
         lock.lock();
         waiter* w = waiters.pop_claimed();
@@ -108,6 +147,7 @@ struct suite : program<Suite, Greens, Plains> {
 
     void after() {
         RL_ASSERT(given == taken);
+        RL_ASSERT(blocks_in_use == 0);
         RL_ASSERT(waiters.empty());
     }
 };
@@ -133,6 +173,17 @@ struct ends : suite<ends, 1, 1> {
     void run(unsigned me) {
         if (me == 0) RL_ASSERT(wait_in(me, &outer) == wait_result::cancelled);
         if (me == 1) outer.cancel();
+    }
+};
+
+// A token says what the wait says, also when the deadline was it.
+struct tokens : suite<tokens, 1, 2> {
+    cancel_context outer{nullptr, never};
+
+    void run(unsigned me) {
+        if (me == 0) wait_with_token(me, &outer, some_time);
+        if (me == 1) outer.cancel();
+        if (me == 2) fire(0);
     }
 };
 
@@ -212,6 +263,8 @@ int main() {
     const bool ok = check<ends>("cancelled from around", switches(3)) &&                          //
                     check<around>("cancelled from around, a giver", switches(2)) &&               //
                     check<around>("cancelled from around, a giver", random(500'000)) &&           //
+                    check<tokens>("a token, a deadline", switches(1)) &&                          //
+                    check<tokens>("a token, a deadline", random(500'000)) &&                      //
                     check<heights>("cancelled at two heights", switches(2)) &&                    //
                     check<heights>("cancelled at two heights", random(500'000)) &&                //
                     check<siblings>("a green and a plain thread in a scope", random(500'000)) &&  //

@@ -13,6 +13,9 @@
 // somebody asks it for the first time (arm): before, it costs its few stores. A context that is linked has linked ancestors, and one
 // that is linked to a cancelled parent is cancelled from then on.
 //
+// What a wait says, the std::stop_tokens say too: whoever cancels stops them, after it has made ready whom it has interrupted; who is
+// interrupted and comes first stops them itself (tell_tokens), before it throws.
+//
 // Deadlines need no tree: a context knows the earliest deadline of itself and all around it, and each wait arms one timer for that.
 //
 // Rejected. One list of waits in each scope: all its green threads would take its lock at each wait. A reference-counted tree as
@@ -92,6 +95,10 @@ public:
     // It is over: nobody touches it any more. Also for a green thread that will never run again.
     void leave_wait() noexcept;
 
+    // A wait in it, which is over, was interrupted; or why is how one would be. Stops the tokens from here outwards, as far as they are
+    // concerned. Calls what is registered with them. O(contexts around), once; after that O(1).
+    void tell_tokens(wait_result why) noexcept;
+
     // Nothing around it matters any more: its parent may go before it does. The green thread it belongs to, when it ends.
     void detach() noexcept;
 
@@ -115,6 +122,8 @@ private:
     spin_lock lock_;
     // Guarded by lock_.
     guarded<bool> requested_ = false;
+    guarded<bool> told_cancelled_ = false;  // see tell_tokens
+    guarded<bool> told_expired_ = false;
     guarded<cancel_wait*> blocked_ = nullptr;
     guarded<cancel_context*> first_child_ = nullptr;
     guarded<stop_bridge*> bridge_ = nullptr;
