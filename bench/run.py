@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures weft beside the same work in Go, tokio, Boost.Fiber, std::thread and oneTBB.
 
-    bench/run.py                    everything: about an hour and a half on 2 cores
+    bench/run.py                    everything: about an hour and a quarter on 2 cores
     bench/run.py --quick            about 20 minutes, fewer rounds of less work
     bench/run.py --only pingpong    the rows whose name contains the word
     bench/run.py --report-only      the tables and charts again, from the last results

@@ -46,6 +46,7 @@ def _targets():
                  procs=(1,))
     yield Target("parked G ≤ 4416 B resident", "spawn_block-1e6", 4416, "", metric="parked_bytes")
     yield Target("select, one ready ≤ 0.6 × Go", "select-ready", 0.6, "go")
+    yield Target("select among 4, all empty ≤ 0.6 × Go", "select-block", 0.6, "go")
     yield Target("select among 4, all empty ≤ 0.5 × the best peer", "select-block", 0.5, "best")
     yield Target("select with a default ≤ 1.2 × Go", "select-default-1", 1.2, "go")
     yield Target("select among 1024, per case ≤ Go", "select-width-1024", 1.0, "go", metric="case_ns", procs=(1,))
