@@ -20,6 +20,7 @@ import platform
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -126,6 +127,15 @@ def futexes(program, peer, row, p, n):
     return (calls[1] - calls[0]) / (rounds[1] - rounds[0])
 
 
+def how_it_ended(done):
+    """In words. Whoever is killed leaves none of its own: for want of memory, as a rule."""
+    if done.returncode == -signal.SIGKILL:
+        return "killed: the machine has too little memory for it"
+    how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
+    said = done.stderr.strip()[-300:]
+    return f"{how}: {said}" if said else how
+
+
 def run_once(program, peer, row, p, n):
     """One process. Returns the JSON line it printed, with how it went."""
     command, environment = command_of(program, row, p, n), environment_of(peer)
@@ -135,7 +145,7 @@ def run_once(program, peer, row, p, n):
     begin = time.monotonic()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, env=environment, check=False)
-        failure = "" if done.returncode == 0 else f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"
+        failure = "" if done.returncode == 0 else how_it_ended(done)
     except subprocess.TimeoutExpired:
         done, failure = None, f"not finished after {RUN_TIMEOUT_S} s"
     wall = time.monotonic() - begin
