@@ -39,16 +39,19 @@ void free_block(timer_state& t) noexcept {
 
 // ---- With the channel's lock held.
 
-// Puts the alarm into q, which belongs to home, out of the queue it is in. True: q has to be looked at earlier than before.
+// Puts the alarm into q, which belongs to home, out of the queue it is in. True: q has to be looked at earlier than before. An alarm
+// that is early enough is left where it is: a timer that is put off again and again, as most are, costs no queue anything but one
+// arrival too early.
 bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_ns) noexcept {
     const int64_t before_ns = q.next_deadline();
     bool locked = false;
     if (t.placed) {
+        if (t.due_ns >= t.alarm_ns && t.due_ns != never) return false;  // fire() will see when it is due now
         timer_queue& from = *t.alarm.home;
         from.lock.lock();
         if (t.is_on_its_way()) {
             from.lock.unlock();
-            return false;  // fire() will see when it is due now
+            return false;  // as above
         }
         from.remove_locked(t.alarm);
         t.placed = false;
@@ -57,6 +60,7 @@ bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_n
     }
     if (t.due_ns == never) return false;
     t.placed = true;
+    t.alarm_ns = t.due_ns;
     t.where = home;
     if (!locked) q.lock.lock();
     t.alarm.deadline_ns = t.due_ns;

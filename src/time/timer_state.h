@@ -9,7 +9,7 @@
 //
 //      stopped ──start──▶ armed, placed ──fire──▶ stopped, or placed again if it has a period
 //         ▲                  │      ▲
-//         └───────stop───────┘      └─ reset: placed elsewhere, or, on its way, by fire()
+//         └───────stop───────┘      └─ reset: placed elsewhere; put off, or on its way, by fire()
 //
 //      armed   a tick or a call is to come                  the user's view: stop() and reset() return it
 //      placed  the alarm is in a queue, or on its way        who sees that may use alarm.home: it cannot go before this is cleared
@@ -46,7 +46,7 @@ struct G;
 // What an alarm finds when it comes to fire().
 enum class arrival : uint8_t {
     due,
-    early,     // reset on its way
+    early,     // put off, or reset on its way
     stopped,   // on its way, or with its runtime
     orphaned,  // nobody has a handle
 };
@@ -67,7 +67,9 @@ struct timer_state {
     guarded<bool> orphaned = false;      // no handle is left: fire() frees it
     guarded<bool> keeps_itself = false;  // detached: the call that is to come has a handle
     guarded<int64_t> due_ns = never;     // while armed
-    guarded<int64_t> period_ns = 0;      // 0: once
+    guarded<int64_t> alarm_ns =
+        never;  // while placed: when the alarm goes off; not later than due_ns, unless it is on its way
+    guarded<int64_t> period_ns = 0;  // 0: once
     guarded<scheduler*> where = nullptr;
     guarded<G*> starts = nullptr;
 

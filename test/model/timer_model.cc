@@ -6,6 +6,7 @@
 // green thread for a call is a number in the books.
 //
 // mutants: DROP_LOOKS_EARLY TICK_LEFT STOP_UNSEEN RESET_UNSEEN ORPHAN_UNSEEN ALARM_LEFT FREED_ON_ITS_WAY PLACED_TWICE CALL_KEPT UNLOCKED
+// mutants: EARLIER_IS_LATER
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -58,6 +59,8 @@ inline int let_others_in(weft::detail::spin_lock& lock) {
 #define is_on_its_way() is_on_its_way() && false
 #elif defined(MUTANT_CALL_KEPT)
 #define give_back_call(g) static_cast<void>(g)
+#elif defined(MUTANT_EARLIER_IS_LATER)
+#define alarm_ns due_ns
 #elif defined(MUTANT_UNLOCKED)
 #define lock() word()
 #define unlock() word()
@@ -71,6 +74,7 @@ inline int let_others_in(weft::detail::spin_lock& lock) {
 #undef leave_to_alarm
 #undef is_on_its_way
 #undef give_back_call
+#undef alarm_ns
 #undef lock
 #undef unlock
 
@@ -231,6 +235,28 @@ struct reset_against_fire : suite<reset_against_fire<Again>, 0, 3> {
     }
 };
 
+// Started for later, then brought forward while an M fires, and then put off a little.
+struct brought_forward : suite<brought_forward, 0, 2> {
+    void run(unsigned me) {
+        if (me == 0) {
+            start(hour);
+            started[0].call();
+            start(0);
+            start(0);
+        } else {
+            started[0].sleep();
+            fires(1, soon);
+        }
+    }
+
+    void after() {
+        fires(1, soon);  // whoever came too early comes again
+        try_recv();
+        RL_ASSERT(received == 1);
+        drop();
+    }
+};
+
 // A green thread waits for the tick, or its own deadline, which fire together or one after the other.
 struct timeout_against_fire : suite<timeout_against_fire, 1, 1> {
     void run(unsigned me) {
@@ -387,6 +413,7 @@ int main() {
                     check<stop_against_fire>("stop against fire", random(300'000)) &&                    //
                     check<reset_against_fire<0>>("reset to now against fire", random(300'000)) &&        //
                     check<reset_against_fire<hour>>("reset to later against fire", random(300'000)) &&   //
+                    check<brought_forward>("brought forward against fire", switches(3)) &&               //
                     check<timeout_against_fire>("a wait's deadline against fire", random(300'000)) &&    //
                     check<waits_for_tick>("a wait for a tick", random(300'000)) &&                       //
                     check<drop_against_fire<false>>("drop against fire", random(300'000)) &&             //
