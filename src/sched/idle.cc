@@ -132,8 +132,14 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
     if (m != nullptr) m->park.wake();
 }
 
+// Until when an M sleeps, and until when some M does.
+struct alarm_times {
+    int64_t own_ns;
+    int64_t any_ns;
+};
+
 // Puts m on the list and decides until when it sleeps: step 4. period_ns: how long as a near lookout; never: go far (step 5).
-int64_t lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns) noexcept {
+alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns) noexcept {
     idle_state& idle = s.idle;
     put_idle_m_locked(s, m);
     const bool busy = idle.idle_p_count.load(relaxed) < s.procs;  // relaxed: locked
@@ -145,7 +151,7 @@ int64_t lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns) n
         idle.lookout_until_ns = until;
     }
     publish_wanted_locked(idle);
-    return idle.lookout == m ? until : never;
+    return {idle.lookout == m ? until : never, idle.lookout_until_ns};
 }
 
 // Takes a P for an M that is on no list, if there is something to do: step 3. The M then counts as spinning.
@@ -200,12 +206,15 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             idle.lock.unlock();
             return p;
         }
-        int64_t until_ns = lie_down_locked(s, m, now_ns, look.period_ns);
+        const alarm_times until = lie_down_locked(s, m, now_ns, look.period_ns);
+        int64_t until_ns = until.own_ns;
         idle.lock.unlock();
 
         if (look.period_ns == never) {
-            // Step 5: a push from now on reads wanted, or we see it here.
+            // Step 5: a push, or a timer that is set, from now on reads wanted, or we see it here.
             if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + lookout_far_ns);  // F2
+            const int64_t earliest_ns = earliest_deadline(s);
+            if (earliest_ns < until.any_ns) until_ns = std::min(until_ns, earliest_ns);
             if (anything_to_do(s, now_ns)) until_ns = now_ns;
         }
         bool told = m->park.sleep(until_ns);

@@ -23,7 +23,7 @@
 //   4  go on the list of idle Ms. While another P runs and nobody is the lookout, be the lookout: sleep lookout_near_ns at
 //      most, then look again. Twice the time after each look that saw the running Ps schedule but found nothing, up to lookout_far_ns.
 //   5  when no running P has scheduled anything for lookout_rounds looks, they compute, and pushes have stopped. Set wanted (W3),
-//      heavy fence, look once more, sleep without end (or until the next timer).
+//      heavy fence, look once more, also for timers that are due before any alarm, sleep without end (or until the next timer).
 //
 // The fences. A push is: publish the G, compiler fence, read wanted. It has no fence of its own: the price of a push is on the hot
 // path, that of sleeping is not. Step 5's heavy fence makes every running thread of the process pass one, so either the push is
