@@ -60,8 +60,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         constexpr auto reason = wait_reason::mutex_lock;
         if constexpr (interruptible) {
             const wait_result result =
-                was_woken ? wait_cancellable_first(me, waiters_, state_, bits | waiting, reason, deadline_ns)
-                          : wait_cancellable(me, waiters_, state_, bits | waiting, reason, deadline_ns);
+                wait_untold(was_woken, me, waiters_, state_, bits | waiting, reason, deadline_ns);
             if (result != wait_result::served) {
                 if (lends) waits_no_longer();
                 give_up();
@@ -90,7 +89,10 @@ void mutex::lock_slow() noexcept { static_cast<void>(contend<false>(detail::neve
 bool mutex::lock_until(int64_t deadline_ns) {
     using detail::wait_result;
     const wait_result result = contend<true>(deadline_ns);
-    if (result == wait_result::cancelled || result == wait_result::expired) detail::throw_interrupted(result);
+    if (result == wait_result::cancelled || result == wait_result::expired) {
+        detail::tell_tokens(result);
+        detail::throw_interrupted(result);
+    }
     if (result == wait_result::served && detail::classes_in_use()) took();
     return result == wait_result::served;
 }

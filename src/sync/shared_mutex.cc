@@ -44,7 +44,10 @@ constexpr uint32_t misses_until_spread = 256;
 }
 
 bool unless_interrupted(wait_result result) {
-    if (result == wait_result::cancelled || result == wait_result::expired) throw_interrupted(result);
+    if (result == wait_result::cancelled || result == wait_result::expired) {
+        tell_tokens(result);
+        throw_interrupted(result);
+    }
     return result == wait_result::served;
 }
 
@@ -150,8 +153,7 @@ wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
         constexpr auto reason = wait_reason::shared_mutex_lock;
         if constexpr (interruptible) {
             const wait_result result =
-                was_woken ? wait_cancellable_first(me, writers_, state_, bits | waiting, reason, deadline_ns)
-                          : wait_cancellable(me, writers_, state_, bits | waiting, reason, deadline_ns);
+                wait_untold(was_woken, me, writers_, state_, bits | waiting, reason, deadline_ns);
             if (result != wait_result::served) {
                 settle(state_.lock_bits());
                 return result;
@@ -253,7 +255,7 @@ wait_result shared_mutex::contend_shared(int64_t deadline_ns) noexcept {
         lock_waiter me(this, &pass_on_shared);
         constexpr auto reason = wait_reason::shared_mutex_lock_shared;
         if constexpr (interruptible) {
-            const wait_result result = wait_cancellable(me, readers_, state_, bits | waiting, reason, deadline_ns);
+            const wait_result result = wait_untold(false, me, readers_, state_, bits | waiting, reason, deadline_ns);
             if (result != wait_result::served) {
                 settle(state_.lock_bits());
                 return result;

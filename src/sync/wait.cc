@@ -67,15 +67,16 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
     w.lock = &lock;
 }
 
-wait_result wait_for_one(M* m,
-                         place where,
-                         waiter& w,
-                         wait_queue& queue,
-                         guarded_word& lock,
-                         uint32_t bits,
-                         wait_reason reason,
-                         int64_t deadline_ns,
-                         cancel_context* context) noexcept {
+// A wait in one queue that others may end as well.
+[[gnu::noinline]] wait_result wait_with_others(M* m,
+                                               place where,
+                                               waiter& w,
+                                               wait_queue& queue,
+                                               guarded_word& lock,
+                                               uint32_t bits,
+                                               wait_reason reason,
+                                               int64_t deadline_ns,
+                                               cancel_context* context) noexcept {
     if (deadline_ns <= long_ago) {  // to wait for no time is not to wait: nothing is interrupted
         lock.unlock_bits(bits);
         return wait_result::timed_out;
@@ -120,21 +121,6 @@ wait_result wait_for_one(M* m,
     if (winner == claimed_by::cancellation) return wait_result::cancelled;
     WEFT_ASSERT(winner == claimed_by::deadline);
     return ambient_is_first ? wait_result::expired : wait_result::timed_out;
-}
-
-// A wait in one queue that others may end as well.
-[[gnu::noinline]] wait_result wait_with_others(M* m,
-                                               place where,
-                                               waiter& w,
-                                               wait_queue& queue,
-                                               guarded_word& lock,
-                                               uint32_t bits,
-                                               wait_reason reason,
-                                               int64_t deadline_ns,
-                                               cancel_context* context) noexcept {
-    const wait_result result = wait_for_one(m, where, w, queue, lock, bits, reason, deadline_ns, context);
-    if (result == wait_result::cancelled || result == wait_result::expired) context->tell_tokens(result);
-    return result;
 }
 
 // What heeded_context() is when there is a context.
@@ -243,6 +229,28 @@ bool wait_until(
            wait_result::served;
 }
 
+namespace {
+
+// The rest of wait_cancellable(), which so needs no frame where nothing is to be heeded.
+[[gnu::noinline]] wait_result wait_and_tell(M* m,
+                                            waiter& w,
+                                            wait_queue& queue,
+                                            guarded_word& lock,
+                                            uint32_t bits,
+                                            wait_reason reason,
+                                            int64_t deadline_ns) noexcept {
+    cancel_context* context = heeded_context(m);
+    if (context == nullptr && deadline_ns == never) {
+        wait(w, queue, lock, bits, reason);
+        return wait_result::served;
+    }
+    const wait_result result = wait_with_others(m, place::last, w, queue, lock, bits, reason, deadline_ns, context);
+    if (result == wait_result::cancelled || result == wait_result::expired) context->tell_tokens(result);
+    return result;
+}
+
+}  // namespace
+
 wait_result wait_cancellable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
     M* m = current_g_m();
@@ -252,23 +260,34 @@ wait_result wait_cancellable(
         park(m, w, lock, bits, reason);
         return wait_result::served;
     }
-    cancel_context* context = heeded_context(m);
-    if (context != nullptr || deadline_ns != never) {
-        return wait_with_others(m, place::last, w, queue, lock, bits, reason, deadline_ns, context);
-    }
-    wait(w, queue, lock, bits, reason);
-    return wait_result::served;
+    return wait_and_tell(m, w, queue, lock, bits, reason, deadline_ns);
 }
 
-wait_result wait_cancellable_first(
-    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
+wait_result wait_untold(bool first,
+                        waiter& w,
+                        wait_queue& queue,
+                        guarded_word& lock,
+                        uint32_t bits,
+                        wait_reason reason,
+                        int64_t deadline_ns) noexcept {
     M* m = current_g_m();
     cancel_context* context = heeded_context(m);
     if (context != nullptr || deadline_ns != never) {
-        return wait_with_others(m, place::first, w, queue, lock, bits, reason, deadline_ns, context);
+        const place where = first ? place::first : place::last;
+        return wait_with_others(m, where, w, queue, lock, bits, reason, deadline_ns, context);
     }
-    wait_first(w, queue, lock, bits, reason);
+    if (first) {
+        wait_first(w, queue, lock, bits, reason);
+    } else {
+        wait(w, queue, lock, bits, reason);
+    }
     return wait_result::served;
+}
+
+void tell_tokens(wait_result why) noexcept {
+    cancel_context* context = heeded_context(current_g_m());
+    WEFT_ASSERT(context != nullptr);
+    context->tell_tokens(why);
 }
 
 void throw_interrupted(wait_result result) {

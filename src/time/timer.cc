@@ -39,14 +39,14 @@ void free_block(timer_state& t) noexcept {
 
 // ---- With the channel's lock held.
 
-// Puts the alarm into q, which belongs to home, out of the queue it is in. True: q has to be looked at earlier than before. An alarm
-// that is early enough is left where it is: a timer that is put off again and again, as most are, costs no queue anything but one
-// arrival too early.
+// Puts the alarm into q, which belongs to home, out of the queue it is in. True: q has to be looked at earlier than before. If it is in
+// q already, and early enough, it is left there: a timer that is put off again and again, as most are, costs one arrival too early.
 bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_ns) noexcept {
+    const bool put_off = t.due_ns >= t.alarm_ns && t.due_ns != never;
+    if (t.placed && put_off && t.alarm.home == &q) return false;  // fire() will see when it is due now
     const int64_t before_ns = q.next_deadline();
     bool locked = false;
     if (t.placed) {
-        if (t.due_ns >= t.alarm_ns && t.due_ns != never) return false;  // fire() will see when it is due now
         timer_queue& from = *t.alarm.home;
         from.lock.lock();
         if (t.is_on_its_way()) {
@@ -124,9 +124,8 @@ void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept {
     }
 }
 
-// The alarm has come here although the timer was stopped on the way, or its runtime.
-void end_on_its_way(timer_state& t) noexcept {
-    t.armed = false;
+// The alarm has come here, and is not placed again. The lock is held, and freed.
+void give_up_call(timer_state& t) noexcept {
     const bool kept_itself = t.keeps_itself;
     t.keeps_itself = false;
     G* g = release_g_locked(t);
@@ -148,14 +147,17 @@ void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
         return;
     }
     if (why == arrival::stopped) {
-        end_on_its_way(t);
+        t.armed = false;
+        give_up_call(t);
         return;
     }
     if (why == arrival::early) {
         place_locked(t, m->p->timers, m->home, now_ns);
-        G* g = t.placed ? nullptr : release_g_locked(t);
+        if (!t.placed) {
+            give_up_call(t);  // its time never comes
+            return;
+        }
         c.lock.unlock();
-        if (g != nullptr) give_back_call(g);
         return;
     }
     const int64_t due_ns = t.due_ns;

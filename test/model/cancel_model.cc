@@ -3,7 +3,7 @@
 //
 // src/sync/cancel.cc, all of src/sync/wait.cc and fire_timers of src/sched/park.cc are compiled as they are.
 //
-// mutants: WAIT_LEFT READY_IN_BOTH READY_IN_NEITHER CANCEL_BLINDLY UNLOCKED CLAIM_BLINDLY QUEUE_LEFT TOKEN_LAGS
+// mutants: WAIT_LEFT READY_IN_BOTH READY_IN_NEITHER CANCEL_BLINDLY UNLOCKED CLAIM_BLINDLY QUEUE_LEFT TOKEN_LAGS TOLD_TOO_EARLY
 #define WEFT_MODEL_CANCELS
 #include <algorithm>
 #include <array>
@@ -42,8 +42,11 @@
 #elif defined(MUTANT_UNLOCKED)
 #define lock() word()
 #define unlock() word()
+#elif defined(MUTANT_TOLD_TOO_EARLY)
+#define request_stop(b) (beyond->lock_.lock(), beyond->told_cancelled_ = true, beyond->lock_.unlock(), request_stop(b))
 #endif
 #include "sync/cancel.cc"
+#undef request_stop
 #undef try_claim
 #undef lock
 #undef unlock
@@ -145,9 +148,11 @@ struct suite : program<Suite, Greens, Plains> {
         ready(*w);
     }
 
-    void after() {
+    void after() { check_books(0); }
+
+    void check_books(int tokens) {
         RL_ASSERT(given == taken);
-        RL_ASSERT(blocks_in_use == 0);
+        RL_ASSERT(blocks_in_use == tokens);
         RL_ASSERT(waiters.empty());
     }
 };
@@ -185,6 +190,19 @@ struct tokens : suite<tokens, 1, 2> {
         if (me == 1) outer.cancel();
         if (me == 2) fire(0);
     }
+};
+
+// The token of a context around two.
+struct shared_token : suite<shared_token, 2, 1> {
+    cancel_context outer{nullptr, never};
+    stop_bridge& token = outer.bridge(&stop_bridge::make);
+
+    void run(unsigned me) {
+        if (me < 2 && wait_in(me, &outer) != wait_result::served) RL_ASSERT(token.stopped.load(acquire));
+        if (me == 2) outer.cancel();
+    }
+
+    void after() { suite::check_books(1); }
 };
 
 // Two contexts deep; two cancel at different heights.
@@ -265,6 +283,7 @@ int main() {
                     check<around>("cancelled from around, a giver", random(500'000)) &&           //
                     check<tokens>("a token, a deadline", switches(1)) &&                          //
                     check<tokens>("a token, a deadline", random(500'000)) &&                      //
+                    check<shared_token>("a token around two", random(500'000)) &&                 //
                     check<heights>("cancelled at two heights", switches(2)) &&                    //
                     check<heights>("cancelled at two heights", random(500'000)) &&                //
                     check<siblings>("a green and a plain thread in a scope", random(500'000)) &&  //

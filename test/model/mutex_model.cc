@@ -57,8 +57,7 @@
 #elif defined(MUTANT_TRACE_LEFT)
 #define unlock_bits(value) unlock_bits((value) | (std::strcmp(__func__, "give_up") == 0 ? 16U : 0U))
 #elif defined(MUTANT_GIFT_TAKEN_FOR_TIMEOUT)
-#define wait_cancellable_first(w, ...) unless_given(w, wait_cancellable_first(w, __VA_ARGS__))
-#define wait_cancellable(w, ...) unless_given(w, wait_cancellable(w, __VA_ARGS__))
+#define wait_untold(first, w, ...) unless_given(w, wait_untold(first, w, __VA_ARGS__))
 
 static weft::detail::wait_result unless_given(weft::detail::waiter& w, weft::detail::wait_result r) {
     return w.ok ? weft::detail::wait_result::timed_out : r;
@@ -68,8 +67,7 @@ static weft::detail::wait_result unless_given(weft::detail::waiter& w, weft::det
 #undef empty
 #undef wait
 #undef unlock_bits
-#undef wait_cancellable
-#undef wait_cancellable_first
+#undef wait_untold
 
 #include "sched/park.cc"
 #include "sync/wait.cc"

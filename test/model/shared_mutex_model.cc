@@ -78,11 +78,11 @@
 #define MUTATED_state_ state_
 #define MUTATED_bits bits + (std::strcmp(__func__, "unlock_shared_slow") == 0 ? reader : 0U)
 #elif defined(MUTANT_TRACE_LEFT)  // who gives up just leaves
-#define wait_cancellable(...)                                    \
-    ({                                                           \
-        const wait_result ended = wait_cancellable(__VA_ARGS__); \
-        if (ended != wait_result::served) return ended;          \
-        ended;                                                   \
+#define wait_untold(...)                                    \
+    ({                                                      \
+        const wait_result ended = wait_untold(__VA_ARGS__); \
+        if (ended != wait_result::served) return ended;     \
+        ended;                                              \
     })
 #elif defined(MUTANT_WAKE_KEPT)  // a writer that gives up stays on its way for ever
 #define timed_out served, state_.unlock_bits(state_.lock_bits() | woken), wait_result::timed_out
@@ -93,7 +93,7 @@
 #undef flags
 #undef unlock_bits
 #undef settle
-#undef wait_cancellable
+#undef wait_untold
 #undef timed_out
 #undef wait
 

@@ -257,6 +257,30 @@ struct brought_forward : suite<brought_forward, 0, 2> {
     }
 };
 
+// Put off while an M fires: it ticks at the later time.
+struct put_off : suite<put_off, 0, 2> {
+    void run(unsigned me) {
+        if (me == 0) {
+            start(0);
+            started[0].call();
+            start(hour);
+        } else {
+            started[0].sleep();
+            fires(1, soon);
+        }
+    }
+
+    void after() {
+        fires(1, soon);  // too early, if that has not been
+        try_recv();
+        RL_ASSERT(received == 0);
+        fires(1, 2 * hour);
+        try_recv();
+        RL_ASSERT(received == 1);
+        drop();
+    }
+};
+
 // A green thread waits for the tick, or its own deadline, which fire together or one after the other.
 struct timeout_against_fire : suite<timeout_against_fire, 1, 1> {
     void run(unsigned me) {
@@ -350,6 +374,28 @@ struct call_against_fire : suite<call_against_fire<Again>, 0, 2> {
     }
 };
 
+// With a function: put off for ever while an M fires, and detached.
+struct call_that_never_comes : suite<call_that_never_comes, 0, 2> {
+    call_that_never_comes() : suite(the_function) {}
+
+    void run(unsigned me) {
+        if (me == 0) {
+            start(0);
+            started[0].call();
+            start(never);
+            timer_detach(std::exchange(t, nullptr));
+        } else {
+            started[0].sleep();
+            fires(1, soon);
+        }
+    }
+
+    void after() {
+        drop();
+        RL_ASSERT(books.destroyed == 1);
+    }
+};
+
 // With a function: dropped, or detached, while an M fires.
 template <bool Detached>
 struct call_against_drop : suite<call_against_drop<Detached>, 0, 2> {
@@ -414,12 +460,14 @@ int main() {
                     check<reset_against_fire<0>>("reset to now against fire", random(300'000)) &&        //
                     check<reset_against_fire<hour>>("reset to later against fire", random(300'000)) &&   //
                     check<brought_forward>("brought forward against fire", switches(3)) &&               //
+                    check<put_off>("put off against fire", switches(3)) &&                               //
                     check<timeout_against_fire>("a wait's deadline against fire", random(300'000)) &&    //
                     check<waits_for_tick>("a wait for a tick", random(300'000)) &&                       //
                     check<drop_against_fire<false>>("drop against fire", random(300'000)) &&             //
                     check<drop_against_fire<true>>("the last channel against fire", random(300'000)) &&  //
                     check<call_against_fire<false>>("a call, stop against fire", switches(4)) &&         //
                     check<call_against_fire<true>>("a call, reset against fire", switches(4)) &&         //
+                    check<call_that_never_comes>("a call, put off for ever", switches(4)) &&             //
                     check<call_against_drop<false>>("a call, drop against fire", switches(4)) &&         //
                     check<call_against_drop<true>>("a call, detached", switches(4)) &&                   //
                     check<runtime_stops<false>>("the runtime stops", random(300'000)) &&                 //

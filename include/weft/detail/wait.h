@@ -264,13 +264,22 @@ void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits,
 
 // As wait_until(), and a cancellation point: the wait also ends when a scope around the caller is cancelled or its ambient deadline
 // passes. w is on no queue unless the result is served. deadline_ns may be never; if it is not later than the ambient deadline, it
-// is the one that counts.
+// is the one that counts. If interrupted it tells the tokens, which calls what users have registered with them.
 [[nodiscard]] wait_result wait_cancellable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
 
-// As wait_cancellable(), but joins at the head of the queue.
-[[nodiscard]] wait_result wait_cancellable_first(
-    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
+// As wait_cancellable(), but leaves it to the caller to tell the tokens, when its books are settled. first: joins at the head of the
+// queue.
+[[nodiscard]] wait_result wait_untold(bool first,
+                                      waiter& w,
+                                      wait_queue& queue,
+                                      guarded_word& lock,
+                                      uint32_t bits,
+                                      wait_reason reason,
+                                      int64_t deadline_ns) noexcept;
+
+// Stops the std::stop_tokens around the caller, whose wait_untold() was interrupted: cancel_context::tell_tokens.
+void tell_tokens(wait_result why) noexcept;
 
 // Throws weft::cancelled or weft::timed_out for result cancelled or expired. Holding no object lock.
 [[noreturn]] void throw_interrupted(wait_result result);
