@@ -143,15 +143,24 @@ TEST_P(TimerAfterFunc, TheFunctionMayDestroyItsOwnTimer) {
 TEST_P(TimerAfterFunc, DroppingTheTimerStopsItAndDestroysTheFunction) {
     const long before = tracked::alive();
     std::atomic<int> ran = 0;
+    int due_before_the_drop = 0;  // where the machine had no time for us
     rt().run([&] {
+        constexpr auto delay = 10ms;
         for (int i = 0; i < 10; ++i) {
-            const timer t = after_func(1ms, [&ran, held = tracked(i)] { ++ran; });
-            EXPECT_EQ(tracked::alive(), before + 1);
+            const auto start = steady_clock::now();
+            {
+                const timer t = after_func(delay, [&ran, held = tracked(i)] { ++ran; });
+                const long alive = tracked::alive();
+                if (steady_clock::now() - start < delay) {
+                    EXPECT_EQ(alive, before + 1);
+                }
+            }
+            due_before_the_drop += steady_clock::now() - start >= delay ? 1 : 0;
+            eventually([&] { return tracked::alive() == before; });
         }
-        EXPECT_EQ(tracked::alive(), before);
-        after(3ms).recv();
+        after(2 * delay).recv();
     });
-    EXPECT_EQ(ran, 0);
+    EXPECT_LE(ran, due_before_the_drop);
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
 
