@@ -28,6 +28,12 @@ struct stats_snapshot {
     uint64_t overflows = 0;     // times a full ring spilled half of itself to the global queue
     uint64_t wakes = 0;         // futex wakes of sleeping Ms
     uint64_t timers_fired = 0;
+    uint64_t retakes_blocked = 0;   // Ps taken away from a thread that did not run
+    uint64_t retakes_burning = 0;   // … that had computed for longer than a slice
+    uint64_t retakes_in_call = 0;   // … that was in blocking()
+    uint64_t yield_requests = 0;    // Gs that were asked to yield because their slice was over
+    uint64_t monitor_looks = 0;     // times the monitor has looked at the Ps
+    uint64_t thread_shortages = 0;  // times a thread was needed and could not be had
     uint64_t stacks_mapped = 0;     // slots of mapped stack slabs
     uint64_t stack_cache_hits = 0;  // stacks taken from the P's own cache
     uint64_t stack_cache_misses = 0;

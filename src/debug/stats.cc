@@ -20,6 +20,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.wakes = s.wakes.load(relaxed);                     // relaxed: as above
     all.threads = s.thread_count.load(relaxed);            // relaxed: as above
     // Finished ones first, so that live is never below zero.
+    all.finished = s.foreign_ends.load(acquire);  // keeps the order of the sums
     for (uint32_t i = 0; i < s.procs; ++i) all.finished += s.ps[i].count.finished.get();
     std::atomic_thread_fence(std::memory_order_acquire);  // keeps the order of the sums
     for (uint32_t i = 0; i < s.procs; ++i) {
@@ -38,6 +39,14 @@ stats_snapshot stats_of(scheduler& s) noexcept {
         all.g_cache_misses += count.g_misses.get();
     }
     all.spawned += s.foreign_spawns.load(acquire);  // keeps the order of the sums
+    all.parks += s.foreign_parks.load(relaxed);  // relaxed: a snapshot, as below
+    const auto& seen = s.sysmon.count;
+    all.retakes_blocked = seen.retakes_blocked.load(relaxed);
+    all.retakes_burning = seen.retakes_burning.load(relaxed);
+    all.retakes_in_call = seen.retakes_in_call.load(relaxed);
+    all.yield_requests = seen.requests.load(relaxed);
+    all.monitor_looks = seen.looks.load(relaxed);
+    all.thread_shortages = s.no_thread.load(relaxed);
     all.live = all.spawned - all.finished;
     all.stacks_mapped = s.stacks.mapped();
     return all;

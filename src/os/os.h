@@ -59,6 +59,15 @@ void detach_this_thread() noexcept;
 void yield_thread() noexcept;
 void sleep_ns(int64_t ns) noexcept;
 
+// Another thread of this process, by its tid. thread_cpu_ns: how much CPU time it has used; -1 if there is no such thread.
+// thread_wants_cpu: whether it runs or would like to; false if it sleeps, is stopped, or nobody knows.
+[[nodiscard]] int64_t thread_cpu_ns(int tid) noexcept;
+[[nodiscard]] bool thread_wants_cpu(int tid) noexcept;
+
+// Asks the kernel to let the thread preempt others soon when it wakes, for which it runs for a shorter time at once; or not any more.
+// May be refused.
+void want_short_slices(int tid, bool wanted) noexcept;
+
 // Asks the kernel not to round this thread's timeouts up.
 void precise_timeouts() noexcept;
 

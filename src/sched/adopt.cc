@@ -115,9 +115,10 @@ bool end_on_this_stack() noexcept {
     a->leaving.lock_bits();
     request_stop(*a->s);
     M* m = current_m();
-    enter(m);
+    const bool has_p = enter(m);
     a->g->reason = wait_reason::none;
     m->after = {after_switch::kind::park, 0, {&a->leaving}, nullptr, a->g};
+    if (!has_p) m->p = nullptr;
     m = switch_g_to_g0(m, a->g, false);
 
     WEFT_ASSERT(m == a->m0);

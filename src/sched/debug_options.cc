@@ -27,12 +27,26 @@ std::optional<uint64_t> parse_number(std::string_view text) noexcept {
     return value;
 }
 
+// word is key=0 or key=1, and the key ends at at.
+void parse_switch(std::string_view word, std::size_t at, bool& on) noexcept {
+    const std::string_view value = at == std::string_view::npos ? "" : word.substr(at + 1);
+    if (value == "0" || value == "1") {
+        on = value == "1";
+        return;
+    }
+    warn("RUN_DEBUG: \"%.*s\" is neither 0 nor 1 and ignored", static_cast<int>(word.size()), word.data());
+}
+
 void parse_word(std::string_view word, debug_options& options) noexcept {
     const std::size_t at = word.find('=');
     const std::string_view key = word.substr(0, at);
+    if (key == "retake") {
+        parse_switch(word, at, options.retake);
+        return;
+    }
     if (key != "random") {
-        warn("RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED", static_cast<int>(key.size()),
-             key.data());
+        warn("RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED, retake=0",
+             static_cast<int>(key.size()), key.data());
         return;
     }
     if (at == std::string_view::npos) {

@@ -2,6 +2,7 @@
 //
 //     random          order nobody may rely on is drawn by lot, from a seed that is printed
 //     random=SEED     the same, from that seed: the same draws again
+//     retake=0        no P is taken away from an M that blocks or computes: see docs/retake.md
 //
 // What is not known, or has a value that makes no sense, gets one line on stderr, and is ignored.
 //
@@ -16,6 +17,7 @@ namespace weft::detail {
 
 struct debug_options {
     std::optional<uint64_t> random_seed;
+    bool retake = true;
 };
 
 // text: the variable's value, or nullptr.

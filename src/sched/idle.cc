@@ -7,8 +7,10 @@
 
 #include "base/assert.h"
 #include "os/os.h"
+#include "sched/current.h"
 #include "sched/scheduler.h"
 #include "sched/start.h"
+#include "sched/sysmon.h"
 
 namespace weft::detail {
 
@@ -45,21 +47,6 @@ void release_p_locked(scheduler& s, M* m) noexcept {
     put_idle_p_locked(s, p);
 }
 
-// Something an M without work could do: step 3.
-bool anything_to_do(scheduler& s, int64_t now_ns) noexcept {
-    if (s.global.size() != 0 || s.high.size() != 0 || s.low.size() != 0) return true;
-    for (uint32_t i = 0; i < s.procs; ++i) {
-        if (s.ps[i].has_work() || s.ps[i].timers.next_deadline() <= now_ns) return true;
-    }
-    return false;
-}
-
-int64_t earliest_deadline(const scheduler& s) noexcept {
-    int64_t earliest = never;
-    for (uint32_t i = 0; i < s.procs; ++i) earliest = std::min(earliest, s.ps[i].timers.next_deadline());
-    return earliest;
-}
-
 // Schedules of all Ps, to see whether anything moves.
 uint64_t total_ticks(const scheduler& s) noexcept {
     uint64_t sum = 0;
@@ -70,8 +57,12 @@ uint64_t total_ticks(const scheduler& s) noexcept {
 // No M is asleep that runs any G; whether another one is to be made. With as many of those as Ps, one without a P is awake: it is on its
 // way to sleep and, once it has the lock, will see what was pushed.
 bool enough_ms_locked(const scheduler& s) noexcept {
-    return s.thread_count.load(relaxed) - s.idle.unavailable >=
+    return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.off_p >=
            s.procs;  // relaxed: it only grows while the lock is held
+}
+
+bool wants_m_locked(const idle_state& idle) noexcept {
+    return (idle.wanted.load(relaxed) & wanted::an_m) != 0;  // relaxed: locked
 }
 
 bool may_create_m_locked(scheduler& s) noexcept {
@@ -91,8 +82,7 @@ M* take_pinned_m_locked(scheduler& s) noexcept {
 void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
     idle_state& idle = s.idle;
     idle.lock.lock();
-    const bool due =
-        from_outside ? idle.spinning.load(relaxed) == 0 : idle.wanted.load(relaxed) != 0;  // relaxed: locked
+    const bool due = from_outside ? idle.spinning.load(relaxed) == 0 : wants_m_locked(idle);  // relaxed: locked
     if (!due || idle.idle_p_count.load(relaxed) == 0 || s.stopping.load(relaxed)) {        // relaxed: locked
         idle.lock.unlock();
         return;
@@ -196,7 +186,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
         if (s.stopping.load(relaxed)) break;  // relaxed: set under the lock
         if (m->next_p != nullptr) {
             // Our pinned G was handed to us, perhaps before we lay down. Somebody else has to look in our place.
-            const bool another = idle.wanted.load(relaxed) != 0;  // relaxed: locked
+            const bool another = wants_m_locked(idle);
             idle.lock.unlock();
             if (another) wake_one(s, procs_max, false);
             return nullptr;
@@ -244,8 +234,8 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
 void publish_wanted_locked(idle_state& idle) noexcept {
     const bool near = idle.lookout != nullptr && idle.lookout_near;
     const bool none_spins = idle.spinning.load(relaxed) == 0;  // relaxed: written under the lock, as all here
-    const bool wanted = idle.idle_p_count.load(relaxed) != 0 && none_spins && !near;  // relaxed: as above
-    idle.wanted.store(wanted ? 1 : 0, relaxed);                                       // relaxed: F2
+    const bool an_m = idle.idle_p_count.load(relaxed) != 0 && none_spins && !near;  // relaxed: as above
+    idle.wanted.store((an_m ? wanted::an_m : 0) | (idle.monitor_far ? wanted::monitor : 0), relaxed);  // relaxed: F2
 }
 
 void count_spinner_locked(idle_state& idle, int change) noexcept { add(idle.spinning, change); }
@@ -268,6 +258,20 @@ M* take_idle_m_locked(scheduler& s) noexcept {
     if (m != nullptr && m == s.idle.lookout && m->idle_next != nullptr) m = m->idle_next;
     if (m != nullptr) remove_idle_m_locked(s, m);
     return m;
+}
+
+bool anything_to_do(scheduler& s, int64_t now_ns) noexcept {
+    if (s.global.size() != 0 || s.high.size() != 0 || s.low.size() != 0) return true;
+    for (uint32_t i = 0; i < s.procs; ++i) {
+        if (s.ps[i].has_work() || s.ps[i].timers.next_deadline() <= now_ns) return true;
+    }
+    return false;
+}
+
+int64_t earliest_deadline(const scheduler& s) noexcept {
+    int64_t earliest = never;
+    for (uint32_t i = 0; i < s.procs; ++i) earliest = std::min(earliest, s.ps[i].timers.next_deadline());
+    return earliest;
 }
 
 P* disown_p_locked(M* m) noexcept {
@@ -309,10 +313,17 @@ P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept {
     return &s.ps[index];
 }
 
-void wake_wanted(scheduler& s) noexcept { wake_one(s, procs_max, false); }
+void wake_wanted(scheduler& s) noexcept {
+    const uint32_t who = s.idle.wanted.load(relaxed);  // relaxed: F2
+    if ((who & wanted::an_m) != 0) wake_one(s, procs_max, false);
+    if ((who & wanted::monitor) == 0) return;
+    const M* m = current_m();
+    if (m == nullptr || m->g != nullptr) call_monitor(s);  // g0 looks before it runs a G
+}
 
 void wake_for_outside(scheduler& s, uint32_t preferred) noexcept {
     WEFT_FULL_FENCE();                                                                         // F1
+    if ((s.idle.wanted.load(relaxed) & wanted::monitor) != 0) call_monitor(s);                 // relaxed: F1
     if (s.idle.idle_p_count.load(relaxed) == 0 || s.idle.spinning.load(relaxed) != 0) return;  // relaxed: F1
     wake_one(s, preferred, true);
 }
@@ -338,7 +349,7 @@ void stop_spinning(scheduler& s, M* m) noexcept {
     s.idle.lock.lock();
     add(s.idle.spinning, -1);
     publish_wanted_locked(s.idle);
-    const bool another = s.idle.wanted.load(relaxed) != 0;  // relaxed: locked
+    const bool another = wants_m_locked(s.idle);
     s.idle.lock.unlock();
     if (another) wake_one(s, procs_max, false);
 }

@@ -45,7 +45,8 @@
 // due tries again.
 //
 // Invariants: I1. spinning counts the Ms with spinning set; they hold a P.
-//             I2. wanted == (an idle P exists, nobody spins, no near lookout), whenever the lock is free.
+//             I2. wanted::an_m == (an idle P exists, nobody spins, no near lookout), and wanted::monitor == monitor_far, whenever the
+//                 lock is free.
 //             I3. An M on the idle list holds no P; whoever removes it hands it one and wakes it, or is itself (time-out).
 // Ordering:   F1 (step 2, outside push) full fences; F2 (step 5) heavy fence, pairs with the compiler fence of a push.
 // Locks:      lock (leaf).
@@ -71,6 +72,12 @@ inline constexpr int64_t lookout_near_ns = 100'000;
 inline constexpr int64_t lookout_far_ns = 400'000;
 inline constexpr int lookout_rounds = 4;
 
+// Bits of idle_state::wanted.
+namespace wanted {
+inline constexpr uint32_t an_m = 1;     // W3
+inline constexpr uint32_t monitor = 2;  // the monitor is far: see sysmon.h
+}  // namespace wanted
+
 struct idle_state {
     // Atomic, written under lock, read by pushes: see W3.
     alignas(cache_line) atomic<uint32_t> wanted{0};
@@ -84,11 +91,14 @@ struct idle_state {
     M* pinned_ms = nullptr;            // those whose pinned G is elsewhere: for hand-overs, see pin.h
     atomic<uint32_t> idle_m_count{0};  // on both lists
     uint32_t unavailable = 0;          // Ms that run no G for now, whatever is queued: on pinned_ms, or retired
+    uint32_t off_p = 0;                // Ms that run a G without a P: see retake.h
     M* retired_main = nullptr;         // the thread of weft::main, if it has retired: it waits for the end
     M* lookout = nullptr;
     bool lookout_near = false;
     int64_t lookout_until_ns = never;
     uint32_t creation_backoff = 0;  // wakes to skip after a thread could not be created
+    bool monitor_far = false;
+    int64_t monitor_until_ns = never;  // while it is far: until when it sleeps
 };
 
 // After a push onto a P's own queue (W3). Costs a load when there is nothing to do.
@@ -126,6 +136,11 @@ void acquire_p(M* m, P* p) noexcept;
 
 // Takes an idle P out of the list, P number preferred if it is idle; nullptr if there is none.
 [[nodiscard]] P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept;
+
+// The earliest deadline of any P's timers; and whether anything is queued anywhere, or due by now_ns. The latter also without the lock,
+// after a fence.
+[[nodiscard]] int64_t earliest_deadline(const scheduler& s) noexcept;
+[[nodiscard]] bool anything_to_do(scheduler& s, int64_t now_ns) noexcept;
 
 // Takes an M out of the list of those that run any G: the most recent one, but rather not the lookout; nullptr if there is none.
 [[nodiscard]] M* take_idle_m_locked(scheduler& s) noexcept;

@@ -26,7 +26,17 @@ struct scheduler;
 
 // What the next code on this M does for the G that just left, whose context is now saved.
 struct after_switch {
-    enum class kind : uint8_t { nothing, requeue, park, park_claimable, park_claimable_many, die };
+    // …_outside: on an M that has lost its P.
+    enum class kind : uint8_t {
+        nothing,
+        requeue,
+        park,
+        park_claimable,
+        die,
+        park_claimable_many,
+        requeue_outside,
+        die_outside,
+    };
     kind what = kind::nothing;
     uint32_t bits = 0;  // park: the object's bits …
 
@@ -42,11 +52,13 @@ struct after_switch {
 struct alignas(cache_line) M {
     // What a switch touches. Owner only.
     G* g = nullptr;  // the G that runs; nullptr on g0
-    P* p = nullptr;
+    P* p = nullptr;  // on g0: the P that it holds. While a G runs: the last one; its owner word says whether it still holds it
     after_switch after;
     eh_state* eh = nullptr;  // this thread's exception state
     // Written by the owner around every runtime entry, read by whoever wants to take the P away.
     atomic<uint32_t> in_runtime{0};
+    atomic<bool> in_call{false};  // in a declared blocking call; written by the owner, read by the monitor
+    atomic<uint64_t> calls{0};    // such calls so far; as above
     // Owner only.
     bool spinning = false;  // looks for work and is counted in idle.spinning
     G* picked = nullptr;    // a G taken from the P's queue that g0 is to run
@@ -62,6 +74,11 @@ struct alignas(cache_line) M {
     os::thread_id thread = 0;
     bool is_main = false;  // M0: the thread that called weft::main
     void* alternate_stack = nullptr;
+
+    // checkpoint(): when it first saw the schedule with this tick, and when it looks at the clock again.
+    uint64_t checkpoint_tick = 0;
+    uint64_t checkpoint_clock_due = 0;
+    int64_t slice_began_ns = 0;
 
     uint32_t pins = 0;     // how many weft::pin objects of pinned there are
     bool retired = false;  // its pinned G has ended: it ends, too

@@ -3,7 +3,8 @@
 // There are as many Ps as Gs may run at once. A P belongs to one M at a time, or is on the idle list.
 //
 // The owner word holds the M and, in its low bits, whatever wants the M's attention. The hot path compares the whole word with the M
-// once per runtime entry: a difference means that somebody works on the P, or wants the G to go through g0.
+// once per runtime entry: a difference means that somebody works on the P, wants the G to go through g0, or has taken the P away:
+// retake.h.
 //
 // run_next belongs to the owner, who reads and writes it as a plain variable: it is touched at every hand-off. Another M may
 // take what lies there only while the owner is in user code, and keeps it out meanwhile:
@@ -18,6 +19,8 @@
 // waits. Where the system has no heavy fence, the bit fence stands in every owner word, and every entry passes a full one.
 //
 //      idle ──acquire──▶ running ──release──▶ idle        (stopped and dead come with changing the number of Ps)
+//                           │                  ▲
+//                           └─────retake───────┘          (by the monitor, which hands it on)
 //
 // Invariants: I1. Exactly one M has p.owner naming it while it runs; an idle P has an empty queue and run_next.
 //             I2. run_next is written by the owner in the runtime, or by who has set asked and found it outside.
@@ -45,6 +48,7 @@ namespace attention {
 inline constexpr uintptr_t asked = 1;    // somebody works on the P: stay out of the runtime
 inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: slice over, stopping, tracing
 inline constexpr uintptr_t fence = 4;    // no heavy fence in this system: entering takes a full one; never cleared
+inline constexpr uintptr_t retake = 8;   // the monitor is about to take the P away: whoever enters clears it, and keeps the P
 inline constexpr uintptr_t mask = 63;
 }  // namespace attention
 
@@ -91,11 +95,6 @@ struct alignas(2 * cache_line) P {
     uint64_t end_id = 0;     // … up to here
     int64_t now_ns = 0;      // the clock, as of the last time it was read
     uint64_t clock_due = 0;  // CPU ticks at which a P with timers reads it again
-
-    // checkpoint(): when it first saw the schedule with this tick, and when it looks at the clock again.
-    uint64_t checkpoint_tick = 0;
-    uint64_t checkpoint_clock_due = 0;
-    int64_t slice_began_ns = 0;
 
     run_queue queue;
     timer_queue timers;

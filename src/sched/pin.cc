@@ -88,6 +88,13 @@ void hand_over(scheduler& s, M* m, G* g) noexcept {
 
 void retire(scheduler& s, M* m) noexcept {
     m->retired = true;
+    if (m->p == nullptr) {
+        s.idle.lock.lock();
+        --s.idle.off_p;
+        ++s.idle.unavailable;
+        s.idle.lock.unlock();
+        return;
+    }
     // picked: what it was to switch to when it ended
     while (give_p(s, m, m->picked) == gift::refused) os::sleep_ns(no_thread_nap_ns);
     m->picked = nullptr;

@@ -32,8 +32,8 @@ constinit atomic<bool> main_runs{false};
 
 // Gs started less Gs finished; never too small: finished ones are counted first.
 uint64_t live_gs(const scheduler& s) noexcept {
-    uint64_t finished = 0;
     // Acquire, so that the sums are taken in this order.
+    uint64_t finished = s.foreign_ends.load(acquire);
     for (uint32_t i = 0; i < s.procs; ++i) finished += s.ps[i].count.finished.get_acquire();
     uint64_t spawned = s.foreign_spawns.load(acquire);  // as above
     for (uint32_t i = 0; i < s.procs; ++i) spawned += s.ps[i].count.spawned.get();
@@ -61,6 +61,7 @@ void acquire_first_p(scheduler& s, M* m) noexcept {
 }
 
 void destroy(scheduler* s) noexcept {
+    s->sysmon.stop();
     unregister_scheduler(s);
     delete s;
 }

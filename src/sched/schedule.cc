@@ -8,6 +8,7 @@
 #include "sched/classes.h"
 #include "sched/park.h"
 #include "sched/pin.h"
+#include "sched/retake.h"
 #include "sched/start.h"
 #include "sched/switch.h"
 
@@ -141,6 +142,10 @@ G* find_runnable(scheduler& s, M* m) noexcept {
     }
 }
 
+bool has_died(const after_switch& after) noexcept {
+    return after.what == after_switch::kind::die || after.what == after_switch::kind::die_outside;
+}
+
 }  // namespace
 
 void schedule_loop(M* m) noexcept {
@@ -151,10 +156,13 @@ void schedule_loop(M* m) noexcept {
             hand_over(s, m, g);
             continue;
         }
+        if ((s.idle.wanted.load(relaxed) & wanted::monitor) != 0) call_monitor(s);  // relaxed: as in after_push
         execute(m, g);
-        if (m->pinned != nullptr && m->after.what == after_switch::kind::die) [[unlikely]] {
+        if (m->pinned != nullptr && has_died(m->after)) [[unlikely]] {
             retire(s, m);
             if (m->p == nullptr) break;
+        } else if (m->p == nullptr) [[unlikely]] {
+            come_back_without_p(s, m);
         }
     }
     if (m->retired && m->is_main) await_stop(s, m);

@@ -5,6 +5,7 @@
 //   spawn.cc     starting and ending Gs             switch.{h,cc}  from one G to the next
 //   park.{h,cc}  waiting and making ready           schedule.cc    what to run next, and the loop of g0
 //   idle.{h,cc}  sleeping and waking Ms             start.cc       starting and stopping it all
+//   sysmon.{h,cc} looking after those who hold Ps   retake.{h,cc}  taking Ps away, and being without one
 //
 // Lock order, outermost first: an object's lock (channel, mutex …), timer_queue.lock, idle.lock; threads_lock, and the locks of
 // global queue, stack pool and G pool are leaves. No G is made ready while an object's lock is held.
@@ -23,6 +24,7 @@
 #include "sched/m.h"
 #include "sched/p.h"
 #include "sched/shared_queue.h"
+#include "sched/sysmon.h"
 #include "sched/thread_maker.h"
 #include "stack/stack.h"
 
@@ -50,6 +52,8 @@ struct scheduler {
     std::unique_ptr<uint32_t[]> strides;  // the numbers below procs that are coprime to it, for the order of stealing
     uint32_t stride_count = 0;
     uint32_t threads_max = 0;
+    int64_t slice_ns = 0;  // how long a G may run while others wait
+    bool retakes = true;   // Ps are taken away from Ms that hold them up
     uintptr_t owner_flags = 0;  // in every owner word: attention::fence where the system has no heavy fence
     uint16_t g_flags = 0;       // special bits of every G: no_fence where the system has no heavy fence
 
@@ -60,11 +64,15 @@ struct scheduler {
     shared_queue low;
     idle_state idle;
     thread_maker maker;
+    weft::detail::monitor sysmon;
 
     atomic<bool> stopping{false};        // no G is to be scheduled any more
     atomic<uint64_t> next_id{1};         // ids of Gs, handed to Ps in batches
-    atomic<uint64_t> foreign_spawns{0};  // Gs started by plain threads
+    atomic<uint64_t> foreign_spawns{0};  // Gs started by plain threads, and by Gs that have lost their P
+    atomic<uint64_t> foreign_ends{0};    // Gs that ended without a P
+    atomic<uint64_t> foreign_parks{0};
     atomic<uint64_t> wakes{0};
+    atomic<uint64_t> no_thread{0};  // times an M was needed and could not be made
 
     // Threads that are no Ms of this scheduler and work on it right now. It is not destroyed before they are done.
     atomic<uint32_t> outsiders{0};

@@ -40,7 +40,6 @@ void g_main(void* argument, void* baton) {
         if ((g->traits & trait::ends_slowly) != 0) [[unlikely]]
             end_slowly(g);
         m = current_m();  // not the one from before: g may have migrated
-        enter(m);
         g = exit_g(m);
     }
 }
@@ -84,11 +83,17 @@ void refill_caches(scheduler& s) {
         gs = s.gs.take(P::cache_batch);
     }
     M* m = current_m();
-    enter(m);
-    m->p->credits += credits;
-    m->p->dead_gs.take_all(gs);
-    m->p->count.g_misses.add();
+    const bool has_p = enter(m);
+    if (has_p) {
+        m->p->credits += credits;
+        m->p->dead_gs.take_all(gs);
+        m->p->count.g_misses.add();
+    }
     leave(m);
+    if (!has_p) {
+        s.gs.give(gs);
+        s.stacks.unreserve(credits);
+    }
 }
 
 // For a caller that has no P of s. Throws.
@@ -106,10 +111,14 @@ G* take_from_outside(scheduler& s) {
     }
 }
 
+uint64_t id_from_outside(scheduler& s) noexcept {
+    return s.next_id.fetch_add(1, relaxed);  // relaxed: only uniqueness matters
+}
+
+// In the runtime.
 uint64_t next_id(scheduler& s, P* p) noexcept {
-    if (p == nullptr) return s.next_id.fetch_add(1, relaxed);  // relaxed: only uniqueness matters
     if (p->next_id == p->end_id) {
-        p->next_id = s.next_id.fetch_add(id_batch, relaxed);  // relaxed: as above
+        p->next_id = s.next_id.fetch_add(id_batch, relaxed);  // relaxed: only uniqueness matters
         p->end_id = p->next_id + id_batch;
     }
     return p->next_id++;
@@ -171,14 +180,15 @@ void unbind_stack(scheduler& s, G* g) noexcept {
     struct stack* large = stack_size == 0 ? nullptr : take_large(s, stack_size);
     G* g = nullptr;
     try {
-        if (!local) g = take_from_outside(s);
-        while (g == nullptr) {
+        bool has_p = local;
+        while (g == nullptr && has_p) {
             M* m = current_m();
-            enter(m);
-            g = take_cached(m->p);
+            has_p = enter(m);
+            if (has_p) g = take_cached(m->p);
             leave(m);
-            if (g == nullptr) refill_caches(s);
+            if (g == nullptr && has_p) refill_caches(s);
         }
+        if (g == nullptr) g = take_from_outside(s);
     } catch (...) {
         if (large != nullptr) s.stacks.give(large);
         throw;
@@ -200,12 +210,12 @@ namespace {
 // What every spawn writes into its G.
 [[gnu::always_inline]] inline void fill_in(scheduler& s,
                                            G* g,
+                                           uint64_t id,
                                            M* m,
-                                           P* p,
                                            const spawn_options* options,
                                            const entry_type& entry,
                                            std::source_location where) noexcept {
-    g->id = next_id(s, p);
+    g->id = id;
     const G* starter = m != nullptr ? m->g : nullptr;
     g->parent = m != nullptr ? starter->id : 0;
     g->entry = &entry;
@@ -255,6 +265,16 @@ namespace {
 
 }  // namespace
 
+namespace {
+
+void start_from_outside(scheduler& s, G* g) noexcept {
+    g->set_state(g_state::dead, g_state::runnable);
+    s.foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+    push_outside(g);
+}
+
+}  // namespace
+
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where) {
     M* m = current_g_m();
     belongings things(entry);
@@ -271,12 +291,16 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
     const bool local = m != nullptr && m->home == s;
 
     G* g = nullptr;
+    uint64_t id = 0;
     if (local && (options == nullptr || options->stack_size == 0)) [[likely]] {
-        enter(m);
-        g = take_quickly(m);
+        if (enter(m)) [[likely]] {
+            g = take_quickly(m);
+            id = next_id(*s, m->p);
+        }
         leave(m);
     }
     if (g == nullptr) [[unlikely]] {
+        id = id_from_outside(*s);
         try {
             g = take_slowly(*s, local, options == nullptr ? 0 : options->stack_size);
         } catch (...) {
@@ -284,32 +308,34 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
             throw;
         }
     }
-    fill_in(*s, g, m, local ? m->p : nullptr, options, entry, where);
+    fill_in(*s, g, id, m, options, entry, where);
     things.give_to(g);
     return {g, g->closure()};
 }
 
 void spawn_commit(G* g) noexcept {
     M* m = current_g_m();
-    if (m == nullptr || m->home != g->home) [[unlikely]] {
-        g->set_state(g_state::dead, g_state::runnable);
-        g->home->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
-        scheduler& s = *g->home;
-        push_outside(g);
+    scheduler& s = *g->home;
+    if (m == nullptr || m->home != &s) [[unlikely]] {
+        start_from_outside(s, g);
         s.unpin();
         return;
     }
-    enter(m);
-    start_here(m, g);
+    if (enter(m)) [[likely]] {
+        start_here(m, g);
+        leave(m);
+        return;
+    }
     leave(m);
+    start_from_outside(s, g);
 }
 
 void spawn_copy(const entry_type& entry, const void* closure, std::source_location where) {
     M* m = current_g_m();
     if (m != nullptr) [[likely]] {
-        enter(m);
-        if (G* g = take_quickly(m)) [[likely]] {
-            fill_in(*m->home, g, m, m->p, nullptr, entry, where);
+        G* g = enter(m) ? take_quickly(m) : nullptr;
+        if (g != nullptr) [[likely]] {
+            fill_in(*m->home, g, next_id(*m->home, m->p), m, nullptr, entry, where);
             copy_words(g->closure_storage, closure, entry.size);
             start_here(m, g);
             leave(m);
@@ -331,16 +357,16 @@ void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint3
     w.g = g;
     w.lock = &lock;
     queue.push_back(w);
-    if (local) {
-        enter(m);
+    const bool has_p = local && enter(m);
+    if (has_p) {
         m->p->count.spawned.add();
         m->p->count.parks.add();
         g->since_ns = m->p->now_ns;
         g->last_p = static_cast<uint16_t>(m->p->index);
-        leave(m);
     } else {
         s.foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
     }
+    if (local) leave(m);
     g->set_state(g_state::dead, g_state::waiting);
     lock.unlock_bits(bits);  // from here on g may run, and be gone
     if (!local) s.unpin();
@@ -430,6 +456,17 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     pool.give(batch);
 }
 
+void recycle_g_outside(scheduler& s, G* g) noexcept {
+    g->set_state(g_state::running, g_state::dead);
+    s.foreign_ends.fetch_add(1, release);  // as in recycle_g
+    if (g->stack != nullptr) g->stack->sanitizers.end_g();
+    unbind_stack(s, g);
+    fifo<G> one;
+    one.push_back(g);
+    s.gs.give(one);
+    s.stacks.unreserve(1);
+}
+
 // The P has more dead Gs, or more credits, than it may keep.
 [[gnu::noinline]] static void spill_caches(M* m) noexcept {
     P* p = m->p;
@@ -480,7 +517,6 @@ extern "C" void run_g_exit(void) {
     g->entry->end_early(g->closure());
     if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);
     m = current_m();
-    enter(m);
     // If the next G is to start on this G's stack, then from its top on: we do not return to g_main.
     g = exit_g(m);
     m->after.what = after_switch::kind::nothing;

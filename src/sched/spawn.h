@@ -20,4 +20,7 @@ void hand_stack_over(M* m, G* from, G* to) noexcept;
 // g has finished and left its stack.
 void recycle_g(M* m, G* g) noexcept;
 
+// As recycle_g, without a P: g goes to the pool. Any thread that has pinned s, or is an M of it.
+void recycle_g_outside(scheduler& s, G* g) noexcept;
+
 }  // namespace weft::detail

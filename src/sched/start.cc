@@ -37,6 +37,7 @@ constexpr std::size_t default_stack_size = 256 * 1024;
 constexpr std::size_t smallest_stack = 16 * 1024;
 constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
 constexpr uint64_t default_threads_max = 10'000;
+constexpr uint64_t default_slice_ms = 10;
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
 }  // namespace
@@ -72,6 +73,7 @@ void adopt_thread(M* m) noexcept {
     m->alternate_stack = os::install_alternate_stack();
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     os::precise_timeouts();
+    os::want_short_slices(m->tid, true);
     set_current_m(m);
 }
 
@@ -104,9 +106,13 @@ void* m_thread(void* argument) {
     std::snprintf(name, sizeof(name), "%.9s-%u", s.name.c_str(), m->index);
     os::name_thread(name);
     adopt_thread(m);
-    acquire_p(m, std::exchange(m->next_p, nullptr));
-    m->picked = std::exchange(m->next_g, nullptr);
-    m->spinning = m->picked == nullptr;
+    if (P* p = std::exchange(m->next_p, nullptr)) {
+        acquire_p(m, p);
+        m->picked = std::exchange(m->next_g, nullptr);
+        m->spinning = m->picked == nullptr;
+    } else {
+        sleep_without_p(s, m);
+    }
     schedule_loop(m);
     if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our own matters
         await_main_thread(s);
@@ -173,6 +179,7 @@ void reap(scheduler& s) noexcept {
     if (s.retired.load(relaxed) == 0) return;  // relaxed: a hint
     while (M* m = take_retired(s)) {
         os::join_thread(m->thread);
+        s.sysmon.await_look();
         free_m(m);
     }
 }
@@ -332,9 +339,15 @@ scheduler* make_scheduler(const runtime_options& options) {
     if (debug.random_seed) shuffle_everything(*debug.random_seed);
     auto s = std::make_unique<scheduler>(options, procs, stack_size);
     if (debug.random_seed) s->g_flags |= special::shuffled;
+    s->slice_ns = static_cast<int64_t>(os::env_number("RUN_SLICE", 1, 10'000, default_slice_ms)) * 1'000'000;
+    s->retakes = debug.retake;
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");
+    }
+    if (const int error = s->sysmon.start(*s)) {
+        throw resource_exhausted(std::error_code(error, std::generic_category()),
+                                 "weft: the monitor thread of a runtime could not be started");
     }
     register_scheduler(s.get());
     return s.release();
@@ -382,6 +395,7 @@ void request_stop(scheduler& s) noexcept {
 
 bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept {
     request_stop(s);
+    s.sysmon.stop();  // it makes Ms
     // First, because an outsider that did not see the request may still be starting an M. Those that come later start none.
     if (!await_outsiders(s, deadline_ns)) return false;
     for (;;) {

@@ -5,6 +5,7 @@
 #include "os/cpu_ticks.h"
 #include "os/os.h"
 #include "sched/crash.h"
+#include "sched/retake.h"
 
 namespace weft::detail {
 
@@ -26,23 +27,24 @@ namespace {
 
 }  // namespace
 
-void enter_slow(M* m) noexcept {
+bool enter_slow(M* m) noexcept {
     P* p = m->p;
     const auto self = reinterpret_cast<uintptr_t>(m);
     uintptr_t word = p->owner.load(relaxed);  // relaxed: looked at again below
     if ((word & attention::fence) != 0) WEFT_FULL_FENCE();
     for (uint32_t attempt = 0;;) {
-        word = p->owner.load(acquire);  // pairs with a thief's T4
-        WEFT_ASSERT((word & ~attention::mask) == self);
+        word = p->owner.load(acquire);                         // pairs with a thief's T4
+        if ((word & ~attention::mask) != self) return false;  // taken: retake.h
         if ((word & attention::asked) != 0) {
             spin_backoff(attempt++);
             continue;
         }
-        if ((word & attention::preempt) == 0) return;
-        // acq_rel: what the asker wrote before is seen; relaxed: tried again
-        if (p->owner.compare_exchange_weak(word, word & ~attention::preempt, acq_rel, relaxed)) {
-            p->end_ticks();  // the way through g0 is due
-            return;
+        const uintptr_t heeded = attention::preempt | attention::retake;
+        if ((word & heeded) == 0) return true;
+        // E4. acq_rel: what the asker wrote before is seen; relaxed: tried again
+        if (p->owner.compare_exchange_weak(word, word & ~heeded, acq_rel, relaxed)) {
+            if ((word & attention::preempt) != 0) p->end_ticks();  // the way through g0 is due
+            return true;
         }
     }
 }
@@ -95,13 +97,28 @@ bool timers_want_g0(P* p) noexcept {
     return p->timers.next_deadline() <= p->now_ns;
 }
 
+namespace {
+
+// Somebody has claimed g before it was parked, and leaves it to us to make it runnable.
+void ready_not_parked(M* m, G* g) noexcept {
+    if (m->p == nullptr) {
+        ready_g_outside(g);
+    } else {
+        ready_g_inside(m, g);
+    }
+}
+
+}  // namespace
+
 void finish_park_claimable(M* m) noexcept {
     const after_switch after = m->after;
     after.g->set_state(g_state::running, g_state::waiting);
     const bool parked = after.claim->publish_parked();
     after.lock->unlock_bits(after.bits);  // from here on g may run elsewhere, if parked
-    if (!parked) ready_g_inside(m, after.g);
+    if (!parked) ready_not_parked(m, after.g);
 }
+
+namespace {
 
 // Once g is published its deadline may end its wait, and it may run elsewhere; but it does not leave the frame of the locks before it
 // has taken them all (L4). Once all are free, it may.
@@ -116,7 +133,28 @@ void finish_park_claimable_many(M* m) noexcept {
         if (i < after.bits) next = locks[i];
         held.lock->unlock_bits(held.bits);
     }
-    if (!parked) ready_g_inside(m, after.g);
+    if (!parked) ready_not_parked(m, after.g);
+}
+
+}  // namespace
+
+void finish_rare(M* m) noexcept {
+    G* g = m->after.g;
+    switch (m->after.what) {
+        case after_switch::kind::park_claimable_many:
+            finish_park_claimable_many(m);
+            return;
+        case after_switch::kind::requeue_outside:
+            g->since_ns = os::monotonic_ns();
+            g->set_state(g_state::running, g_state::runnable);
+            push_outside(g);
+            return;
+        case after_switch::kind::die_outside:
+            recycle_g_outside(*m->home, g);
+            return;
+        default:
+            fatal("an M does not know what to do after a switch");
+    }
 }
 
 WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
@@ -132,6 +170,8 @@ WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
 }
 
 G* exit_g(M* m) noexcept {
+    if (!enter(m)) [[unlikely]]
+        exit_without_p(m);
     G* from = m->g;
     G* to = pick_direct(m, m->p);
     if (to == nullptr) {

@@ -40,17 +40,19 @@ namespace weft::detail {
 
 // ---- Entering and leaving the runtime: see docs/retake.md for the handshake the word is one half of.
 
-// The slow way of enter(): somebody wants this M's attention.
-[[gnu::cold]] void enter_slow(M* m) noexcept;
+// The slow way of enter(): somebody wants this M's attention, or has taken its P.
+[[nodiscard, gnu::cold]] bool enter_slow(M* m) noexcept;
 
-// From here on m's P stays m's, until leave(). No user code, allocation or exception in between.
-[[gnu::always_inline]] inline void enter(M* m) noexcept {
+// True: from here on m's P stays m's, until leave(). No user code, allocation or exception in between. False: m has lost its P, and
+// works as a plain thread does; what parks, yields or ends goes through retake.h.
+[[nodiscard, gnu::always_inline]] inline bool enter(M* m) noexcept {
     WEFT_DCHECK(m->in_runtime.load(relaxed) == 0);  // relaxed: only we write it
     m->in_runtime.store(1, relaxed);                // relaxed: the thief's heavy fence orders it
     compiler_fence();
     // acquire: pairs with a thief's T4, see p.h
-    if (m->p->owner.load(acquire) != reinterpret_cast<uintptr_t>(m)) [[unlikely]]
-        enter_slow(m);
+    if (m->p->owner.load(acquire) == reinterpret_cast<uintptr_t>(m)) [[likely]]
+        return true;
+    return enter_slow(m);
 }
 
 [[gnu::always_inline]] inline void leave(M* m) noexcept {
@@ -75,9 +77,9 @@ namespace weft::detail {
 // Whether p, which has timers, has to go through g0 for them.
 [[nodiscard, gnu::noinline]] bool timers_want_g0(P* p) noexcept;
 
-// Step 4 for a park with a deadline, and for a G that is finished.
+// Step 4 for a park with a deadline, and for what is rare.
 [[gnu::noinline]] void finish_park_claimable(M* m) noexcept;
-[[gnu::noinline]] void finish_park_claimable_many(M* m) noexcept;
+[[gnu::noinline]] void finish_rare(M* m) noexcept;
 
 // To g0, because there is nothing local to run. As switch_g_to_g.
 [[nodiscard, gnu::noinline]] M* switch_g_to_g0(M* m, G* from, bool dying) noexcept;
@@ -151,12 +153,12 @@ namespace weft::detail {
         recycle_g(m, g);
     } else if (what == after_switch::kind::park_claimable) {
         finish_park_claimable(m);
-    } else if (what == after_switch::kind::park_claimable_many) {
-        finish_park_claimable_many(m);
+    } else if (what != after_switch::kind::nothing) {
+        finish_rare(m);
     }
 }
 
-// Leaves the current G, for what m->after says, for the next G of the P or for g0. Returns the M that resumes the G.
+// Leaves the current G, for what m->after says, for the next G of the P or for g0. Returns the M that resumes the G. m has its P.
 [[nodiscard, gnu::always_inline]] inline M* switch_away(M* m) noexcept {
     G* from = m->g;
     G* to = pick_direct(m, m->p);
@@ -172,7 +174,7 @@ namespace weft::detail {
 }
 
 // The current G is finished. Leaves its stack for good; or, if the next G of the P has not started yet, returns that one, to be run
-// by the caller on this stack: Gs that run to completion share one hot stack.
+// by the caller on this stack: Gs that run to completion share one hot stack. Enters the runtime.
 [[nodiscard]] G* exit_g(M* m) noexcept;
 
 // From g0: runs g until some G has nothing to switch to.

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
+#include "sched/retake.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"
 
@@ -21,14 +22,15 @@ bool g0_may_find(const scheduler& s, const P* p) noexcept {
 
 constexpr int64_t slice_ns = 10'000'000;
 
-[[gnu::noinline]] bool look_at_slice(P* p, uint64_t ticks) noexcept {
+[[gnu::noinline]] bool look_at_slice(M* m, uint64_t ticks) noexcept {
     const int64_t now_ns = os::monotonic_ns();
-    p->checkpoint_clock_due = ticks + os::clock_interval;
-    if (p->checkpoint_tick != p->tick()) {
-        p->checkpoint_tick = p->tick();
-        p->slice_began_ns = now_ns;
+    const uint64_t tick = m->p->tick();
+    m->checkpoint_clock_due = ticks + os::clock_interval;
+    if (m->checkpoint_tick != tick) {
+        m->checkpoint_tick = tick;
+        m->slice_began_ns = now_ns;
     }
-    return now_ns - p->slice_began_ns >= slice_ns;
+    return now_ns - m->slice_began_ns >= slice_ns;
 }
 
 // yield() by way of g0.
@@ -49,12 +51,19 @@ constexpr int64_t slice_ns = 10'000'000;
     return another;
 }
 
-// Whether the G that runs on p has done so for a time slice. Looks at the clock every now and then only.
-[[gnu::always_inline]] inline bool slice_is_over(P* p) noexcept {
+// Whether the G that runs on m has done so for a time slice. Looks at the clock every now and then only.
+[[gnu::always_inline]] inline bool slice_is_over(M* m) noexcept {
     const uint64_t ticks = os::cpu_ticks();
-    if (p->checkpoint_tick == p->tick() && ticks < p->checkpoint_clock_due) [[likely]]
+    if (m->checkpoint_tick == m->p->tick() && ticks < m->checkpoint_clock_due) [[likely]]
         return false;
-    return look_at_slice(p, ticks);
+    return look_at_slice(m, ticks);
+}
+
+// yield() of a G whose M has lost its P: to have to wait for one is to let others run.
+[[gnu::noinline]] bool yield_without_p(M* m) noexcept {
+    if (take_back_p(*m->home, m)) return yield_through_g0(m);
+    leave(queue_for_p(m));
+    return true;
 }
 
 }  // namespace
@@ -64,7 +73,8 @@ bool yield() {
     if (m == nullptr) [[unlikely]] {
         fatal("weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
     }
-    enter(m);
+    if (!enter(m)) [[unlikely]]
+        return yield_without_p(m);
     G* from = m->g;
     G* to = pick_direct(m, m->p);
     if (to == nullptr) [[unlikely]]
@@ -83,8 +93,9 @@ void checkpoint() {
     M* m = current_g_m();
     if (m == nullptr) return;
     // relaxed: a request that is seen a little later is as good
-    const bool wanted = (m->p->owner.load(relaxed) & attention::preempt) != 0;
-    if (wanted || slice_is_over(m->p)) [[unlikely]]
+    const uintptr_t word = m->p->owner.load(relaxed);
+    const bool lost = (word & ~attention::mask) != reinterpret_cast<uintptr_t>(m);
+    if (lost || (word & attention::preempt) != 0 || slice_is_over(m)) [[unlikely]]
         yield();
 }
 

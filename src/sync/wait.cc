@@ -10,6 +10,7 @@
 #include "os/note.h"
 #include "os/os.h"
 #include "sched/park.h"
+#include "sched/retake.h"
 #include "sched/switch.h"
 #include "sync/interrupt.h"
 #include "sync/thread_note.h"
@@ -17,6 +18,17 @@
 namespace weft::detail {
 
 namespace {
+
+// As describe_wait(), on an M that has lost its P.
+[[gnu::noinline]] void describe_wait_without_p(M* m, waiter& w, wait_reason reason) noexcept {
+    G* g = m->g;
+    w.g = g;
+    g->waiting = &w;
+    g->reason = reason;
+    g->since_ns = os::monotonic_ns();
+    g->last_p = static_cast<uint16_t>(m->p->index);
+    m->home->foreign_parks.fetch_add(1, relaxed);  // relaxed: statistics
+}
 
 // What the current G writes down before it parks.
 [[gnu::always_inline]] inline void describe_wait(M* m, waiter& w, wait_reason reason) noexcept {
@@ -41,10 +53,21 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
     WEFT_ASSERT(told);
 }
 
+// The rest of park(), on an M that has lost its P.
+[[gnu::noinline]] void park_without_p(
+    M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
+    describe_wait_without_p(m, w, reason);
+    m->after = {after_switch::kind::park, bits, {&lock}, nullptr, m->g};
+    m = switch_away_without_p(m);
+    m->g->waiting = nullptr;
+    leave(m);
+}
+
 // The current G is in its queue: parks it, to be switched away from with the lock still held.
 [[gnu::always_inline]] inline void park(
     M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
-    enter(m);
+    if (!enter(m)) [[unlikely]]
+        return park_without_p(m, w, lock, bits, reason);
     describe_wait(m, w, reason);
     m->after.what = after_switch::kind::park;
     m->after.bits = bits;
@@ -150,16 +173,24 @@ uint32_t wait_claimed(M* m,
     const claim_word& claim = *first.claim;
     timer alarm;
     timer_queue* timers = nullptr;
-    enter(m);
-    describe_wait(m, first, reason);
+    const bool has_p = enter(m);
+    if (has_p) {
+        describe_wait(m, first, reason);
+    } else {
+        describe_wait_without_p(m, first, reason);
+    }
     if (others.deadline_ns != never) {
         timers = &m->p->timers;
         alarm.deadline_ns = others.deadline_ns;
         alarm.who = &first;
         timers->lock.lock();
-        timers->add_locked(alarm, m->p->now_ns);
+        timers->add_locked(alarm, has_p ? m->p->now_ns : 0);
         timers->lock.unlock();
-        after_push(*m->home, m->home->idle);
+        if (has_p) {
+            after_push(*m->home, m->home->idle);
+        } else {
+            wake_for_outside(*m->home, procs_max);
+        }
     }
     if (count == 1) {
         m->after = {after_switch::kind::park_claimable, locks->bits, {locks->lock}, first.claim, self};
@@ -167,7 +198,7 @@ uint32_t wait_claimed(M* m,
         m->after = {after_switch::kind::park_claimable_many, count, {}, first.claim, self};
         m->after.locks = locks;
     }
-    leave(switch_away(m));
+    leave(has_p ? switch_away(m) : switch_away_without_p(m));
 
     // Exactly one party has claimed us; take ourselves off the others (L4).
     if (timers != nullptr) {
@@ -313,7 +344,11 @@ namespace {
         ready_g_outside(g);
         return;
     }
-    enter(m);
+    if (!enter(m)) [[unlikely]] {
+        leave(m);
+        ready_g_outside(g);
+        return;
+    }
     g->since_ns = m->p->now_ns;
     ready_g_inside(m, g);
     leave(m);

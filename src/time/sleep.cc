@@ -26,6 +26,15 @@ namespace {
     if (result != wait_result::timed_out) throw_interrupted(result);
 }
 
+// There is no P whose timers are ours.
+[[gnu::noinline]] void sleep_with_claim(int64_t deadline_ns) noexcept {
+    wait_queue nobody;
+    spin_lock lock;
+    waiter me;
+    lock.lock();
+    static_cast<void>(wait_until(me, nobody, lock, 0, wait_reason::sleep, deadline_ns));
+}
+
 }  // namespace
 
 void sleep_until_ns(int64_t deadline_ns) {
@@ -40,7 +49,11 @@ void sleep_until_ns(int64_t deadline_ns) {
         while (os::monotonic_ns() < deadline_ns) use.mine.told.sleep(deadline_ns);
         return;
     }
-    enter(m);
+    if (!enter(m)) [[unlikely]] {
+        leave(m);
+        sleep_with_claim(deadline_ns);
+        return;
+    }
     P* p = m->p;
     p->now_ns = os::monotonic_ns();
     if (deadline_ns <= p->now_ns) {

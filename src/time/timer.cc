@@ -264,18 +264,19 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     if (!as_before) t.starts = std::exchange(prepared.g, nullptr);
     const bool inside = m != nullptr && m->home == home;
     timer_queue* q = nullptr;
-    if (inside) {
-        enter(m);
+    const bool has_p = inside && enter(m);
+    if (has_p) {
         m->p->now_ns = now_ns;
         q = &m->p->timers;
     } else {
-        if (as_before) home->pin();
+        if (inside) leave(m);
+        if (as_before || inside) home->pin();
         q = as_before ? t.alarm.home : &queue_for_outside(*home, t);
     }
     const bool earlier = place_locked(t, *q, home, now_ns);
     G* unneeded = t.placed ? nullptr : release_g_locked(t);  // its time never comes
     c.lock.unlock();
-    if (inside) {
+    if (has_p) {
         after_push(*home, home->idle);
         leave(m);
     } else {

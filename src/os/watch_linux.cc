@@ -1,0 +1,71 @@
+// watch_linux.cc: what other threads of the process are doing, and how long the kernel lets them run at once.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "os/os.h"
+
+namespace weft::detail::os {
+
+namespace {
+
+constexpr uint64_t short_slice_ns = 100'000;
+
+// As the kernel lays it out; not in every libc's headers.
+struct scheduling_attributes {
+    uint32_t size;
+    uint32_t policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_ns;
+    uint64_t deadline_ns;
+    uint64_t period_ns;
+};
+
+// The clock of a thread's CPU time, by the kernel's rule.
+clockid_t cpu_clock_of(int tid) noexcept {
+    constexpr unsigned per_thread = 4;
+    constexpr unsigned scheduled_time = 2;
+    return static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | per_thread | scheduled_time);
+}
+
+}  // namespace
+
+int64_t thread_cpu_ns(int tid) noexcept {
+    timespec used{};
+    if (clock_gettime(cpu_clock_of(tid), &used) != 0) return -1;
+    return int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+
+bool thread_wants_cpu(int tid) noexcept {
+    char path[64];
+    std::snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    char text[128];
+    const ssize_t size = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (size <= 0) return false;
+    text[size] = '\0';
+    // "tid (name) S …", and the name may contain anything but is short.
+    const char* name_end = std::strrchr(text, ')');
+    return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
+void want_short_slices(int tid, bool wanted) noexcept {
+    scheduling_attributes attributes{};
+    attributes.size = sizeof(attributes);
+    // The policy and niceness stay what they are.
+    if (syscall(SYS_sched_getattr, tid, &attributes, sizeof(attributes), 0) != 0) return;
+    if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;
+    attributes.runtime_ns = wanted ? short_slice_ns : 0;
+    syscall(SYS_sched_setattr, tid, &attributes, 0);
+}
+
+}  // namespace weft::detail::os

@@ -1,0 +1,83 @@
+// retake.cc: see retake.h.
+#include "sched/retake.h"
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/sysmon.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+bool announce_retake(P& p, const M* m) noexcept {
+    const auto holder = reinterpret_cast<uintptr_t>(m);
+    uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
+    while ((word & ~attention::mask) == holder && (word & attention::asked) == 0) {
+        // R1. acq_rel: one of us and m goes first; relaxed: tried again
+        if (p.owner.compare_exchange_weak(word, word | attention::retake, acq_rel, relaxed)) return true;
+    }
+    return false;
+}
+
+bool take_p_locked(P& p, const M* m) noexcept {
+    const auto holder = reinterpret_cast<uintptr_t>(m);
+    // R3. acquire: pairs with leave: what m did with the P is seen by who gets it
+    const bool outside = m->in_runtime.load(acquire) == 0;
+    uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
+    while ((word & ~attention::mask) == holder && (word & attention::retake) != 0) {
+        const bool taken = outside && (word & attention::asked) == 0;
+        const uintptr_t next = taken ? 0 : word & ~attention::retake;
+        // R4. acq_rel: as R1; relaxed: tried again
+        if (p.owner.compare_exchange_weak(word, next, acq_rel, relaxed)) return taken;
+    }
+    return false;
+}
+
+void withdraw_retake(P& p) noexcept {
+    p.owner.fetch_and(~attention::retake, acq_rel);  // acq_rel: as R4
+}
+
+bool take_back_p(scheduler& s, M* m) noexcept {
+    idle_state& idle = s.idle;
+    idle.lock.lock();
+    P* p = s.stopping.load(relaxed) ? nullptr : take_idle_p_locked(s, m->p->index);  // relaxed: locked
+    if (p != nullptr) --idle.off_p;
+    idle.lock.unlock();
+    if (p == nullptr) return false;
+    m->p = nullptr;
+    acquire_p(m, p);
+    p->now_ns = os::monotonic_ns();
+    os::want_short_slices(m->tid, true);
+    call_monitor(s);  // an idle P less
+    return true;
+}
+
+M* switch_away_without_p(M* m) noexcept {
+    m->p = nullptr;
+    m = switch_g_to_g0(m, m->g, false);
+    finish_switch(m);
+    return m;
+}
+
+M* queue_for_p(M* m) noexcept {
+    m->after.what = after_switch::kind::requeue_outside;
+    m->after.g = m->g;
+    return switch_away_without_p(m);
+}
+
+void exit_without_p(M* m) noexcept {
+    m->after.what = after_switch::kind::die_outside;
+    m->after.g = m->g;
+    m->p = nullptr;
+    static_cast<void>(switch_g_to_g0(m, m->g, true));
+    fatal("a finished green thread was resumed");
+}
+
+void come_back_without_p(scheduler& s, M* m) noexcept {
+    os::want_short_slices(m->tid, true);
+    s.idle.lock.lock();
+    --s.idle.off_p;
+    s.idle.lock.unlock();
+    sleep_without_p(s, m);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,302 @@
+// sysmon.cc: see sysmon.h.
+#include "sched/sysmon.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+
+#include "base/assert.h"
+#include "sched/classes.h"
+#include "sched/retake.h"
+#include "sched/scheduler.h"
+#include "sched/start.h"
+
+namespace weft::detail {
+
+namespace {
+
+const M* holder_of(uintptr_t word) noexcept { return reinterpret_cast<const M*>(word & ~attention::mask); }
+
+// Nobody will look for work on his own account.
+bool all_are_busy(const idle_state& idle) noexcept {
+    return idle.idle_p_count.load(relaxed) == 0 && idle.spinning.load(relaxed) == 0;  // relaxed: looks, or locked
+}
+
+// Work waits for a P, or will before the monitor wakes.
+bool monitor_is_needed_locked(scheduler& s) noexcept {
+    if (!all_are_busy(s.idle)) return false;
+    return earliest_deadline(s) < s.idle.monitor_until_ns || anything_to_do(s, long_ago);
+}
+
+}  // namespace
+
+void call_monitor(scheduler& s) noexcept {
+    idle_state& idle = s.idle;
+    idle.lock.lock();
+    const bool calls = idle.monitor_far && monitor_is_needed_locked(s);
+    if (calls) {
+        idle.monitor_far = false;
+        publish_wanted_locked(idle);
+    }
+    idle.lock.unlock();
+    if (calls) s.sysmon.wake();
+}
+
+int monitor::start(scheduler& s) noexcept {
+    home_ = &s;
+    seen_.reset(new (std::nothrow) observation[s.procs]);
+    if (seen_ == nullptr) return ENOMEM;
+    const int error = os::start_thread(thread_, &run, this);
+    started_ = error == 0;
+    return error;
+}
+
+void monitor::stop() noexcept {
+    if (!started_) return;
+    idle_state& idle = home_->idle;
+    idle.lock.lock();
+    ending_ = true;
+    idle.lock.unlock();
+    wake();
+    os::join_thread(thread_);
+    started_ = false;
+}
+
+void monitor::await_look() noexcept {
+    looking_.lock();
+    looking_.unlock();
+}
+
+void* monitor::run(void* self) noexcept {
+    auto& m = *static_cast<monitor*>(self);
+    char name[16];
+    std::snprintf(name, sizeof(name), "%.8s-sysmon", m.home_->name.c_str());
+    os::name_thread(name);
+    os::precise_timeouts();
+    os::want_short_slices(os::current_tid(), true);
+    m.loop();
+    return nullptr;
+}
+
+void monitor::loop() noexcept {
+    do {
+        const int64_t now_ns = os::monotonic_ns();
+        if (planned_ns_ != never && now_ns - planned_ns_ > late_ns) {
+            forget();
+            count.late.fetch_add(1, relaxed);  // relaxed: statistics
+        }
+        look(now_ns);
+    } while (quiet_ < quiet_looks ? stay_near() : go_far());
+}
+
+// Sleeps until the next look. False: it is to end.
+bool monitor::stay_near() noexcept {
+    idle_state& idle = home_->idle;
+    idle.lock.lock();
+    const bool ends = ending_;
+    called_.reset();
+    idle.lock.unlock();
+    if (ends) return false;
+    planned_ns_ = os::monotonic_ns() + look_in_ns_;
+    static_cast<void>(called_.sleep(planned_ns_));
+    return true;
+}
+
+// F1 to F4. False: it is to end.
+bool monitor::go_far() noexcept {
+    scheduler& s = *home_;
+    idle_state& idle = s.idle;
+    idle.lock.lock();
+    const bool ends = ending_;
+    called_.reset();
+    int64_t until_ns = earliest_deadline(s);
+    idle.monitor_far = true;  // F1
+    idle.monitor_until_ns = until_ns;
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    if (ends) return false;
+
+    const int64_t now_ns = os::monotonic_ns();
+    if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + no_fence_ns);  // F2
+    // F3. A deadline that has passed while all Ps are idle is the lookout's business.
+    until_ns = std::min(until_ns, earliest_deadline(s));
+    if (all_are_busy(idle) && anything_to_do(s, now_ns)) until_ns = now_ns;
+    if (!all_are_busy(idle) && until_ns <= now_ns) until_ns = now_ns + look_ns;
+    static_cast<void>(called_.sleep(until_ns));  // F4
+
+    idle.lock.lock();
+    idle.monitor_far = false;
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    planned_ns_ = never;
+    quiet_ = all_are_busy(idle) ? 0 : quiet_looks - 1;
+    forget();
+    return true;
+}
+
+void monitor::forget() noexcept {
+    for (uint32_t i = 0; i < home_->procs; ++i) seen_[i] = {};
+}
+
+void monitor::look_again_in(int64_t ns) noexcept { look_in_ns_ = std::min(look_in_ns_, ns); }
+
+void monitor::look(int64_t now_ns) noexcept {
+    scheduler& s = *home_;
+    count.looks.fetch_add(1, relaxed);  // relaxed: statistics
+    look_in_ns_ = hot_ > 0 ? hot_look_ns : look_ns;
+    if (hot_ > 0) --hot_;
+    const bool queued = anything_to_do(s, now_ns);
+    quiet_ = queued ? 0 : quiet_ + 1;
+    const bool some_wait = queued && all_are_busy(s.idle) && s.retakes;
+
+    candidate all[candidates_max];
+    looking_.lock();
+    const uint32_t n = look_at_ps(all, some_wait, now_ns);
+    looking_.unlock();
+    if (n == 0) return;
+    if (!provide_heirs(n)) {
+        look_again_in(spare_ns);
+        return;
+    }
+    looking_.lock();
+    retake(all, n);
+    looking_.unlock();
+}
+
+uint32_t monitor::look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noexcept {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < home_->procs && n < candidates_max; ++i) {
+        P& p = home_->ps[i];
+        const M* m = holder_of(p.owner.load(acquire));  // pairs with acquire_p
+        if (m == nullptr) {
+            seen_[i] = {};
+            continue;
+        }
+        const bool as_before = observe(seen_[i], p, m, now_ns);
+        if (!some_wait) continue;
+        const why reason = judge(seen_[i], as_before, p, m, now_ns);
+        if (reason != why::none) all[n++] = {i, const_cast<M*>(m), reason};
+    }
+    return n;
+}
+
+// Whether m has been at the same schedule, and the same call, since the last look.
+bool monitor::observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept {
+    const uint64_t tick = p.tick();
+    const uint64_t calls = m->calls.load(relaxed);  // relaxed: a look
+    if (seen.m == m && seen.tick == tick && seen.calls == calls) return true;
+    // Few schedules since the last look: it may have been long at this one.
+    if (seen.m == m && tick - seen.tick <= 1) look_again_in(blocked_allowance_ns);
+    seen = {m, tick, calls, now_ns, 0, 0, false};
+    return false;
+}
+
+// What m, which holds p while others wait for a P, has to lose it for.
+monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m, int64_t now_ns) noexcept {
+    if (m->in_runtime.load(relaxed) != 0) return why::none;  // relaxed: looked at again by the handshake
+    if (!m->in_call.load(relaxed)) {                         // relaxed: as above
+        if (as_before) return judge_undeclared(seen, p, m, now_ns);
+        seen.cpu_at_ns = now_ns;
+        seen.cpu_ns = os::thread_cpu_ns(m->tid);
+        return why::none;
+    }
+    if (now_ns - seen.since_ns >= call_allowance_ns) return why::in_call;
+    look_again_in(call_allowance_ns);
+    return why::none;
+}
+
+monitor::why monitor::judge_undeclared(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
+    const int64_t slice_end_ns = seen.since_ns + home_->slice_ns;
+    if (now_ns >= slice_end_ns) {
+        if (seen.asked) return why::burning;
+        seen.asked = true;
+        ask_to_hurry(p);
+        count.requests.fetch_add(1, relaxed);  // relaxed: statistics
+        look_again_in(after_request_ns);
+        return why::none;
+    }
+    look_again_in(slice_end_ns - now_ns);
+    return is_blocked(seen, m, now_ns) ? why::blocked : why::none;
+}
+
+// Whether m has not run for the time that a blocked one is allowed, and does not want to.
+bool monitor::is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept {
+    const int64_t elapsed_ns = now_ns - seen.cpu_at_ns;
+    const bool first = seen.cpu_at_ns == 0;
+    if (!first && elapsed_ns < blocked_allowance_ns) {
+        look_again_in(blocked_allowance_ns - elapsed_ns);
+        return false;
+    }
+    const int64_t cpu_ns = os::thread_cpu_ns(m->tid);
+    const bool slept = !first && cpu_ns == seen.cpu_ns && !os::thread_wants_cpu(m->tid);
+    if (first) look_again_in(blocked_allowance_ns);
+    seen.cpu_at_ns = now_ns;
+    seen.cpu_ns = cpu_ns;
+    return slept;
+}
+
+// Sees to it that there are Ms to run the Ps of count candidates. False: some are being made, or cannot be had.
+bool monitor::provide_heirs(uint32_t count_wanted) noexcept {
+    scheduler& s = *home_;
+    s.idle.lock.lock();
+    uint32_t there = 0;
+    for (const M* m = s.idle.idle_ms; m != nullptr && there < count_wanted; m = m->idle_next) ++there;
+    s.idle.lock.unlock();
+    for (uint32_t i = there; i < count_wanted; ++i) {
+        if (start_m(s, nullptr, nullptr) != 0) {
+            s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
+            break;
+        }
+    }
+    return there != 0;
+}
+
+void monitor::retake(const candidate* all, uint32_t n) noexcept {
+    scheduler& s = *home_;
+    idle_state& idle = s.idle;
+    bool announced[candidates_max] = {};
+    bool any = false;
+    for (uint32_t i = 0; i < n; ++i) {
+        announced[i] = announce_retake(s.ps[all[i].p], all[i].m);  // R1
+        any = any || announced[i];
+    }
+    if (!any) return;
+    if (!os::heavy_fence()) WEFT_FULL_FENCE();  // R2. Without a heavy fence each entry passes a full one
+    M* heirs = nullptr;
+    idle.lock.lock();
+    for (uint32_t i = 0; i < n; ++i) {
+        if (!announced[i]) continue;
+        P& p = s.ps[all[i].p];
+        if (idle.idle_ms == nullptr || s.stopping.load(relaxed)) {  // relaxed: locked
+            withdraw_retake(p);
+            continue;
+        }
+        if (!take_p_locked(p, all[i].m)) continue;
+        ++idle.off_p;
+        count_spinner_locked(idle, 1);  // on behalf of the heir
+        M* heir = take_idle_m_locked(s);
+        heir->next_p = &p;
+        heir->idle_next = heirs;
+        heirs = heir;
+        seen_[all[i].p] = {};
+        atomic<uint64_t>& counted = all[i].reason == why::blocked   ? count.retakes_blocked
+                                    : all[i].reason == why::burning ? count.retakes_burning
+                                                                    : count.retakes_in_call;
+        counted.fetch_add(1, relaxed);  // relaxed: statistics
+        os::want_short_slices(all[i].m->tid, false);
+    }
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    if (heirs != nullptr) {
+        hot_ = hot_looks;
+        look_again_in(hot_look_ns);
+    }
+    while (heirs != nullptr) {
+        M* heir = heirs;
+        heirs = heir->idle_next;
+        s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
+        heir->park.wake();
+    }
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,152 @@
+// sysmon.h: the monitor: a thread without a P that sees to it that nobody holds up the others.
+//
+// The problem. An M that runs a G does not look around: the G may compute for a second, or block in a system call. If all Ps are held by
+// such Ms, what is queued waits. Somebody has to look from outside, and take a P away (retake.h); and that somebody must not cost
+// anything while all is well, or wake an idle process.
+//
+// So the monitor is near, or far. Near, it looks every look_ns at what the Ps do. When nothing is queued for some looks, it goes far: it
+// sleeps until the next deadline of a timer, or until it is called.
+//
+// A look. Nobody waits for a P if nothing is queued and no timer is due, or if a P is idle or an M looks for work: those are the business of
+// the idle protocol. Then nothing is done. Otherwise each P whose M is outside of the runtime, and has not scheduled anything since
+// the last look, has an allowance:
+//
+//   in a declared blocking call              call_allowance_ns
+//   blocked: it has burned no CPU time       blocked_allowance_ns; and the system says that it does not want to run
+//   burning                                  a slice; then it is asked to yield, and one look later its P is taken
+//
+// If the monitor itself comes late by more than late_ns, the machine was busy elsewhere or stopped, and nothing can be said about the
+// Ms: it begins to observe anew.
+//
+// Being called. Work begins to wait for a P when it is pushed while no P is idle and no M spins, or when the last idle P or spinner
+// has begun to run a G and more is queued. So these look at idle.wanted, whose second bit says that the monitor is far:
+//
+//      the monitor                                     a push by a G
+//      F1  far = true, wanted published, under the     N1  publishes the G, or the timer
+//          lock of the idle protocol                   N2  compiler fence
+//      F2  heavy fence                                 N3  reads wanted: not 0: under the lock, looks whether anybody
+//      F3  looks at all queues and deadlines               waits for a P now; if so far = false, and wakes the monitor
+//      F4  sleeps until the earliest deadline
+//
+// It is step 5 of idle.h with the monitor as the one who goes to sleep. A push from g0 leaves N3 to execute(), which comes next: what was
+// pushed may be just what is run then. Pushes from outside fence fully, and look at wanted, too.
+//
+// Rejected. A fixed period (wakes idle processes, 100 times a second in Go's busy ones, and still sees a blocked call late). A timer signal
+// (EINTR in user code). Having Ms look while they run (they do not run our code). Being called at every push while nobody is idle
+// (6 µs on the hot path; so the monitor stays near as long as anything is queued).
+//
+// Invariants: I1. While work is queued, no P is idle and no M spins, the monitor is near or on its way, or the work was pushed by an M that
+//                 is on g0 or in the runtime.
+//             I2. idle.monitor_far and idle.monitor_until_ns change under idle.lock.
+// Locks:      looking, then idle.lock.
+// See:        docs/sysmon.md, docs/retake.md
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <weft/detail/spin_lock.h>
+#include <weft/detail/wait.h>
+
+#include "base/atomic.h"
+#include "os/note.h"
+#include "os/os.h"
+
+namespace weft::detail {
+
+struct M;
+struct P;
+struct scheduler;
+
+class monitor {
+public:
+    static constexpr int64_t look_ns = 1'000'000;              // from one look to the next, at most, while anything is queued
+    static constexpr int64_t hot_look_ns = 100'000;            // the same, for a while after a P was taken away
+    static constexpr int64_t after_request_ns = 100'000;       // from asking to yield to taking the P away
+    static constexpr int64_t blocked_allowance_ns = 200'000;
+    static constexpr int64_t call_allowance_ns = 20'000;
+    static constexpr int64_t spare_ns = 50'000;                // a thread that was made will be there then
+    static constexpr int64_t late_ns = 5'000'000;
+    static constexpr int64_t no_fence_ns = 10'000'000;         // the longest sleep where there is no heavy fence
+    static constexpr int quiet_looks = 4;                      // then it goes far
+    static constexpr int hot_looks = 100;
+
+    monitor() = default;
+    monitor(const monitor&) = delete;
+    monitor& operator=(const monitor&) = delete;
+
+    // Makes its thread. Returns 0 or an errno value. Once, by who makes s.
+    [[nodiscard]] int start(scheduler& s) noexcept;
+
+    // Ends and joins it, if it was started. When all Ms have ended.
+    void stop() noexcept;
+
+    // To be called after taking it out of far.
+    void wake() noexcept { called_.wake(); }
+
+    // Returns when no look that had begun before goes on: an M that holds no P any more is not looked at after that. Not by the monitor.
+    void await_look() noexcept;
+
+    // What it has done, for stats.
+    struct {
+        atomic<uint64_t> looks{0}, retakes_blocked{0}, retakes_burning{0}, retakes_in_call{0}, requests{0}, late{0};
+    } count;
+
+private:
+    // What one P was doing when it was last seen to schedule.
+    struct observation {
+        const M* m = nullptr;
+        uint64_t tick = 0;
+        uint64_t calls = 0;
+        int64_t since_ns = 0;
+        int64_t cpu_at_ns = 0;  // when cpu_ns was read; 0: not yet
+        int64_t cpu_ns = 0;
+        bool asked = false;
+    };
+
+    enum class why : uint8_t { none, blocked, burning, in_call };
+
+    struct candidate {
+        uint32_t p;
+        M* m;
+        why reason;
+    };
+
+    static constexpr uint32_t candidates_max = 16;
+
+    static void* run(void* self) noexcept;
+    void loop() noexcept;
+    bool go_far() noexcept;
+    bool stay_near() noexcept;
+    void look(int64_t now_ns) noexcept;
+    uint32_t look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noexcept;
+    bool observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept;
+    why judge(observation& seen, bool as_before, P& p, const M* m, int64_t now_ns) noexcept;
+    why judge_undeclared(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
+    bool is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
+    void forget() noexcept;
+    void retake(const candidate* all, uint32_t count) noexcept;
+    bool provide_heirs(uint32_t count) noexcept;
+    void look_again_in(int64_t ns) noexcept;
+
+    scheduler* home_ = nullptr;
+
+    // The monitor's own.
+    std::unique_ptr<observation[]> seen_;  // one per P
+    int64_t look_in_ns_ = look_ns;         // from the present look to the next
+    int64_t planned_ns_ = never;           // when this look was to be
+    int quiet_ = 0;                        // looks in a row that saw nothing queued
+    int hot_ = 0;                          // looks to come that are hot
+
+    bool ending_ = false;  // guarded by idle.lock
+    bool started_ = false;
+    os::thread_id thread_ = 0;
+    note called_;
+    spin_lock looking_;  // held while it looks at Ms
+};
+
+// Calls the monitor of s if it is far and work has begun to wait for a P: N3. Whoever turns an idle P or a spinner into a running G, and,
+// by way of after_push(), who pushes. Not with idle.lock held.
+void call_monitor(scheduler& s) noexcept;
+
+}  // namespace weft::detail
