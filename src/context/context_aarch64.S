@@ -116,6 +116,30 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // x1 our context, x2 the resumer
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_entry)
 
+// See call_on_stack.h. The frame record stays on the caller's stack and x29 points to it, so both ways of walking cross over. It is no
+// signal frame, though that would please debuggers: unwinders would look for handlers at the caller's pc instead of before it.
+WEFT_FUNCTION_BEGIN(run_call_on_stack)         // x0 top, x1 function, x2 argument
+    .cfi_startproc
+    hint #34                                   // bti c
+    stp x29, x30, [sp, #-16]!
+    .cfi_def_cfa_offset 16
+    .cfi_offset x29, -16
+    .cfi_offset x30, -8
+    mov x29, sp
+    .cfi_def_cfa_register x29
+    and x9, x0, #-16
+    mov sp, x9
+    mov x0, x2
+    blr x1
+    mov sp, x29
+    ldp x29, x30, [sp], #16
+    .cfi_restore x29
+    .cfi_restore x30
+    .cfi_def_cfa sp, 0
+    ret
+    .cfi_endproc
+WEFT_FUNCTION_END(run_call_on_stack)
+
 #if defined(__APPLE__)
     .subsections_via_symbols
 #elif defined(__ELF__)

@@ -88,6 +88,28 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // rsi our context, rdx the resum
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_entry)
 
+// See call_on_stack.h. The frame record stays on the caller's stack and rbp points to it, so both ways of walking cross over. It is no
+// signal frame, though that would please debuggers: unwinders would look for handlers at the caller's pc instead of before it.
+WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rdi top, rsi function, rdx argument
+    .cfi_startproc
+    endbr64
+    pushq %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+    movq %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    andq $-16, %rdi
+    movq %rdi, %rsp
+    movq %rdx, %rdi
+    callq *%rsi
+    movq %rbp, %rsp
+    popq %rbp
+    .cfi_restore %rbp
+    .cfi_def_cfa %rsp, 8
+    retq
+    .cfi_endproc
+WEFT_FUNCTION_END(run_call_on_stack)
+
 #if defined(__APPLE__)
     .subsections_via_symbols
 #elif defined(__ELF__)
