@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/barrier.h>
+#include <weft/blocking.h>
 #include <weft/cancel.h>
 #include <weft/chan.h>
 #include <weft/condition_variable.h>

@@ -16,6 +16,7 @@
 #include "os/signals.h"
 #include "os/symbols.h"
 #include "os/unwind.h"
+#include "sched/blocking.h"
 #include "sched/current.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
@@ -32,13 +33,14 @@ constinit std::terminate_handler previous_terminate = nullptr;
 
 void on_fatal() noexcept {
     report out(os::stderr_fd);
-    M* m = current_m();
-    if (m == nullptr || m->g == nullptr) {
+    const M* m = current_m();
+    const G* lender = lender_of(m);
+    if (m == nullptr || (m->g == nullptr && lender == nullptr)) {
         out.print("weft: in a plain thread (tid %d)\n", os::current_tid());
         return;
     }
-    out.print("weft: in ");
-    print_identity(out, *m->g);
+    out.print("weft: in %s", lender != nullptr ? "a blocking call of " : "");
+    print_identity(out, lender != nullptr ? *lender : *m->g);
     out.print("\n");
     out.own_backtrace(frames_max);
 }

@@ -83,7 +83,7 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
     idle_state& idle = s.idle;
     idle.lock.lock();
     const bool due = from_outside ? idle.spinning.load(relaxed) == 0 : wants_m_locked(idle);  // relaxed: locked
-    if (!due || idle.idle_p_count.load(relaxed) == 0 || s.stopping.load(relaxed)) {        // relaxed: locked
+    if (!due || idle.idle_p_count.load(relaxed) == 0 || s.stopping.load(relaxed)) {           // relaxed: locked
         idle.lock.unlock();
         return;
     }

@@ -7,6 +7,7 @@
 #include <weft/detail/spin_lock.h>
 
 #include "base/assert.h"
+#include "sched/blocking.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -24,11 +25,20 @@ constinit uint64_t last_serial = 0;       // guarded by keys_lock
 constexpr local_type type_of_nothing = {nullptr, nullptr, nullptr};
 constinit local_node being_made{type_of_nothing};
 
+[[noreturn, gnu::cold]] void fatal_not_in_g() noexcept {
+    if (lender_of(current_m()) != nullptr) {
+        fatal(
+            "weft::local was used inside weft::blocking(), where the OS thread belongs to the call; take a reference "
+            "before it");
+    }
+    fatal("weft::local was used in a plain thread; only green threads have values of it (thread_local?)");
+}
+
 // The calling G, which uses a local.
 G& user() noexcept {
     const M* m = current_g_m();
     if (m == nullptr) [[unlikely]]
-        fatal("weft::local was used in a plain thread; only green threads have values of it (thread_local?)");
+        fatal_not_in_g();
     return *m->g;
 }
 

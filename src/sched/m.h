@@ -52,17 +52,18 @@ struct after_switch {
 struct alignas(cache_line) M {
     // What a switch touches. Owner only.
     G* g = nullptr;  // the G that runs; nullptr on g0
-    P* p = nullptr;  // on g0: the P that it holds. While a G runs: the last one; its owner word says whether it still holds it
+    P* p =
+        nullptr;  // on g0: the P that it holds. While a G runs: the last one; its owner word says whether it still holds it
     after_switch after;
     eh_state* eh = nullptr;  // this thread's exception state
     // Written by the owner around every runtime entry, read by whoever wants to take the P away.
     atomic<uint32_t> in_runtime{0};
     atomic<bool> in_call{false};  // in a declared blocking call; written by the owner, read by the monitor
     atomic<uint64_t> calls{0};    // such calls so far; as above
-    // Owner only.
-    bool spinning = false;  // looks for work and is counted in idle.spinning
-    G* picked = nullptr;    // a G taken from the P's queue that g0 is to run
-    G* pinned = nullptr;    // the only G it runs; nullptr: any
+    G* lent_by = nullptr;         // who is in that call; g is nullptr then. Owner only, like what follows
+    bool spinning = false;        // looks for work and is counted in idle.spinning
+    G* picked = nullptr;          // a G taken from the P's queue that g0 is to run
+    G* pinned = nullptr;          // the only G it runs; nullptr: any
 
     alignas(cache_line) run_context_t g0{};
     eh_state g0_eh;

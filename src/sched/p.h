@@ -48,7 +48,8 @@ namespace attention {
 inline constexpr uintptr_t asked = 1;    // somebody works on the P: stay out of the runtime
 inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: slice over, stopping, tracing
 inline constexpr uintptr_t fence = 4;    // no heavy fence in this system: entering takes a full one; never cleared
-inline constexpr uintptr_t retake = 8;   // the monitor is about to take the P away: whoever enters clears it, and keeps the P
+inline constexpr uintptr_t retake =
+    8;  // the monitor is about to take the P away: whoever enters clears it, and keeps the P
 inline constexpr uintptr_t mask = 63;
 }  // namespace attention
 

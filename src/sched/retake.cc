@@ -3,10 +3,53 @@
 
 #include "base/assert.h"
 #include "os/os.h"
-#include "sched/sysmon.h"
+#include "sched/start.h"
 #include "sched/switch.h"
+#include "sched/sysmon.h"
 
 namespace weft::detail {
+
+namespace {
+
+bool anything_waits_for(const scheduler& s, const P* p) noexcept {
+    return p->has_work() || s.global.size() != 0 || s.high.size() != 0 || s.low.size() != 0;
+}
+
+// As pin.cc's give_p, for an M that goes on with its G.
+void give_p_away(scheduler& s, M* m) noexcept {
+    P* p = m->p;
+    idle_state& idle = s.idle;
+    if (!anything_waits_for(s, p)) return;
+    idle.lock.lock();
+    if (s.stopping.load(relaxed)) {  // relaxed: set under the lock
+        idle.lock.unlock();
+        return;
+    }
+    M* heir = take_idle_m_locked(s);
+    static_cast<void>(disown_p_locked(m));
+    m->p = p;  // the last one
+    ++idle.off_p;
+    count_spinner_locked(idle, 1);  // on behalf of the heir
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    if (heir != nullptr) {
+        heir->next_p = p;
+        s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
+        heir->park.wake();
+        return;
+    }
+    if (start_m(s, p, nullptr) == 0) return;
+    s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
+    m->p = nullptr;
+    acquire_p(m, p);
+    idle.lock.lock();
+    --idle.off_p;
+    count_spinner_locked(idle, -1);
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+}
+
+}  // namespace
 
 bool announce_retake(P& p, const M* m) noexcept {
     const auto holder = reinterpret_cast<uintptr_t>(m);
@@ -34,6 +77,12 @@ bool take_p_locked(P& p, const M* m) noexcept {
 
 void withdraw_retake(P& p) noexcept {
     p.owner.fetch_and(~attention::retake, acq_rel);  // acq_rel: as R4
+}
+
+void leave_p_to_others(scheduler& s, M* m) noexcept {
+    const bool has_p = enter(m);
+    if (has_p) give_p_away(s, m);
+    leave(m);
 }
 
 bool take_back_p(scheduler& s, M* m) noexcept {

@@ -58,7 +58,12 @@ namespace weft::detail {
 [[nodiscard]] bool take_p_locked(P& p, const M* m) noexcept;
 void withdraw_retake(P& p) noexcept;
 
-// ---- The side of m, the calling M, whose G runs and for which enter() has returned false.
+// ---- The side of m, the calling M, whose G runs.
+
+// Gives the P to another M if anything waits for it, because m is about to block. If not, or if no M is to be had, m keeps it.
+void leave_p_to_others(scheduler& s, M* m) noexcept;
+
+// ---- The same, in the runtime, when enter() has returned false.
 
 // Takes an idle P, rather the one it had. False: there is none, or the runtime stops.
 [[nodiscard]] bool take_back_p(scheduler& s, M* m) noexcept;

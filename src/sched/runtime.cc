@@ -30,6 +30,12 @@ constinit spin_lock default_lock;
 constinit scheduler* default_one = nullptr;  // guarded by default_lock, which is also held while it is being made
 constinit atomic<bool> main_runs{false};
 
+// Whether the caller is a G of s, be it in a blocking call.
+bool is_called_by(const scheduler* s) noexcept {
+    const M* m = current_m();
+    return m != nullptr && m->home == s && (m->g != nullptr || m->lent_by != nullptr);
+}
+
 // Gs started less Gs finished; never too small: finished ones are counted first.
 uint64_t live_gs(const scheduler& s) noexcept {
     // Acquire, so that the sums are taken in this order.
@@ -76,7 +82,20 @@ bool finish_main(scheduler* s) noexcept {
     return true;
 }
 
+namespace {
+
+// A green thread in a blocking call counts as a plain thread, but of its own runtime. Pinned.
+scheduler* pin_lender() noexcept {
+    const M* m = current_m();
+    if (m == nullptr || m->lent_by == nullptr) return nullptr;
+    m->home->pin();
+    return m->home;
+}
+
+}  // namespace
+
 scheduler* pin_default_scheduler_if_any() noexcept {
+    if (scheduler* s = pin_lender()) return s;
     default_lock.lock();
     scheduler* s = default_one;
     if (s != nullptr) s->pin();
@@ -85,6 +104,7 @@ scheduler* pin_default_scheduler_if_any() noexcept {
 }
 
 scheduler& pin_default_scheduler() {
+    if (scheduler* s = pin_lender()) return *s;
     default_lock.lock();
     if (default_one == nullptr) {
         scheduler* s = nullptr;
@@ -183,8 +203,7 @@ void runtime::start() {
 
 std::size_t runtime::stop() {
     if (scheduler_ == nullptr) return 0;
-    const detail::M* m = detail::current_g_m();
-    if (m != nullptr && m->home == scheduler_) {
+    if (detail::is_called_by(scheduler_)) {
         detail::fatal("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
     }
     std::size_t abandoned = 0;
@@ -199,7 +218,7 @@ bool runtime::running() const noexcept { return scheduler_ != nullptr; }
 void runtime::drain() {
     const detail::scheduler* s = checked();
     const detail::M* m = detail::current_g_m();
-    if (m != nullptr && m->home == s) {
+    if (detail::is_called_by(s)) {
         detail::fatal("weft::runtime::drain() was called by one of its own green threads, which would wait for itself");
     }
     const detail::ambient_scope not_interrupted(nullptr);

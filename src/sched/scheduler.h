@@ -52,8 +52,8 @@ struct scheduler {
     std::unique_ptr<uint32_t[]> strides;  // the numbers below procs that are coprime to it, for the order of stealing
     uint32_t stride_count = 0;
     uint32_t threads_max = 0;
-    int64_t slice_ns = 0;  // how long a G may run while others wait
-    bool retakes = true;   // Ps are taken away from Ms that hold them up
+    int64_t slice_ns = 0;       // how long a G may run while others wait
+    bool retakes = true;        // Ps are taken away from Ms that hold them up
     uintptr_t owner_flags = 0;  // in every owner word: attention::fence where the system has no heavy fence
     uint16_t g_flags = 0;       // special bits of every G: no_fence where the system has no heavy fence
 

@@ -33,7 +33,7 @@ bool enter_slow(M* m) noexcept {
     uintptr_t word = p->owner.load(relaxed);  // relaxed: looked at again below
     if ((word & attention::fence) != 0) WEFT_FULL_FENCE();
     for (uint32_t attempt = 0;;) {
-        word = p->owner.load(acquire);                         // pairs with a thief's T4
+        word = p->owner.load(acquire);                        // pairs with a thief's T4
         if ((word & ~attention::mask) != self) return false;  // taken: retake.h
         if ((word & attention::asked) != 0) {
             spin_backoff(attempt++);
@@ -58,16 +58,20 @@ void leave_special(G* from) noexcept {
     if ((flags & special::canary) != 0 && !canary_intact(*from->stack)) report_overflow(*from);
 }
 
-void enter_special(G* to) noexcept {
-    if ((to->special.load(relaxed) & special::no_fence) != 0) WEFT_FULL_FENCE();  // relaxed: set by the owner
-    while ((to->special.load(acquire) & special::frozen) != 0) {                  // pairs with the dump's thaw
+void await_thaw(G* g, g_state before) noexcept {
+    if ((g->special.load(relaxed) & special::no_fence) != 0) WEFT_FULL_FENCE();  // relaxed: set by the owner
+    while ((g->special.load(acquire) & special::frozen) != 0) {                  // pairs with the dump's thaw
         // A dump reads the stack: not running yet after all.
-        to->state.store(g_state::runnable, relaxed);  // relaxed: it was, and we own it
-        for (uint32_t i = 0; (to->special.load(relaxed) & special::frozen) != 0; ++i)
-            spin_backoff(i);                         // relaxed: a look
-        to->state.store(g_state::running, relaxed);  // relaxed: the fence below
+        g->state.store(before, relaxed);  // relaxed: it was, and we own it
+        for (uint32_t i = 0; (g->special.load(relaxed) & special::frozen) != 0; ++i)
+            spin_backoff(i);                        // relaxed: a look
+        g->state.store(g_state::running, relaxed);  // relaxed: the fence below
         WEFT_FULL_FENCE();
     }
+}
+
+void enter_special(G* to) noexcept {
+    await_thaw(to, g_state::runnable);
     if ((to->special.load(relaxed) & special::own_fp) != 0)
         write_fp_control(to->fp_control);  // relaxed: set by the owner
 }

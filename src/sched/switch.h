@@ -71,6 +71,9 @@ namespace weft::detail {
 [[gnu::cold]] void leave_special(G* from) noexcept;
 [[gnu::cold]] void enter_special(G* to) noexcept;
 
+// Waits while a dump reads g's stack. Until then it is in state before, which is not running.
+void await_thaw(G* g, g_state before) noexcept;
+
 // Both, and says where to go on: in to, or, if one of the two is pinned, on g0, with to in m->picked.
 [[gnu::cold]] run_context_t* switch_special(M* m, G* from, G* to) noexcept;
 

@@ -60,15 +60,15 @@ struct scheduler;
 
 class monitor {
 public:
-    static constexpr int64_t look_ns = 1'000'000;              // from one look to the next, at most, while anything is queued
-    static constexpr int64_t hot_look_ns = 100'000;            // the same, for a while after a P was taken away
-    static constexpr int64_t after_request_ns = 100'000;       // from asking to yield to taking the P away
+    static constexpr int64_t look_ns = 1'000'000;    // from one look to the next, at most, while anything is queued
+    static constexpr int64_t hot_look_ns = 100'000;  // the same, for a while after a P was taken away
+    static constexpr int64_t after_request_ns = 100'000;  // from asking to yield to taking the P away
     static constexpr int64_t blocked_allowance_ns = 200'000;
     static constexpr int64_t call_allowance_ns = 20'000;
-    static constexpr int64_t spare_ns = 50'000;                // a thread that was made will be there then
+    static constexpr int64_t spare_ns = 50'000;  // a thread that was made will be there then
     static constexpr int64_t late_ns = 5'000'000;
-    static constexpr int64_t no_fence_ns = 10'000'000;         // the longest sleep where there is no heavy fence
-    static constexpr int quiet_looks = 4;                      // then it goes far
+    static constexpr int64_t no_fence_ns = 10'000'000;  // the longest sleep where there is no heavy fence
+    static constexpr int quiet_looks = 4;               // then it goes far
     static constexpr int hot_looks = 100;
 
     monitor() = default;

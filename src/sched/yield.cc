@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
+#include "sched/blocking.h"
 #include "sched/retake.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"
@@ -59,6 +60,15 @@ constexpr int64_t slice_ns = 10'000'000;
     return look_at_slice(m, ticks);
 }
 
+[[noreturn, gnu::cold]] void fatal_not_in_g() noexcept {
+    if (lender_of(current_m()) != nullptr) {
+        fatal(
+            "weft::yield() was called inside weft::blocking(), where the OS thread belongs to the call; yield after "
+            "it");
+    }
+    fatal("weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
+}
+
 // yield() of a G whose M has lost its P: to have to wait for one is to let others run.
 [[gnu::noinline]] bool yield_without_p(M* m) noexcept {
     if (take_back_p(*m->home, m)) return yield_through_g0(m);
@@ -70,9 +80,8 @@ constexpr int64_t slice_ns = 10'000'000;
 
 bool yield() {
     M* m = current_g_m();
-    if (m == nullptr) [[unlikely]] {
-        fatal("weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
-    }
+    if (m == nullptr) [[unlikely]]
+        fatal_not_in_g();
     if (!enter(m)) [[unlikely]]
         return yield_without_p(m);
     G* from = m->g;

@@ -54,8 +54,7 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
 }
 
 // The rest of park(), on an M that has lost its P.
-[[gnu::noinline]] void park_without_p(
-    M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
+[[gnu::noinline]] void park_without_p(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
     describe_wait_without_p(m, w, reason);
     m->after = {after_switch::kind::park, bits, {&lock}, nullptr, m->g};
     m = switch_away_without_p(m);

@@ -1,0 +1,172 @@
+// blocking.cc: see weft/blocking.h and blocking.h.
+#include "sched/blocking.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <stdexcept>
+#include <utility>
+
+#include "base/assert.h"
+#include "context/call_on_stack.h"
+#include "os/os.h"
+#include "sched/retake.h"
+#include "sched/switch.h"
+
+namespace weft {
+
+namespace detail {
+
+namespace {
+
+constexpr uint32_t long_ns = 40'000;    // about what a hand-over costs: a call that is longer is worth one
+constexpr uint64_t sample_every = 128;  // calls of an M, for one that is timed although it is expected to be short
+constexpr std::size_t below_g0 = 256;   // kept clear below g0's last frame: more than any ABI's red zone
+
+bool is_long(const call_site& site) noexcept {
+    return site.typical_ns.load(relaxed) >= long_ns;  // relaxed: a guess
+}
+
+// Moves what is known a quarter of the way. Others may do so at the same time: then one of us is forgotten.
+[[gnu::noinline]] void learn(call_site& site, int64_t taken_ns) noexcept {
+    const int64_t known_ns = site.typical_ns.load(relaxed);  // relaxed: as above
+    const int64_t capped_ns = std::clamp<int64_t>(taken_ns, 1, 1'000'000'000);
+    const int64_t next_ns = known_ns == 0 ? capped_ns : known_ns + (capped_ns - known_ns) / 4;
+    site.typical_ns.store(static_cast<uint32_t>(next_ns), relaxed);  // relaxed: as above
+}
+
+// Gives the P away before the call, if that is to be. Returns the time.
+[[gnu::noinline]] int64_t prepare_special(M* m, const call_site& site, hand_off when) noexcept {
+    if (when == hand_off::at_once || (when == hand_off::learned && is_long(site))) leave_p_to_others(*m->home, m);
+    return os::monotonic_ns();
+}
+
+// Whether the P may have to be given away first, or the call is to be timed. Returns when it begins, or 0.
+[[gnu::always_inline]] inline int64_t prepare(M* m, const call_site& site, hand_off when) noexcept {
+    const bool sampled = m->calls.load(relaxed) % sample_every == 0;  // relaxed: only we write it
+    if (sampled || when == hand_off::at_once || is_long(site)) [[unlikely]]
+        return prepare_special(m, site, when);
+    return 0;
+}
+
+// m is a plain thread from here on, and the monitor knows.
+[[gnu::always_inline]] inline void lend(M* m, G* g) noexcept {
+    // For dumps: its frames, which stay as they are.
+    g->context.pc = nullptr;
+    g->context.fp = __builtin_frame_address(0);
+    g->context.sp = g->context.fp;
+    m->calls.store(m->calls.load(relaxed) + 1, relaxed);  // relaxed: only we write it
+    m->in_call.store(true, relaxed);                      // relaxed: a hint
+    m->lent_by = g;
+    m->g = nullptr;
+    g->set_state(g_state::running, g_state::in_call);
+}
+
+// The G goes on, on m, if with a P or without is another question.
+[[gnu::always_inline]] inline void take_back(M* m) noexcept {
+    G* g = std::exchange(m->lent_by, nullptr);
+    m->g = g;
+    m->in_call.store(false, relaxed);           // relaxed: as in lend
+    g->state.store(g_state::running, relaxed);  // relaxed: dumps pair by heavy fence, as in a switch
+    compiler_fence();
+    if (g->special.load(relaxed) != 0) [[unlikely]]  // relaxed: as in a switch
+        await_thaw(g, g_state::in_call);
+}
+
+// The P was given away, or taken.
+[[gnu::noinline]] void get_p_again(M* m) noexcept {
+    if (!take_back_p(*m->home, m)) m = queue_for_p(m);
+    leave(m);
+}
+
+// The call that was prepared with began_ns has ended.
+[[gnu::always_inline]] inline void end_call(M* m, call_site& site, int64_t began_ns) noexcept {
+    if (began_ns != 0) [[unlikely]]
+        learn(site, os::monotonic_ns() - began_ns);
+    take_back(m);
+    if (enter(m)) [[likely]] {
+        leave(m);
+        return;
+    }
+    if (began_ns == 0) learn(site, 2 * long_ns);  // it was long enough to be noticed
+    get_p_again(m);
+}
+
+// A call on g0's stack, for sanitizers to be told of.
+struct call_on_g0 {
+    M* m;
+    fiber* caller;
+    void (*function)(void*) noexcept;
+    void* argument;
+
+    WEFT_NO_SANITIZE static void run(void* self) noexcept {
+        const auto& call = *static_cast<call_on_g0*>(self);
+        arrive_on_stack(call.m->g0_fiber);
+        call.function(call.argument);
+        leave_stack(call.m->g0_fiber, *call.caller, false);
+    }
+};
+
+WEFT_SWITCH_PIECE void run_on_g0(M* m, G* g, void (*function)(void*) noexcept, void* argument) noexcept {
+    void* top = static_cast<std::byte*>(m->g0.sp) - below_g0;
+    if (!sanitized) {
+        run_call_on_stack(top, function, argument);
+        return;
+    }
+    call_on_g0 call{m, &g->stack->sanitizers, function, argument};
+    leave_stack(*call.caller, m->g0_fiber, false);
+    run_call_on_stack(top, &call_on_g0::run, &call);
+    arrive_on_stack(*call.caller);
+}
+
+}  // namespace
+
+void run_blocking(void (*function)(void*) noexcept, void* argument, call_site& site, hand_off when) noexcept {
+    M* m = current_g_m();
+    if (m == nullptr) {
+        function(argument);
+        return;
+    }
+    G* g = m->g;
+    const int64_t began_ns = prepare(m, site, when);
+    lend(m, g);
+    run_on_g0(m, g, function, argument);
+    end_call(m, site, began_ns);
+}
+
+const G* lender_of(const M* m) noexcept { return m == nullptr ? nullptr : m->lent_by; }
+
+M* begin_blocking(int64_t& began_ns, const call_site& site, hand_off when) noexcept {
+    M* m = current_g_m();
+    if (m == nullptr) return nullptr;
+    began_ns = prepare(m, site, when);
+    lend(m, m->g);
+    return m;
+}
+
+void end_blocking(M* m, int64_t began_ns, call_site& site) noexcept {
+    if (m != nullptr) end_call(m, site, began_ns);
+}
+
+}  // namespace detail
+
+blocking_pool::blocking_pool(std::string name, std::ptrdiff_t cap)
+    : name_(std::move(name)), cap_(cap), free_(cap < 1 ? 1 : cap) {
+    if (cap < 1)
+        throw std::invalid_argument("weft: a blocking_pool needs a cap of 1 or more; \"" + name_ + "\" has less");
+}
+
+blocking_pool::place::place(blocking_pool& pool) : pool_(pool) {
+    using detail::relaxed;
+    if (!pool_.free_.try_acquire()) {
+        const counted waits(pool_.waiting_);
+        pool_.free_.acquire();
+    }
+    pool_.running_.fetch_add(1, relaxed);  // relaxed: statistics
+}
+
+blocking_pool::place::~place() {
+    pool_.running_.fetch_sub(1, detail::relaxed);  // relaxed: statistics
+    pool_.free_.release();
+}
+
+}  // namespace weft

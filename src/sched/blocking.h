@@ -1,0 +1,37 @@
+// blocking.h: declared blocking calls, from the scheduler's side.
+//
+// A G in such a call is in user code that has said so: M::in_call lets the monitor take the P away after monitor::call_allowance_ns
+// instead of asking for CPU time first. Nothing else tells it from a G that blocks undeclared, and so the guard around a call is a
+// few plain stores.
+//
+// While the call goes on the M is lent: m->g is nullptr, so whoever asks finds a plain thread, and m->lent_by is the G. Its state is
+// in_call, and its context says where its frames are, so that dumps can show them: they do not change, as the call runs on g0's
+// stack, below the frame of execute(). (C's run_blocking_enter leaves it on the G's own stack.)
+//
+// Giving the P away before the call pays if the call is long and somebody waits. How long calls take is known for each place they
+// are made from: some are timed, and those that are expected to be long always are.
+//
+// Rejected. A state of the owner word with an exchange at each end (Go's way; two locked instructions, and no gain: the monitor's fence is
+// paid for when a P is taken, not for each call). A pool of threads for calls (a hand-over to another thread and back for each).
+//
+// Who: a G, outside of the runtime.
+// See: docs/blocking.md
+#pragma once
+
+#include <cstdint>
+
+#include <weft/blocking.h>
+
+namespace weft::detail {
+
+struct G;
+struct M;
+
+// Around a call on the G's own stack. begin: nullptr if the caller is no green thread. What it returns, and began_ns, are for end.
+[[nodiscard]] M* begin_blocking(int64_t& began_ns, const call_site& site, hand_off when) noexcept;
+void end_blocking(M* m, int64_t began_ns, call_site& site) noexcept;
+
+// The G that has lent m for a blocking call; nullptr if there is none. m: the caller's, or nullptr.
+[[nodiscard]] const G* lender_of(const M* m) noexcept;
+
+}  // namespace weft::detail
