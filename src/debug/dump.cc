@@ -241,7 +241,7 @@ private:
 
 void dump_scheduler(scheduler& s, int fd) noexcept {
     report out(fd);
-    out.print("weft: runtime \"%s\", %u Ps (%u idle), %u threads (%u idle)\n\n", s.name.c_str(), s.procs,
+    out.print("weft: runtime \"%s\", %u Ps (%u idle), %u threads (%u idle)\n\n", s.name.c_str(), s.ps.in_use(),
               s.idle.idle_p_count.load(relaxed),   // relaxed: a snapshot
               s.thread_count.load(relaxed),        // relaxed: a snapshot
               s.idle.idle_m_count.load(relaxed));  // relaxed: a snapshot

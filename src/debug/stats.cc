@@ -13,7 +13,7 @@ namespace {
 
 stats_snapshot stats_of(scheduler& s) noexcept {
     stats_snapshot all;
-    all.procs = s.procs;
+    all.procs = s.ps.in_use();
     all.procs_idle = s.idle.idle_p_count.load(relaxed);    // relaxed: a snapshot
     all.threads_idle = s.idle.idle_m_count.load(relaxed);  // relaxed: as above
     all.threads_spinning = s.idle.spinning.load(relaxed);  // relaxed: as above
@@ -21,9 +21,9 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.threads = s.thread_count.load(relaxed);            // relaxed: as above
     // Finished ones first, so that live is never below zero.
     all.finished = s.foreign_ends.load(acquire);  // keeps the order of the sums
-    for (uint32_t i = 0; i < s.procs; ++i) all.finished += s.ps[i].count.finished.get();
+    for (uint32_t i = 0; i < s.ps.made(); ++i) all.finished += s.ps[i].count.finished.get();
     std::atomic_thread_fence(std::memory_order_acquire);  // keeps the order of the sums
-    for (uint32_t i = 0; i < s.procs; ++i) {
+    for (uint32_t i = 0; i < s.ps.made(); ++i) {
         const auto& count = s.ps[i].count;
         all.spawned += count.spawned.get();
         all.switches += s.ps[i].tick();

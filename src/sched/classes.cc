@@ -125,7 +125,8 @@ G* steal_high(P* p, P* victim) noexcept {
 
 G* take_any_low(scheduler& s, P* p) noexcept {
     G* g = take_low(s, p);
-    for (uint32_t i = 1; g == nullptr && i < s.procs; ++i) g = s.ps[(p->index + i) % s.procs].low.pop();
+    const uint32_t n = s.ps.reach();
+    for (uint32_t i = 1; g == nullptr && i <= n; ++i) g = s.ps[(p->index + i) % n].low.pop();
     if (g != nullptr) begin_low_turns(p);
     return g;
 }

@@ -23,12 +23,6 @@ void add(atomic<uint32_t>& count, int change) noexcept {
     count.store(count.load(relaxed) + static_cast<uint32_t>(change), relaxed);  // relaxed: written under idle.lock
 }
 
-void put_idle_p_locked(scheduler& s, P* p) noexcept {
-    WEFT_ASSERT(!p->has_work());
-    s.idle.idle_ps[p->index / bits_per_word] |= uint64_t{1} << (p->index % bits_per_word);
-    add(s.idle.idle_p_count, 1);
-}
-
 M*& list_for(idle_state& idle, const M* m) noexcept { return m->pinned == nullptr ? idle.idle_ms : idle.pinned_ms; }
 
 void put_idle_m_locked(scheduler& s, M* m) noexcept {
@@ -43,14 +37,13 @@ void put_idle_m_locked(scheduler& s, M* m) noexcept {
 
 void release_p_locked(scheduler& s, M* m) noexcept {
     P* p = disown_p_locked(m);
-    p->state.store(p_state::idle, relaxed);  // relaxed: for dumps
     put_idle_p_locked(s, p);
 }
 
 // Schedules of all Ps, to see whether anything moves.
 uint64_t total_ticks(const scheduler& s) noexcept {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < s.procs; ++i) sum += s.ps[i].tick();
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) sum += s.ps[i].tick();
     return sum;
 }
 
@@ -58,7 +51,7 @@ uint64_t total_ticks(const scheduler& s) noexcept {
 // way to sleep and, once it has the lock, will see what was pushed.
 bool enough_ms_locked(const scheduler& s) noexcept {
     return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.off_p >=
-           s.procs;  // relaxed: it only grows while the lock is held
+           s.ps.alive();  // relaxed: it only grows while the lock is held
 }
 
 bool wants_m_locked(const idle_state& idle) noexcept {
@@ -132,7 +125,7 @@ struct alarm_times {
 alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns) noexcept {
     idle_state& idle = s.idle;
     put_idle_m_locked(s, m);
-    const bool busy = idle.idle_p_count.load(relaxed) < s.procs;  // relaxed: locked
+    const bool busy = idle.idle_p_count.load(relaxed) < s.ps.alive();  // relaxed: locked
     const bool near = busy && period_ns != never;
     const int64_t until = std::min(earliest_deadline(s), near ? now_ns + period_ns : never);
     if (idle.lookout == nullptr || until < idle.lookout_until_ns || (near && !idle.lookout_near)) {
@@ -262,7 +255,7 @@ M* take_idle_m_locked(scheduler& s) noexcept {
 
 bool anything_to_do(scheduler& s, int64_t now_ns) noexcept {
     if (s.global.size() != 0 || s.high.size() != 0 || s.low.size() != 0) return true;
-    for (uint32_t i = 0; i < s.procs; ++i) {
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) {
         if (s.ps[i].has_work() || s.ps[i].timers.next_deadline() <= now_ns) return true;
     }
     return false;
@@ -270,7 +263,7 @@ bool anything_to_do(scheduler& s, int64_t now_ns) noexcept {
 
 int64_t earliest_deadline(const scheduler& s) noexcept {
     int64_t earliest = never;
-    for (uint32_t i = 0; i < s.procs; ++i) earliest = std::min(earliest, s.ps[i].timers.next_deadline());
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) earliest = std::min(earliest, s.ps[i].timers.next_deadline());
     return earliest;
 }
 
@@ -298,11 +291,27 @@ void acquire_p(M* m, P* p) noexcept {
     m->p = p;
 }
 
+void put_idle_p_locked(scheduler& s, P* p) noexcept {
+    WEFT_ASSERT(!p->has_work());
+    p->state.store(p_state::idle, relaxed);  // relaxed: for dumps
+    s.idle.idle_ps[p->index / bits_per_word] |= uint64_t{1} << (p->index % bits_per_word);
+    add(s.idle.idle_p_count, 1);
+}
+
+P* take_this_idle_p_locked(scheduler& s, uint32_t index) noexcept {
+    const uint64_t bit = uint64_t{1} << (index % bits_per_word);
+    uint64_t& word = s.idle.idle_ps[index / bits_per_word];
+    if ((word & bit) == 0) return nullptr;
+    word &= ~bit;
+    add(s.idle.idle_p_count, -1);
+    return &s.ps[index];
+}
+
 P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept {
     idle_state& idle = s.idle;
     if (idle.idle_p_count.load(relaxed) == 0) return nullptr;  // relaxed: locked
     uint32_t index = preferred;
-    if (index >= s.procs || (idle.idle_ps[index / bits_per_word] >> (index % bits_per_word) & 1) == 0) {
+    if (index >= procs_max || (idle.idle_ps[index / bits_per_word] >> (index % bits_per_word) & 1) == 0) {
         uint32_t word = 0;
         while (idle.idle_ps[word] == 0) ++word;
         index = word * bits_per_word + static_cast<uint32_t>(std::countr_zero(idle.idle_ps[word]));
@@ -332,7 +341,7 @@ bool start_spinning(scheduler& s, M* m) noexcept {
     if (m->spinning) return true;
     idle_state& idle = s.idle;
     idle.lock.lock();
-    const uint32_t busy = s.procs - idle.idle_p_count.load(relaxed);  // relaxed: locked, as below
+    const uint32_t busy = s.ps.alive() - idle.idle_p_count.load(relaxed);  // relaxed: locked, as below
     const bool may = 2 * idle.spinning.load(relaxed) < busy;          // relaxed: locked
     if (may) {
         m->spinning = true;

@@ -54,12 +54,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/wait.h>
 
 #include "base/atomic.h"
+#include "sched/procs.h"
 
 namespace weft::detail {
 
@@ -84,7 +84,7 @@ struct idle_state {
 
     alignas(cache_line) spin_lock lock;
     // Guarded by lock; the atomic ones are read without it as hints, or after a full fence.
-    std::unique_ptr<uint64_t[]> idle_ps;  // one bit per P
+    uint64_t idle_ps[procs_max / 64] = {};  // one bit per P
     atomic<uint32_t> idle_p_count{0};
     atomic<uint32_t> spinning{0};
     M* idle_ms = nullptr;              // last in, first out: the warmest caches first
@@ -133,6 +133,12 @@ void wake_all_to_stop(scheduler& s) noexcept;
 void acquire_p(M* m, P* p) noexcept;
 
 // ---- The pieces of it. All require idle.lock.
+
+// Puts p, which belongs to nobody and has no work, on the list.
+void put_idle_p_locked(scheduler& s, P* p) noexcept;
+
+// Takes P number index out of the list; nullptr if it is not there.
+[[nodiscard]] P* take_this_idle_p_locked(scheduler& s, uint32_t index) noexcept;
 
 // Takes an idle P out of the list, P number preferred if it is idle; nullptr if there is none.
 [[nodiscard]] P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept;

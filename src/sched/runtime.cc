@@ -40,9 +40,9 @@ bool is_called_by(const scheduler* s) noexcept {
 uint64_t live_gs(const scheduler& s) noexcept {
     // Acquire, so that the sums are taken in this order.
     uint64_t finished = s.foreign_ends.load(acquire);
-    for (uint32_t i = 0; i < s.procs; ++i) finished += s.ps[i].count.finished.get_acquire();
+    for (uint32_t i = 0; i < s.ps.made(); ++i) finished += s.ps[i].count.finished.get_acquire();
     uint64_t spawned = s.foreign_spawns.load(acquire);  // as above
-    for (uint32_t i = 0; i < s.procs; ++i) spawned += s.ps[i].count.spawned.get();
+    for (uint32_t i = 0; i < s.ps.made(); ++i) spawned += s.ps[i].count.spawned.get();
     return spawned - finished;
 }
 
@@ -231,7 +231,7 @@ void runtime::drain() {
     }
 }
 
-unsigned runtime::procs() const noexcept { return scheduler_ == nullptr ? 0 : scheduler_->procs; }
+unsigned runtime::procs() const noexcept { return scheduler_ == nullptr ? 0 : scheduler_->ps.in_use(); }
 
 detail::scheduler* runtime::checked() const {
     if (scheduler_ == nullptr) detail::fatal("a weft::runtime was used after stop(); start() it again first");

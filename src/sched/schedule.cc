@@ -37,7 +37,7 @@ G* take_global(scheduler& s, P* p, uint32_t n) noexcept {
 
 uint32_t global_share(const scheduler& s) noexcept {
     const uint32_t size = s.global.size();
-    return std::min({global_batch_max, size, size / s.procs + 1});
+    return std::min({global_batch_max, size, size / s.ps.in_use() + 1});
 }
 
 // g from victim's run_next, if the victim's owner is in user code, where it stays out of the runtime meanwhile: T1 to T4 of p.h.
@@ -77,9 +77,10 @@ G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
 // Step 7, one round over all other Ps, from a random start with a random stride.
 G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
     P* self = m->p;
-    const uint32_t stride = s.strides[m->random.below(s.stride_count)];
-    uint32_t at = m->random.below(s.procs);
-    for (uint32_t i = 0; i < s.procs; ++i, at = (at + stride) % s.procs) {
+    const stealing_order& order = s.ps.order();
+    const uint32_t stride = order.strides[m->random.below(order.count)];
+    uint32_t at = m->random.below(order.n);
+    for (uint32_t i = 0; i < order.n; ++i, at = (at + stride) % order.n) {
         P* victim = &s.ps[at];
         if (victim == self) continue;
         if (G* g = steal_high(self, victim)) return g;
@@ -103,7 +104,7 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
 
 G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
     m->p->count.steal_rounds.add();
-    if (s.procs == 1) return nullptr;  // nobody to steal from. Nor is chance asked for whom, as often as time allows
+    if (s.ps.reach() == 1) return nullptr;  // nobody to steal from. Nor is chance asked for whom, as often as time allows
     for (int round = 1; round <= steal_rounds; ++round) {
         if (G* g = steal_round(s, m, round == steal_rounds, now_ns)) return g;
     }
@@ -120,6 +121,10 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             return g;
         }
 
+        if (s.ps.is_one_too_many(*p)) [[unlikely]] {
+            give_up_surplus_p(s, m);
+            continue;
+        }
         p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
         const bool countdown_over = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours

@@ -5,6 +5,7 @@
 //   spawn.cc     starting and ending Gs             switch.{h,cc}  from one G to the next
 //   park.{h,cc}  waiting and making ready           schedule.cc    what to run next, and the loop of g0
 //   idle.{h,cc}  sleeping and waking Ms             start.cc       starting and stopping it all
+//   procs.{h,cc} how many Ps there are              classes.{h,cc} Gs of other classes than normal
 //   sysmon.{h,cc} looking after those who hold Ps   retake.{h,cc}  taking Ps away, and being without one
 //
 // Lock order, outermost first: an object's lock (channel, mutex …), timer_queue.lock, idle.lock; threads_lock, and the locks of
@@ -23,14 +24,13 @@
 #include "sched/idle.h"
 #include "sched/m.h"
 #include "sched/p.h"
+#include "sched/procs.h"
 #include "sched/shared_queue.h"
 #include "sched/sysmon.h"
 #include "sched/thread_maker.h"
 #include "stack/stack.h"
 
 namespace weft::detail {
-
-inline constexpr uint32_t procs_max = 1024;
 
 // Where weft::main's thread is when main has returned on another one.
 namespace main_thread {
@@ -47,15 +47,13 @@ struct scheduler {
 
     // Immutable after start.
     const std::string name;
-    const uint32_t procs;
-    const std::unique_ptr<P[]> ps;        // procs of them
-    std::unique_ptr<uint32_t[]> strides;  // the numbers below procs that are coprime to it, for the order of stealing
-    uint32_t stride_count = 0;
     uint32_t threads_max = 0;
     int64_t slice_ns = 0;       // how long a G may run while others wait
     bool retakes = true;        // Ps are taken away from Ms that hold them up
     uintptr_t owner_flags = 0;  // in every owner word: attention::fence where the system has no heavy fence
     uint16_t g_flags = 0;       // special bits of every G: no_fence where the system has no heavy fence
+
+    processors ps;  // see procs.h
 
     stack_pool stacks;
     g_pool gs;

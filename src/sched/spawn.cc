@@ -456,6 +456,23 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     pool.give(batch);
 }
 
+void empty_caches(scheduler& s, P& p) noexcept {
+    fifo<G> gs;
+    while (G* g = p.dead_gs.pop()) {
+        unbind_stack(s, g);
+        g->behind = nullptr;
+        gs.push_back(g);
+    }
+    s.gs.give(gs);
+    fifo<struct stack> stacks;
+    while (struct stack* on = p.stacks.pop()) {
+        on->behind = nullptr;
+        stacks.push_back(on);
+    }
+    if (!stacks.empty()) s.stacks.give(stacks);
+    s.stacks.unreserve(std::exchange(p.credits, 0));
+}
+
 void recycle_g_outside(scheduler& s, G* g) noexcept {
     g->set_state(g_state::running, g_state::dead);
     s.foreign_ends.fetch_add(1, release);  // as in recycle_g

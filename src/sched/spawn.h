@@ -23,4 +23,7 @@ void recycle_g(M* m, G* g) noexcept;
 // As recycle_g, without a P: g goes to the pool. Any thread that has pinned s, or is an M of it.
 void recycle_g_outside(scheduler& s, G* g) noexcept;
 
+// What p, which is the caller's alone, keeps for later goes to the pools.
+void empty_caches(scheduler& s, P& p) noexcept;
+
 }  // namespace weft::detail

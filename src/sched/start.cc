@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
-#include <numeric>
 #include <utility>
 
 #include <weft/detail/cancel.h>
@@ -45,7 +44,7 @@ constexpr int64_t main_thread_grace_ns = 100'000'000;
 M* make_m(scheduler& s) noexcept {
     auto* m = new (std::nothrow) M;
     if (m == nullptr) return nullptr;
-    m->sightings = new (std::nothrow) M::sighting[s.procs];
+    m->sightings = static_cast<M::sighting*>(std::calloc(procs_max, sizeof(M::sighting)));  // NOLINT: most is never touched
     if (m->sightings == nullptr) {
         delete m;
         return nullptr;
@@ -57,7 +56,7 @@ M* make_m(scheduler& s) noexcept {
 namespace {
 
 void free_m(M* m) noexcept {
-    delete[] m->sightings;
+    std::free(m->sightings);  // NOLINT: from calloc
     delete m;
 }
 
@@ -266,7 +265,7 @@ bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept {
 // Closures that never ran are destroyed; what lies on stacks is not, but contexts may still be found there: by a future that is
 // cancelled, a stop_token, a scope of somebody who lives on. First all are unlinked: a closure may own what another G waits for.
 std::size_t abandon_gs(scheduler& s) noexcept {
-    for (uint32_t i = 0; i < s.procs; ++i) end_timers(s.ps[i].timers);
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) end_timers(s.ps[i].timers);
     s.gs.for_each(&unlink_waiter);
     const bool alone = await_outsiders(s, never);  // wakers that were on their way: they do not wait for anything
     WEFT_ASSERT(alone);
@@ -289,8 +288,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
 
 scheduler::scheduler(const runtime_options& o, uint32_t p_count, std::size_t stack_size)
     : name(o.name),
-      procs(p_count),
-      ps(new P[p_count]),
+      ps(p_count),
       stacks({.default_size = stack_size,
               .cache_reserve = p_count * (P::cached_stacks_max + P::bound_gs_max + 1),
               .always_guard = o.guard == guard_policy::always}) {
@@ -298,13 +296,8 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, std::size_t sta
         g_flags = special::no_fence;
         owner_flags = attention::fence;
     }
-    strides.reset(new uint32_t[p_count]);
-    for (uint32_t i = 1; i <= p_count; ++i) {
-        if (std::gcd(i, p_count) == 1) strides[stride_count++] = i % p_count;
-    }
-    idle.idle_ps.reset(new uint64_t[(p_count + 63) / 64]());
     for (uint32_t i = 0; i < p_count; ++i) {
-        ps[i].index = i;
+        ps[i].state.store(p_state::idle, relaxed);  // relaxed: nobody else yet
         idle.idle_ps[i / 64] |= uint64_t{1} << (i % 64);
     }
     idle.idle_p_count.store(p_count, relaxed);  // relaxed: nobody else yet
@@ -388,7 +381,7 @@ void start_first_m(scheduler& s) {
 
 void request_stop(scheduler& s) noexcept {
     wake_all_to_stop(s);
-    for (uint32_t i = 0; i < s.procs; ++i) {
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) {
         ask_to_hurry(s.ps[i]);
     }
 }

@@ -2,8 +2,9 @@
 #include "sched/sysmon.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
-#include <new>
+#include <cstdlib>
 
 #include "base/assert.h"
 #include "sched/classes.h"
@@ -42,9 +43,18 @@ void call_monitor(scheduler& s) noexcept {
     if (calls) s.sysmon.wake();
 }
 
+void monitor::look_soon() noexcept {
+    idle_state& idle = home_->idle;
+    idle.lock.lock();
+    idle.monitor_far = false;
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    wake();
+}
+
 int monitor::start(scheduler& s) noexcept {
     home_ = &s;
-    seen_.reset(new (std::nothrow) observation[s.procs]);
+    seen_.reset(static_cast<observation*>(std::calloc(procs_max, sizeof(observation))));  // NOLINT: most is never touched
     if (seen_ == nullptr) return ENOMEM;
     const int error = os::start_thread(thread_, &run, this);
     started_ = error == 0;
@@ -135,7 +145,7 @@ bool monitor::go_far() noexcept {
 }
 
 void monitor::forget() noexcept {
-    for (uint32_t i = 0; i < home_->procs; ++i) seen_[i] = {};
+    for (uint32_t i = 0; i < home_->ps.made(); ++i) seen_[i] = {};
 }
 
 void monitor::look_again_in(int64_t ns) noexcept { look_in_ns_ = std::min(look_in_ns_, ns); }
@@ -147,6 +157,7 @@ void monitor::look(int64_t now_ns) noexcept {
     if (hot_ > 0) --hot_;
     const bool queued = anything_to_do(s, now_ns);
     quiet_ = queued ? 0 : quiet_ + 1;
+    if (s.ps.alive() != s.ps.in_use()) quiet_ = 0;
     const bool some_wait = queued && all_are_busy(s.idle) && s.retakes;
 
     candidate all[candidates_max];
@@ -154,10 +165,8 @@ void monitor::look(int64_t now_ns) noexcept {
     const uint32_t n = look_at_ps(all, some_wait, now_ns);
     looking_.unlock();
     if (n == 0) return;
-    if (!provide_heirs(n)) {
-        look_again_in(spare_ns);
-        return;
-    }
+    const auto needs_heir = [](const candidate& c) { return c.reason != why::surplus; };
+    if (!provide_heirs(static_cast<uint32_t>(std::count_if(all, all + n, needs_heir)))) look_again_in(spare_ns);
     looking_.lock();
     retake(all, n);
     looking_.unlock();
@@ -165,7 +174,7 @@ void monitor::look(int64_t now_ns) noexcept {
 
 uint32_t monitor::look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noexcept {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < home_->procs && n < candidates_max; ++i) {
+    for (uint32_t i = 0; i < home_->ps.reach() && n < candidates_max; ++i) {
         P& p = home_->ps[i];
         const M* m = holder_of(p.owner.load(acquire));  // pairs with acquire_p
         if (m == nullptr) {
@@ -173,8 +182,13 @@ uint32_t monitor::look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noe
             continue;
         }
         const bool as_before = observe(seen_[i], p, m, now_ns);
-        if (!some_wait) continue;
-        const why reason = judge(seen_[i], as_before, p, m, now_ns);
+        why reason = why::none;
+        if (home_->ps.is_one_too_many(p)) {
+            reason = m->in_runtime.load(relaxed) == 0 ? why::surplus : why::none;  // relaxed: looked at again by the handshake
+            look_again_in(after_request_ns);
+        } else if (some_wait) {
+            reason = judge(seen_[i], as_before, p, m, now_ns);
+        }
         if (reason != why::none) all[n++] = {i, const_cast<M*>(m), reason};
     }
     return n;
@@ -248,7 +262,7 @@ bool monitor::provide_heirs(uint32_t count_wanted) noexcept {
             break;
         }
     }
-    return there != 0;
+    return there >= count_wanted;
 }
 
 void monitor::retake(const candidate* all, uint32_t n) noexcept {
@@ -263,27 +277,34 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
     if (!any) return;
     if (!os::heavy_fence()) WEFT_FULL_FENCE();  // R2. Without a heavy fence each entry passes a full one
     M* heirs = nullptr;
+    P* buried[candidates_max];
+    uint32_t dead = 0;
     idle.lock.lock();
     for (uint32_t i = 0; i < n; ++i) {
         if (!announced[i]) continue;
         P& p = s.ps[all[i].p];
-        if (idle.idle_ms == nullptr || s.stopping.load(relaxed)) {  // relaxed: locked
+        const bool surplus = all[i].reason == why::surplus;
+        if ((!surplus && idle.idle_ms == nullptr) || s.stopping.load(relaxed)) {  // relaxed: locked
             withdraw_retake(p);
             continue;
         }
         if (!take_p_locked(p, all[i].m)) continue;
         ++idle.off_p;
+        os::want_short_slices(all[i].m->tid, false);
+        seen_[all[i].p] = {};
+        if (surplus) {
+            buried[dead++] = &p;
+            continue;
+        }
         count_spinner_locked(idle, 1);  // on behalf of the heir
         M* heir = take_idle_m_locked(s);
         heir->next_p = &p;
         heir->idle_next = heirs;
         heirs = heir;
-        seen_[all[i].p] = {};
         atomic<uint64_t>& counted = all[i].reason == why::blocked   ? count.retakes_blocked
                                     : all[i].reason == why::burning ? count.retakes_burning
                                                                     : count.retakes_in_call;
         counted.fetch_add(1, relaxed);  // relaxed: statistics
-        os::want_short_slices(all[i].m->tid, false);
     }
     publish_wanted_locked(idle);
     idle.lock.unlock();
@@ -291,6 +312,7 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
         hot_ = hot_looks;
         look_again_in(hot_look_ns);
     }
+    while (dead != 0) bury_p(s, *buried[--dead]);
     while (heirs != nullptr) {
         M* heir = heirs;
         heirs = heir->idle_next;

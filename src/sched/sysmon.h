@@ -43,6 +43,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 
 #include <weft/detail/spin_lock.h>
@@ -84,6 +85,9 @@ public:
     // To be called after taking it out of far.
     void wake() noexcept { called_.wake(); }
 
+    // Makes it look now, or as soon as it can.
+    void look_soon() noexcept;
+
     // Returns when no look that had begun before goes on: an M that holds no P any more is not looked at after that. Not by the monitor.
     void await_look() noexcept;
 
@@ -104,7 +108,7 @@ private:
         bool asked = false;
     };
 
-    enum class why : uint8_t { none, blocked, burning, in_call };
+    enum class why : uint8_t { none, blocked, burning, in_call, surplus };
 
     struct candidate {
         uint32_t p;
@@ -132,7 +136,7 @@ private:
     scheduler* home_ = nullptr;
 
     // The monitor's own.
-    std::unique_ptr<observation[]> seen_;  // one per P
+    std::unique_ptr<observation[], void (*)(void*)> seen_{nullptr, &std::free};  // one per P there may be
     int64_t look_in_ns_ = look_ns;         // from the present look to the next
     int64_t planned_ns_ = never;           // when this look was to be
     int quiet_ = 0;                        // looks in a row that saw nothing queued

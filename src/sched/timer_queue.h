@@ -52,7 +52,7 @@ struct timer {
     waiter* who = nullptr;  // whose wait it ends, or if nullptr …
     void (*fire)(M* m, timer& t, int64_t now_ns) noexcept =
         nullptr;  // … what is called, on g0 of m, holding no lock; m is nullptr when the runtime has stopped
-    timer_queue* home = nullptr;  // the queue it was last added to
+    atomic<timer_queue*> home{nullptr};  // the queue it was last added to; changes under that one's lock when timers move
     guarded<bool> queued = false;
     bool fired = false;  // the deadline has won the claim
     uint8_t level = 0;
@@ -89,7 +89,7 @@ public:
         WEFT_ASSERT(!t.queued);
         reach(std::min(now_ns, next_.load(relaxed)));  // relaxed: written under the lock, as all here
         t.queued = true;
-        t.home = this;
+        t.home.store(this, relaxed);  // relaxed: who uses it takes the lock and looks again
         t.deadline_ns = std::max(t.deadline_ns, reached_);
         const unsigned level = level_of(t.deadline_ns);
         slot& s = open(level, t.deadline_ns);
@@ -101,7 +101,7 @@ public:
 
     // O(1). Requires: the lock is held; t is queued here.
     void remove_locked(timer& t) noexcept {
-        WEFT_ASSERT(t.queued && t.home == this);
+        WEFT_ASSERT(t.queued && t.home.load(relaxed) == this);  // relaxed: locked
         unlink(t);
         if (size_ == 0) {
             publish(never);
@@ -143,11 +143,25 @@ public:
     // Removes and returns any timer, due or not; nullptr when there is none. Requires: the lock is held.
     [[nodiscard]] timer* pop_any_locked() noexcept {
         if (size_ == 0) return nullptr;
-        const auto level = static_cast<unsigned>(std::countr_zero(filled_levels_));
+        // The highest level has the oldest of equal ones (I4).
+        const auto level = static_cast<unsigned>(std::bit_width(filled_levels_) - 1);
         timer* t = first_of(level, filled_[level]).first;
         remove_locked(*t);
         return t;
     }
+
+    // Moves up to steps_max timers to another queue. True: there is none left, and the queue is closed: nobody is to add anything until it is
+    // opened again. Requires: both locks are held.
+    [[nodiscard]] bool move_some_locked(timer_queue& to) noexcept {
+        for (unsigned steps = steps_max; size_ != 0 && steps != 0; --steps) to.add_locked(*pop_any_locked());
+        closed_ = size_ == 0;
+        return closed_;
+    }
+
+    // Requires: the lock is held.
+    [[nodiscard]] bool closed_locked() const noexcept { return closed_; }
+
+    void open_locked() noexcept { closed_ = false; }
 
 private:
     static constexpr unsigned digit_bits = 5;
@@ -326,10 +340,21 @@ private:
     // Guarded by lock.
     int64_t reached_ = 0;
     uint64_t size_ = 0;
+    bool closed_ = false;
     uint32_t filled_levels_ = 0;     // those with a slot in use
     uint64_t filled_[levels] = {};   // slots in use
     uint64_t crowded_[levels] = {};  // slots with many timers, on all levels but 0
     slot slots_[levels][slots_per_level];
 };
+
+// The queue that t, which has been added to one, is in or was in last; locked.
+inline timer_queue& lock_home(const timer& t) noexcept {
+    for (;;) {
+        timer_queue* home = t.home.load(relaxed);  // relaxed: looked at again
+        home->lock.lock();
+        if (t.home.load(relaxed) == home) return *home;  // relaxed: locked
+        home->lock.unlock();
+    }
+}
 
 }  // namespace weft::detail

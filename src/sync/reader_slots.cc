@@ -31,7 +31,7 @@ uint32_t log2_slots_for_caller() noexcept {
     constexpr uint32_t most = 6;   // a writer goes through all of them
     const M* m = current_g_m();
     if (m == nullptr) return least + 1;
-    return std::clamp(static_cast<uint32_t>(std::bit_width(m->home->procs - 1U)), least, most);
+    return std::clamp(static_cast<uint32_t>(std::bit_width(m->home->ps.in_use() - 1U)), least, most);
 }
 
 }  // namespace weft::detail

@@ -171,7 +171,6 @@ uint32_t wait_claimed(M* m,
     G* self = m->g;
     const claim_word& claim = *first.claim;
     timer alarm;
-    timer_queue* timers = nullptr;
     const bool has_p = enter(m);
     if (has_p) {
         describe_wait(m, first, reason);
@@ -179,10 +178,15 @@ uint32_t wait_claimed(M* m,
         describe_wait_without_p(m, first, reason);
     }
     if (others.deadline_ns != never) {
-        timers = &m->p->timers;
+        timer_queue* timers = &m->p->timers;
         alarm.deadline_ns = others.deadline_ns;
         alarm.who = &first;
         timers->lock.lock();
+        if (timers->closed_locked()) {  // we have lost our P, and it has gone
+            timers->lock.unlock();
+            timers = &m->home->ps[0].timers;
+            timers->lock.lock();
+        }
         timers->add_locked(alarm, has_p ? m->p->now_ns : 0);
         timers->lock.unlock();
         if (has_p) {
@@ -200,10 +204,10 @@ uint32_t wait_claimed(M* m,
     leave(has_p ? switch_away(m) : switch_away_without_p(m));
 
     // Exactly one party has claimed us; take ourselves off the others (L4).
-    if (timers != nullptr) {
-        timers->lock.lock();
-        if (alarm.queued) timers->remove_locked(alarm);
-        timers->lock.unlock();
+    if (others.deadline_ns != never) {
+        timer_queue& timers = lock_home(alarm);
+        if (alarm.queued) timers.remove_locked(alarm);
+        timers.lock.unlock();
     }
     if (others.context != nullptr) others.context->leave_wait();
     self->waiting = nullptr;

@@ -43,12 +43,12 @@ void free_block(timer_state& t) noexcept {
 // q already, and early enough, it is left there: a timer that is put off again and again, as most are, costs one arrival too early.
 bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_ns) noexcept {
     const bool put_off = t.due_ns >= t.alarm_ns && t.due_ns != never;
-    if (t.placed && put_off && t.alarm.home == &q) return false;  // fire() will see when it is due now
+    // relaxed: our own P's queue does not go, and from outside either is right
+    if (t.placed && put_off && t.alarm.home.load(relaxed) == &q) return false;  // fire() will see when it is due now
     const int64_t before_ns = q.next_deadline();
     bool locked = false;
     if (t.placed) {
-        timer_queue& from = *t.alarm.home;
-        from.lock.lock();
+        timer_queue& from = lock_home(t.alarm);
         if (t.is_on_its_way()) {
             from.lock.unlock();
             return false;  // as above
@@ -63,18 +63,23 @@ bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_n
     t.alarm_ns = t.due_ns;
     t.where = home;
     if (!locked) q.lock.lock();
+    timer_queue* open = &q;
+    if (q.closed_locked()) {  // its P has gone
+        q.lock.unlock();
+        open = &home->ps[0].timers;
+        open->lock.lock();
+    }
     t.alarm.deadline_ns = t.due_ns;
-    q.add_locked(t.alarm, now_ns);
-    const bool earlier = q.next_deadline() < before_ns;
-    q.lock.unlock();
+    open->add_locked(t.alarm, now_ns);
+    const bool earlier = open != &q || q.next_deadline() < before_ns;
+    open->lock.unlock();
     return earlier;
 }
 
 // Takes the alarm out of its queue, unless it is on its way.
 void take_out_locked(timer_state& t) noexcept {
     if (!t.placed) return;
-    timer_queue& q = *t.alarm.home;
-    q.lock.lock();
+    timer_queue& q = lock_home(t.alarm);
     if (!t.is_on_its_way()) {
         q.remove_locked(t.alarm);
         t.placed = false;
@@ -213,7 +218,7 @@ void finish(chan_core& core) noexcept {
 // Where an alarm that a thread from outside sets goes.
 timer_queue& queue_for_outside(scheduler& s, const timer_state& t) noexcept {
     const auto spread = reinterpret_cast<uintptr_t>(&t) / sizeof(timer_state);
-    return s.ps[spread % s.procs].timers;
+    return s.ps[static_cast<uint32_t>(spread % s.ps.in_use())].timers;
 }
 
 // What has to be taken before t can be placed, and may fail. Without the lock; if the caller is no green thread, home is pinned.
@@ -271,7 +276,8 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     } else {
         if (inside) leave(m);
         if (as_before || inside) home->pin();
-        q = as_before ? t.alarm.home : &queue_for_outside(*home, t);
+        // relaxed: place_locked() looks closer
+        q = as_before ? t.alarm.home.load(relaxed) : &queue_for_outside(*home, t);
     }
     const bool earlier = place_locked(t, *q, home, now_ns);
     G* unneeded = t.placed ? nullptr : release_g_locked(t);  // its time never comes

@@ -1,0 +1,218 @@
+// procs.cc: see procs.h.
+#include "sched/procs.h"
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include <weft/detail/cancel.h>
+#include <weft/time.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/classes.h"
+#include "sched/retake.h"
+#include "sched/spawn.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr int64_t look_ns = 50'000;
+constexpr std::size_t area = procs_max * sizeof(P);
+
+std::size_t whole_pages(std::size_t size) noexcept {
+    const std::size_t page = os::page_size();
+    return (size + page - 1) / page * page;
+}
+
+std::unique_ptr<stealing_order> make_order(uint32_t n) {
+    auto order = std::make_unique<stealing_order>();
+    order->n = n;
+    order->strides.reset(new uint32_t[n]);
+    for (uint32_t i = 1; i <= n; ++i) {
+        if (std::gcd(i, n) == 1) order->strides[order->count++] = i % n;
+    }
+    return order;
+}
+
+// All timers of a dying P go to P 0.
+void move_timers(timer_queue& from, timer_queue& to) noexcept {
+    for (bool closed = false; !closed;) {
+        from.lock.lock();
+        to.lock.lock();
+        closed = from.move_some_locked(to);
+        to.lock.unlock();
+        from.lock.unlock();
+    }
+}
+
+// What is queued on p goes to the scheduler's queues.
+void move_gs(scheduler& s, P& p) noexcept {
+    fifo<G> all;
+    if (G* g = p.run_next.load(relaxed)) {  // relaxed: p is ours
+        p.run_next.store(nullptr, relaxed);  // relaxed: as above
+        g->behind = nullptr;
+        all.push_back(g);
+    }
+    G* ahead = nullptr;
+    while (G* g = p.queue.pop(ahead)) {
+        g->behind = nullptr;
+        all.push_back(g);
+    }
+    if (!all.empty()) s.global.push(all);
+    while (G* g = p.high.pop()) s.high.push(g);
+    while (G* g = p.low.pop()) s.low.push(g);
+    p.low_waits = false;
+}
+
+}  // namespace
+
+processors::processors(uint32_t n) : at_(static_cast<P*>(os::map_pages(whole_pages(area), true))) {
+    if (at_ == nullptr) throw std::bad_alloc();
+    make_up_to(n);
+    try {
+        orders_[n] = make_order(n);
+    } catch (...) {
+        free_all();
+        throw;
+    }
+    set_reach(n);
+    in_use_.store(n, relaxed);  // relaxed: nobody else yet
+    alive_.store(n, relaxed);   // relaxed: as above
+}
+
+processors::~processors() { free_all(); }
+
+void processors::free_all() noexcept {
+    for (uint32_t i = 0; i < made(); ++i) at_[i].~P();
+    os::unmap_pages(at_, whole_pages(area));
+}
+
+P& processors::operator[](uint32_t index) const noexcept { return at_[index]; }
+
+bool processors::is_one_too_many(const P& p) const noexcept { return p.index >= in_use(); }
+
+void processors::make_up_to(uint32_t n) noexcept {
+    for (uint32_t i = made(); i < n; ++i) {
+        ::new (at_ + i) P;
+        at_[i].index = i;
+        at_[i].state.store(p_state::dead, relaxed);  // relaxed: nobody sees it yet
+        made_.store(i + 1, release);                 // pairs with made
+    }
+}
+
+void processors::set_reach(uint32_t n) noexcept {
+    reach_.store(n, relaxed);                  // relaxed: a look
+    order_.store(orders_[n].get(), release);  // pairs with order
+}
+
+namespace {
+
+// Ps [first, last) are to be used again, or for the first time. idle.lock is held. Those that have not gone yet are merely kept.
+void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>& alive) noexcept {
+    for (uint32_t i = first; i < last; ++i) {
+        P& p = s.ps[i];
+        if (p.state.load(relaxed) != p_state::dead) continue;  // relaxed: locked
+        p.timers.lock.lock();
+        p.timers.open_locked();
+        p.timers.lock.unlock();
+        p.state.store(p_state::idle, relaxed);  // relaxed: locked
+        put_idle_p_locked(s, &p);
+        alive.store(alive.load(relaxed) + 1, relaxed);  // relaxed: locked
+    }
+}
+
+}  // namespace
+
+void change_procs(scheduler& s, uint32_t n) {
+    WEFT_ASSERT(n >= 1 && n <= procs_max);
+    processors& all = s.ps;
+    idle_state& idle = s.idle;
+    all.changing_.lock();
+    const uint32_t before = all.in_use();
+    std::unique_ptr<stealing_order> order;
+    try {
+        if (all.orders_[n] == nullptr) order = make_order(n);
+    } catch (...) {
+        all.changing_.unlock();
+        throw;
+    }
+    all.make_up_to(n);
+    uint32_t surplus = 0;
+    P* gone[procs_max];
+    idle.lock.lock();
+    if (order != nullptr) all.orders_[n] = std::move(order);
+    all.in_use_.store(n, relaxed);  // relaxed: those that run Ps above it are asked, or see it under the lock
+    if (n > all.reach()) all.set_reach(n);
+    if (n > before) revive_locked(s, before, n, all.alive_);
+    for (uint32_t i = n; i < before; ++i) {
+        P* p = take_this_idle_p_locked(s, i);
+        if (p == nullptr) continue;
+        p->state.store(p_state::stopped, relaxed);  // relaxed: locked
+        gone[surplus++] = p;
+    }
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    for (uint32_t i = n; i < before; ++i) ask_to_hurry(all[i]);
+    while (surplus != 0) bury_p(s, *gone[--surplus]);
+    all.changing_.unlock();
+    if (n > before) wake_for_outside(s, procs_max);
+    s.sysmon.look_soon();
+}
+
+void bury_p(scheduler& s, P& p) noexcept {
+    WEFT_ASSERT(p.owner.load(relaxed) == 0 && p.index != 0);  // relaxed: it is ours
+    p.state.store(p_state::stopped, relaxed);                // relaxed: as above
+    move_gs(s, p);
+    move_timers(p.timers, s.ps[0].timers);
+    empty_caches(s, p);
+    idle_state& idle = s.idle;
+    processors& all = s.ps;
+    idle.lock.lock();
+    const bool kept = !all.is_one_too_many(p);  // meanwhile there are to be more again
+    if (kept) {
+        p.timers.lock.lock();
+        p.timers.open_locked();
+        p.timers.lock.unlock();
+        p.state.store(p_state::idle, relaxed);  // relaxed: locked
+        put_idle_p_locked(s, &p);
+    } else {
+        p.state.store(p_state::dead, relaxed);                   // relaxed: locked, as below
+        all.alive_.store(all.alive_.load(relaxed) - 1, relaxed);
+        uint32_t reach = all.reach();
+        while (reach > all.in_use() && all[reach - 1].state.load(relaxed) == p_state::dead) --reach;
+        if (all.orders_[reach] != nullptr) all.set_reach(reach);  // at the latest when the last one has gone
+    }
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    wake_for_outside(s, procs_max);  // for what was moved
+}
+
+void give_up_surplus_p(scheduler& s, M* m) noexcept {
+    idle_state& idle = s.idle;
+    idle.lock.lock();
+    P* p = disown_p_locked(m);
+    if (m->spinning) count_spinner_locked(idle, -1);
+    m->spinning = false;
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    bury_p(s, *p);
+    sleep_without_p(s, m);
+}
+
+void change_procs_and_wait(scheduler& s, uint32_t n) {
+    change_procs(s, n);
+    const ambient_scope not_interrupted(nullptr);
+    while (s.ps.alive() != s.ps.in_use()) {
+        if (current_g_m() == nullptr) {
+            os::sleep_ns(look_ns);
+        } else {
+            sleep_until_ns(os::monotonic_ns() + look_ns);
+        }
+    }
+}
+
+}  // namespace weft::detail
