@@ -29,6 +29,7 @@ struct runtime_options {
     unsigned procs = 0;  // Ps: green threads running at once. 0: RUN_MAXPROCS, else what affinity and cgroup allow
     std::size_t stack_size = 0;  // usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB
     guard_policy guard = guard_policy::when_possible;
+    bool retake = true;  // processors are taken from who blocks or computes while others wait. See docs/retake.md
     std::string name = "weft";  // prefix of the names of its threads
 };
 
@@ -60,6 +61,9 @@ public:
 
     // The number of Ps.
     [[nodiscard]] unsigned procs() const noexcept;
+
+    // Changes it while green threads run; see weft::set_max_procs. Any thread.
+    unsigned set_max_procs(unsigned n);
 
     [[nodiscard]] stats_snapshot stats() const noexcept;
 
@@ -104,6 +108,12 @@ private:
     runtime_options options_;
     detail::scheduler* scheduler_ = nullptr;
 };
+
+// From now on n green threads of the caller's runtime run at once, or of the default one if the caller is a plain thread; 1 to 1024. 0: as
+// many as affinity and CPU quota allow, followed from then on while they change. Nothing is lost: what is queued and what sleeps on
+// a processor that goes is taken over by others. Returns when it is so, how many it was before. Throws std::invalid_argument, and
+// std::bad_alloc or resource_exhausted with nothing changed.
+unsigned set_max_procs(unsigned n);
 
 namespace detail {
 

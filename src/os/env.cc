@@ -34,6 +34,11 @@ bool parse(const char* text, uint64_t& value) noexcept {
 
 }  // namespace
 
+bool env_is_set(const char* name) noexcept {
+    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as below
+    return text != nullptr && *text != '\0';
+}
+
 uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t default_value) noexcept {
     const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read at start, before threads of ours exist
     if (text == nullptr || *text == '\0') return default_value;

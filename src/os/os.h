@@ -93,6 +93,7 @@ inline void cpu_relax() noexcept {
 
 // ---- Environment. The variable as a number in [low, high]; default_value if it is unset. Anything else is answered by one
 // line on stderr, once per variable, and default_value; a value beyond high becomes high, with one line too.
+[[nodiscard]] bool env_is_set(const char* name) noexcept;
 [[nodiscard]] uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t default_value) noexcept;
 
 // ---- Output of reports: all of it, or as much as the descriptor takes. Safe in a signal handler.

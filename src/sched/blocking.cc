@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <weft/detail/cancel.h>
+
 #include "base/assert.h"
 #include "context/call_on_stack.h"
 #include "os/os.h"
@@ -120,6 +122,17 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, G* g, void (*function)(void*) noexcept, v
 
 }  // namespace
 
+namespace {
+
+// Waits in the call end when what is around the caller says so.
+[[gnu::noinline]] void run_in_context(M* m, G* g, void (*function)(void*) noexcept, void* argument) noexcept {
+    cancel_context* before = exchange_ambient(g->ambient, false);
+    run_on_g0(m, g, function, argument);
+    exchange_ambient(before, false);
+}
+
+}  // namespace
+
 void run_blocking(void (*function)(void*) noexcept, void* argument, call_site& site, hand_off when) noexcept {
     M* m = current_g_m();
     if (m == nullptr) {
@@ -129,22 +142,30 @@ void run_blocking(void (*function)(void*) noexcept, void* argument, call_site& s
     G* g = m->g;
     const int64_t began_ns = prepare(m, site, when);
     lend(m, g);
-    run_on_g0(m, g, function, argument);
+    if ((g->traits & trait::ambient) != 0) [[unlikely]] {
+        run_in_context(m, g, function, argument);
+    } else {
+        run_on_g0(m, g, function, argument);
+    }
     end_call(m, site, began_ns);
 }
 
 const G* lender_of(const M* m) noexcept { return m == nullptr ? nullptr : m->lent_by; }
 
-M* begin_blocking(int64_t& began_ns, const call_site& site, hand_off when) noexcept {
+void begin_blocking(open_call& call, const call_site& site, hand_off when) noexcept {
     M* m = current_g_m();
-    if (m == nullptr) return nullptr;
-    began_ns = prepare(m, site, when);
-    lend(m, m->g);
-    return m;
+    call.m = m;
+    if (m == nullptr) return;
+    G* g = m->g;
+    call.began_ns = prepare(m, site, when);
+    lend(m, g);
+    call.context_before = exchange_ambient((g->traits & trait::ambient) != 0 ? g->ambient : nullptr, false);
 }
 
-void end_blocking(M* m, int64_t began_ns, call_site& site) noexcept {
-    if (m != nullptr) end_call(m, site, began_ns);
+void end_blocking(const open_call& call, call_site& site) noexcept {
+    if (call.m == nullptr) return;
+    exchange_ambient(call.context_before, false);
+    end_call(call.m, site, call.began_ns);
 }
 
 }  // namespace detail

@@ -26,10 +26,17 @@ namespace weft::detail {
 
 struct G;
 struct M;
+class cancel_context;
 
-// Around a call on the G's own stack. begin: nullptr if the caller is no green thread. What it returns, and began_ns, are for end.
-[[nodiscard]] M* begin_blocking(int64_t& began_ns, const call_site& site, hand_off when) noexcept;
-void end_blocking(M* m, int64_t began_ns, call_site& site) noexcept;
+// A call on the G's own stack, between begin and end. m: nullptr if the caller is no green thread.
+struct open_call {
+    M* m = nullptr;
+    int64_t began_ns = 0;
+    cancel_context* context_before = nullptr;
+};
+
+void begin_blocking(open_call& call, const call_site& site, hand_off when) noexcept;
+void end_blocking(const open_call& call, call_site& site) noexcept;
 
 // The G that has lent m for a blocking call; nullptr if there is none. m: the caller's, or nullptr.
 [[nodiscard]] const G* lender_of(const M* m) noexcept;

@@ -342,7 +342,7 @@ bool start_spinning(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     idle.lock.lock();
     const uint32_t busy = s.ps.alive() - idle.idle_p_count.load(relaxed);  // relaxed: locked, as below
-    const bool may = 2 * idle.spinning.load(relaxed) < busy;          // relaxed: locked
+    const bool may = 2 * idle.spinning.load(relaxed) < busy;               // relaxed: locked
     if (may) {
         m->spinning = true;
         add(idle.spinning, 1);

@@ -52,7 +52,7 @@ void move_timers(timer_queue& from, timer_queue& to) noexcept {
 // What is queued on p goes to the scheduler's queues.
 void move_gs(scheduler& s, P& p) noexcept {
     fifo<G> all;
-    if (G* g = p.run_next.load(relaxed)) {  // relaxed: p is ours
+    if (G* g = p.run_next.load(relaxed)) {   // relaxed: p is ours
         p.run_next.store(nullptr, relaxed);  // relaxed: as above
         g->behind = nullptr;
         all.push_back(g);
@@ -105,7 +105,7 @@ void processors::make_up_to(uint32_t n) noexcept {
 }
 
 void processors::set_reach(uint32_t n) noexcept {
-    reach_.store(n, relaxed);                  // relaxed: a look
+    reach_.store(n, relaxed);                 // relaxed: a look
     order_.store(orders_[n].get(), release);  // pairs with order
 }
 
@@ -165,7 +165,7 @@ void change_procs(scheduler& s, uint32_t n) {
 
 void bury_p(scheduler& s, P& p) noexcept {
     WEFT_ASSERT(p.owner.load(relaxed) == 0 && p.index != 0);  // relaxed: it is ours
-    p.state.store(p_state::stopped, relaxed);                // relaxed: as above
+    p.state.store(p_state::stopped, relaxed);                 // relaxed: as above
     move_gs(s, p);
     move_timers(p.timers, s.ps[0].timers);
     empty_caches(s, p);
@@ -180,7 +180,7 @@ void bury_p(scheduler& s, P& p) noexcept {
         p.state.store(p_state::idle, relaxed);  // relaxed: locked
         put_idle_p_locked(s, &p);
     } else {
-        p.state.store(p_state::dead, relaxed);                   // relaxed: locked, as below
+        p.state.store(p_state::dead, relaxed);  // relaxed: locked, as below
         all.alive_.store(all.alive_.load(relaxed) - 1, relaxed);
         uint32_t reach = all.reach();
         while (reach > all.in_use() && all[reach - 1].state.load(relaxed) == p_state::dead) --reach;

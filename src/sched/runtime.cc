@@ -1,4 +1,7 @@
 // runtime.cc: weft::runtime, weft::main and the default runtime.
+#include <algorithm>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <weft/detail/locals.h>
@@ -45,6 +48,30 @@ uint64_t live_gs(const scheduler& s) noexcept {
     for (uint32_t i = 0; i < s.ps.made(); ++i) spawned += s.ps[i].count.spawned.get();
     return spawned - finished;
 }
+
+unsigned change_max_procs(scheduler& s, unsigned n) {
+    if (n > procs_max)
+        throw std::invalid_argument("weft: set_max_procs(" + std::to_string(n) +
+                                    ") is more than 1024, the most there are");
+    const uint32_t before = s.ps.in_use();
+    s.follows_cpus.store(n == 0, relaxed);  // relaxed: the monitor sees it at one of its next looks
+    change_procs_and_wait(s, n != 0 ? n : std::min(os::usable_cpus(), procs_max));
+    return before;
+}
+
+// Lets go of a scheduler that the caller has pinned.
+class pinned_scheduler {
+public:
+    explicit pinned_scheduler(scheduler& s) noexcept : s_(s) {}
+
+    ~pinned_scheduler() { s_.unpin(); }
+
+    pinned_scheduler(const pinned_scheduler&) = delete;
+    pinned_scheduler& operator=(const pinned_scheduler&) = delete;
+
+private:
+    scheduler& s_;
+};
 
 }  // namespace
 
@@ -232,6 +259,16 @@ void runtime::drain() {
 }
 
 unsigned runtime::procs() const noexcept { return scheduler_ == nullptr ? 0 : scheduler_->ps.in_use(); }
+
+unsigned runtime::set_max_procs(unsigned n) { return detail::change_max_procs(*checked(), n); }
+
+unsigned set_max_procs(unsigned n) {
+    const detail::M* m = detail::current_g_m();
+    if (m != nullptr) return detail::change_max_procs(*m->home, n);
+    detail::scheduler& s = detail::pin_default_scheduler();
+    const detail::pinned_scheduler pinned(s);
+    return detail::change_max_procs(s, n);
+}
 
 detail::scheduler* runtime::checked() const {
     if (scheduler_ == nullptr) detail::fatal("a weft::runtime was used after stop(); start() it again first");

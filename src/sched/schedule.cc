@@ -104,7 +104,8 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
 
 G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
     m->p->count.steal_rounds.add();
-    if (s.ps.reach() == 1) return nullptr;  // nobody to steal from. Nor is chance asked for whom, as often as time allows
+    if (s.ps.reach() == 1)
+        return nullptr;  // nobody to steal from. Nor is chance asked for whom, as often as time allows
     for (int round = 1; round <= steal_rounds; ++round) {
         if (G* g = steal_round(s, m, round == steal_rounds, now_ns)) return g;
     }

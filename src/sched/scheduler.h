@@ -48,10 +48,11 @@ struct scheduler {
     // Immutable after start.
     const std::string name;
     uint32_t threads_max = 0;
-    int64_t slice_ns = 0;       // how long a G may run while others wait
-    bool retakes = true;        // Ps are taken away from Ms that hold them up
-    uintptr_t owner_flags = 0;  // in every owner word: attention::fence where the system has no heavy fence
-    uint16_t g_flags = 0;       // special bits of every G: no_fence where the system has no heavy fence
+    int64_t slice_ns = 0;              // how long a G may run while others wait
+    atomic<bool> follows_cpus{false};  // there are as many Ps as processors that the process may use
+    bool retakes = true;               // Ps are taken away from Ms that hold them up
+    uintptr_t owner_flags = 0;         // in every owner word: attention::fence where the system has no heavy fence
+    uint16_t g_flags = 0;              // special bits of every G: no_fence where the system has no heavy fence
 
     processors ps;  // see procs.h
 

@@ -44,7 +44,8 @@ constexpr int64_t main_thread_grace_ns = 100'000'000;
 M* make_m(scheduler& s) noexcept {
     auto* m = new (std::nothrow) M;
     if (m == nullptr) return nullptr;
-    m->sightings = static_cast<M::sighting*>(std::calloc(procs_max, sizeof(M::sighting)));  // NOLINT: most is never touched
+    m->sightings =
+        static_cast<M::sighting*>(std::calloc(procs_max, sizeof(M::sighting)));  // NOLINT: most is never touched
     if (m->sightings == nullptr) {
         delete m;
         return nullptr;
@@ -333,7 +334,9 @@ scheduler* make_scheduler(const runtime_options& options) {
     auto s = std::make_unique<scheduler>(options, procs, stack_size);
     if (debug.random_seed) s->g_flags |= special::shuffled;
     s->slice_ns = static_cast<int64_t>(os::env_number("RUN_SLICE", 1, 10'000, default_slice_ms)) * 1'000'000;
-    s->retakes = debug.retake;
+    s->retakes = debug.retake && options.retake;
+    // relaxed: nobody else yet
+    s->follows_cpus.store(options.procs == 0 && !os::env_is_set("RUN_MAXPROCS"), relaxed);
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");

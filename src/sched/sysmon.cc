@@ -54,7 +54,8 @@ void monitor::look_soon() noexcept {
 
 int monitor::start(scheduler& s) noexcept {
     home_ = &s;
-    seen_.reset(static_cast<observation*>(std::calloc(procs_max, sizeof(observation))));  // NOLINT: most is never touched
+    seen_.reset(
+        static_cast<observation*>(std::calloc(procs_max, sizeof(observation))));  // NOLINT: most is never touched
     if (seen_ == nullptr) return ENOMEM;
     const int error = os::start_thread(thread_, &run, this);
     started_ = error == 0;
@@ -157,6 +158,7 @@ void monitor::look(int64_t now_ns) noexcept {
     if (hot_ > 0) --hot_;
     const bool queued = anything_to_do(s, now_ns);
     quiet_ = queued ? 0 : quiet_ + 1;
+    if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
     if (s.ps.alive() != s.ps.in_use()) quiet_ = 0;
     const bool some_wait = queued && all_are_busy(s.idle) && s.retakes;
 
@@ -172,6 +174,17 @@ void monitor::look(int64_t now_ns) noexcept {
     looking_.unlock();
 }
 
+void monitor::follow_cpus(int64_t now_ns) noexcept {
+    cpus_seen_ns_ = now_ns;
+    scheduler& s = *home_;
+    if (!s.follows_cpus.load(relaxed)) return;  // relaxed: as good a second later
+    const uint32_t n = std::min(os::usable_cpus(), procs_max);
+    if (n == s.ps.in_use()) return;
+    try {
+        change_procs(s, n);
+    } catch (...) {}  // no memory: it is tried again
+}
+
 uint32_t monitor::look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noexcept {
     uint32_t n = 0;
     for (uint32_t i = 0; i < home_->ps.reach() && n < candidates_max; ++i) {
@@ -184,7 +197,8 @@ uint32_t monitor::look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noe
         const bool as_before = observe(seen_[i], p, m, now_ns);
         why reason = why::none;
         if (home_->ps.is_one_too_many(p)) {
-            reason = m->in_runtime.load(relaxed) == 0 ? why::surplus : why::none;  // relaxed: looked at again by the handshake
+            reason = m->in_runtime.load(relaxed) == 0 ? why::surplus
+                                                      : why::none;  // relaxed: looked at again by the handshake
             look_again_in(after_request_ns);
         } else if (some_wait) {
             reason = judge(seen_[i], as_before, p, m, now_ns);

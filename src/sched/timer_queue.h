@@ -52,7 +52,8 @@ struct timer {
     waiter* who = nullptr;  // whose wait it ends, or if nullptr …
     void (*fire)(M* m, timer& t, int64_t now_ns) noexcept =
         nullptr;  // … what is called, on g0 of m, holding no lock; m is nullptr when the runtime has stopped
-    atomic<timer_queue*> home{nullptr};  // the queue it was last added to; changes under that one's lock when timers move
+    atomic<timer_queue*> home{
+        nullptr};  // the queue it was last added to; changes under that one's lock when timers move
     guarded<bool> queued = false;
     bool fired = false;  // the deadline has won the claim
     uint8_t level = 0;
