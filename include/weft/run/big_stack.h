@@ -14,7 +14,7 @@ extern "C" {
 
 // Calls fn(arg) with at least size bytes of stack, and returns when it does. The green thread stays the same: fn may wait, and be on
 // another OS thread afterwards. If so much is left of the caller's stack, or it is a plain thread, that is a mere call. RUN_INVALID
-// if fn is NULL or size is beyond 64 MiB; RUN_EXHAUSTED if there is no room for another stack: fn was not called then.
+// if fn is NULL, or more than 64 MiB are to be taken; RUN_EXHAUSTED if there is no room for another stack: fn was not called then.
 run_status_t run_on_big_stack(void (*fn)(void* arg), void* arg, size_t size) RUN_NOEXCEPT;
 
 // Bytes of stack that are left to the caller.
