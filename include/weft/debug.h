@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
+#include <span>
 
 namespace weft {
 
@@ -39,10 +41,27 @@ struct stats_snapshot {
     uint64_t stack_cache_misses = 0;
     uint64_t g_cache_hits = 0;  // dead Gs reused from the P's own cache
     uint64_t g_cache_misses = 0;
+    uint64_t stack_bytes_trimmed = 0;  // memory of pooled stacks that went back to the system
 };
 
 // Statistics of the caller's runtime, or of the default one. Any thread.
 [[nodiscard]] stats_snapshot stats() noexcept;
+
+// How deep the stacks of the green threads that were started at one place were used.
+struct stack_use_at {
+    std::source_location where;  // where they were started; line 0: those of all places beyond the 255th
+    uint64_t measured = 0;       // times one was looked at
+    std::size_t waiting = 0;     // bytes of frames of the deepest that was found waiting: so much at least is needed
+    std::size_t touched = 0;     // bytes down to the lowest page touched: so much is enough
+};
+
+// Fills in places of the caller's runtime, or of the default one, the deepest first, and returns how many there are, which may be more than
+// into holds. Measures all green threads that wait or are runnable, and adds what was measured before: when stack_use() or dump()
+// was called, and, of one in 64 of those whose stacks went back to a pool, when they ended. What runs between two measurements and
+// is gone at the second is missed. touched is in whole pages, and, since stacks are reused, may be the work of an earlier green
+// thread; with RUN_DEBUG=stack_use each one gets a fresh stack and is measured at its end: then it is its own, to the page.
+// Any thread. Costs about a microsecond for each green thread alive; nothing is allocated.
+std::size_t stack_use(std::span<stack_use_at> into) noexcept;
 
 // Writes a report on every green thread of the caller's runtime (or the default one) to the file descriptor fd: state, wait reason
 // and for how long, where it was started, entry function, last P, backtrace. Any thread. Gs are looked at one by one, each

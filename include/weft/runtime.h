@@ -16,6 +16,7 @@
 #include <weft/debug.h>
 #include <weft/future.h>
 #include <weft/go.h>
+#include <weft/stack_policy.h>
 
 namespace weft {
 
@@ -27,10 +28,12 @@ enum class guard_policy {
 
 struct runtime_options {
     unsigned procs = 0;  // Ps: green threads running at once. 0: RUN_MAXPROCS, else what affinity and cgroup allow
-    std::size_t stack_size = 0;  // usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB
+    std::size_t stack_size = 0;  // usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB, 64 if fixed
     guard_policy guard = guard_policy::when_possible;
     bool retake = true;  // processors are taken from who blocks or computes while others wait. See docs/retake.md
     std::string name = "weft";  // prefix of the names of its threads
+    stack_policy stacks =
+        stack_policy::automatic;  // where their memory comes from. automatic: RUN_STACK_POLICY, else paged
 };
 
 // A scheduler with Ps and threads of its own. Not copyable or movable: green threads refer to it.
@@ -66,6 +69,9 @@ public:
     unsigned set_max_procs(unsigned n);
 
     [[nodiscard]] stats_snapshot stats() const noexcept;
+
+    // As weft::stack_use, for this runtime.
+    std::size_t stack_use(std::span<stack_use_at> into) const noexcept;
 
     // As weft::dump, for this runtime.
     void dump(int fd) const noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/barrier.h>
+#include <weft/big_stack.h>
 #include <weft/blocking.h>
 #include <weft/cancel.h>
 #include <weft/chan.h>
@@ -29,6 +30,7 @@
 #include <weft/shared_mutex.h>
 #include <weft/shared_timed_mutex.h>
 #include <weft/single_flight.h>
+#include <weft/stack_policy.h>
 #include <weft/time.h>
 #include <weft/timed_mutex.h>
 #include <weft/timer.h>

@@ -1,5 +1,7 @@
 // debug.cc: statistics and dumps, for C. See weft/run/debug.h.
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include <weft/debug.h>
 #include <weft/run/debug.h>
@@ -30,9 +32,26 @@ run_status_t run_stats(run_counts_t* counts) noexcept {
         .stack_cache_misses = s.stack_cache_misses,
         .g_cache_hits = s.g_cache_hits,
         .g_cache_misses = s.g_cache_misses,
+        .stack_bytes_trimmed = s.stack_bytes_trimmed,
     };
     std::memcpy(counts, &all, counts->size < sizeof(all) ? counts->size : sizeof(all));
     return RUN_OK;
+}
+
+size_t run_stack_use(run_stack_use_at_t* into, size_t max) noexcept {
+    const std::unique_ptr<weft::stack_use_at[]> places(new (std::nothrow) weft::stack_use_at[max]);
+    if (places == nullptr || (into == nullptr && max != 0)) return 0;
+    const std::size_t count = weft::stack_use({places.get(), max});
+    for (std::size_t i = 0; i < count && i < max; ++i) {
+        const weft::stack_use_at& p = places[i];
+        into[i] = {p.where.file_name(),
+                   static_cast<int>(p.where.line()),
+                   p.where.function_name(),
+                   p.measured,
+                   p.waiting,
+                   p.touched};
+    }
+    return count;
 }
 
 run_status_t run_dump(int fd) noexcept {

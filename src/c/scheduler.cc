@@ -15,6 +15,7 @@ namespace {
 using namespace weft::detail;
 
 static_assert(RUN_MAX_P_COUNT == procs_max);
+static_assert(RUN_STACKS_GROWING == static_cast<int>(weft::stack_policy::growing));
 
 }  // namespace
 
@@ -33,10 +34,11 @@ run_status_t run_scheduler_init_at(const run_scheduler_opts_t* opts,
     const M* m = current_g_m();
     if (!claim_main()) return RUN_BUSY;
     const run_status_t status = guarded_call([&] {
-        if (m != nullptr) return RUN_INVALID;
+        if (m != nullptr || o.stacks < RUN_STACKS_AUTOMATIC || o.stacks > RUN_STACKS_GROWING) return RUN_INVALID;
         weft::runtime_options wanted{.procs = o.procs, .stack_size = o.stack_size};
         if (o.always_guard) wanted.guard = weft::guard_policy::always;
         if (o.name != nullptr) wanted.name = o.name;
+        wanted.stacks = static_cast<weft::stack_policy>(o.stacks);
         begin_on_this_stack(wanted, place_of(file, line, function));
         return RUN_OK;
     });

@@ -120,6 +120,25 @@ struct fiber {
 #endif
     }
 
+    // What runs on g's stack makes a call that goes on here, and comes back. ThreadSanitizer's fiber is the G's, whatever stack that is on.
+    void begin_part_of([[maybe_unused]] fiber& g) {
+#if defined(WEFT_ASAN)
+        __asan_unpoison_memory_region(low, size);
+        fake_stack = nullptr;
+#endif
+#if defined(WEFT_TSAN)
+        tsan = g.tsan;
+        g.tsan = nullptr;
+#endif
+    }
+
+    void end_part_of([[maybe_unused]] fiber& g) {
+#if defined(WEFT_TSAN)
+        g.tsan = tsan;
+        tsan = nullptr;
+#endif
+    }
+
     // The calling thread's own stack.
     void adopt_thread([[maybe_unused]] const void* stack_low, [[maybe_unused]] std::size_t stack_size) {
 #if defined(WEFT_ASAN)
@@ -141,6 +160,21 @@ struct fiber {
 #endif
 #if defined(WEFT_TSAN)
     __tsan_switch_to_fiber(to.tsan, 0);
+#endif
+}
+
+// Directly before a call that goes on on another stack, and directly after it, back on the caller's.
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack_for_call([[maybe_unused]] fiber& from,
+                                                                         [[maybe_unused]] fiber& to) {
+#if defined(WEFT_ASAN)
+    __sanitizer_start_switch_fiber(&from.fake_stack, to.low, to.size);
+#endif
+}
+
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline void return_to_stack([[maybe_unused]] fiber& self) {
+#if defined(WEFT_ASAN)
+    __sanitizer_start_switch_fiber(nullptr, self.low, self.size);
+    __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);
 #endif
 }
 

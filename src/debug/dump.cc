@@ -1,14 +1,13 @@
 // dump.cc: what every green thread is doing, written to a file descriptor.
 //
-// A G that is parked or runnable is held still while its stack is read: its special::frozen bit is set, a heavy fence makes the bit
-// visible to every thread of the process, and then its state is looked at. A resume stores "running" first and looks at the bit
-// after; so either the dump sees "running" and leaves the stack alone, or the resume sees the bit and waits until it is gone. Gs
-// are frozen a batch at a time, to pay for the fence once per batch.
+// One that is parked or runnable is held still while its stack is read: see frozen.h.
 #include <unistd.h>
 
 #include <weft/debug.h>
 #include <weft/runtime.h>
 
+#include "debug/frozen.h"
+#include "debug/stack_use.h"
 #include "os/os.h"
 #include "sched/crash.h"
 #include "sched/labels.h"
@@ -23,6 +22,7 @@ namespace {
 
 constexpr int batch_size = 8;  // they lie on the caller's stack
 constexpr int frames_max = 32;
+constexpr std::size_t places_shown = 16;
 constexpr std::size_t labels_max = 160;
 
 const char* text(g_state state) noexcept {
@@ -169,7 +169,7 @@ struct sketch {
         frames = 0;
         if (state == g_state::running || never_ran) return;
         // Its frames lie above its stack pointer; of a thread's own stack, what lies below may not be mapped.
-        frames = read_frames(g.context.pc, g.context.fp, g.context.sp, g.stack->high(), pcs, frames_max);
+        frames = read_frames(g.context.pc, g.context.fp, g.context.sp, *g.stack, pcs, frames_max);
     }
 
     void print(report& out, int64_t now_ns) const noexcept {
@@ -203,11 +203,7 @@ struct sketch {
     }
 };
 
-// Only one dump at a time freezes Gs: a bit says that a G is frozen, not by whom.
-constinit spin_lock freezing;
-
-// Gs are frozen while their stacks are read, a few at a time because of the heavy fence, and not while anything is written: whoever reads
-// what we write may be one of them.
+// Gs are frozen a few at a time, see frozen.h.
 class frozen_batch {
 public:
     explicit frozen_batch(report& out) noexcept : out_(out), now_ns_(os::monotonic_ns()) {}
@@ -218,15 +214,10 @@ public:
     }
 
     void print() noexcept {
-        freezing.lock();
-        for (int i = 0; i < count_; ++i) gs_[i]->special.fetch_or(special::frozen, acq_rel);  // the fence below counts
-        // Where there is no heavy fence, resumes fence themselves (special::no_fence).
-        if (!os::heavy_fence()) WEFT_FULL_FENCE();
-        for (int i = 0; i < count_; ++i) {
-            sketches_[i].take(*gs_[i]);
-            gs_[i]->special.fetch_and(special::all_but_frozen, release);  // pairs with switch_special
+        {
+            const frozen still(gs_, count_);
+            for (int i = 0; i < count_; ++i) sketches_[i].take(*gs_[i]);
         }
-        freezing.unlock();
         for (int i = 0; i < count_; ++i) sketches_[i].print(out_, now_ns_);
         count_ = 0;
     }
@@ -239,6 +230,21 @@ private:
     sketch sketches_[batch_size];
 };
 
+// The places whose green threads go deepest.
+void print_stack_use(report& out, scheduler& s) noexcept {
+    measure_live(s);
+    stack_use_at deepest[places_shown];
+    const std::size_t count = s.places.copy(deepest);
+    if (count != 0) out.print("stack use by place where started, deepest first:\n");
+    for (std::size_t i = 0; i < count && i < places_shown; ++i) {
+        const stack_use_at& row = deepest[i];
+        out.print("    %zu KiB touched, %zu bytes while waiting, in %llu looks: %s:%u, in %s\n",
+                  (row.touched + 1023) / 1024, row.waiting, static_cast<unsigned long long>(row.measured),
+                  row.where.file_name(), static_cast<unsigned>(row.where.line()), row.where.function_name());
+    }
+    if (count > places_shown) out.print("    (%zu more)\n", count - places_shown);
+}
+
 void dump_scheduler(scheduler& s, int fd) noexcept {
     report out(fd);
     out.print("weft: runtime \"%s\", %u Ps (%u idle), %u threads (%u idle)\n\n", s.name.c_str(), s.ps.in_use(),
@@ -250,6 +256,7 @@ void dump_scheduler(scheduler& s, int fd) noexcept {
         if (g.state.load(relaxed) != g_state::dead) batch.add(g);  // relaxed: looked at again once frozen
     });
     batch.print();
+    print_stack_use(out, s);
 }
 
 }  // namespace

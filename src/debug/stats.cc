@@ -39,7 +39,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
         all.g_cache_misses += count.g_misses.get();
     }
     all.spawned += s.foreign_spawns.load(acquire);  // keeps the order of the sums
-    all.parks += s.foreign_parks.load(relaxed);  // relaxed: a snapshot, as below
+    all.parks += s.foreign_parks.load(relaxed);     // relaxed: a snapshot, as below
     const auto& seen = s.sysmon.count;
     all.retakes_blocked = seen.retakes_blocked.load(relaxed);
     all.retakes_burning = seen.retakes_burning.load(relaxed);
@@ -49,6 +49,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.thread_shortages = s.no_thread.load(relaxed);
     all.live = all.spawned - all.finished;
     all.stacks_mapped = s.stacks.mapped();
+    all.stack_bytes_trimmed = s.stacks.trimmed_bytes();
     return all;
 }
 

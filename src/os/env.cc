@@ -1,6 +1,8 @@
 // env.cc: numbers from environment variables, with one clear line when they are junk.
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -55,6 +57,22 @@ uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t defa
         return high;
     }
     return value;
+}
+
+unsigned env_word(const char* name, std::span<const char* const> words, unsigned default_index) noexcept {
+    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as above
+    if (text == nullptr || *text == '\0') return default_index;
+    for (unsigned i = 0; i < words.size(); ++i) {
+        if (std::strcmp(text, words[i]) == 0) return i;
+    }
+    char known[128];
+    std::size_t length = 0;
+    for (const char* word : words) {
+        const int n = std::snprintf(known + length, sizeof(known) - length, length == 0 ? "%s" : ", %s", word);
+        length = std::min(length + static_cast<std::size_t>(n), sizeof(known) - 1);
+    }
+    warn("%s=\"%s\" is none of %s; using %s", name, text, known, words[default_index]);
+    return default_index;
 }
 
 }  // namespace weft::detail::os

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/atomic.h"
 
@@ -96,12 +97,21 @@ inline void cpu_relax() noexcept {
 [[nodiscard]] bool env_is_set(const char* name) noexcept;
 [[nodiscard]] uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t default_value) noexcept;
 
+// The variable as one of a list of words, by its index; default_index if it is unset. Anything else is answered by one line.
+[[nodiscard]] unsigned env_word(const char* name, std::span<const char* const> words, unsigned default_index) noexcept;
+
 // ---- Output of reports: all of it, or as much as the descriptor takes. Safe in a signal handler.
 inline constexpr int stderr_fd = 2;
 void write_all(int fd, const char* text, std::size_t size) noexcept;
 
 // ---- Fault injection, for tests: the n-th next call of that kind fails (0: none does).
-enum class failure { map, thread };
+enum class failure { map, thread, commit };
 void fail_nth_for_test(failure kind, int n) noexcept;
+
+// From now on every commit fails.
+void fail_all_commits_for_test() noexcept;
+
+// Whether this call is the one that is to fail.
+[[nodiscard]] bool injected_failure(failure kind) noexcept;
 
 }  // namespace weft::detail::os

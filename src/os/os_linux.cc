@@ -25,13 +25,12 @@ namespace {
 // Calls left until one fails; 0: none does.
 constinit atomic<int> fail_map{0};
 constinit atomic<int> fail_thread{0};
+constinit atomic<int> fail_commit{0};
+constexpr int all_fail = -1;
 
-bool injected(atomic<int>& countdown) noexcept {
-    int left = countdown.load(relaxed);  // relaxed: tests set it while nobody else runs
-    while (left > 0) {
-        if (countdown.compare_exchange_weak(left, left - 1, relaxed)) return left == 1;  // relaxed: as above
-    }
-    return false;
+atomic<int>& countdown_of(failure kind) noexcept {
+    if (kind == failure::map) return fail_map;
+    return kind == failure::thread ? fail_thread : fail_commit;
 }
 
 timespec to_timespec(int64_t ns) noexcept { return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000}; }
@@ -39,7 +38,19 @@ timespec to_timespec(int64_t ns) noexcept { return {.tv_sec = ns / 1'000'000'000
 }  // namespace
 
 void fail_nth_for_test(failure kind, int n) noexcept {
-    (kind == failure::map ? fail_map : fail_thread).store(n, relaxed);  // relaxed: tests only
+    countdown_of(kind).store(n, relaxed);  // relaxed: tests only
+}
+
+void fail_all_commits_for_test() noexcept { fail_commit.store(all_fail, relaxed); }  // relaxed: tests only
+
+bool injected_failure(failure kind) noexcept {
+    atomic<int>& countdown = countdown_of(kind);
+    int left = countdown.load(relaxed);  // relaxed: tests set it while nobody else runs
+    if (left == all_fail) return true;
+    while (left > 0) {
+        if (countdown.compare_exchange_weak(left, left - 1, relaxed)) return left == 1;  // relaxed: as above
+    }
+    return false;
 }
 
 int64_t monotonic_ns() noexcept {
@@ -68,7 +79,7 @@ std::size_t page_size() noexcept {
 }
 
 void* map_pages(std::size_t size, bool sparse) noexcept {
-    if (injected(fail_map)) {
+    if (injected_failure(failure::map)) {
         errno = ENOMEM;
         return nullptr;
     }
@@ -87,7 +98,7 @@ void unmap_pages(void* address, std::size_t size) noexcept {
 void discard_pages(void* address, std::size_t size) noexcept { madvise(address, size, MADV_DONTNEED); }
 
 int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {
-    if (injected(fail_thread)) return EAGAIN;
+    if (injected_failure(failure::thread)) return EAGAIN;
     // Signals of the program go to the program's own threads; faults stay deliverable.
     sigset_t all;
     sigset_t before;

@@ -25,7 +25,8 @@ struct fault {
     const void* fp;       // frame pointer there
 };
 
-// Calls handler for SIGSEGV and SIGBUS, on the alternate stack. If it returns, the fault goes to the handler that was there before us.
-void install_fault_handler(void (*handler)(const fault&)) noexcept;
+// Calls handler for SIGSEGV and SIGBUS, on the alternate stack. If it returns true, the instruction is tried again; if false, the fault goes
+// to the handler that was there before us.
+void install_fault_handler(bool (*handler)(const fault&)) noexcept;
 
 }  // namespace weft::detail::os

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t handler_needs = 64 * 1024;  // a report with a backtrace
 
-using handler_function = void (*)(const fault&);
+using handler_function = bool (*)(const fault&);
 constinit handler_function fault_handler = nullptr;
 constinit struct sigaction previous_segv = {};
 constinit struct sigaction previous_bus = {};
@@ -53,7 +53,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     f.pc = reinterpret_cast<const void*>(registers->uc_mcontext.pc);
     f.fp = reinterpret_cast<const void*>(registers->uc_mcontext.regs[29]);
 #endif
-    fault_handler(f);
+    if (fault_handler(f)) return;
     pass_on(signal, info, context);
 }
 
@@ -86,7 +86,7 @@ void remove_alternate_stack(void* handle) noexcept {
     unmap_pages(a, a->mapped);
 }
 
-void install_fault_handler(void (*handler)(const fault&)) noexcept {
+void install_fault_handler(bool (*handler)(const fault&)) noexcept {
     if (fault_handler != nullptr) return;
     fault_handler = handler;
     struct sigaction action{};

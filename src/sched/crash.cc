@@ -45,25 +45,36 @@ void on_fatal() noexcept {
     out.own_backtrace(frames_max);
 }
 
-// An address in a guard belongs to the G whose stack it guards.
-void on_fault(const os::fault& f) noexcept {
+// The report of a fault in the stack of hit->owner, and the end of the process.
+[[noreturn]] void report_fault(const os::fault& f, const struct stack& hit, bool refused) noexcept {
+    {
+        report out(os::stderr_fd);
+        out.print(refused ? "weft: fatal: no memory for more stack of " : "weft: fatal: stack overflow in ");
+        print_identity(out, *hit.owner);
+        out.print("\nweft: its stack of %zu KiB, %p to %p, %s at %p; use %s\n", hit.size() / 1024,
+                  static_cast<const void*>(hit.low), static_cast<const void*>(hit.high()),
+                  refused ? "could not grow" : "is used up", f.address,
+                  hit.continues ? "a larger size for on_big_stack"
+                  : refused     ? "fewer green threads, or stack_policy::fixed"
+                                : "spawn_options::stack_size, or RUN_STACK_MAX");
+        out.backtrace(f.pc, f.fp, hit, frames_max);
+    }
+    std::abort();
+}
+
+// An address in a guard belongs to the G whose stack it guards; one in a growing stack may ask for more of it.
+bool on_fault(const os::fault& f) noexcept {
     // acquire: pairs with register_scheduler
     for (scheduler* s = registry.load(acquire); s != nullptr;
          s = s->next_registered) {  // pairs with register_scheduler
         bool in_guard = false;
-        stack* hit = s->stacks.find(f.address, in_guard);
-        if (hit == nullptr || !in_guard || hit->owner == nullptr) continue;
-        report out(os::stderr_fd);
-        out.print("weft: fatal: stack overflow in ");
-        print_identity(out, *hit->owner);
-        out.print(
-            "\nweft: its stack of %zu KiB, %p to %p, is used up at %p; use spawn_options::stack_size, or "
-            "RUN_STACK_MAX\n",
-            hit->size() / 1024, static_cast<const void*>(hit->low), hit->top(), f.address);
-        out.backtrace(f.pc, f.fp, hit->low, hit->top(), frames_max);
-        out.flush();
-        std::abort();
+        struct stack* hit = s->stacks.find(f.address, in_guard);
+        if (hit == nullptr || hit->owner == nullptr) continue;
+        const growth grown = s->stacks.grow(*hit, f.address, f.pc);
+        if (grown == growth::grown) return true;
+        if (in_guard || grown == growth::refused) report_fault(f, *hit, grown == growth::refused);
     }
+    return false;
 }
 
 // An exception that leaves a G's entry finds no handler, and no frames below: the stack of the throw still stands.
@@ -174,19 +185,21 @@ void report::frame(int index, const void* pc) noexcept {
 }
 
 WEFT_NO_SANITIZE int read_frames(
-    const void* pc, const void* fp, const void* low, const void* high, const void** pcs, int max) noexcept {
+    const void* pc, const void* fp, const void* low, const struct stack& s, const void** pcs, int max) noexcept {
     int count = 0;
     if (pc != nullptr) pcs[count++] = pc;
     auto at = reinterpret_cast<uintptr_t>(fp);
-    const auto lowest = reinterpret_cast<uintptr_t>(low);
-    const auto highest = reinterpret_cast<uintptr_t>(high) - 2 * sizeof(void*);
-    while (count < max && at >= lowest && at <= highest && at % sizeof(void*) == 0) {
-        const auto* record = reinterpret_cast<void* const*>(at);
-        const auto next = reinterpret_cast<uintptr_t>(record[0]);
-        if (record[1] == nullptr) break;
-        pcs[count++] = strip_signature(record[1]);
-        if (next <= at) break;  // frames lie upwards
-        at = next;
+    auto lowest = reinterpret_cast<uintptr_t>(low);
+    for (const struct stack* on = &s; on != nullptr; on = on->continued()) {
+        const auto highest = reinterpret_cast<uintptr_t>(on->high()) - 2 * sizeof(void*);
+        if (on != &s) lowest = reinterpret_cast<uintptr_t>(on->low);
+        while (count < max && at >= lowest && at <= highest && at % sizeof(void*) == 0) {
+            const auto* record = reinterpret_cast<void* const*>(at);
+            if (record[1] == nullptr) return count;
+            pcs[count++] = strip_signature(record[1]);
+            lowest = at + 1;  // frames lie upwards
+            at = reinterpret_cast<uintptr_t>(record[0]);
+        }
     }
     return count;
 }
@@ -196,9 +209,9 @@ void report::frames(const void* const* pcs, int count, bool cut) noexcept {
     if (cut) print("    …\n");
 }
 
-int report::backtrace(const void* pc, const void* fp, const void* low, const void* high, int max) noexcept {
+int report::backtrace(const void* pc, const void* fp, const struct stack& s, int max) noexcept {
     const void* pcs[frames_max];
-    const int count = read_frames(pc, fp, low, high, pcs, max < frames_max ? max : frames_max);
+    const int count = read_frames(pc, fp, s.low, s, pcs, max < frames_max ? max : frames_max);
     frames(pcs, count, count == max);
     return count;
 }

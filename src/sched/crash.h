@@ -13,6 +13,7 @@ namespace weft::detail {
 
 struct G;
 struct scheduler;
+struct stack;
 
 // Installs the handlers, once per process.
 void install_fatal_report() noexcept;
@@ -24,9 +25,9 @@ void unregister_scheduler(scheduler* s) noexcept;
 // g has run over the end of its stack, which has no guard. Does not return.
 [[noreturn]] void report_overflow(G& g) noexcept;
 
-// The return addresses of up to max frames: pc, if it is not nullptr, and those of the chain that begins at fp, which must lie in
-// [low, high). Returns how many.
-int read_frames(const void* pc, const void* fp, const void* low, const void* high, const void** pcs, int max) noexcept;
+// The return addresses of up to max frames: pc, if it is not nullptr, and those of the chain that begins at fp, which must lie on s, at or
+// above low, and go on on the stacks that s continues. Returns how many.
+int read_frames(const void* pc, const void* fp, const void* low, const stack& s, const void** pcs, int max) noexcept;
 
 // Writes text for a report. Small enough for a signal handler's stack.
 class report {
@@ -47,8 +48,8 @@ public:
     // count of them; and a sign that there are more, if cut.
     void frames(const void* const* pcs, int count, bool cut) noexcept;
 
-    // Up to max frames from fp on, which must lie in [low, high). Returns how many.
-    int backtrace(const void* pc, const void* fp, const void* low, const void* high, int max) noexcept;
+    // Up to max frames from fp on, which must lie on s. Returns how many.
+    int backtrace(const void* pc, const void* fp, const stack& s, int max) noexcept;
 
     // Up to max frames of the caller's own stack. Not in a signal handler.
     void own_backtrace(int max) noexcept;

@@ -44,8 +44,12 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
         parse_switch(word, at, options.retake);
         return;
     }
+    if (key == "stack_use") {
+        parse_switch(word, at, options.stack_use);
+        return;
+    }
     if (key != "random") {
-        warn("RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED, retake=0",
+        warn("RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED, retake=0, stack_use=1",
              static_cast<int>(key.size()), key.data());
         return;
     }

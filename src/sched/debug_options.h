@@ -3,6 +3,7 @@
 //     random          order nobody may rely on is drawn by lot, from a seed that is printed
 //     random=SEED     the same, from that seed: the same draws again
 //     retake=0        no P is taken away from an M that blocks or computes: see docs/retake.md
+//     stack_use       how deep each green thread has used its stack is measured exactly, see docs/stacks.md
 //
 // What is not known, or has a value that makes no sense, gets one line on stderr, and is ignored.
 //
@@ -18,6 +19,7 @@ namespace weft::detail {
 struct debug_options {
     std::optional<uint64_t> random_seed;
     bool retake = true;
+    bool stack_use = false;
 };
 
 // text: the variable's value, or nullptr.

@@ -108,6 +108,12 @@ struct alignas(2 * cache_line) P {
     uint64_t low_due = 0;     // if so: the tick from which on one of them has its turn
     uint64_t global_due = 0;  // the tick from which on the global queue is looked at
 
+    uint32_t left_behind = 0;  // stacks whose Gs have ended and that did not stay with them; for samples of their depth
+
+    // Of trim_stacks; guarded by idle.lock.
+    uint64_t idle_tick = 0;
+    bool collected = false;
+
     struct {
         counter spawned, finished, parks, steals, steal_rounds, global_gets, overflows, timers_fired;
         counter stack_hits, stack_misses, g_hits, g_misses, switches;  // switches: up to the last new countdown
@@ -132,5 +138,8 @@ struct alignas(2 * cache_line) P {
         return run_next.load(relaxed) != nullptr || !queue.empty() || high.size() != 0 || low.size() != 0;
     }
 };
+
+// In its cache, with dead Gs, and in its hands.
+inline constexpr uint32_t stacks_kept_by_p = P::cached_stacks_max + P::bound_gs_max + 1;
 
 }  // namespace weft::detail

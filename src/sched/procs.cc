@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 #include <weft/detail/cancel.h>
+#include <weft/error.h>
 #include <weft/time.h>
 
 #include "base/assert.h"
@@ -139,6 +141,13 @@ void change_procs(scheduler& s, uint32_t n) {
     } catch (...) {
         all.changing_.unlock();
         throw;
+    }
+    if (n > all.made()) {
+        if (const int error = s.stacks.reserve_for_caches((n - all.made()) * stacks_kept_by_p)) {
+            all.changing_.unlock();
+            throw resource_exhausted(std::error_code(error, std::generic_category()),
+                                     "weft: no address space for the stacks of more processors");
+        }
     }
     all.make_up_to(n);
     uint32_t surplus = 0;

@@ -104,7 +104,7 @@ private:
 };
 
 // From now on there are n Ps, 1 to procs_max; those that are too many go in their own time. Any thread that has pinned s, or a G of it.
-// Throws std::bad_alloc, with nothing changed.
+// Throws std::bad_alloc or resource_exhausted, with nothing changed.
 void change_procs(scheduler& s, uint32_t n);
 
 // As change_procs, and waits until it is so.

@@ -26,6 +26,7 @@
 #include "sched/p.h"
 #include "sched/procs.h"
 #include "sched/shared_queue.h"
+#include "sched/stack_places.h"
 #include "sched/sysmon.h"
 #include "sched/thread_maker.h"
 #include "stack/stack.h"
@@ -40,7 +41,7 @@ inline constexpr uint32_t too_late = 2;  // the other thread ends the process
 }  // namespace main_thread
 
 struct scheduler {
-    scheduler(const runtime_options& o, uint32_t p_count, std::size_t stack_size);
+    scheduler(const runtime_options& o, uint32_t p_count, const stack_pool::options& stack_options);
     ~scheduler();
     scheduler(const scheduler&) = delete;
     scheduler& operator=(const scheduler&) = delete;
@@ -64,6 +65,7 @@ struct scheduler {
     idle_state idle;
     thread_maker maker;
     weft::detail::monitor sysmon;
+    stack_places places;
 
     atomic<bool> stopping{false};        // no G is to be scheduled any more
     atomic<uint64_t> next_id{1};         // ids of Gs, handed to Ps in batches

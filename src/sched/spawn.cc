@@ -10,6 +10,7 @@
 
 #include "context/fp_control.h"
 #include "sched/belongings.h"
+#include "sched/big_stack.h"
 #include "sched/lending.h"
 #include "sched/park.h"
 #include "sched/switch.h"
@@ -19,6 +20,10 @@ namespace weft::detail {
 namespace {
 
 constexpr uint64_t id_batch = 16;
+constexpr uint32_t sample_every = 64;  // stacks left behind, for one whose depth is noted
+
+// Of a G whose stack is measured: it is no G of class 0 where that would let another one have its stack as it is.
+constexpr uint8_t measured_class = 0xff;
 
 // The function of g, which is the caller, has returned: what is left to be done outside of the runtime.
 [[gnu::noinline]] void end_slowly(G* g) noexcept {
@@ -140,10 +145,12 @@ struct stack* take_large(scheduler& s, std::size_t size) {
                                     std::to_string(most));
     }
     if (size_class == 0) return nullptr;
-    int error = 0;
-    struct stack* taken = s.stacks.take_large(size_class, error);
-    if (taken == nullptr) throw_exhausted(error, no_stacks);
-    return taken;
+    return take_large_stack(s, size_class);
+}
+
+[[gnu::noinline]] void start_on_special(G* g, const struct stack& on) noexcept {
+    if (on.guard == guard_kind::canary) g->special.fetch_or(special::canary, relaxed);  // relaxed: ours
+    if (on.measured && g->size_class == 0) g->size_class = measured_class;
 }
 
 // g gets the stack on, which nobody has.
@@ -151,8 +158,8 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     g->stack = on;
     on->owner = g;
     on->sanitizers.begin_g();
-    if (on->guard == guard_kind::canary) [[unlikely]]
-        g->special.fetch_or(special::canary, relaxed);  // relaxed: ours
+    if (on->guard == guard_kind::canary || on->measured) [[unlikely]]
+        start_on_special(g, *on);
     run_context_init(&g->context, on->top(), &g_main, g);
 }
 
@@ -204,6 +211,13 @@ void unbind_stack(scheduler& s, G* g) noexcept {
 }
 
 }  // namespace
+
+struct stack* take_large_stack(scheduler& s, int size_class) {
+    int error = 0;
+    struct stack* taken = s.stacks.take_large(size_class, error);
+    if (taken == nullptr) throw_exhausted(error, no_stacks);
+    return taken;
+}
 
 namespace {
 
@@ -434,6 +448,12 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     m->p->count.stack_hits.add();
 }
 
+// g has left on behind.
+[[gnu::noinline]] static void note_depth(scheduler& s, const G& g, struct stack& on) noexcept {
+    s.places.note(g.where, 0, touched_bytes(on));
+    if (on.measured) static_cast<void>(s.stacks.discard_depth(on));  // for its next owner
+}
+
 // The stack of g, which is dead, goes into the P's cache or back to the pool.
 [[gnu::noinline]] static void leave_stack_behind(M* m, G* g) noexcept {
     P* p = m->p;
@@ -441,6 +461,8 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     struct stack* left = std::exchange(g->stack, nullptr);
     left->owner = nullptr;
     left->sanitizers.end_g();
+    if (left->measured || ++p->left_behind % sample_every == 0) [[unlikely]]
+        note_depth(*m->home, *g, *left);
     if (left->size_class != 0) {
         pool.give(left);
         return;
@@ -477,6 +499,7 @@ void recycle_g_outside(scheduler& s, G* g) noexcept {
     g->set_state(g_state::running, g_state::dead);
     s.foreign_ends.fetch_add(1, release);  // as in recycle_g
     if (g->stack != nullptr) g->stack->sanitizers.end_g();
+    if (g->stack != nullptr && g->stack->measured) note_depth(s, *g, *g->stack);
     unbind_stack(s, g);
     fifo<G> one;
     one.push_back(g);
@@ -533,6 +556,7 @@ extern "C" void run_g_exit(void) {
     }
     g->entry->end_early(g->closure());
     if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);
+    give_continued_back(*g);
     m = current_m();
     // If the next G is to start on this G's stack, then from its top on: we do not return to g_main.
     g = exit_g(m);

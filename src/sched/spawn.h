@@ -11,6 +11,9 @@
 
 namespace weft::detail {
 
+// A stack of a class above the default one. Throws resource_exhausted.
+[[nodiscard]] struct stack* take_large_stack(scheduler& s, int size_class);
+
 // Gives to, which has never run, a stack: one of the P's cache, or of the pool. Never fails: it has a credit.
 void bind_stack(M* m, G* to) noexcept;
 

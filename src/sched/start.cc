@@ -33,6 +33,7 @@ namespace weft::detail {
 namespace {
 
 constexpr std::size_t default_stack_size = 256 * 1024;
+constexpr std::size_t fixed_stack_size = 64 * 1024;
 constexpr std::size_t smallest_stack = 16 * 1024;
 constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
 constexpr uint64_t default_threads_max = 10'000;
@@ -275,7 +276,9 @@ std::size_t abandon_gs(scheduler& s) noexcept {
     if (count != 0) abandoned::add(abandoned::locks);  // before closures go, which may own what is locked
     s.gs.for_each([&](G& g) {
         if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: nobody else is left
-        if ((g.traits & trait::contexts) != 0) s.stacks.keep(*g.stack);
+        if ((g.traits & trait::contexts) != 0) {
+            for (const struct stack* on = g.stack; on != nullptr; on = on->continued()) s.stacks.keep(*on);
+        }
         if (g.never_ran()) g.entry->destroy(g.closure());
         if ((g.traits & trait::locals) != 0) (g.never_ran() ? discard_locals : forget_locals)(g.locals);
         drop_labels(g);
@@ -287,12 +290,8 @@ std::size_t abandon_gs(scheduler& s) noexcept {
 
 }  // namespace
 
-scheduler::scheduler(const runtime_options& o, uint32_t p_count, std::size_t stack_size)
-    : name(o.name),
-      ps(p_count),
-      stacks({.default_size = stack_size,
-              .cache_reserve = p_count * (P::cached_stacks_max + P::bound_gs_max + 1),
-              .always_guard = o.guard == guard_policy::always}) {
+scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_pool::options& stack_options)
+    : name(o.name), ps(p_count), stacks(stack_options) {
     if (!os::has_heavy_fence()) {
         g_flags = special::no_fence;
         owner_flags = attention::fence;
@@ -313,25 +312,48 @@ scheduler::~scheduler() {
     }
 }
 
+namespace {
+
+// The policy that RUN_STACK_POLICY names; paged if none, with a line if it is junk.
+stack_policy policy_of_environment() noexcept {
+    const char* const names[] = {"paged", "fixed", "growing"};
+    return static_cast<stack_policy>(static_cast<unsigned>(stack_policy::paged) +
+                                     os::env_word("RUN_STACK_POLICY", names, 0));
+}
+
+// Throws.
+stack_pool::options stack_options(const runtime_options& options, uint32_t procs, const debug_options& debug) {
+    stack_pool::options o{};
+    o.policy = options.stacks == stack_policy::automatic ? policy_of_environment() : options.stacks;
+    o.default_size = options.stack_size;
+    if (o.default_size == 0) {
+        const std::size_t usual = o.policy == stack_policy::fixed ? fixed_stack_size : default_stack_size;
+        o.default_size = os::env_number("RUN_STACK_MAX", smallest_stack, largest_default_stack, usual);
+    }
+    if (o.default_size < smallest_stack || o.default_size > largest_default_stack) {
+        throw std::invalid_argument("weft: runtime_options::stack_size must be from 16 KiB to 64 MiB");
+    }
+    o.cache_reserve = procs * stacks_kept_by_p + trimmed_at_once;
+    o.always_guard = options.guard == guard_policy::always;
+    o.measured = debug.stack_use;
+    return o;
+}
+
+}  // namespace
+
 scheduler* make_scheduler(const runtime_options& options) {
     uint32_t procs = options.procs;
     if (procs == 0)
         procs =
             static_cast<uint32_t>(os::env_number("RUN_MAXPROCS", 1, procs_max, std::min(os::usable_cpus(), procs_max)));
     if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
-    std::size_t stack_size = options.stack_size;
-    if (stack_size == 0)
-        stack_size = os::env_number("RUN_STACK_MAX", smallest_stack, largest_default_stack, default_stack_size);
-    if (stack_size < smallest_stack || stack_size > largest_default_stack) {
-        throw std::invalid_argument("weft: runtime_options::stack_size must be from 16 KiB to 64 MiB");
-    }
     install_fatal_report();
     // Objects with static storage made before now are destroyed after that.
     static const int at_exit = std::atexit([] { abandoned::add(abandoned::waits); });
     static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
     const debug_options debug = read_debug_options();
     if (debug.random_seed) shuffle_everything(*debug.random_seed);
-    auto s = std::make_unique<scheduler>(options, procs, stack_size);
+    auto s = std::make_unique<scheduler>(options, procs, stack_options(options, procs, debug));
     if (debug.random_seed) s->g_flags |= special::shuffled;
     s->slice_ns = static_cast<int64_t>(os::env_number("RUN_SLICE", 1, 10'000, default_slice_ms)) * 1'000'000;
     s->retakes = debug.retake && options.retake;

@@ -48,7 +48,7 @@ protected:
             runtime rt(options);
             s = rt.run([] {
                 const scheduler& home = *current_m()->home;
-                return settings{home.procs, home.stacks.usable_size(0), home.threads_max};
+                return settings{home.ps.in_use(), home.stacks.usable_size(0), home.threads_max};
             });
             EXPECT_EQ(rt.procs(), s.procs);
         });

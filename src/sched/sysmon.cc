@@ -11,6 +11,7 @@
 #include "sched/retake.h"
 #include "sched/scheduler.h"
 #include "sched/start.h"
+#include "sched/trim.h"
 
 namespace weft::detail {
 
@@ -131,6 +132,7 @@ bool monitor::go_far() noexcept {
     if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + no_fence_ns);  // F2
     // F3. A deadline that has passed while all Ps are idle is the lookout's business.
     until_ns = std::min(until_ns, earliest_deadline(s));
+    if (trims_left_ != 0) until_ns = std::min(until_ns, std::max(trimmed_ns_ + trim_ns, now_ns));
     if (all_are_busy(idle) && anything_to_do(s, now_ns)) until_ns = now_ns;
     if (!all_are_busy(idle) && until_ns <= now_ns) until_ns = now_ns + look_ns;
     static_cast<void>(called_.sleep(until_ns));  // F4
@@ -159,6 +161,7 @@ void monitor::look(int64_t now_ns) noexcept {
     const bool queued = anything_to_do(s, now_ns);
     quiet_ = queued ? 0 : quiet_ + 1;
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
+    if (trims_left_ != 0 && now_ns - trimmed_ns_ >= trim_ns) trim(now_ns);
     if (s.ps.alive() != s.ps.in_use()) quiet_ = 0;
     const bool some_wait = queued && all_are_busy(s.idle) && s.retakes;
 
@@ -172,6 +175,11 @@ void monitor::look(int64_t now_ns) noexcept {
     looking_.lock();
     retake(all, n);
     looking_.unlock();
+}
+
+void monitor::trim(int64_t now_ns) noexcept {
+    trimmed_ns_ = now_ns;
+    trims_left_ = trim_stacks(*home_).more ? trim_calls : trims_left_ - 1;
 }
 
 void monitor::follow_cpus(int64_t now_ns) noexcept {
@@ -213,6 +221,7 @@ bool monitor::observe(observation& seen, const P& p, const M* m, int64_t now_ns)
     const uint64_t tick = p.tick();
     const uint64_t calls = m->calls.load(relaxed);  // relaxed: a look
     if (seen.m == m && seen.tick == tick && seen.calls == calls) return true;
+    trims_left_ = trim_calls;
     // Few schedules since the last look: it may have been long at this one.
     if (seen.m == m && tick - seen.tick <= 1) look_again_in(blocked_allowance_ns);
     seen = {m, tick, calls, now_ns, 0, 0, false};

@@ -70,6 +70,7 @@ public:
     static constexpr int64_t late_ns = 5'000'000;
     static constexpr int64_t no_fence_ns = 10'000'000;  // the longest sleep where there is no heavy fence
     static constexpr int64_t cpus_ns = 1'000'000'000;   // from one look at affinity and quota to the next
+    static constexpr int64_t trim_ns = 1'000'000'000;   // from one trimming of stacks to the next
     static constexpr int quiet_looks = 4;               // then it goes far
     static constexpr int hot_looks = 100;
 
@@ -134,6 +135,7 @@ private:
     bool provide_heirs(uint32_t count) noexcept;
     void look_again_in(int64_t ns) noexcept;
     void follow_cpus(int64_t now_ns) noexcept;
+    void trim(int64_t now_ns) noexcept;
 
     scheduler* home_ = nullptr;
 
@@ -141,6 +143,8 @@ private:
     std::unique_ptr<observation[], void (*)(void*)> seen_{nullptr, &std::free};  // one per P there may be
     int64_t look_in_ns_ = look_ns;                                               // from the present look to the next
     int64_t planned_ns_ = never;                                                 // when this look was to be
+    int64_t trimmed_ns_ = 0;
+    int trims_left_ = 0;  // after something has run
     int64_t cpus_seen_ns_ = 0;
     int quiet_ = 0;  // looks in a row that saw nothing queued
     int hot_ = 0;    // looks to come that are hot

@@ -19,14 +19,22 @@
 // credit, and credits never exceed the slots that are mapped, less what other Ps may keep in their caches. Mapping happens where a
 // credit is asked for, at the call that can throw.
 //
+// Policies. That is paged. Two more, for those who need them (docs/stacks.md says when), share slots, records, pool and credits:
+//
+//   fixed     the slab counts as memory in full where the system counts: what was mapped can be touched.
+//   growing   the slab is reserved without access; the highest stack_initial bytes of a slot are committed when the slab is mapped, further
+//             pages by the fault handler (grow.cc), down to low. The guard needs no installing: it is never committed.
+//
 // Rejected: one mmap per stack (two mappings each, 5 µs, a limit at 32 000); malloc'd stacks (no guard); segmented stacks (hot
 // split); copying (C++ has no stack maps). Unmapping on the hot path costs a TLB shootdown, so slabs are only unmapped when the
 // runtime stops.
 //
 // Invariants: I1. credits issued + reserve kept for caches <= slots mapped.
 //             I2. A stack is in one place: bound to a G, in one P's cache, or in the depot.
+//             I3. Only the owner of a stack, and pages below what its frames use, grow it; only stacks in the depot are trimmed.
 // Locks:      pool lock (leaf).
-// Who:        reserve by a thread that may throw; take and give by an M with a P.
+// Who:        reserve by a thread that may throw; take and give by an M with a P; find and grow by a signal handler; trim by a
+//             monitor.
 // See:        docs/stacks.md
 #pragma once
 
@@ -34,7 +42,9 @@
 #include <cstdint>
 
 #include <weft/detail/spin_lock.h>
+#include <weft/stack_policy.h>
 
+#include "base/atomic.h"
 #include "base/list.h"
 #include "context/sanitizer.h"
 
@@ -48,7 +58,7 @@ enum class guard_kind : uint8_t { region, write_protection, protection, canary }
 
 // The record at the top of a stack's slot.
 struct alignas(64) stack {
-    stack* next = nullptr;     // guarded by the list it is on
+    stack* next = nullptr;     // guarded by the list it is on; while it is bound and continues another: that one
     stack* behind = nullptr;   // there, one that comes some places later; see link_ahead
     std::byte* low = nullptr;  // lowest usable byte; usable memory ends at this record
     G* owner = nullptr;        // whom it is bound to; for the overflow report
@@ -56,7 +66,10 @@ struct alignas(64) stack {
     M* pinned_to = nullptr;    // if the owner is pinned: the only M it runs on
     uint8_t size_class = 0;
     guard_kind guard = guard_kind::region;
-    uint32_t holder = 0;  // the owner's record as a holder of mutexes, with trait::recorded; see sched/lending.h
+    bool continues = false;  // its owner's frames go on on the stack next, see sched/big_stack.h
+    bool measured = false;   // RUN_DEBUG=stack_use: each owner finds it fresh, and what it has used is noted
+    uint32_t holder = 0;     // the owner's record as a holder of mutexes, with trait::recorded; see sched/lending.h
+    atomic<uint32_t> uncommitted{0};  // bytes from low on that cannot be accessed yet; lowered by whoever grows it
     fiber sanitizers;
 
     // Where the first frame goes. Requires: in a slab.
@@ -68,19 +81,46 @@ struct alignas(64) stack {
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(high() - low); }
+
+    // The stack on which its owner's frames go on upwards; nullptr: they begin here.
+    [[nodiscard]] const stack* continued() const noexcept { return continues ? next : nullptr; }
+
+    [[nodiscard]] bool holds(const void* address) const noexcept { return address >= low && address < high(); }
 };
+
+static_assert(sanitized || sizeof(stack) == 64, "one cache line at the top of each stack");
 
 // Usable sizes on offer: class 0 is the runtime's default, the others four times the one before, from 1 MiB.
 inline constexpr int stack_classes = 5;
 inline constexpr std::size_t guard_size = 64 * 1024;
 inline constexpr std::size_t canary_size = 64;
+inline constexpr std::size_t stack_initial =
+    8 * 1024;  // committed of a growing stack at first, and after it was trimmed
+inline constexpr std::size_t growth_step = 64 * 1024;  // committed at least beyond the page that faulted
+inline constexpr uint32_t trimmed_at_once = 8;         // stacks that trim() has in its hands
+
+// What became of a fault in a stack.
+enum class growth : uint8_t {
+    none,     // it has nothing to do with growing
+    grown,    // the access may be tried again
+    refused,  // the system has no memory for it
+};
+
+// What trim() has done.
+struct trimming {
+    uint32_t stacks = 0;  // whose deep pages it has given back
+    uint64_t bytes = 0;   // in memory before, not any more
+    bool more = false;    // there is more to be done
+};
 
 class stack_pool {
 public:
     struct options {
         std::size_t default_size;  // usable bytes of class 0
-        uint32_t cache_reserve;    // class 0 stacks that Ps may keep for themselves, all together
+        uint32_t cache_reserve;    // class 0 stacks that Ps, and trim(), may have in their hands, all together
         bool always_guard;
+        stack_policy policy = stack_policy::paged;
+        bool measured = false;  // stack::measured of all
     };
 
     explicit stack_pool(const options& o) noexcept : options_(o) {}
@@ -91,12 +131,15 @@ public:
     // Unmaps everything but what is kept. Requires: nobody runs on a stack of this pool.
     ~stack_pool();
 
-    // The smallest class with at least size usable bytes (0: the default); -1 if none is large enough.
-    [[nodiscard]] int class_for(std::size_t size) const noexcept;
+    // The smallest class, of those from lowest on, with at least size usable bytes (0: the default); -1 if none is large enough.
+    [[nodiscard]] int class_for(std::size_t size, int lowest = 0) const noexcept;
     [[nodiscard]] std::size_t usable_size(int size_class) const noexcept;
 
     // Takes n credits for class 0, mapping slabs if needed. Returns 0, or an errno value, and then nothing was taken.
     [[nodiscard]] int reserve(uint32_t n) noexcept;
+
+    // There may be more stacks in Ps' caches than before. As reserve.
+    [[nodiscard]] int reserve_for_caches(uint32_t more) noexcept;
 
     // Gives n credits back.
     void unreserve(uint32_t n) noexcept;
@@ -124,7 +167,30 @@ public:
     // Takes no lock: for the fault handler.
     [[nodiscard]] stack* find(const void* address, bool& in_guard) noexcept;
 
+    // s, of this pool, was accessed at address by an instruction at pc, and that faulted: commits pages if that is what is missing. Takes no
+    // lock, keeps errno: for the fault handler.
+    [[nodiscard]] growth grow(stack& s, const void* address, const void* pc) noexcept;
+
+    // Gives the deep pages of stacks back that have lain in the depot since the call before: at most that many stacks. A stack keeps the
+    // page at its top. The caller is the only one; some microseconds for each stack. More is said when a call
+    // without delay would find more; what was given back since the last call has its turn in the next.
+    trimming trim(uint32_t most) noexcept;
+
+    // Gives all pages of s back but the one with its record. Requires: nobody uses s. Returns what was in memory.
+    std::size_t discard_depth(stack& s) noexcept;
+
+    // Bytes that trim() has given back so far.
+    [[nodiscard]] uint64_t trimmed_bytes() const noexcept {
+        return trimmed_bytes_.load(relaxed);  // relaxed: statistics
+    }
+
+    [[nodiscard]] stack_policy policy() const noexcept { return options_.policy; }
+
 private:
+    [[nodiscard]] bool map_slots(slab& s) const noexcept;
+    [[nodiscard]] bool guard_slots(slab& s) const noexcept;
+    [[nodiscard]] stack* pop_locked(int size_class) noexcept;
+    [[nodiscard]] fifo<stack> take_idle_locked(int size_class, uint32_t most) noexcept;
     [[nodiscard]] int map_slab_locked(int size_class, uint32_t slots) noexcept;
     [[nodiscard]] stack* carve_locked(int size_class) noexcept;
 
@@ -133,13 +199,19 @@ private:
     spin_lock lock_;
     // Guarded by lock_.
     lifo<stack> depot_[stack_classes];
-    slab* carving_[stack_classes] = {};  // the newest slab of each class, with slots never used so far
+    lifo<stack> trimmed_[stack_classes];   // those of the depot that have no deep pages: taken last
+    uint32_t unused_[stack_classes] = {};  // fewest there were in depot_ since the last call of trim()
+    slab* carving_[stack_classes] = {};    // the newest slab of each class, with slots never used so far
     uint64_t slots_[stack_classes] = {};
     uint64_t credits_ = 0;  // of class 0
 
     // Written under lock_, read by the fault handler without: slabs are only ever added.
     atomic<slab*> slabs_{nullptr};
+    atomic<uint64_t> trimmed_bytes_{0};
 };
+
+// How deep s has been used: bytes from its high end to the lowest page that is in memory. Of any stack that stays mapped.
+[[nodiscard]] std::size_t touched_bytes(const stack& s) noexcept;
 
 // Whether something ran over the low end of a stack without a guard.
 [[nodiscard]] bool canary_intact(const stack& s) noexcept;

@@ -12,6 +12,7 @@
 #include <weft/weft.h>
 
 #include "death/death.h"
+#include "os/os.h"
 #include "sched/current.h"
 #include "sched/scheduler.h"
 #include "stack/stack.h"
@@ -151,6 +152,78 @@ TEST_F(Overflow, OnAThreadThatWasReusedIsTheNewGs) {
         fatal_line("stack overflow in green thread %d \"guilty\" (%s"));
 }
 
+// ---- Each policy: a stack that has no guard to install, and one whose guard lies below little.
+
+void overflow_with(stack_policy policy) {
+    runtime rt({.procs = 2, .stacks = policy});
+    rt.run([] {
+        wait_group all;
+        all.go({.name = "deep"}, [] { recurse(0); });
+        all.wait();
+    });
+}
+
+TEST_F(Overflow, OfAFixedStackTellsItsSize) {
+    if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    EXPECT_OVERFLOW(
+        overflow_with(stack_policy::fixed),
+        fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
+        "weft: its stack of 6%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
+        "RUN_STACK_MAX",
+        frame);
+}
+
+TEST_F(Overflow, OfAGrowingStackIsFoundAtItsMaximum) {
+    EXPECT_OVERFLOW(
+        overflow_with(stack_policy::growing),
+        fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
+        "weft: its stack of 25%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
+        "RUN_STACK_MAX",
+        frame);
+}
+
+TEST_F(Overflow, WhereAGrowingStackGetsNoMemoryThatIsSaid) {
+    EXPECT_ABORT(
+        {
+            runtime rt({.procs = 1, .stacks = stack_policy::growing});
+            rt.run([] {
+                detail::os::fail_all_commits_for_test();
+                recurse(0);
+            });
+        },
+        fatal_line("no memory for more stack of green thread %d \"run\" (started by a plain thread at %s)"),
+        "weft: its stack of 25%d KiB, 0x%x to 0x%x, could not grow at 0x%x; use fewer green threads, or "
+        "stack_policy::fixed",
+        frame);
+}
+
+TEST_F(Overflow, OfABigStackIsThatOfItsGreenThread) {
+    if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    EXPECT_OVERFLOW(
+        {
+            runtime rt({.procs = 1});
+            rt.go({.name = "deep"}, [] { on_big_stack(std::size_t{4} << 20, [] { recurse(0); }); });
+            rt.drain();
+        },
+        fatal_line("stack overflow in green thread %d \"deep\" (started by a plain thread at %soverflow_test.cc:%d, in "
+                   "%s)"),
+        "weft: its stack of 40%d KiB, 0x%x to 0x%x, is used up at 0x%x; use a larger size for on_big_stack", frame);
+}
+
+TEST_F(Overflow, OfTheOwnStackAfterABigOneHasTheOwnBounds) {
+    if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    EXPECT_OVERFLOW(
+        {
+            runtime rt({.procs = 1});
+            rt.go({.name = "deep"}, [] {
+                on_big_stack([] {});
+                recurse(0);
+            });
+            rt.drain();
+        },
+        fatal_line("stack overflow in green thread %d \"deep\" (%s"), "weft: its stack of 25%d KiB, %s", frame);
+}
+
 // ---- Without a guard: the lowest bytes of the stack are looked at when the G leaves it.
 
 // A stack without a guard: no regions, no protection.
@@ -213,6 +286,21 @@ TEST_F(Overflow, WithoutAGuardIsFoundWhenTheGEnds) {
             });
         },
         fatal_line("stack overflow in green thread %d \"guilty\" (%s"), no_guard);
+}
+
+TEST_F(Overflow, OfABigStackWithoutAGuardIsFoundWhenItIsLeft) {
+    EXPECT_ABORT(
+        {
+            without_guards();
+            runtime rt({.procs = 1});
+            rt.go({.name = "deep"}, [] {
+                on_big_stack([] { damage_own_canary(); });
+                std::fprintf(stderr, "nothing was found\n");
+            });
+            rt.drain();
+        },
+        fatal_line("stack overflow in green thread %d \"deep\" (%s"),
+        "weft: its stack of 10%d KiB has no guard; the overflow was found at a switch; memory below it is damaged");
 }
 
 // A recursion that ends in time, then the next switch: as it happens.

@@ -15,7 +15,7 @@
 // green thread parks, and the green threads it starts run on a default scheduler with threads of its own, which is started at
 // first use and never stops. A library should leave run_scheduler_init to the program.
 //
-// Environment: RUN_MAXPROCS, RUN_STACK_MAX, RUN_MAX_THREADS (docs/environment.md).
+// Environment: RUN_MAXPROCS, RUN_STACK_MAX, RUN_STACK_POLICY, RUN_MAX_THREADS (docs/environment.md).
 //
 // See: docs/c_api.md, docs/runtime.md
 #pragma once
@@ -30,15 +30,24 @@ extern "C" {
 #define RUN_MAX_P_COUNT 1024
 #define RUN_MAX_M_COUNT 10000
 
+// Where the memory of stacks comes from; see docs/stacks.md.
+typedef enum run_stack_policy RUN_INT_ENUM {
+    RUN_STACKS_AUTOMATIC = 0,  // RUN_STACK_POLICY, else paged
+    RUN_STACKS_PAGED = 1,
+    RUN_STACKS_FIXED = 2,
+    RUN_STACKS_GROWING = 3,
+} run_stack_policy_t;
+
 typedef struct run_scheduler_opts {
-    size_t size;        // sizeof(run_scheduler_opts_t): tells which of the following there are
-    unsigned procs;     // processors. 0: RUN_MAXPROCS, else what affinity and cgroup allow
-    bool always_guard;  // refuse stacks that cannot get a guard region, instead of checking them at each switch
-    size_t stack_size;  // usable bytes of a default stack, 16 KiB to 64 MiB. 0: RUN_STACK_MAX, else 256 KiB
-    const char* name;   // begins the names of its threads; copied. NULL: "weft"
+    size_t size;                // sizeof(run_scheduler_opts_t): tells which of the following there are
+    unsigned procs;             // processors. 0: RUN_MAXPROCS, else what affinity and cgroup allow
+    bool always_guard;          // refuse stacks that cannot get a guard region, instead of checking them at each switch
+    size_t stack_size;          // usable bytes of a default stack, 16 KiB to 64 MiB. 0: RUN_STACK_MAX, else 256 KiB
+    const char* name;           // begins the names of its threads; copied. NULL: "weft"
+    run_stack_policy_t stacks;  // where their memory comes from
 } run_scheduler_opts_t;
 
-#define RUN_SCHEDULER_OPTS_INIT {sizeof(run_scheduler_opts_t), 0, false, 0, NULL}
+#define RUN_SCHEDULER_OPTS_INIT {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC}
 
 // The calling plain thread goes on as the main green thread of a new scheduler. RUN_BUSY if there is one already, made by this
 // function or by weft::main; RUN_INVALID from a green thread; RUN_EXHAUSTED.

@@ -1,0 +1,350 @@
+// stack_policy_test.cc: stacks that are fixed, and stacks that grow under the fault handler; by the pool alone.
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "os/commit.h"
+#include "os/os.h"
+#include "stack/stack.h"
+#include "support/build.h"
+#include "support/resources.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::size_t kib = 1024;
+constexpr std::size_t small = 256 * kib;
+
+// Something that stands for a G: a pooled stack does not grow.
+G* const somebody = reinterpret_cast<G*>(alignof(std::max_align_t));
+
+stack_pool::options with(stack_policy policy, std::size_t size = small) {
+    return {.default_size = size, .cache_reserve = 0, .always_guard = false, .policy = policy};
+}
+
+class GrowingStack : public ::testing::Test {
+protected:
+    ~GrowingStack() override { os::fail_nth_for_test(os::failure::commit, 0); }
+
+    stack* take() {
+        EXPECT_EQ(pool_.reserve(1), 0);
+        stack* s = pool_.take();
+        s->owner = somebody;
+        return s;
+    }
+
+    [[nodiscard]] static bool readable(const stack& s, std::size_t above_low) {
+        return os::is_readable(s.low + above_low);
+    }
+
+    stack_pool pool_{with(stack_policy::growing)};
+    const std::size_t page_ = os::page_size();
+};
+
+TEST_F(GrowingStack, HasEightKibibytesAtFirst) {
+    const stack* s = take();
+    EXPECT_GE(s->size(), small);
+    const std::size_t below = s->uncommitted;
+    EXPECT_GE(s->size() + 1024 + 64 - below, stack_initial);
+    EXPECT_LE(s->size() - below, stack_initial);
+    EXPECT_FALSE(readable(*s, 0));
+    EXPECT_FALSE(readable(*s, below - 1));
+    EXPECT_TRUE(readable(*s, below));
+    EXPECT_TRUE(readable(*s, s->size() - 1));
+    EXPECT_FALSE(os::is_readable(s->low - 1)) << "the guard";
+}
+
+TEST_F(GrowingStack, GrowsToTheFaultAndAStepBeyond) {
+    stack* s = take();
+    const std::size_t at = s->uncommitted - 100;
+    EXPECT_EQ(pool_.grow(*s, s->low + at, nullptr), growth::grown);
+    EXPECT_EQ(s->uncommitted, at / page_ * page_ - growth_step);
+    EXPECT_TRUE(readable(*s, s->uncommitted));
+    EXPECT_FALSE(readable(*s, s->uncommitted - 1));
+    s->low[s->uncommitted] = std::byte{1};
+}
+
+TEST_F(GrowingStack, GrowsOverALargeFrameAtOnce) {
+    stack* s = take();
+    EXPECT_EQ(pool_.grow(*s, s->low + 100 * kib, nullptr), growth::grown);
+    EXPECT_TRUE(readable(*s, 100 * kib));
+    EXPECT_TRUE(readable(*s, 200 * kib)) << "what lies between";
+}
+
+TEST_F(GrowingStack, GrowsDownToTheGuardAndNoFurther) {
+    stack* s = take();
+    EXPECT_EQ(pool_.grow(*s, s->low + 3, nullptr), growth::grown);
+    EXPECT_EQ(s->uncommitted, 0U);
+    EXPECT_TRUE(readable(*s, 0));
+    EXPECT_EQ(pool_.grow(*s, s->low - 1, nullptr), growth::none);
+    std::memset(s->low, 1, s->size());
+}
+
+TEST_F(GrowingStack, AFaultWhereSomebodyElseHasJustGrownItIsTriedAgain) {
+    stack* s = take();
+    EXPECT_EQ(pool_.grow(*s, s->low + 100 * kib, nullptr), growth::grown);
+    EXPECT_EQ(pool_.grow(*s, s->low + 100 * kib, nullptr), growth::grown);
+}
+
+TEST_F(GrowingStack, OtherFaultsInItAreNotItsBusiness) {
+    stack* s = take();
+    const std::byte* at = s->low + 100 * kib;
+    EXPECT_EQ(pool_.grow(*s, at, at), growth::none) << "a jump into the stack";
+    ASSERT_EQ(pool_.grow(*s, at, nullptr), growth::grown);
+    ASSERT_TRUE(os::protect_pages(s->low + 120 * kib / page_ * page_, page_));
+    EXPECT_EQ(pool_.grow(*s, s->low + 120 * kib, nullptr), growth::none) << "a page that its user has protected";
+    s->owner = nullptr;
+    EXPECT_EQ(pool_.grow(*s, s->low + 10 * kib, nullptr), growth::none) << "a stack that nobody uses";
+}
+
+TEST_F(GrowingStack, ThatCannotGrowAheadGrowsToTheFault) {
+    stack* s = take();
+    os::fail_nth_for_test(os::failure::commit, 1);
+    const std::size_t at = s->uncommitted - 1;
+    EXPECT_EQ(pool_.grow(*s, s->low + at, nullptr), growth::grown);
+    EXPECT_EQ(s->uncommitted, at / page_ * page_);
+}
+
+TEST_F(GrowingStack, KeepsErrno) {
+    stack* s = take();
+    errno = 77;
+    EXPECT_EQ(pool_.grow(*s, s->low + 100 * kib, nullptr), growth::grown);
+    EXPECT_EQ(pool_.grow(*s, s->low + 100 * kib, nullptr), growth::grown);
+    EXPECT_EQ(errno, 77);
+}
+
+TEST_F(GrowingStack, AnUncommittedPageOfItIsEfaultAndAGrownOneIsNot) {
+    stack* s = take();
+    EXPECT_FALSE(readable(*s, s->uncommitted - growth_step));
+    const std::size_t at = s->uncommitted - 1;
+    ASSERT_EQ(pool_.grow(*s, s->low + at, nullptr), growth::grown);
+    EXPECT_TRUE(readable(*s, at - growth_step + page_));
+}
+
+TEST_F(GrowingStack, WithoutMemoryForItsFirstPagesIsRefusedWithTheCredit) {
+    os::fail_nth_for_test(os::failure::commit, 1);
+    EXPECT_EQ(pool_.reserve(1), ENOMEM);
+    EXPECT_EQ(pool_.mapped(), 0U);
+    os::fail_nth_for_test(os::failure::commit, 11);
+    EXPECT_EQ(pool_.reserve(1), 0);
+    EXPECT_EQ(pool_.mapped(), 10U) << "those that could be had";
+    EXPECT_EQ(pool_.reserve(9), 0);
+    for (int i = 0; i < 10; ++i) pool_.take()->low[small] = std::byte{1};
+}
+
+// The part that is not committed is not counted as memory, nor is it mapped twice.
+TEST_F(GrowingStack, WhatIsNotCommittedIsNotWritable) {
+    if (test::built_with_sanitizer) GTEST_SKIP() << "whose own mappings come and go";
+    const std::size_t before = test::resources::now().mappings;
+    std::vector<stack*> all;
+    for (int i = 0; i < 256; ++i) all.push_back(take());
+    const std::size_t with_stacks = test::resources::now().mappings;
+    EXPECT_LE(with_stacks, before + 2 * 256 + 8);
+    for (stack* s : all) EXPECT_EQ(pool_.grow(*s, s->low + 100 * kib, nullptr), growth::grown);
+    EXPECT_LE(test::resources::now().mappings, with_stacks + 8) << "growing costs no mapping";
+}
+
+TEST_F(GrowingStack, LargerClassesGrowToo) {
+    int error = 0;
+    for (int size_class = 1; size_class < stack_classes; ++size_class) {
+        stack* s = pool_.take_large(size_class, error);
+        ASSERT_NE(s, nullptr);
+        s->owner = somebody;
+        EXPECT_GT(s->uncommitted, s->size() - 16 * kib);
+        ASSERT_EQ(pool_.grow(*s, s->low, nullptr), growth::grown);
+        s->low[0] = std::byte{1};
+        s->owner = nullptr;
+        pool_.give(s);
+    }
+}
+
+TEST(FixedStack, IsAsLargeAsSaidAndThereFromTheStart) {
+    stack_pool pool(with(stack_policy::fixed, 64 * kib));
+    ASSERT_EQ(pool.reserve(1), 0);
+    stack* s = pool.take();
+    EXPECT_GE(s->size(), 64 * kib);
+    EXPECT_EQ(s->uncommitted, 0U);
+    std::memset(s->low, 1, s->size());
+    EXPECT_EQ(pool.grow(*s, s->low, nullptr), growth::none);
+}
+
+TEST(FixedStack, LargerClassesAreMappedAFewAtATime) {
+    stack_pool pool(with(stack_policy::fixed, 64 * kib));
+    int error = 0;
+    stack* s = pool.take_large(4, error);
+    ASSERT_NE(s, nullptr);
+    EXPECT_EQ(pool.mapped(), 1U);
+    s = pool.take_large(1, error);
+    ASSERT_NE(s, nullptr);
+    EXPECT_EQ(pool.mapped(), 17U);
+}
+
+// ---- Trimming, under each policy.
+
+class Trimming : public ::testing::TestWithParam<stack_policy> {
+protected:
+    // Takes n stacks, uses each to that depth, and gives them back.
+    void burst(int n, std::size_t depth, int size_class = 0) {
+        std::vector<stack*> taken;
+        if (size_class == 0) {
+            ASSERT_EQ(pool_.reserve(static_cast<uint32_t>(n)), 0);
+        }
+        for (int i = 0; i < n; ++i) {
+            int error = 0;
+            stack* s = size_class == 0 ? pool_.take() : pool_.take_large(size_class, error);
+            ASSERT_NE(s, nullptr);
+            s->owner = somebody;
+            std::byte* at = s->low + s->size() - depth;
+            if (s->uncommitted > s->size() - depth) {
+                ASSERT_EQ(pool_.grow(*s, at, nullptr), growth::grown);
+            }
+            std::memset(at, 1, depth);
+            s->owner = nullptr;
+            taken.push_back(s);
+        }
+        for (stack* s : taken) pool_.give(s);
+        if (size_class == 0) pool_.unreserve(static_cast<uint32_t>(n));
+    }
+
+    trimming trim_all() {
+        trimming all;
+        for (int rounds = 0; rounds < 2;) {
+            const trimming one = pool_.trim(50);
+            EXPECT_LE(one.stacks, 50U);
+            all.stacks += one.stacks;
+            all.bytes += one.bytes;
+            if (!one.more) ++rounds;
+        }
+        return all;
+    }
+
+    stack_pool pool_{with(GetParam())};
+};
+
+std::string name_of(const ::testing::TestParamInfo<stack_policy>& p) {
+    if (p.param == stack_policy::paged) return "paged";
+    return p.param == stack_policy::fixed ? "fixed" : "growing";
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies,
+                         Trimming,
+                         ::testing::Values(stack_policy::paged, stack_policy::fixed, stack_policy::growing),
+                         name_of);
+
+TEST_P(Trimming, AfterADeepBurstTheMemoryIsBack) {
+    if (test::built_with_sanitizer) GTEST_SKIP() << "whose own memory comes and goes";
+    burst(1000, 4 * kib);
+    const std::size_t base = test::resources::now().resident_kib;
+    burst(1000, 200 * kib);
+    const std::size_t full = test::resources::now().resident_kib;
+    EXPECT_GE(full, base + 1000 * 190);
+    const trimming done = trim_all();
+    EXPECT_EQ(done.stacks, 1000U);
+    EXPECT_GE(done.bytes, 1000 * 188 * kib);
+    EXPECT_EQ(pool_.trimmed_bytes(), done.bytes);
+    EXPECT_LE(test::resources::now().resident_kib, base + base / 10);
+}
+
+TEST_P(Trimming, LargeClassesAreTrimmedToo) {
+    if (test::built_with_sanitizer) GTEST_SKIP() << "whose own memory comes and goes";
+    const std::size_t base = test::resources::now().resident_kib;
+    burst(20, 900 * kib, 1);
+    burst(3, 15 * 1024 * kib, 3);
+    EXPECT_GE(test::resources::now().resident_kib, base + 60'000);
+    EXPECT_EQ(trim_all().stacks, 23U);
+    EXPECT_LE(test::resources::now().resident_kib, base + base / 10 + 1000);
+}
+
+TEST_P(Trimming, StacksThatAreTrimmedAreUsedAgain) {
+    burst(300, 100 * kib);
+    const uint64_t mapped = pool_.mapped();
+    EXPECT_EQ(trim_all().stacks, 300U);
+    EXPECT_EQ(trim_all().stacks, 0U) << "there is nothing left to do";
+    burst(300, 100 * kib);
+    EXPECT_EQ(pool_.mapped(), mapped);
+    EXPECT_EQ(trim_all().stacks, 300U);
+}
+
+TEST_P(Trimming, TheFirstCallOnlyLooks) {
+    burst(10, 100 * kib);
+    EXPECT_EQ(pool_.trim(100).stacks, 0U);
+    EXPECT_EQ(pool_.trim(100).stacks, 10U);
+}
+
+TEST_P(Trimming, WhatIsInUseBetweenTwoCallsIsLeftAlone) {
+    burst(100, 100 * kib);
+    EXPECT_EQ(pool_.trim(1000).stacks, 0U);
+    burst(60, 100 * kib);
+    EXPECT_EQ(pool_.trim(1000).stacks, 40U) << "as many as were never needed";
+    burst(60, 100 * kib);
+    EXPECT_EQ(pool_.trim(1000).stacks, 0U);
+    EXPECT_EQ(pool_.trim(1000).stacks, 60U);
+}
+
+TEST_P(Trimming, ACallDoesNoMoreThanItIsAllowed) {
+    burst(100, 100 * kib);
+    EXPECT_EQ(pool_.trim(30).stacks, 0U);
+    for (int i = 0; i < 3; ++i) {
+        const trimming one = pool_.trim(30);
+        EXPECT_EQ(one.stacks, 30U);
+        EXPECT_TRUE(one.more);
+    }
+    const trimming last = pool_.trim(30);
+    EXPECT_EQ(last.stacks, 10U);
+    EXPECT_FALSE(last.more);
+}
+
+TEST_P(Trimming, ATrimmedStackReadsAsZeroAndKeepsItsTop) {
+    burst(1, 200 * kib);
+    std::byte* const low = [&] {
+        EXPECT_EQ(pool_.reserve(1), 0);
+        stack* s = pool_.take();
+        s->low[s->size() - 1] = std::byte{42};
+        pool_.give(s);
+        return s->low;
+    }();
+    EXPECT_EQ(trim_all().stacks, 1U);
+    stack* s = pool_.take();
+    ASSERT_EQ(s->low, low);
+    s->owner = somebody;
+    EXPECT_EQ(s->low[s->size() - 1], std::byte{42});
+    if (GetParam() == stack_policy::growing) {
+        EXPECT_GE(s->uncommitted, s->size() - stack_initial);
+        EXPECT_FALSE(os::is_readable(s->low + s->uncommitted - 1));
+        ASSERT_EQ(pool_.grow(*s, s->low + 100 * kib, nullptr), growth::grown);
+    }
+    EXPECT_EQ(s->low[s->size() - 100 * kib], std::byte{0});
+    s->owner = nullptr;
+    pool_.give(s);
+}
+
+// ---- How deep a stack was used.
+
+TEST_P(Trimming, TheDepthOfAStackIsThatOfItsLowestPage) {
+    ASSERT_EQ(pool_.reserve(1), 0);
+    stack* s = pool_.take();
+    s->owner = somebody;
+    const std::size_t page = os::page_size();
+    EXPECT_LE(touched_bytes(*s), 2 * page);
+    for (const std::size_t depth : {20 * kib, 90 * kib, 250 * kib}) {
+        std::byte* at = s->low + s->size() - depth;
+        if (s->uncommitted > s->size() - depth) {
+            ASSERT_EQ(pool_.grow(*s, at, nullptr), growth::grown);
+        }
+        *at = std::byte{1};
+        EXPECT_GE(touched_bytes(*s), depth);
+        EXPECT_LE(touched_bytes(*s), depth + page);
+    }
+    EXPECT_GE(pool_.discard_depth(*s), 250 * kib - 2 * page);
+    EXPECT_LE(touched_bytes(*s), page);
+    s->low[s->size() - 1] = std::byte{1};
+    s->owner = nullptr;
+}
+
+}  // namespace
+}  // namespace weft::detail
