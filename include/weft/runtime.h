@@ -30,6 +30,10 @@ struct runtime_options {
     std::size_t stack_size = 0;  // usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB
     guard_policy guard = guard_policy::when_possible;
     std::string name = "weft";  // prefix of the names of its threads
+
+    static constexpr int no_signal = -1;
+    int preempt_signal =
+        0;  // what interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: nothing does
 };
 
 // A scheduler with Ps and threads of its own. Not copyable or movable: green threads refer to it.

@@ -55,6 +55,7 @@ struct scheduler {
     int64_t slice_ns = 0;       // how long a G may run while others wait
     bool retakes = true;        // Ps are taken away from Ms that hold them up
     uintptr_t owner_flags = 0;  // in every owner word: attention::fence where the system has no heavy fence
+    int interrupt_signal = 0;   // what preempts marked code; 0: nothing does
     uint16_t g_flags = 0;       // special bits of every G: no_fence where the system has no heavy fence
 
     stack_pool stacks;
