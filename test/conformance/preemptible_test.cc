@@ -301,17 +301,16 @@ TEST_P(Preemptible, ScopesNest) {
     rt().run([&] {
         const asking monitor(1ms);
         wait_group all;
-        all.go([&] {
-            const preemptible outer;
-            { const preemptible inner; }
-            while (!over.load(std::memory_order_relaxed)) {}
-        });
-        for (unsigned i = 1; i < procs(); ++i) {
+        std::atomic<unsigned> computing = 0;
+        for (unsigned i = 0; i < procs(); ++i) {
             all.go([&] {
-                const preemptible here;
+                const preemptible outer;
+                { const preemptible inner; }
+                ++computing;
                 while (!over.load(std::memory_order_relaxed)) {}
             });
         }
+        while (computing != procs()) weft::yield();
         all.go([&] { over = true; });
         all.wait();
     });
@@ -393,10 +392,13 @@ TEST_P(Preemptible, TheSignalMayBeAnotherOne) {
     own.run([&] {
         const asking monitor(1ms);
         wait_group all;
+        std::atomic<bool> computing = false;
         all.go([&] {
             const preemptible here;
+            computing = true;
             while (!over.load(std::memory_order_relaxed)) {}
         });
+        while (!computing) weft::yield();
         all.go([&] { over = true; });
         all.wait();
     });
@@ -416,9 +418,12 @@ TEST(PreemptSignal, ThereMayBeNone) {
     own.run([&] {
         wait_group other;
         other.go([] {});
-        const preemptible here;
-        ask_myself();
+        {
+            const preemptible here;
+            ask_myself();
+        }
         times = times_interrupted();
+        other.wait();
     });
     EXPECT_EQ(times, 0U);
 }
