@@ -58,6 +58,20 @@ WEFT_SWEEP_OVER(Preemptible, 1U, 2U, 4U);
 // One step of something that depends on all that came before.
 inline uint64_t step(uint64_t x) noexcept { return x * 6364136223846793005U + 1442695040888963407U; }
 
+WEFT_TEST_OPAQUE uint64_t with_integers(uint64_t x, int n) {
+    uint64_t a = x;
+    uint64_t b = ~x;
+    uint64_t c = x << 1;
+    uint64_t d = x >> 1;
+    for (int i = 0; i < n; ++i) {
+        a = step(a) ^ b;
+        b = step(b) + (a < c ? 1U : 0U);  // flags
+        c = (c << 7 | c >> 57) - d;
+        d = step(d) ^ (c & 0xff);
+    }
+    return a ^ b ^ c ^ d;
+}
+
 TEST_P(Preemptible, ALoopWithoutCallsGivesWay) {
     std::atomic<bool> had_its_turn = false;
     uint64_t times = 0;
@@ -76,6 +90,28 @@ TEST_P(Preemptible, ALoopWithoutCallsGivesWay) {
         all.go([&] { had_its_turn = true; });
         all.wait();
         times = times_interrupted();
+    });
+    EXPECT_GT(times, 0U);
+}
+
+TEST_P(Preemptible, TheMonitorSendsTheSignalAtTheEndOfATimeSlice) {
+    std::atomic<uint64_t> times = 0;
+    rt().run([&] {
+        wait_group all;
+        std::atomic<bool> over = false;
+        for (unsigned i = 0; i <= procs(); ++i) {
+            all.go([&] {
+                while (!over) {
+                    {
+                        const preemptible here;
+                        if (with_integers(1, 50'000) == 0) over = true;
+                    }
+                    times = times_interrupted();
+                    if (times != 0) over = true;
+                }
+            });
+        }
+        all.wait();
     });
     EXPECT_GT(times, 0U);
 }
@@ -111,20 +147,6 @@ struct results {
 
     bool operator==(const results&) const = default;
 };
-
-WEFT_TEST_OPAQUE uint64_t with_integers(uint64_t x, int n) {
-    uint64_t a = x;
-    uint64_t b = ~x;
-    uint64_t c = x << 1;
-    uint64_t d = x >> 1;
-    for (int i = 0; i < n; ++i) {
-        a = step(a) ^ b;
-        b = step(b) + (a < c ? 1U : 0U);  // flags
-        c = (c << 7 | c >> 57) - d;
-        d = step(d) ^ (c & 0xff);
-    }
-    return a ^ b ^ c ^ d;
-}
 
 WEFT_TEST_OPAQUE double with_doubles(double x, int n) {
     double a = x;
@@ -215,7 +237,7 @@ TEST_P(Preemptible, AStormOfSignalsChangesNoResult) {
         times = times_interrupted();
     });
     EXPECT_EQ(wrong, 0);
-    EXPECT_GT(times, 20U);
+    EXPECT_GT(times, 0U);
     EXPECT_EQ(strays, 0);
 }
 

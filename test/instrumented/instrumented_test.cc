@@ -219,6 +219,25 @@ TEST_P(Instrumented, AllHaveTheirTurnInTurn) {
     EXPECT_GE(least, 3);
 }
 
+TEST_P(Instrumented, TheMonitorAsksAtTheEndOfATimeSlice) {
+    uint64_t times = 0;
+    rt().run([&] {
+        std::atomic<bool> over = false;
+        wait_group all;
+        for (unsigned i = 0; i <= procs(); ++i) {
+            all.go([&] {
+                while (!over) {
+                    fib(10);
+                    if (times_preempted() != 0) over = true;
+                }
+            });
+        }
+        all.wait();
+        times = times_preempted();
+    });
+    EXPECT_GT(times, 0U);
+}
+
 TEST_P(Instrumented, TheNextFunctionGivesWay) {
     uint64_t times = 0;
     rt().run([&] {
@@ -248,7 +267,7 @@ TEST_P(Instrumented, EveryKindOfFunctionComputesTheSame) {
         times = times_preempted();
     });
     EXPECT_EQ(wrong, 0);
-    EXPECT_GT(times, 10U);
+    EXPECT_GT(times, 0U);
 }
 
 // Each function by itself, with a look that is heeded at its very beginning.
