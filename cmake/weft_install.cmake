@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(weft_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
 
-install(TARGETS weft EXPORT weft_targets
+install(TARGETS weft weft_instrument EXPORT weft_targets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
@@ -22,6 +22,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/weft-config.cmake"
   "${PROJECT_BINARY_DIR}/weft-config-version.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/weft_target.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/weft_instrument.cmake"
   DESTINATION "${weft_package_dir}")
 
 # pkg-config finds the tree from where its own file lies.

@@ -85,6 +85,7 @@ public:
     [[nodiscard]] bool await_ready() noexcept {
         Case::prepare(case_, state_, slot_);
         if (state_ == nullptr || !case_.ops->seems_ready(case_)) return false;
+        const hold_if<false> held;
         const uint32_t bits = case_.lock->lock_bits();
         if (case_.ops->begin(case_, bits)) {
             finish(bits);
@@ -114,6 +115,7 @@ public:
             spawn_waiting(made.g, case_.w, nobody_waiters_, nobody_, 0, reason_);
             return true;
         }
+        const hold_if<false> held;
         const uint32_t bits = case_.lock->lock_bits();
         if (case_.ops->begin(case_, bits)) {
             finish(bits);

@@ -34,6 +34,8 @@ struct stats_snapshot {
     uint64_t retakes_burning = 0;   // … that had computed for longer than a slice
     uint64_t retakes_in_call = 0;   // … that was in blocking()
     uint64_t yield_requests = 0;    // Gs that were asked to yield because their slice was over
+    uint64_t preempted = 0;         // … and did so in code compiled by weft_instrument()
+    uint64_t interrupted = 0;       // … and were, by a signal, in code marked as preemptible
     uint64_t monitor_looks = 0;     // times the monitor has looked at the Ps
     uint64_t thread_shortages = 0;  // times a thread was needed and could not be had
     uint64_t stacks_mapped = 0;     // slots of mapped stack slabs

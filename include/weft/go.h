@@ -31,7 +31,8 @@ struct spawn_options {
     bool own_fp_control = false;  // this G changes rounding or exception masks (MXCSR, x87, FPCR): carry them with it
     bool inherit_locals = false;  // it begins with copies of the starter's values of all locals that can be copied
     weft::priority priority = weft::priority::normal;
-    label_set labels = {};  // shown in dumps; added to those it inherits from who starts it
+    bool preemptible = false;  // all it does may be interrupted anywhere: see weft/preemptible.h for what that forbids
+    label_set labels = {};     // shown in dumps; added to those it inherits from who starts it
 };
 
 namespace detail {

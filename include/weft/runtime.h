@@ -34,6 +34,10 @@ struct runtime_options {
     std::string name = "weft";  // prefix of the names of its threads
     stack_policy stacks =
         stack_policy::automatic;  // where their memory comes from. automatic: RUN_STACK_POLICY, else paged
+
+    static constexpr int no_signal = -1;
+    int preempt_signal =
+        0;  // what interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: nothing does
 };
 
 // A scheduler with Ps and threads of its own. Not copyable or movable: green threads refer to it.

@@ -82,13 +82,18 @@ private:
     }
 
     [[gnu::noinline]] void rethrow_first() {
-        failed_lock_.lock_bits();
-        const std::exception_ptr first = std::exchange(failed_, nullptr);
-        failed_lock_.unlock_bits(0);
+        std::exception_ptr first;
+        {
+            const detail::hold_if<false> held;
+            failed_lock_.lock_bits();
+            first = std::exchange(failed_, nullptr);
+            failed_lock_.unlock_bits(0);
+        }
         if (first) std::rethrow_exception(first);
     }
 
     void keep(std::exception_ptr e) noexcept {
+        const detail::hold_if<false> held;
         failed_lock_.lock_bits();
         if (!failed_) failed_ = std::move(e);
         failed_lock_.unlock_bits(has_failed);

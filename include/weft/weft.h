@@ -19,6 +19,7 @@
 #include <weft/mutex.h>
 #include <weft/once.h>
 #include <weft/pin.h>
+#include <weft/preemptible.h>
 #include <weft/priority.h>
 #include <weft/promise.h>
 #include <weft/recursive_mutex.h>

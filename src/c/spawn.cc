@@ -36,6 +36,7 @@ bool read_spawn_options(const run_spawn_opts_t* from, spawn_options& into) {
     into.stack_size = o.stack_size;
     into.priority = static_cast<priority>(o.priority);
     into.own_fp_control = o.own_fp_control;
+    into.preemptible = o.preemptible;
     return true;
 }
 

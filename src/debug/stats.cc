@@ -33,6 +33,8 @@ stats_snapshot stats_of(scheduler& s) noexcept {
         all.global_gets += count.global_gets.get();
         all.overflows += count.overflows.get();
         all.timers_fired += count.timers_fired.get();
+        all.preempted += count.preempted.get();
+        all.interrupted += count.interrupted.get();
         all.stack_cache_hits += count.stack_hits.get();
         all.stack_cache_misses += count.stack_misses.get();
         all.g_cache_hits += count.g_hits.get();

@@ -12,6 +12,16 @@ namespace {
 // After the schedule that is being decided, p goes through g0 again.
 void come_back_next_time(P* p) noexcept { p->restart_ticks(2); }
 
+// Not to m's own queues: the others of all Ps have their turn first.
+void push_preempted(M* m, G* g) noexcept {
+    scheduler& s = *m->home;
+    // relaxed: ours, but for frozen
+    const uint16_t bits = g->special.fetch_and(static_cast<uint16_t>(~special::preempted), relaxed);
+    shared_queue& q = (bits & special::high) != 0 ? s.high : (bits & special::low) != 0 ? s.low : s.global;
+    q.push(g);
+    after_push(s, s.idle);
+}
+
 G* take_low(scheduler& s, P* p) noexcept {
     G* g = p->low.pop();
     return g != nullptr ? g : s.low.pop();
@@ -42,6 +52,7 @@ void ask_to_hurry(P& p) noexcept {
 
 void push_apart(M* m, G* g, bool next) noexcept {
     const uint16_t bits = g->special.load(relaxed);  // relaxed: published with the G
+    if ((bits & special::preempted) != 0) return push_preempted(m, g);
     P* p = m->p;
     if ((bits & (special::high | special::low)) == 0) {
         if (next && m->random.below(2) == 0) {

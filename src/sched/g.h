@@ -64,10 +64,13 @@ inline constexpr uint16_t low = 64;
 inline constexpr uint16_t shuffled = 128;  // RUN_DEBUG=random: where it is queued is drawn by lot
 inline constexpr uint16_t own_high = 256;  // its own class, without what was lent to it
 inline constexpr uint16_t own_low = 512;
+inline constexpr uint16_t preempted = 1024;      // is on its way to the scheduler's queue, see preempt.h
+inline constexpr uint16_t kept = 2048;           // was preempted: pinned until it next leaves its M by itself
+inline constexpr uint16_t interruptible = 4096;  // in code that a signal may interrupt anywhere
 inline constexpr uint16_t all_but_frozen = 0xfffe;
 
 // Not simply queued in run_next or the ring.
-inline constexpr uint16_t queued_apart = high | low | shuffled;
+inline constexpr uint16_t queued_apart = high | low | shuffled | preempted;
 }  // namespace special
 
 // What the rarely used parts of a G are used for: they are a cache line that most Gs never touch.
@@ -79,9 +82,10 @@ inline constexpr uint8_t locals = 8;           // has values of weft::local; loc
 inline constexpr uint8_t contexts = 16;        // has had contexts on its stack, to which others may have links
 inline constexpr uint8_t labelled = 32;        // has labels; labels says which
 inline constexpr uint8_t recorded = 64;        // has a record as a holder of mutexes; its stack says which
+inline constexpr uint8_t marked = 128;         // all of its closure is marked as preemptible
 
 // What is left to be done when its function has returned.
-inline constexpr uint8_t ends_slowly = closure_outside | locals | labelled | recorded;
+inline constexpr uint8_t ends_slowly = closure_outside | locals | labelled | recorded | marked;
 }  // namespace trait
 
 // Four cache lines. With a million Gs each costs a miss, so they are sorted by when they are needed: the first at every

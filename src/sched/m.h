@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include <weft/detail/hold.h>
 #include <weft/detail/wait.h>
 
 #include "base/atomic.h"
@@ -49,6 +50,13 @@ struct after_switch {
     G* g = nullptr;
 };
 
+// Whether an M may be sent the signal that preempts its G.
+namespace signal_gate {
+inline constexpr uint32_t shut = 0;       // its G is not in marked code
+inline constexpr uint32_t open = 1;       // it is
+inline constexpr uint32_t in_flight = 2;  // a signal is on its way, and the gate is not shut before it has come
+}  // namespace signal_gate
+
 struct alignas(cache_line) M {
     // What a switch touches. Owner only.
     G* g = nullptr;  // the G that runs; nullptr on g0
@@ -81,8 +89,15 @@ struct alignas(cache_line) M {
     uint64_t checkpoint_clock_due = 0;
     int64_t slice_began_ns = 0;
 
-    uint32_t pins = 0;     // how many weft::pin objects of pinned there are
+    uint32_t pins = 0;     // how many weft::pin objects of pinned there are; 0: it is merely kept
     bool retired = false;  // its pinned G has ended: it ends, too
+
+    // Preemption of its G, see preempt.h.
+    atomic<uintptr_t>* preempt_word = nullptr;    // what instrumented code on this thread looks at. Immutable
+    atomic<uint64_t> slice_over{0};               // the schedule, P::tick() + 1, that is to end; by who has set asked
+    atomic<uint32_t> signals{signal_gate::shut};  // whether it may be sent a signal
+    bool signal_unblocked = false;                // owner only, as the next
+    hold* last_hold = nullptr;                    // the last one begun on this thread; may be gone
 
     // Guarded by idle.lock while on a list of idle Ms.
     M* idle_next = nullptr;

@@ -116,6 +116,7 @@ struct alignas(2 * cache_line) P {
 
     struct {
         counter spawned, finished, parks, steals, steal_rounds, global_gets, overflows, timers_fired;
+        counter preempted, interrupted;  // Gs that gave way in instrumented code, and by a signal
         counter stack_hits, stack_misses, g_hits, g_misses, switches;  // switches: up to the last new countdown
     } count;
 

@@ -69,6 +69,19 @@ gift give_p(scheduler& s, M* m, G* g) noexcept {
     return gift::refused;
 }
 
+// I1, for m's G or, when that is leaving, g.
+void tie(M* m, uint16_t bits) noexcept {
+    m->g->stack->pinned_to = m;
+    m->pinned = m->g;
+    m->g->special.fetch_or(bits, relaxed);  // relaxed: ours, but for frozen
+}
+
+void untie(M* m, G* g, uint16_t bits) noexcept {
+    g->special.fetch_and(static_cast<uint16_t>(~bits), relaxed);  // relaxed: as above
+    m->pinned = nullptr;
+    g->stack->pinned_to = nullptr;
+}
+
 }  // namespace
 
 void hand_over(scheduler& s, M* m, G* g) noexcept {
@@ -112,18 +125,31 @@ void await_stop(scheduler& s, M* m) noexcept {
 void pin_g(M* m) noexcept {
     if (m->pins++ != 0) return;
     m->home->maker.start();  // while this thread is as it was
-    m->g->stack->pinned_to = m;
-    m->pinned = m->g;
-    m->g->special.fetch_or(special::pinned, relaxed);  // relaxed: ours, but for frozen
+    if (m->pinned == nullptr) tie(m, special::pinned);
 }
 
 bool unpin_g(M* m) noexcept {
     if (m->pins == 0) return false;
     if (--m->pins != 0) return true;
-    m->g->special.fetch_and(static_cast<uint16_t>(~special::pinned), relaxed);  // relaxed: ours, but for frozen
-    m->pinned = nullptr;
-    m->g->stack->pinned_to = nullptr;
+    if ((m->g->special.load(relaxed) & special::kept) == 0) untie(m, m->g, special::pinned);  // relaxed: ours
     return true;
+}
+
+void keep_g(M* m) noexcept {
+    if (m->pinned == nullptr) {
+        tie(m, special::pinned | special::kept);
+    } else {
+        m->g->special.fetch_or(special::kept, relaxed);  // relaxed: ours, but for frozen
+    }
+}
+
+void stop_keeping(G* g) noexcept {
+    M* m = g->stack->pinned_to;
+    if (m->pins == 0) {
+        untie(m, g, special::pinned | special::kept);
+    } else {
+        g->special.fetch_and(static_cast<uint16_t>(~special::kept), relaxed);  // relaxed: ours, but for frozen
+    }
 }
 
 }  // namespace detail
@@ -150,7 +176,7 @@ namespace this_g {
 
 bool pinned() noexcept {
     const M* m = current_g_m();
-    return m != nullptr && m->pinned != nullptr;
+    return m != nullptr && m->pins != 0;
 }
 
 }  // namespace this_g

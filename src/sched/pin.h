@@ -50,6 +50,12 @@ void hand_over(scheduler& s, M* m, G* g) noexcept;
 void pin_g(M* m) noexcept;
 [[nodiscard]] bool unpin_g(M* m) noexcept;
 
+// A G that is preempted in the middle of a function may find there, when it goes on, the address of one of its thread's variables in a
+// register. So it is kept: pinned to m, on which it runs, until it next leaves an M by itself, which it does in a call that may move
+// it and from which it keeps no such address. Then, or at its end, g stops being kept. Pins of its own stay.
+void keep_g(M* m) noexcept;
+void stop_keeping(G* g) noexcept;
+
 // m's pinned G has ended. m gives its P to another M and is to run nothing any more. Returns with a P only if the scheduler is stopping.
 void retire(scheduler& s, M* m) noexcept;
 

@@ -61,6 +61,12 @@ namespace weft::detail {
     return g;
 }
 
+// Nothing to run in the P's own queue. Whether g0 may find something else.
+[[nodiscard]] inline bool g0_may_find(const scheduler& s, const P* p) noexcept {
+    return p->has_work() || s.global.size() != 0 || s.high.size() != 0 || s.low.size() != 0 ||
+           p->timers.next_deadline() != never || s.stopping.load(relaxed);  // relaxed: a look
+}
+
 // The loop of g0: runs Gs until the scheduler stops.
 void schedule_loop(M* m) noexcept;
 

@@ -53,6 +53,7 @@ struct scheduler {
     atomic<bool> follows_cpus{false};  // there are as many Ps as processors that the process may use
     bool retakes = true;               // Ps are taken away from Ms that hold them up
     uintptr_t owner_flags = 0;         // in every owner word: attention::fence where the system has no heavy fence
+    int interrupt_signal = 0;          // what preempts marked code; 0: nothing does
     uint16_t g_flags = 0;              // special bits of every G: no_fence where the system has no heavy fence
 
     processors ps;  // see procs.h

@@ -13,6 +13,7 @@
 #include "sched/big_stack.h"
 #include "sched/lending.h"
 #include "sched/park.h"
+#include "sched/preempt.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -27,6 +28,7 @@ constexpr uint8_t measured_class = 0xff;
 
 // The function of g, which is the caller, has returned: what is left to be done outside of the runtime.
 [[gnu::noinline]] void end_slowly(G* g) noexcept {
+    if ((g->traits & trait::marked) != 0) end_interruptible(current_m());
     destroy_locals();
     drop_labels(*g);
     if ((g->traits & trait::recorded) != 0) drop_record(*g);
@@ -179,6 +181,10 @@ void unbind_stack(scheduler& s, G* g) noexcept {
         g->fp_control = default_fp_control();
     }
     g->set_name(options.name);
+    if (options.preemptible) {
+        g->special.fetch_or(special::interruptible, relaxed);  // relaxed: as above
+        g->traits |= trait::marked;
+    }
     if (options.priority != priority::normal) set_own_class(*g, options.priority);
 }
 
@@ -444,7 +450,7 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     compiler_fence();
     // Looked at before, but a dump may have frozen it since. relaxed: ordered by the dump's heavy fence
     if (to->special.load(relaxed) != 0) [[unlikely]]
-        enter_special(to);
+        enter_special(m, to);
     m->p->count.stack_hits.add();
 }
 

@@ -12,6 +12,8 @@
 
 #include "base/abandoned.h"
 #include "base/assert.h"
+#include "context/preempt_word.h"
+#include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "os/signals.h"
 #include "sched/belongings.h"
@@ -24,6 +26,7 @@
 #include "sched/lending.h"
 #include "sched/local.h"
 #include "sched/park.h"
+#include "sched/preempt.h"
 #include "sched/schedule.h"
 #include "sched/spawn.h"
 #include "sched/switch.h"
@@ -71,6 +74,7 @@ void adopt_thread(M* m) noexcept {
     m->g0_fiber.adopt_thread(low, size);
     m->eh = thread_eh_state();
     m->tid = os::current_tid();
+    m->preempt_word = preempt_word();
     m->alternate_stack = os::install_alternate_stack();
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     os::precise_timeouts();
@@ -339,6 +343,22 @@ stack_pool::options stack_options(const runtime_options& options, uint32_t procs
     return o;
 }
 
+// What interrupts marked code; 0: nothing. Throws.
+int choose_signal(const runtime_options& options) {
+    if (!os::can_interrupt) return 0;
+    int signal = options.preempt_signal;
+    if (signal == 0) {
+        signal =
+            static_cast<int>(os::env_number("RUN_PREEMPT_SIGNAL", 0, os::largest_signal, os::default_interrupt_signal));
+        if (signal == 0) return 0;
+    }
+    if (signal == runtime_options::no_signal) return 0;
+    if (os::may_interrupt(signal)) return signal;
+    throw std::invalid_argument(
+        "weft: the signal that preempts (RUN_PREEMPT_SIGNAL, runtime_options::preempt_signal) is " +
+        std::to_string(signal) + ", which cannot be used for that");
+}
+
 }  // namespace
 
 scheduler* make_scheduler(const runtime_options& options) {
@@ -347,6 +367,7 @@ scheduler* make_scheduler(const runtime_options& options) {
         procs =
             static_cast<uint32_t>(os::env_number("RUN_MAXPROCS", 1, procs_max, std::min(os::usable_cpus(), procs_max)));
     if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
+    const int interrupt_signal = choose_signal(options);
     install_fatal_report();
     // Objects with static storage made before now are destroyed after that.
     static const int at_exit = std::atexit([] { abandoned::add(abandoned::waits); });
@@ -354,6 +375,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     const debug_options debug = read_debug_options();
     if (debug.random_seed) shuffle_everything(*debug.random_seed);
     auto s = std::make_unique<scheduler>(options, procs, stack_options(options, procs, debug));
+    s->interrupt_signal = interrupt_signal;
     if (debug.random_seed) s->g_flags |= special::shuffled;
     s->slice_ns = static_cast<int64_t>(os::env_number("RUN_SLICE", 1, 10'000, default_slice_ms)) * 1'000'000;
     s->retakes = debug.retake && options.retake;
@@ -382,7 +404,7 @@ int start_m(scheduler& s, P* p, G* g) noexcept {
     m->next_p = p;
     m->next_g = g;
     const M* caller = current_m();
-    const bool from_pinned = caller != nullptr && caller->pinned != nullptr;
+    const bool from_pinned = caller != nullptr && caller->pins != 0;
     const int error =
         from_pinned ? caller->home->maker.make(m->thread, &m_thread, m) : os::start_thread(m->thread, &m_thread, m);
     if (error != 0) {
@@ -408,6 +430,7 @@ void request_stop(scheduler& s) noexcept {
     wake_all_to_stop(s);
     for (uint32_t i = 0; i < s.ps.reach(); ++i) {
         ask_to_hurry(s.ps[i]);
+    s->interrupt_signal = interrupt_signal;
     }
 }
 

@@ -5,6 +5,8 @@
 #include "os/cpu_ticks.h"
 #include "os/os.h"
 #include "sched/crash.h"
+#include "sched/pin.h"
+#include "sched/preempt.h"
 #include "sched/retake.h"
 
 namespace weft::detail {
@@ -19,7 +21,7 @@ namespace {
     to->state.store(g_state::running, relaxed);  // relaxed: as in switch_g_to_g
     compiler_fence();
     if (to->special.load(relaxed) != 0) [[unlikely]]
-        enter_special(to);  // relaxed: as in switch_g_to_g
+        enter_special(m, to);  // relaxed: as in switch_g_to_g
     leave_stack(m->g0_fiber, to->stack->sanitizers, dying);
     switch_context(&m->g0, &to->context, m);
     arrive_on_stack(m->g0_fiber);
@@ -49,13 +51,17 @@ bool enter_slow(M* m) noexcept {
     }
 }
 
-void leave_special(G* from) noexcept {
+void leave_special(M* m, G* from) noexcept {
     const uint32_t flags = from->special.load(relaxed);  // relaxed: set by the owner
     if ((flags & special::own_fp) != 0) {
         from->fp_control = read_fp_control();
         write_fp_control(default_fp_control());
     }
     if ((flags & special::canary) != 0 && !canary_intact(*from->stack)) report_overflow(*from);
+    if ((flags & (special::kept | special::interruptible)) != 0) {
+        if ((flags & special::interruptible) != 0) shut_gate(m);
+        if ((flags & (special::kept | special::preempted)) == special::kept) stop_keeping(from);
+    }
 }
 
 void await_thaw(G* g, g_state before) noexcept {
@@ -70,17 +76,18 @@ void await_thaw(G* g, g_state before) noexcept {
     }
 }
 
-void enter_special(G* to) noexcept {
+void enter_special(M* m, G* to) noexcept {
     await_thaw(to, g_state::runnable);
     if ((to->special.load(relaxed) & special::own_fp) != 0)
-        write_fp_control(to->fp_control);  // relaxed: set by the owner
+        write_fp_control(to->fp_control);                                         // relaxed: set by the owner
+    if ((to->special.load(relaxed) & special::interruptible) != 0) open_gate(m);  // relaxed: as above
 }
 
 run_context_t* switch_special(M* m, G* from, G* to) noexcept {
-    leave_special(from);
+    leave_special(m, from);
     // relaxed: set by the owners
     if (((from->special.load(relaxed) | to->special.load(relaxed)) & special::pinned) == 0) {
-        enter_special(to);
+        enter_special(m, to);
         return &to->context;
     }
     // They cannot follow each other on one M: g0 hands our P over, with to.
@@ -166,7 +173,7 @@ WEFT_NO_SANITIZE M* switch_g_to_g0(M* m, G* from, bool dying) noexcept {
     *m->eh = m->g0_eh;
     m->g = nullptr;
     if (from->special.load(relaxed) != 0) [[unlikely]]
-        leave_special(from);  // relaxed: the owner's
+        leave_special(m, from);  // relaxed: the owner's
     leave_stack(from->stack->sanitizers, m->g0_fiber, dying);
     m = static_cast<M*>(switch_context(&from->context, &m->g0, m));
     arrive_on_stack(from->stack->sanitizers);

@@ -68,8 +68,8 @@ namespace weft::detail {
 // ---- The rare parts.
 
 // Step 2 for Gs with special bits: what is to be done for one that leaves, and for one that enters.
-[[gnu::cold]] void leave_special(G* from) noexcept;
-[[gnu::cold]] void enter_special(G* to) noexcept;
+[[gnu::cold]] void leave_special(M* m, G* from) noexcept;
+[[gnu::cold]] void enter_special(M* m, G* to) noexcept;
 
 // Waits while a dump reads g's stack. Until then it is in state before, which is not running.
 void await_thaw(G* g, g_state before) noexcept;

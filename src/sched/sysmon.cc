@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "base/assert.h"
-#include "sched/classes.h"
+#include "sched/preempt.h"
 #include "sched/retake.h"
 #include "sched/scheduler.h"
 #include "sched/start.h"
@@ -247,7 +247,7 @@ monitor::why monitor::judge_undeclared(observation& seen, P& p, const M* m, int6
     if (now_ns >= slice_end_ns) {
         if (seen.asked) return why::burning;
         seen.asked = true;
-        ask_to_hurry(p);
+        request_preempt(*home_, p);
         count.requests.fetch_add(1, relaxed);  // relaxed: statistics
         look_again_in(after_request_ns);
         return why::none;

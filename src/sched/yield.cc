@@ -15,12 +15,6 @@ namespace {
 
 using namespace detail;
 
-// Nothing to run in the P's own queue. Whether g0 may find something else.
-bool g0_may_find(const scheduler& s, const P* p) noexcept {
-    return p->has_work() || s.global.size() != 0 || s.high.size() != 0 || s.low.size() != 0 ||
-           p->timers.next_deadline() != never || s.stopping.load(relaxed);  // relaxed: a look
-}
-
 constexpr int64_t slice_ns = 10'000'000;
 
 [[gnu::noinline]] bool look_at_slice(M* m, uint64_t ticks) noexcept {

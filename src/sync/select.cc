@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <weft/detail/hold.h>
 #include <weft/detail/select_case.h>
 #include <weft/detail/time_point.h>
 #include <weft/select.h>
@@ -28,6 +29,7 @@ bool seems_ready(const select_case& c) noexcept { return c.object != nullptr && 
 // Does c if that needs no waiting.
 bool try_case(select_case& c) noexcept {
     c.partner = nullptr;
+    const hold held;  // begin moves a value
     const uint32_t bits = c.lock->lock_bits();
     const bool done = c.ops->begin(c, bits);
     c.lock->unlock_bits(bits);
@@ -67,7 +69,7 @@ void unlock_all(const select_request& r) noexcept {
     for (std::size_t i = 0; i < r.sorted_locks; ++i) r.locks[i].lock->unlock_bits(r.locks[i].bits);
 }
 
-held_lock& held(const select_request& r, const guarded_word* lock) noexcept {
+held_lock& lock_of(const select_request& r, const guarded_word* lock) noexcept {
     if (r.sorted_locks <= few_locks) {
         held_lock* h = r.locks;
         while (h->lock != lock) ++h;
@@ -79,13 +81,14 @@ held_lock& held(const select_request& r, const guarded_word* lock) noexcept {
 
 // The second look, with all locks held, all at one instant. They are freed if a case was done.
 std::size_t try_all(M* m, select_request& r) noexcept {
+    const hold held;  // as above
     const std::size_t from = r.in_order || r.count < 2 ? 0 : random_below(m, static_cast<uint32_t>(r.count));
     for (std::size_t k = 0; k < r.count; ++k) {
         const std::size_t i = from + k < r.count ? from + k : from + k - r.count;
         select_case& c = r.cases[i];
         if (c.object == nullptr) continue;
         c.partner = nullptr;
-        if (!c.ops->begin(c, held(r, c.lock).bits)) continue;
+        if (!c.ops->begin(c, lock_of(r, c.lock).bits)) continue;
         unlock_all(r);
         if (c.partner != nullptr) c.ops->finish(c);
         return i;
@@ -120,7 +123,7 @@ waiter* link_all(M* m, select_request& r, claim_word& claim, G* g, thread_note* 
         c.w.lock = c.lock;
         first = &c.w;
         ++n;
-        if (c.ops->waiting_bits != 0) held(r, c.lock).bits |= c.ops->waiting_bits;
+        if (c.ops->waiting_bits != 0) lock_of(r, c.lock).bits |= c.ops->waiting_bits;
     }
     if (n > r.sorted_locks && !r.in_order) {
         // Of the cases of one channel, whoever comes serves the one that was linked first: that is a choice, too.

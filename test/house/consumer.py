@@ -42,6 +42,7 @@ def by_cmake(project, work, library_path, *settings):
     run("cmake", "-G", "Ninja", "-S", os.path.join(HERE, "consumer", project), "-B", build, "-DCMAKE_BUILD_TYPE=Release", *settings)
     run("cmake", "--build", build, "-j", str(os.cpu_count() or 1))
     run_consumer(os.path.join(build, "consumer"), library_path)
+    run_consumer(os.path.join(build, "instrumented"), library_path)
 
 
 def by_pkg_config(work, prefix, library_path):

@@ -14,10 +14,12 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <weft/detail/allocate.h>
 #include <weft/detail/atomic.h>
+#include <weft/detail/hold.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/wait.h>
 #include <weft/error.h>
@@ -32,6 +34,7 @@ struct chan_core {
     chan_core& operator=(const chan_core&) = delete;
 
     [[nodiscard]] bool is_closed() noexcept {
+        const hold_if<false> held;
         lock.lock();
         const bool yes = closed;
         lock.unlock();
@@ -41,6 +44,7 @@ struct chan_core {
     // The buffer, as users see it. The channel of a timer has none for them: what it holds is taken back when the timer is stopped.
     [[nodiscard]] std::size_t len() noexcept {
         if (last_drop != nullptr) return 0;
+        const hold_if<false> held;
         lock.lock();
         const std::size_t n = count;
         lock.unlock();
@@ -94,6 +98,9 @@ void chan_destroyed_while_waited_on() noexcept;
 
 template <typename T>
 struct chan_state : chan_core {
+    // Begins an operation that moves values under the lock, or after it has claimed whom they are for.
+    using calls_users = hold_if<!std::is_trivially_copyable_v<T>>;
+
     // Allocates state and slots in one block. Throws std::bad_alloc.
     static chan_state* create(std::size_t cap) {
         if (cap > (std::numeric_limits<std::size_t>::max() / 2 - sizeof(chan_state)) / sizeof(T))
@@ -114,9 +121,13 @@ struct chan_state : chan_core {
 
     void drop() noexcept {
         if (handles.fetch_sub(1, acq_rel) != 1) return;  // R1, A1: the lock below orders uses too, but cap() has none
-        lock.lock();  // who waits through a reference may not have synchronised with us
-        const bool waited_on = !receivers.empty() || !senders.empty();
-        lock.unlock();
+        bool waited_on = false;
+        {
+            const hold_if<false> held;
+            lock.lock();  // who waits through a reference may not have synchronised with us
+            waited_on = !receivers.empty() || !senders.empty();
+            lock.unlock();
+        }
         if (waited_on) [[unlikely]] {
             chan_destroyed_while_waited_on();
             return;  // the waiters point here: leaked
@@ -143,6 +154,7 @@ struct chan_state : chan_core {
     // deadline_ns 0: do not wait. Moves from value only if the result is ok. If the wait is cancelled: throws, or, if interrupted is not
     // nullptr, leaves there why and returns timeout.
     chan_status send(T& value, int64_t deadline_ns, wait_result* interrupted = nullptr) {
+        const calls_users held;
         lock.lock();
         if (closed) {
             lock.unlock();
@@ -168,6 +180,7 @@ struct chan_state : chan_core {
 
     // deadline_ns 0: do not wait. Fills value only if the result is ok. interrupted: as for send.
     chan_status recv(std::optional<T>& value, int64_t deadline_ns, wait_result* interrupted = nullptr) {
+        const calls_users held;
         lock.lock();
         if (count > 0) {
             take_head(value);
@@ -197,6 +210,7 @@ struct chan_state : chan_core {
     // The two halves of an operation of a select. begin: under the lock; true if it needs no waiting, and ok tells whether a value
     // moves (else: closed). finish: after the lock was freed, if begin has won the wait of a partner.
     bool begin_send(T& value, waiter*& partner, bool& ok) noexcept {
+        const calls_users held;
         ok = !closed;
         if (closed) return true;
         partner = receivers.pop_claimed();
@@ -208,12 +222,14 @@ struct chan_state : chan_core {
     }
 
     static void finish_send(T& value, waiter& partner) noexcept {
+        const calls_users held;
         static_cast<std::optional<T>*>(partner.slot)->emplace(std::move(value));
         partner.ok = true;
         ready(partner);
     }
 
     bool begin_recv(std::optional<T>& value, waiter*& partner, bool& ok) noexcept {
+        const calls_users held;
         ok = true;
         if (count == 0) {
             partner = senders.pop_claimed();
@@ -231,6 +247,7 @@ struct chan_state : chan_core {
     }
 
     static void finish_recv(std::optional<T>& value, waiter& partner) noexcept {
+        const calls_users held;
         if (!partner.ok) {  // else its value went into the buffer
             value.emplace(std::move(*static_cast<T*>(partner.slot)));
             partner.ok = true;

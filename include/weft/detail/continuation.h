@@ -44,6 +44,7 @@ void go_when_zero(count_word& count, F&& body, std::source_location where) {
             throw;
         }
     }
+    const hold_if<false> held;
     const uint32_t bits = count.lock_word().lock_bits();
     if (count_word::is_zero(bits)) {
         count.lock_word().unlock_bits(bits);

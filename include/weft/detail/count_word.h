@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/hold.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/wait.h>
 
@@ -44,6 +45,7 @@ public:
     // Takes one off the count and, if it becomes zero, wakes all who wait. The object may be gone when this returns with the
     // count at zero.
     void decrement() noexcept {
+        const hold_if<false> held;
         uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchanges decide
         if (seen == (one | waiting)) {
             // The last one, and somebody waits: takes the lock with it.
@@ -71,6 +73,7 @@ public:
     void wait(wait_reason reason) noexcept {
         atomic<uint32_t>& word = state_.word();
         if (word.load(acquire) == 0) return;  // A1
+        const hold_if<false> held;
         const uint32_t bits = state_.lock_bits();
         if (bits >> shift == 0) {
             state_.unlock_bits(bits);
@@ -83,6 +86,7 @@ public:
     // As wait(), with a deadline and as a cancellation point.
     [[nodiscard]] wait_result wait_cancellable(wait_reason reason, int64_t deadline_ns) noexcept {
         if (state_.word().load(acquire) == 0) return wait_result::served;  // A1
+        const hold_if<false> held;
         const uint32_t bits = state_.lock_bits();
         if (is_zero(bits) || deadline_ns <= 0) {
             state_.unlock_bits(bits);
@@ -94,6 +98,7 @@ public:
 
     // As wait(), but returns false if deadline_ns passes first.
     [[nodiscard]] bool wait_until(wait_reason reason, int64_t deadline_ns) noexcept {
+        const hold_if<false> held;
         const uint32_t bits = state_.lock_bits();
         if (bits >> shift == 0) {
             state_.unlock_bits(bits);
@@ -127,6 +132,7 @@ public:
 
 private:
     [[gnu::noinline]] void destroyed_early() noexcept {
+        const hold_if<false> held;
         const uint32_t bits = state_.lock_bits();
         check_group_destroyed(bits >> shift, !waiters_.empty());
         waiters_.forget_all();
@@ -138,6 +144,7 @@ private:
     static constexpr uint32_t one = 1U << shift;
 
     [[gnu::noinline]] void add_slow(int32_t change) noexcept {
+        const hold_if<false> held;
         atomic<uint32_t>& word = state_.word();
         uint32_t seen = word.load(relaxed);  // relaxed: the exchanges below decide
         for (uint32_t attempt = 0;;) {

@@ -34,9 +34,10 @@ typedef struct run_spawn_opts {
     size_t label_count;         // how many labels there are …
     const run_label_t* labels;  // … shown in dumps; copied, and added to those it inherits from who starts it
     run_priority_t priority;
+    bool preemptible;  // all it does may be interrupted anywhere: see preempt.h
 } run_spawn_opts_t;
 
-#define RUN_SPAWN_OPTS_INIT {sizeof(run_spawn_opts_t), NULL, 0, false, 0, NULL, RUN_PRIORITY_NORMAL}
+#define RUN_SPAWN_OPTS_INIT {sizeof(run_spawn_opts_t), NULL, 0, false, 0, NULL, RUN_PRIORITY_NORMAL, false}
 
 // Starts fn(arg) as a green thread. Any thread. RUN_INVALID if fn is NULL or an option is out of range; RUN_EXHAUSTED; nothing
 // has been started then. O(1), allocates nothing. If fn is C++ and throws, the process ends with a report that names the

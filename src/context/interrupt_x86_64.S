@@ -1,0 +1,56 @@
+// interrupt_x86_64.S: see interrupt.h.
+//
+// At the entry: (rsp) is the interrupted pc, 8(rsp) up to 136(rsp) the red zone of the interrupted function, whose own stack pointer is
+// 136 above. All registers are live, and so are the flags.
+#include "asm_names.h"
+#include "save_vectors_x86_64.h"
+
+#define RED_ZONE 128
+
+WEFT_FUNCTION_BEGIN(run_interrupt_entry)
+    .cfi_startproc
+    .cfi_signal_frame                          // the pc below is that of an instruction, not behind a call
+    .cfi_def_cfa %rsp, RED_ZONE + 8
+    .cfi_offset %rip, -(RED_ZONE + 8)
+    endbr64
+    pushfq
+    .cfi_adjust_cfa_offset 8
+    pushq %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_offset %rbp, -(RED_ZONE + 24)
+    movq %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    pushq %rax
+    pushq %rcx
+    pushq %rdx
+    pushq %rsi
+    pushq %rdi
+    pushq %r8
+    pushq %r9
+    pushq %r10
+    pushq %r11                                 // the others are kept by who is called
+    cld
+    weft_save_vectors
+    fninit                                     // what is called may expect an empty x87 stack
+    callq run_interrupted@PLT
+    weft_restore_vectors
+    leaq -72(%rbp), %rsp
+    popq %r11
+    popq %r10
+    popq %r9
+    popq %r8
+    popq %rdi
+    popq %rsi
+    popq %rdx
+    popq %rcx
+    popq %rax
+    popq %rbp
+    .cfi_def_cfa %rsp, RED_ZONE + 16
+    .cfi_restore %rbp
+    popfq
+    .cfi_adjust_cfa_offset -8
+    retq $RED_ZONE
+    .cfi_endproc
+WEFT_FUNCTION_END(run_interrupt_entry)
+
+    .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,52 @@
+// interrupt_signal.h: the signal that interrupts a green thread in marked code.
+//
+// One handler for the process, for as many signals as runtimes choose. A signal that is not ours (nobody of us has sent it) goes to the
+// handler that was there before.
+//
+// Who: see each. See: context/interrupt.h, sched/preempt.h
+#pragma once
+
+#include <cstdint>
+
+namespace weft::detail::os {
+
+// What the system uses for it unless told otherwise: SIGURG, which is ignored by default, and which debuggers let pass.
+inline constexpr int default_interrupt_signal = 23;
+inline constexpr int largest_signal = 64;
+
+// ThreadSanitizer calls handlers later, and elsewhere.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool can_interrupt = false;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool can_interrupt = false;
+#else
+inline constexpr bool can_interrupt = true;
+#endif
+#else
+inline constexpr bool can_interrupt = true;
+#endif
+
+// Where a signal has stopped the calling thread.
+struct interruption {
+    uintptr_t sp;
+    void* registers;  // the system's
+};
+
+// Installs handler for signal, once. It runs in a handler of the system: on the alternate stack where context/interrupt.h says so.
+// Returns false for what it has not sent: then whoever was there before us has it. Returns 0 or an errno value.
+[[nodiscard]] int install_interrupt(int signal, bool (*handler)(const interruption& at) noexcept) noexcept;
+
+// Whether signal may be chosen: not one of those that tell of faults, or cannot be handled.
+[[nodiscard]] bool may_interrupt(int signal) noexcept;
+
+// The calling thread takes it from now on. (Ms are started with all signals blocked.)
+void unblock_interrupt(int signal) noexcept;
+
+// Sends it to the thread tid of this process. False: it was not sent.
+[[nodiscard]] bool send_interrupt(int tid, int signal) noexcept;
+
+// In the handler: the thread goes on in entry, as context/interrupt.h says. Requires: room below at.sp.
+void go_on_in(const interruption& at, void (*entry)()) noexcept;
+
+}  // namespace weft::detail::os

@@ -1,0 +1,128 @@
+// interrupt_signal_linux.cc: see interrupt_signal.h.
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <weft/detail/spin_lock.h>
+
+#include "base/atomic.h"
+#include "os/interrupt_signal.h"
+
+namespace weft::detail::os {
+
+namespace {
+
+static_assert(default_interrupt_signal == SIGURG);
+
+using handler_function = bool (*)(const interruption&) noexcept;
+
+struct installed {
+    handler_function ours = nullptr;
+    struct sigaction before = {};
+};
+
+constinit installed table[largest_signal + 1] = {};  // an entry is immutable once its signal is handled
+constinit spin_lock table_lock;
+
+void pass_on(int signal, siginfo_t* info, void* context) noexcept {
+    const struct sigaction& before = table[signal].before;
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+        before.sa_sigaction(signal, info, context);
+    } else if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL) {
+        before.sa_handler(signal);
+    } else if (before.sa_handler == SIG_DFL && signal != SIGURG && signal != SIGCHLD && signal != SIGWINCH) {
+        // The default action, as soon as we return: the signal is blocked until then.
+        std::signal(signal, SIG_DFL);
+        std::raise(signal);
+    }
+}
+
+interruption read(const ucontext_t* c) noexcept {
+#if defined(__x86_64__)
+    return {static_cast<uintptr_t>(c->uc_mcontext.gregs[REG_RSP]), nullptr};
+#elif defined(__aarch64__)
+    return {static_cast<uintptr_t>(c->uc_mcontext.sp), nullptr};
+#endif
+}
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+    const int kept_errno = errno;
+    // Sent by a thread of this process to just one.
+    if (info->si_code == SI_TKILL && info->si_pid == getpid()) {
+        interruption at = read(static_cast<const ucontext_t*>(context));
+        at.registers = context;
+        if (table[signal].ours(at)) {
+            errno = kept_errno;
+            return;
+        }
+    }
+    pass_on(signal, info, context);
+    errno = kept_errno;
+}
+
+}  // namespace
+
+int install_interrupt(int signal, bool (*handler)(const interruption& at) noexcept) noexcept {
+    struct sigaction action = {};
+    action.sa_sigaction = &on_signal;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+#if defined(__x86_64__)
+    action.sa_flags |= SA_ONSTACK;
+#endif
+    sigemptyset(&action.sa_mask);
+    int error = 0;
+    table_lock.lock();
+    installed& entry = table[signal];
+    if (entry.ours == nullptr) {
+        // In this order: the handler may run as soon as it is installed.
+        sigaction(signal, nullptr, &entry.before);
+        entry.ours = handler;
+        if (sigaction(signal, &action, nullptr) != 0) {
+            error = errno;
+            entry.ours = nullptr;
+        }
+    }
+    table_lock.unlock();
+    return error;
+}
+
+bool may_interrupt(int signal) noexcept {
+    if (signal < 1 || signal > largest_signal || signal == SIGKILL || signal == SIGSTOP) return false;
+    if (signal >= 32 && signal < SIGRTMIN) return false;  // the C library's own
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
+        if (signal == fault) return false;
+    }
+    return true;
+}
+
+void unblock_interrupt(int signal) noexcept {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+}
+
+bool send_interrupt(int tid, int signal) noexcept { return syscall(SYS_tgkill, getpid(), tid, signal) == 0; }
+
+void go_on_in(const interruption& at, void (*entry)()) noexcept {
+#if defined(__x86_64__)
+    constexpr uintptr_t red_zone = 128;
+    auto& registers = static_cast<ucontext_t*>(at.registers)->uc_mcontext.gregs;
+    const uintptr_t sp = at.sp - red_zone - sizeof(uintptr_t);
+    std::memcpy(reinterpret_cast<void*>(sp), &registers[REG_RIP], sizeof(uintptr_t));  // NOLINT
+    registers[REG_RSP] = static_cast<greg_t>(sp);
+    registers[REG_RIP] = reinterpret_cast<greg_t>(entry);
+#else
+    // What is called may be interrupted again when it goes on; the mask of now comes back when the handler returns.
+    const auto* context = static_cast<const ucontext_t*>(at.registers);
+    pthread_sigmask(SIG_SETMASK, &context->uc_sigmask, nullptr);
+    entry();
+#endif
+}
+
+}  // namespace weft::detail::os

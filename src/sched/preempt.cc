@@ -1,0 +1,218 @@
+// preempt.cc: see preempt.h, and weft/preemptible.h.
+#include "sched/preempt.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <weft/detail/hold.h>
+#include <weft/preemptible.h>
+#include <weft/run/preempt.h>
+
+#include "base/assert.h"
+#include "context/interrupt.h"
+#include "context/preempt_word.h"
+#include "os/interrupt_signal.h"
+#include "sched/pin.h"
+#include "sched/switch.h"
+
+namespace weft {
+
+namespace detail {
+
+namespace {
+
+constexpr std::size_t hook_room = 8 * 1024;
+constexpr uint32_t asking_tries = 100;
+
+// Q1. nullptr: nobody has p, or too many others work on it.
+M* hold_owner(P& p) noexcept {
+    uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
+    for (uint32_t attempt = 0; attempt < asking_tries;) {
+        if ((word & ~attention::mask) == 0) return nullptr;
+        if ((word & attention::asked) != 0) {
+            spin_backoff(attempt++);
+            word = p.owner.load(relaxed);  // relaxed: as above
+            continue;
+        }
+        // acq_rel: one asker after the other; relaxed: tried again
+        if (p.owner.compare_exchange_weak(word, word | attention::asked | attention::preempt, acq_rel, relaxed))
+            return reinterpret_cast<M*>(word & ~attention::mask);
+    }
+    return nullptr;
+}
+
+// Q4.
+void signal_if_open(const scheduler& s, M* m) noexcept {
+    uint32_t open = signal_gate::open;
+    // acq_rel: I3; relaxed: the G is not in marked code
+    if (!m->signals.compare_exchange_strong(open, signal_gate::in_flight, acq_rel, relaxed)) return;
+    if (!os::send_interrupt(m->tid, s.interrupt_signal))
+        m->signals.store(signal_gate::open, release);  // pairs with shut_gate
+}
+
+// Whether [sp - room, sp) is part of g's own stack.
+bool has_room(const G* g, uintptr_t sp, std::size_t room) noexcept {
+    const auto low = reinterpret_cast<uintptr_t>(g->stack->low);
+    return sp >= low + room && sp <= reinterpret_cast<uintptr_t>(g->stack->high());
+}
+
+// Whether the G on m, whose stack pointer is sp, is where it may be stopped, and has not given way since it was asked to.
+bool may_stop(M* m, uintptr_t sp, std::size_t room) noexcept {
+    // relaxed: our own
+    if (m->g == nullptr || m->in_runtime.load(relaxed) != 0 || !has_room(m->g, sp, room)) return false;
+    if (static_cast<uint32_t>(m->eh->uncaught) != 0) return false;
+    if (hold::covers(m->last_hold, reinterpret_cast<const void*>(sp), m->g->stack->high())) return false;  // NOLINT
+    P* p = m->p;
+    // relaxed: only we could change it to name us, or not
+    if (p == nullptr || (p->owner.load(relaxed) & ~attention::mask) != reinterpret_cast<uintptr_t>(m)) return false;
+    return m->slice_over.load(acquire) == p->tick() + 1;  // pairs with Q2
+}
+
+// What run_preempt_hook does, but for errno.
+void heed(uintptr_t sp) noexcept {
+    preempt_word()->store(0, relaxed);  // relaxed: who asks again stores again
+    M* m = current_m();
+    if (m == nullptr || !may_stop(m, sp, hook_room)) return;
+    m->p->count.preempted.add();
+    yield_preempted(m);
+}
+
+// The handler of the signal.
+bool on_interrupt(const os::interruption& at) noexcept {
+    M* m = current_m();
+    uint32_t in_flight = signal_gate::in_flight;
+    // acq_rel: I3; relaxed: it is not for us
+    if (m == nullptr || !m->signals.compare_exchange_strong(in_flight, signal_gate::open, acq_rel, relaxed))
+        return false;
+    if (may_stop(m, at.sp, interruption_room)) os::go_on_in(at, &run_interrupt_entry);
+    return true;
+}
+
+}  // namespace
+
+void request_preempt(scheduler& s, P& p) noexcept {
+    M* m = hold_owner(p);  // Q1
+    if (m == nullptr) return;
+    m->slice_over.store(p.tick() + 1, release);  // Q2
+    if (has_hooks.load(relaxed))
+        m->preempt_word->store(~uintptr_t{0}, release);  // Q3. relaxed: set before such code runs
+    signal_if_open(s, m);                                // Q4
+    p.owner.fetch_and(~attention::asked, release);       // Q5
+}
+
+void yield_preempted(M* m) noexcept {
+    // Without a P there is nobody whom it holds up.
+    if (!enter(m) || !g0_may_find(*m->home, m->p)) {
+        leave(m);
+        return;
+    }
+    keep_g(m);
+    m->g->special.fetch_or(special::preempted, relaxed);  // relaxed: ours, but for frozen
+    m->after.what = after_switch::kind::requeue;
+    m->after.g = m->g;
+    m = switch_g_to_g0(m, m->g, false);
+    finish_switch(m);
+    leave(m);
+}
+
+void open_gate(M* m) noexcept {
+    const int signal = m->home->interrupt_signal;
+    if (signal == 0) return;
+    if (!m->signal_unblocked) {
+        m->signal_unblocked = true;
+        const int error = os::install_interrupt(signal, &on_interrupt);
+        WEFT_ASSERT(error == 0);  // the number was looked at before
+        os::unblock_interrupt(signal);
+    }
+    m->signals.store(signal_gate::open, release);  // I1
+}
+
+void shut_gate(M* m) noexcept {
+    for (uint32_t attempt = 0;; ++attempt) {
+        uint32_t open = signal_gate::open;
+        // acq_rel: I1; relaxed: tried again
+        if (m->signals.compare_exchange_strong(open, signal_gate::shut, acq_rel, relaxed)) return;
+        if (open == signal_gate::shut) return;  // there is no signal
+        spin_backoff(attempt);
+    }
+}
+
+bool begin_interruptible(M* m) noexcept {
+    G* g = m->g;
+    if ((g->special.load(relaxed) & special::interruptible) != 0) return false;  // relaxed: ours
+    g->special.fetch_or(special::interruptible, relaxed);                        // relaxed: ours, but for frozen
+    open_gate(m);
+    return true;
+}
+
+void end_interruptible(M* m) noexcept {
+    shut_gate(m);
+    m->g->special.fetch_and(static_cast<uint16_t>(~special::interruptible), relaxed);  // relaxed: as above
+}
+
+constinit atomic<bool> has_hooks{false};
+
+bool hold::covers(const hold* last, const void* sp, const void* high) noexcept {
+    // Only what lies in the caller's own frames is looked at: the others may be gone.
+    return last > sp && last < high && last->check_ == (alive ^ reinterpret_cast<uintptr_t>(last));
+}
+
+void hold::begin() noexcept {
+    M* m = current_m();
+    if (m == nullptr) return;
+    check_ = alive ^ reinterpret_cast<uintptr_t>(this);
+    outer_ = std::exchange(m->last_hold, this);
+}
+
+void hold::end() noexcept {
+    check_ = 0;
+    if (M* m = current_m()) m->last_hold = outer_;  // perhaps another M by now, for which the same is true
+}
+
+}  // namespace detail
+
+using namespace detail;
+
+preemptible::preemptible() noexcept {
+    M* m = current_g_m();
+    began_ = m != nullptr && begin_interruptible(m);
+}
+
+preemptible::~preemptible() {
+    if (began_) end_interruptible(current_g_m());
+}
+
+}  // namespace weft
+
+using namespace weft::detail;
+
+void run_preempt_hook(void) noexcept {
+    const int kept_errno = errno;
+    heed(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+    errno = kept_errno;
+}
+
+void run_preempt_announce(void) noexcept { has_hooks.store(true, relaxed); }  // relaxed: see hold.h
+
+void run_interrupted(void) {
+    const int kept_errno = errno;
+    M* m = current_m();
+    m->p->count.interrupted.add();
+    yield_preempted(m);
+    errno = kept_errno;
+}
+
+run_status_t run_preempt_enable(void) noexcept {
+    M* m = current_g_m();
+    if (m != nullptr) begin_interruptible(m);
+    return RUN_OK;
+}
+
+run_status_t run_preempt_disable(void) noexcept {
+    M* m = current_g_m();
+    if (m == nullptr) return RUN_OK;
+    // relaxed: ours
+    if ((m->g->special.load(relaxed) & special::interruptible) == 0) return RUN_INVALID;
+    end_interruptible(m);
+    return RUN_OK;
+}

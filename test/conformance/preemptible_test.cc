@@ -1,0 +1,454 @@
+// preemptible_test.cc: marked code is interrupted where it is, and finds everything as it was.
+//
+// Nothing here is instrumented. An asking thread stands for the monitor. Where the runtime sends no signals (ThreadSanitizer delivers them
+// too late), there is nothing to test.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <weft/run/preempt.h>
+#include <weft/weft.h>
+
+#include "support/asking.h"
+#include "support/build.h"
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Signals that came to code that is not ours: the handler that was there before the runtime's.
+std::atomic<int> strays = 0;
+
+void count_stray(int) { ++strays; }
+
+class Preemptible : public procs_test {
+protected:
+    void SetUp() override {
+        if (built_with_tsan) GTEST_SKIP() << "no signals with ThreadSanitizer";
+    }
+
+    static void SetUpTestSuite() {
+        struct sigaction action = {};
+        action.sa_handler = &count_stray;
+        sigaction(SIGURG, &action, nullptr);  // without SA_RESTART: who is disturbed sees EINTR
+    }
+};
+
+WEFT_SWEEP_OVER(Preemptible, 1U, 2U, 4U);
+
+// One step of something that depends on all that came before.
+inline uint64_t step(uint64_t x) noexcept { return x * 6364136223846793005U + 1442695040888963407U; }
+
+WEFT_TEST_OPAQUE uint64_t with_integers(uint64_t x, int n) {
+    uint64_t a = x;
+    uint64_t b = ~x;
+    uint64_t c = x << 1;
+    uint64_t d = x >> 1;
+    for (int i = 0; i < n; ++i) {
+        a = step(a) ^ b;
+        b = step(b) + (a < c ? 1U : 0U);  // flags
+        c = (c << 7 | c >> 57) - d;
+        d = step(d) ^ (c & 0xff);
+    }
+    return a ^ b ^ c ^ d;
+}
+
+TEST_P(Preemptible, ALoopWithoutCallsGivesWay) {
+    std::atomic<bool> had_its_turn = false;
+    uint64_t times = 0;
+    rt().run([&] {
+        const asking monitor(1ms);
+        wait_group all;
+        std::atomic<unsigned> computing = 0;
+        for (unsigned i = 0; i < procs(); ++i) {
+            all.go([&] {
+                const preemptible here;
+                ++computing;
+                while (!had_its_turn.load(std::memory_order_relaxed)) {}
+            });
+        }
+        while (computing != procs()) weft::yield();
+        all.go([&] { had_its_turn = true; });
+        all.wait();
+        times = times_interrupted();
+    });
+    EXPECT_GT(times, 0U);
+}
+
+TEST_P(Preemptible, TheMonitorSendsTheSignalAtTheEndOfATimeSlice) {
+    std::atomic<uint64_t> times = 0;
+    rt().run([&] {
+        wait_group all;
+        std::atomic<bool> over = false;
+        for (unsigned i = 0; i <= procs(); ++i) {
+            all.go([&] {
+                while (!over) {
+                    {
+                        const preemptible here;
+                        if (with_integers(1, 50'000) == 0) over = true;
+                    }
+                    times = times_interrupted();
+                    if (times != 0) over = true;
+                }
+            });
+        }
+        all.wait();
+    });
+    EXPECT_GT(times, 0U);
+}
+
+TEST_P(Preemptible, AGreenThreadMayBeMarkedAsAWhole) {
+    std::atomic<bool> had_its_turn = false;
+    rt().run([&] {
+        const asking monitor(1ms);
+        wait_group all;
+        std::atomic<unsigned> computing = 0;
+        for (unsigned i = 0; i < procs(); ++i) {
+            all.add(1);
+            go({.preemptible = true}, [&] {
+                ++computing;
+                while (!had_its_turn.load(std::memory_order_relaxed)) {}
+                all.done();
+            });
+        }
+        while (computing != procs()) weft::yield();
+        all.go([&] { had_its_turn = true; });
+        all.wait();
+    });
+    EXPECT_TRUE(had_its_turn);
+}
+
+// ---- What it computes: a storm, with results that any lost bit changes.
+
+struct results {
+    uint64_t integers;
+    double doubles;
+    long double extended;
+    double vectors;
+
+    bool operator==(const results&) const = default;
+};
+
+WEFT_TEST_OPAQUE double with_doubles(double x, int n) {
+    double a = x;
+    double b = 1 / x;
+    for (int i = 0; i < n; ++i) {
+        a = a * 0.999 + b * 0.001;
+        b = b * 0.998 + a * 0.002;
+    }
+    return a + b;
+}
+
+WEFT_TEST_OPAQUE long double with_extended(long double x, int n) {
+    long double a = x;
+    long double b = 2;
+    for (int i = 0; i < n; ++i) {
+        a = a * 0.999L + b * 0.001L;
+        b = b * 0.998L + a * 0.002L;
+    }
+    return a - b;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) WEFT_TEST_OPAQUE double with_wide_vectors(double x, int n) {
+    __m256d a[6];
+    for (int k = 0; k < 6; ++k) a[k] = _mm256_set_pd(x + k, x + k + 0.25, x + k + 0.5, x + k + 0.75);
+    for (int i = 0; i < n; ++i) {
+        for (int k = 0; k < 6; ++k)
+            a[k] = _mm256_fmadd_pd(a[k], _mm256_set1_pd(0.999), _mm256_mul_pd(a[(k + 1) % 6], _mm256_set1_pd(0.001)));
+    }
+    double out[4];
+    double sum = 0;
+    for (const __m256d& v : a) {
+        _mm256_storeu_pd(out, v);
+        sum += out[0] + 2 * out[1] + 3 * out[2] + 4 * out[3];
+    }
+    return sum;
+}
+
+double with_vectors(double x, int n) {
+    const bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return wide ? with_wide_vectors(x, n) : with_doubles(x, n);
+}
+#else
+double with_vectors(double x, int n) { return with_doubles(x, n); }
+#endif
+
+// Keeps something below its stack pointer, where the ABI allows it.
+WEFT_TEST_OPAQUE uint64_t in_the_red_zone(uint64_t x, int n) {
+    volatile uint64_t local[12] = {};
+    for (int i = 0; i < n; ++i) {
+        for (int k = 0; k < 12; ++k) local[k] = local[k] + x + static_cast<uint64_t>(k);
+    }
+    uint64_t sum = 0;
+    for (const volatile uint64_t& v : local) sum += v;
+    return sum;
+}
+
+results compute(int who, int n) {
+    const auto x = static_cast<double>(who + 1);
+    return {with_integers(static_cast<uint64_t>(who) + 1, n) ^ in_the_red_zone(static_cast<uint64_t>(who), n / 8),
+            with_doubles(x, n), with_extended(x, n), with_vectors(x, n / 4)};
+}
+
+TEST_P(Preemptible, AStormOfSignalsChangesNoResult) {
+    constexpr int crowd = 5;
+    constexpr int n = 20'000;
+    results expected[crowd];
+    for (int who = 0; who < crowd; ++who) expected[who] = compute(who, n);
+    std::atomic<int> wrong = 0;
+    uint64_t times = 0;
+    strays = 0;
+    rt().run([&] {
+        const asking monitor(100us);
+        wait_group all;
+        for (int who = 0; who < crowd; ++who) {
+            all.go([&, who] {
+                for (int i = 0; i < scaled(200); ++i) {
+                    results r;
+                    {
+                        const preemptible here;
+                        r = compute(who, n);
+                    }
+                    wrong += r != expected[who];
+                }
+            });
+        }
+        all.wait();
+        times = times_interrupted();
+    });
+    EXPECT_EQ(wrong, 0);
+    EXPECT_GT(times, 0U);
+    EXPECT_EQ(strays, 0);
+}
+
+// ---- Only there.
+
+TEST_P(Preemptible, NoSignalComesOutsideOfMarkedCode) {
+    strays = 0;
+    std::atomic<int> disturbed = 0;
+    uint64_t times = 0;
+    rt().run([&] {
+        int ends[2];
+        ASSERT_EQ(pipe(ends), 0);
+        wait_group all;
+        std::atomic<bool> over = false;
+        {
+            const asking monitor;  // as fast as can be
+            for (int i = 0; i < 3; ++i) {
+                all.go([&] {
+                    uint64_t x = 1;
+                    while (!over) {
+                        {
+                            const preemptible here;
+                            for (int k = 0; k < 2000; ++k) x = step(x);
+                        }
+                        // A system call on a thread that takes the signal: one that waits would see EINTR.
+                        timespec nap = {.tv_sec = 0, .tv_nsec = 20'000};
+                        if (nanosleep(&nap, nullptr) != 0) ++disturbed;
+                        char byte = 0;
+                        if (write(ends[1], &byte, 1) != 1 || read(ends[0], &byte, 1) != 1) ++disturbed;
+                    }
+                    if (x == 0) ++disturbed;  // never: so that x is computed
+                });
+            }
+            const auto until = std::chrono::steady_clock::now() + 1000ms / scale();
+            while (std::chrono::steady_clock::now() < until) sleep_for(1ms);
+            over = true;
+            all.wait();
+        }
+        times = times_interrupted();
+        close(ends[0]);
+        close(ends[1]);
+    });
+    EXPECT_EQ(disturbed, 0);
+    EXPECT_EQ(strays, 0);
+    static_cast<void>(times);
+}
+
+TEST_P(Preemptible, SignalsOfTheProgramGoToItsOwnHandler) {
+    strays = 0;
+    rt().run([&] {
+        const preemptible here;  // so that the runtime's handler is there, and this thread takes the signal
+        std::raise(SIGURG);
+    });
+    EXPECT_EQ(strays, 1);
+}
+
+TEST_P(Preemptible, ErrnoIsKept) {
+    std::atomic<int> wrong = 0;
+    rt().run([&] {
+        const asking monitor(100us);
+        wait_group all;
+        for (int who = 1; who < 5; ++who) {
+            all.go([&, who] {
+                const preemptible here;
+                uint64_t x = 1;
+                for (int i = 0; i < scaled(300); ++i) {
+                    errno = who;
+                    for (int k = 0; k < 20'000; ++k) x = step(x);
+                    wrong += errno != who;
+                }
+                if (x == 0) ++wrong;
+            });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(wrong, 0);
+}
+
+// ---- Scopes, threads, waits.
+
+TEST_P(Preemptible, ScopesNest) {
+    std::atomic<bool> over = false;
+    rt().run([&] {
+        const asking monitor(1ms);
+        wait_group all;
+        std::atomic<unsigned> computing = 0;
+        for (unsigned i = 0; i < procs(); ++i) {
+            all.go([&] {
+                const preemptible outer;
+                { const preemptible inner; }
+                ++computing;
+                while (!over.load(std::memory_order_relaxed)) {}
+            });
+        }
+        while (computing != procs()) weft::yield();
+        all.go([&] { over = true; });
+        all.wait();
+    });
+    EXPECT_TRUE(over);
+}
+
+TEST_P(Preemptible, AYieldInAScopeMovesTheScopeWithIt) {
+    std::atomic<int> wrong = 0;
+    strays = 0;
+    rt().run([&] {
+        const asking monitor(100us);
+        wait_group all;
+        for (int who = 0; who < 6; ++who) {
+            all.go([&, who] {
+                const uint64_t expected = with_integers(static_cast<uint64_t>(who), 3000);
+                const preemptible here;
+                for (int i = 0; i < scaled(500); ++i) {
+                    wrong += with_integers(static_cast<uint64_t>(who), 3000) != expected;
+                    weft::yield();
+                }
+            });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(strays, 0);
+}
+
+TEST_P(Preemptible, AnInterruptedOneGoesOnOnItsThread) {
+    std::atomic<int> moves = 0;
+    uint64_t times = 0;
+    rt().run([&] {
+        const asking monitor(100us);
+        wait_group all;
+        for (int who = 0; who < 4; ++who) {
+            all.go([&] {
+                for (int i = 0; i < scaled(100); ++i) {
+                    const int mine = gettid();
+                    {
+                        const preemptible here;
+                        if (with_integers(1, 50'000) == 0) ++moves;
+                    }
+                    moves += gettid() != mine;
+                    weft::yield();
+                }
+            });
+        }
+        all.wait();
+        times = times_interrupted();
+    });
+    EXPECT_EQ(moves, 0);
+    EXPECT_GT(times, 0U);
+}
+
+TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsNeverEnd) {
+    std::atomic<unsigned> computing = 0;
+    runtime own({.procs = procs()});
+    for (unsigned i = 0; i < procs(); ++i) {
+        own.go({.preemptible = true}, [&] {
+            ++computing;
+            for (;;) computing.load(std::memory_order_relaxed);
+        });
+    }
+    eventually([&] { return computing == procs(); });
+    EXPECT_EQ(own.stop(), procs());
+}
+
+TEST_P(Preemptible, DoesNothingInAPlainThread) {
+    std::thread([] {
+        const preemptible here;
+        EXPECT_EQ(run_preempt_enable(), RUN_OK);
+        EXPECT_EQ(run_preempt_disable(), RUN_OK);
+    }).join();
+}
+
+TEST_P(Preemptible, TheSignalMayBeAnotherOne) {
+    std::atomic<bool> over = false;
+    runtime own({.procs = 1, .preempt_signal = SIGUSR2});
+    own.run([&] {
+        const asking monitor(1ms);
+        wait_group all;
+        std::atomic<bool> computing = false;
+        all.go([&] {
+            const preemptible here;
+            computing = true;
+            while (!over.load(std::memory_order_relaxed)) {}
+        });
+        while (!computing) weft::yield();
+        all.go([&] { over = true; });
+        all.wait();
+    });
+    EXPECT_TRUE(over);
+}
+
+TEST(PreemptSignal, OneThatCannotBeUsedIsRefused) {
+    if (built_with_tsan) GTEST_SKIP() << "no signals with ThreadSanitizer";
+    EXPECT_THROW(runtime({.preempt_signal = SIGKILL}), std::invalid_argument);
+    EXPECT_THROW(runtime({.preempt_signal = SIGSEGV}), std::invalid_argument);
+    EXPECT_THROW(runtime({.preempt_signal = 1000}), std::invalid_argument);
+}
+
+TEST(PreemptSignal, ThereMayBeNone) {
+    uint64_t times = 1;
+    runtime own({.procs = 1, .preempt_signal = runtime_options::no_signal});
+    own.run([&] {
+        wait_group other;
+        other.go([] {});
+        {
+            const preemptible here;
+            ask_myself();
+        }
+        times = times_interrupted();
+        other.wait();
+    });
+    EXPECT_EQ(times, 0U);
+}
+
+}  // namespace
+}  // namespace weft::test
