@@ -1,0 +1,296 @@
+// blocked_test.cc: system calls that block, of code that has never heard of green threads: nobody but the caller waits.
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/build.h"
+#include "support/bystanders.h"
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+#include "support/tally.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A pipe. What a child is to have is not closed by exec.
+struct pipe_ends {
+    explicit pipe_ends(int flags) {
+        if (::pipe2(ends, flags) != 0) std::abort();
+    }
+
+    ~pipe_ends() {
+        close_end(0);
+        close_end(1);
+    }
+
+    pipe_ends(const pipe_ends&) = delete;
+    pipe_ends& operator=(const pipe_ends&) = delete;
+
+    void close_end(int which) {
+        if (ends[which] >= 0) ::close(ends[which]);
+        ends[which] = -1;
+    }
+
+    int ends[2];
+};
+
+// A shell with arguments, whose standard input is from.
+pid_t start_shell(const std::string& script, const std::vector<std::string>& arguments, int from) {
+    std::vector<std::string> words = {"sh", "-c", script, "sh"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& w : words) argv.push_back(w.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
+    pid_t child = 0;
+    const int error = ::posix_spawn(&child, "/bin/sh", &actions, nullptr, argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error == 0 ? child : -1;
+}
+
+void write_all(int fd, const std::string& text) {
+    EXPECT_EQ(::write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+}
+
+class Blocked : public procs_test {
+protected:
+    Blocked() : procs_test(60s) {}
+
+    // n green threads that block, until release() is called; the others do not wait for that.
+    template <typename Block, typename Release>
+    void others_go_on_while(unsigned n, Block block, Release release) {
+        std::atomic<unsigned> began = 0;
+        std::atomic<unsigned> ended = 0;
+        for (unsigned i = 0; i < n; ++i) {
+            rt().go({.name = "blocked"}, [&, i] {
+                ++began;
+                block(i);
+                ++ended;
+            });
+        }
+        eventually([&] { return began == n; });
+        bystanders others(rt());
+        EXPECT_TRUE(others.go_on());
+        EXPECT_EQ(ended, 0U) << "nothing has blocked";
+        release();
+        rt().drain();
+        EXPECT_EQ(ended, n);
+    }
+};
+
+WEFT_SWEEP_OVER(Blocked, 1U, 2U, 4U);
+
+// ---- read(2), from pipes that another process feeds.
+
+// Reads up to the end of the line, with plain read(2).
+std::string read_line(int fd) {
+    std::string line;
+    char c = 0;
+    while (::read(fd, &c, 1) == 1 && c != '\n') line += c;
+    return line;
+}
+
+TEST_P(Blocked, SixtyFourReadersOfAnotherProcess) {
+    constexpr unsigned n = 64;
+    std::vector<std::unique_ptr<pipe_ends>> pipes;
+    std::vector<std::string> write_ends;
+    for (unsigned i = 0; i < n; ++i) {
+        pipes.push_back(std::make_unique<pipe_ends>(0));
+        write_ends.push_back(std::to_string(pipes.back()->ends[1]));
+    }
+    pipe_ends command(O_CLOEXEC);
+    const pid_t feeder = start_shell("read go; n=0; for fd in \"$@\"; do echo $n > /proc/self/fd/$fd; n=$((n+1)); done",
+                                     write_ends, command.ends[0]);
+    ASSERT_GT(feeder, 0);
+    for (auto& p : pipes) p->close_end(1);
+
+    tally seen(n);
+    others_go_on_while(
+        n, [&](unsigned i) { seen.mark(static_cast<std::size_t>(std::stoul("0" + read_line(pipes[i]->ends[0])))); },
+        [&] { write_all(command.ends[1], "go\n"); });
+    EXPECT_TRUE(seen.exactly_once());
+    EXPECT_GT(rt().stats().retakes_blocked, 0U);
+    int status = -1;
+    EXPECT_EQ(::waitpid(feeder, &status, 0), feeder);
+    EXPECT_EQ(status, 0);
+}
+
+// Who computes meanwhile gets about what a plain thread gets.
+TEST_P(Blocked, WhoComputesBesideReadersLosesNothing) {
+    constexpr unsigned n = 16;
+    constexpr long pieces = 2000;
+    constexpr long factor = 8;
+    const auto piece = [] { compute_for(20us); };
+    std::vector<std::unique_ptr<pipe_ends>> pipes;
+    for (unsigned i = 0; i < n; ++i) pipes.push_back(std::make_unique<pipe_ends>(O_CLOEXEC));
+    std::atomic<unsigned> reading = 0;
+    std::atomic<bool> over = false;
+    std::atomic<long> green = 0;
+    for (unsigned i = 0; i < n; ++i) {
+        rt().go([&, i] {
+            ++reading;
+            EXPECT_EQ(read_line(pipes[i]->ends[0]), "x");
+        });
+    }
+    rt().go([&] {
+        while (!over) {
+            piece();
+            ++green;
+            weft::yield();
+        }
+    });
+    eventually([&] { return reading == n && green > 0; });
+    const long before = green;
+    std::thread plain([&] {
+        for (long i = 0; i < pieces; ++i) piece();
+    });
+    plain.join();
+    EXPECT_GE((green - before) * factor, pieces);
+    over = true;
+    for (auto& p : pipes) write_all(p->ends[1], "x\n");
+    rt().drain();
+}
+
+// One after the other: retaken, woken, retaken. Nothing of what is read is lost.
+TEST_P(Blocked, ReadersComeBackManyTimes) {
+    constexpr int pairs = 6;
+    const int messages = scaled(60);
+    tally seen(static_cast<std::size_t>(pairs * messages));
+    std::vector<std::unique_ptr<pipe_ends>> pipes;
+    for (int i = 0; i < 2 * pairs; ++i) pipes.push_back(std::make_unique<pipe_ends>(O_CLOEXEC));
+    for (int i = 0; i < pairs; ++i) {
+        const int there = i;
+        const int back = pairs + i;
+        rt().go([&, there, back] {  // asks
+            for (int m = 0; m < messages; ++m) {
+                write_all(pipes[static_cast<std::size_t>(there)]->ends[1], std::to_string(there * messages + m) + "\n");
+                const std::string line = read_line(pipes[static_cast<std::size_t>(back)]->ends[0]);
+                seen.mark(static_cast<std::size_t>(std::stoul("0" + line)));
+            }
+            pipes[static_cast<std::size_t>(there)]->close_end(1);
+        });
+        rt().go([&, there, back] {  // answers
+            for (;;) {
+                const std::string line = read_line(pipes[static_cast<std::size_t>(there)]->ends[0]);
+                if (line.empty()) break;
+                write_all(pipes[static_cast<std::size_t>(back)]->ends[1], line + "\n");
+            }
+        });
+    }
+    rt().drain();
+    EXPECT_TRUE(seen.exactly_once());
+}
+
+// ---- Locks of files.
+
+// A file without a name that can be opened again.
+class locked_file {
+public:
+    locked_file() : file_(std::tmpfile()) {}
+
+    ~locked_file() { std::fclose(file_); }
+
+    locked_file(const locked_file&) = delete;
+    locked_file& operator=(const locked_file&) = delete;
+
+    [[nodiscard]] int fd() const { return ::fileno(file_); }
+
+    [[nodiscard]] int open_again() const {
+        return ::open(("/proc/self/fd/" + std::to_string(fd())).c_str(), O_RDWR | O_CLOEXEC);
+    }
+
+private:
+    FILE* file_;
+};
+
+TEST_P(Blocked, Flock) {
+    const locked_file file;
+    ASSERT_EQ(::flock(file.fd(), LOCK_EX), 0);
+    others_go_on_while(
+        procs() + 1,
+        [&](unsigned) {
+            const int mine = file.open_again();
+            EXPECT_EQ(::flock(mine, LOCK_EX), 0);
+            ::close(mine);
+        },
+        [&] { ::flock(file.fd(), LOCK_UN); });
+}
+
+// As F_SETLKW, for locks of which a process may have several.
+TEST_P(Blocked, LockOfARange) {
+    const locked_file file;
+    struct flock lock{};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_len = 10;
+    ASSERT_EQ(::fcntl(file.fd(), F_OFD_SETLK, &lock), 0);
+    others_go_on_while(
+        procs() + 1,
+        [&](unsigned) {
+            struct flock same = lock;
+            const int mine = file.open_again();
+            EXPECT_EQ(::fcntl(mine, F_OFD_SETLKW, &same), 0);
+            ::close(mine);
+        },
+        [&] {
+            struct flock none = lock;
+            none.l_type = F_UNLCK;
+            ::fcntl(file.fd(), F_OFD_SETLK, &none);
+        });
+}
+
+// ---- Waiting for processes, and for time.
+
+TEST_P(Blocked, Waitpid) {
+    pipe_ends command(O_CLOEXEC);
+    std::vector<pid_t> children;
+    for (unsigned i = 0; i < procs(); ++i) {
+        children.push_back(start_shell("read go; exit $1", {std::to_string(10 + i)}, command.ends[0]));
+        ASSERT_GT(children.back(), 0);
+    }
+    command.close_end(0);
+    others_go_on_while(
+        procs(),
+        [&](unsigned i) {
+            int status = 0;
+            EXPECT_EQ(::waitpid(children[i], &status, 0), children[i]);
+            EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(10 + i));
+        },
+        [&] { command.close_end(1); });
+}
+
+TEST_P(Blocked, SleepingThreads) {
+    std::atomic<bool> over = false;
+    others_go_on_while(
+        procs() + 2,
+        [&](unsigned) {
+            while (!over) std::this_thread::sleep_for(50ms);
+        },
+        [&] { over = true; });
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,146 @@
+// hog_share_test.cc: how much those get who share the processors with many that compute.
+//
+// Shares are counted in pieces of work of the same size, against plain threads that do the same work at the same time: a machine that has other
+// things to do slows down both.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/build.h"
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class HogShare : public procs_test {
+protected:
+    HogShare() : procs_test(120s) {}
+};
+
+WEFT_SWEEP_OVER(HogShare, 1U, 2U, 4U);
+
+// Some ten microseconds of work.
+WEFT_TEST_OPAQUE unsigned piece_of_work() {
+    unsigned x = 1;
+    for (int i = 0; i < 20'000; ++i) x = x * 1'664'525 + 1'013'904'223;
+    return x;
+}
+
+// Pieces of work that get done, by anybody.
+struct worker {
+    void work() {
+        if (piece_of_work() != 0) done.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    std::atomic<long> done{0};
+};
+
+// A thousand that compute and yield: each gets his turn, and nobody gets many more than another.
+TEST_P(HogShare, AThousandThatYieldTakeTurns) {
+    const auto hogs = static_cast<std::size_t>(scaled(1000));
+    constexpr int turns = 2;
+    constexpr std::size_t others = 10;
+    std::atomic<std::size_t> finished = 0;
+    std::vector<worker> seen(others);
+    std::atomic<bool> over = false;
+    wait_group all_hogs;
+    all_hogs.add(static_cast<int>(hogs));
+    rt().run([&] {
+        for (std::size_t i = 0; i < hogs; ++i) {
+            if (i % (hogs / others) == 0 && i / (hogs / others) < others) {
+                go([&, mine = i / (hogs / others)] {
+                    while (!over) {
+                        seen[mine].work();
+                        weft::yield();
+                    }
+                });
+            }
+            go([&] {
+                for (int turn = 0; turn < turns; ++turn) {
+                    compute_for(2ms);
+                    weft::yield();
+                }
+                ++finished;
+                all_hogs.done();
+            });
+        }
+    });
+    all_hogs.wait();
+    over = true;
+    rt().drain();
+    EXPECT_EQ(finished, hogs);
+    for (const worker& w : seen) EXPECT_GE(w.done, turns) << "one turn for each of a hog's";
+}
+
+// As many hogs as there are Ps, and then one counts who plays by the rules. He gets what a plain thread gets, but for a factor.
+TEST_P(HogShare, WhoSharesWithHogsGetsAboutWhatAPlainThreadGets) {
+    constexpr long pieces = 3000;
+    constexpr long factor = 8;
+    std::atomic<bool> over = false;
+    std::atomic<unsigned> began = 0;
+    for (unsigned i = 0; i < procs(); ++i) {
+        rt().go([&] {
+            ++began;
+            while (!over) {}
+        });
+    }
+    eventually([&] { return began == procs(); });
+    worker green;
+    worker plain;
+    rt().go([&] {
+        while (!over) {
+            green.work();
+            weft::yield();
+        }
+    });
+    eventually([&] { return green.done > 0; });  // the Ps have been taken away
+    const long before = green.done;
+    std::thread beside([&] {
+        while (plain.done < pieces) plain.work();
+    });
+    beside.join();
+    const long got = green.done - before;
+    over = true;
+    rt().drain();
+    EXPECT_GE(got * factor, pieces);
+}
+
+// Of those who yield and those who do not: all that has to be done gets done.
+TEST_P(HogShare, ManyHogsWithoutPsLetTheOthersHaveTheirs) {
+    const int hogs = scaled(40);
+    const int messages = scaled(2000);
+    std::atomic<int> finished = 0;
+    std::atomic<int> sum = 0;
+    const chan<int> c;
+    rt().go([&] {
+        for (int i = 0; i < messages; ++i) c.send(1);
+        c.close();
+    });
+    rt().go([&] {
+        for (const int v : c) sum += v;
+    });
+    for (int i = 0; i < hogs; ++i) {
+        rt().go([&] {
+            compute_for(40ms);
+            ++finished;
+        });
+    }
+    rt().drain();
+    EXPECT_EQ(finished, hogs);
+    EXPECT_EQ(sum, messages);
+    EXPECT_GT(rt().stats().retakes_burning, 0U);
+}
+
+}  // namespace
+}  // namespace weft::test

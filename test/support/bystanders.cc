@@ -1,0 +1,122 @@
+#include "bystanders.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include <weft/weft.h>
+
+namespace weft::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+constexpr int sleeps = 11;
+constexpr int messages = 300;
+constexpr int timers = 10;
+constexpr int turns = 200;
+constexpr std::chrono::seconds limit(25);
+
+// Who sleeps on a P may be as late as who sleeps on a thread, several times over, and has to wait for one slice besides.
+constexpr int lateness_factor = 5;
+constexpr nanoseconds lateness_slack = 20ms;
+
+template <typename SleepUntil>
+nanoseconds median_lateness(SleepUntil&& sleep_until) {
+    std::vector<nanoseconds> late;
+    for (int i = 0; i < sleeps; ++i) {
+        const auto due = steady_clock::now() + 10ms;
+        sleep_until(due);
+        late.push_back(steady_clock::now() - due);
+    }
+    std::ranges::nth_element(late, late.begin() + sleeps / 2);
+    return late[sleeps / 2];
+}
+
+void ping_pong() {
+    const chan<int> there;
+    const chan<int> back;
+    wait_group partner;
+    partner.go([=] {
+        for (const int v : there) back.send(v + 1);
+    });
+    for (int i = 0; i < messages; ++i) {
+        there.send(i);
+        if (back.recv() != i + 1) std::abort();
+    }
+    there.close();
+    partner.wait();
+}
+
+void fire_timers() {
+    wait_group fired;
+    fired.add(timers);
+    for (int i = 0; i < timers; ++i) after_func(std::chrono::milliseconds(i), [&] { fired.done(); }).detach();
+    fired.wait();
+}
+
+void take_turns() {
+    for (int i = 0; i < turns; ++i) weft::yield();
+}
+
+}  // namespace
+
+leash::leash() {
+    if (::pipe2(pipe_, O_CLOEXEC) != 0) std::abort();
+}
+
+leash::~leash() {
+    let_go();
+    ::close(pipe_[0]);
+    ::close(pipe_[1]);
+}
+
+void leash::let_go() {
+    gone_ = true;
+    if (::write(pipe_[1], "", 1) != 1) std::abort();
+}
+
+struct bystanders::state {
+    latch others{3};
+    future<nanoseconds> lateness;
+};
+
+bystanders::bystanders(runtime& rt) : state_(std::make_shared<state>()) {
+    const std::shared_ptr<state> s = state_;
+    s->lateness =
+        rt.async([] { return median_lateness([](steady_clock::time_point due) { weft::sleep_until(due); }); });
+    for (void (*body)() : {&ping_pong, &fire_timers, &take_turns}) {
+        rt.go([s, body] {
+            body();
+            s->others.count_down();
+        });
+    }
+}
+
+::testing::AssertionResult bystanders::go_on() {
+    nanoseconds plain{};
+    std::thread beside(
+        [&] { plain = median_lateness([](steady_clock::time_point due) { std::this_thread::sleep_until(due); }); });
+    const auto deadline = steady_clock::now() + limit;
+    const bool slept = state_->lateness.wait_until(deadline) == std::future_status::ready;
+    const bool ended = state_->others.wait_until(deadline);
+    beside.join();
+    if (!slept || !ended) {
+        return ::testing::AssertionFailure()
+               << (slept ? "green threads" : "a sleeper") << " held up for " << limit.count() << " s";
+    }
+    const nanoseconds green = state_->lateness.get();
+    if (green > lateness_factor * plain + lateness_slack) {
+        return ::testing::AssertionFailure()
+               << "a green sleeper was late by " << green.count() << " ns, a plain one by " << plain.count() << " ns";
+    }
+    return ::testing::AssertionSuccess();
+}
+
+}  // namespace weft::test
