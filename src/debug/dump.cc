@@ -11,6 +11,7 @@
 
 #include "os/os.h"
 #include "sched/crash.h"
+#include "sched/freeze.h"
 #include "sched/labels.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
@@ -203,9 +204,6 @@ struct sketch {
     }
 };
 
-// Only one dump at a time freezes Gs: a bit says that a G is frozen, not by whom.
-constinit spin_lock freezing;
-
 // Gs are frozen while their stacks are read, a few at a time because of the heavy fence, and not while anything is written: whoever reads
 // what we write may be one of them.
 class frozen_batch {
@@ -219,12 +217,10 @@ public:
 
     void print() noexcept {
         freezing.lock();
-        for (int i = 0; i < count_; ++i) gs_[i]->special.fetch_or(special::frozen, acq_rel);  // the fence below counts
-        // Where there is no heavy fence, resumes fence themselves (special::no_fence).
-        if (!os::heavy_fence()) WEFT_FULL_FENCE();
+        freeze_locked(gs_, static_cast<uint32_t>(count_));
         for (int i = 0; i < count_; ++i) {
             sketches_[i].take(*gs_[i]);
-            gs_[i]->special.fetch_and(special::all_but_frozen, release);  // pairs with switch_special
+            thaw(*gs_[i]);
         }
         freezing.unlock();
         for (int i = 0; i < count_; ++i) sketches_[i].print(out_, now_ns_);

@@ -218,7 +218,8 @@ bool unlink_claimed(G& g, waiter& first) noexcept {
     const bool too_late = !first.claim->try_claim(claimed_by::nobody_left, must_ready);
     if (too_late) await_waker(g);
     for (waiter* w = &first; w != nullptr; w = w->also) unlink(*w);
-    if ((g.traits & trait::ambient) != 0 && g.ambient != nullptr) g.ambient->leave_wait();
+    const bool in_context = (g.traits & trait::ambient) != 0 && g.ambient != nullptr && g.ambient != shield_context();
+    if (in_context) g.ambient->leave_wait();
     return too_late && first.claim->winner() < claimed_by::deadline;
 }
 
@@ -240,6 +241,7 @@ void unlink_waiter(G& g) noexcept {
     // First: a mutex may go as soon as g is off its queue.
     if ((g.traits & trait::recorded) != 0) waits_for_nothing(g);
     bool served = false;
+    if (w->claim == &cancelled_by_stop) return;  // off its queue, and has not run since
     if (w->claim != nullptr) {
         served = unlink_claimed(g, *w);
     } else if (!unlink(*w)) {
@@ -286,6 +288,17 @@ std::size_t abandon_gs(scheduler& s) noexcept {
 }
 
 }  // namespace
+
+std::size_t unlink_abandoned(scheduler& s) noexcept {
+    std::size_t count = 0;
+    abandoned::add(abandoned::locks | abandoned::waits);
+    s.gs.for_each([&](G& g) {
+        const g_state state = g.state.load(acquire);  // pairs with set_state
+        if (state == g_state::waiting || state == g_state::runnable) unlink_waiter(g);
+        count += state == g_state::dead ? 0U : 1U;
+    });
+    return count;
+}
 
 scheduler::scheduler(const runtime_options& o, uint32_t p_count, std::size_t stack_size)
     : name(o.name),

@@ -279,8 +279,7 @@ std::size_t select_among(select_request& r) {
     if (winner < r.count) return winner;
     if (winner == claimed_by::deadline && !ambient_is_first) return r.deadline_case;
     const wait_result why = winner == claimed_by::deadline ? wait_result::expired : wait_result::cancelled;
-    WEFT_ASSERT(context != nullptr);  // nothing else interrupts
-    context->tell_tokens(why);
+    tell_tokens_of(context, why);
     if (r.cancel_case == no_case) throw_interrupted(why);
     return r.cancel_case;
 }
