@@ -38,10 +38,11 @@ struct runtime_options {
 
 // How a runtime::stop() with a deadline went.
 struct stop_outcome {
-    std::size_t drained = 0;     // Gs that finished during it
-    std::size_t cancelled = 0;   // waits that it ended; a G that waits again is counted again
-    std::size_t abandoned = 0;   // Gs that had not finished, and never will, but for those of stragglers
-    std::size_t stragglers = 0;  // OS threads whose G has not come back: they are left behind, with the memory of the runtime
+    std::size_t drained = 0;    // Gs that finished during it
+    std::size_t cancelled = 0;  // waits that it interrupted; those that would have begun later are not counted
+    std::size_t abandoned = 0;  // Gs that had not finished, and never will, but for those of stragglers
+    std::size_t stragglers =
+        0;  // OS threads whose G has not come back: they are left behind, with the memory of the runtime
 };
 
 // A scheduler with Ps and threads of its own. Not copyable or movable: green threads refer to it.

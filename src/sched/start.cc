@@ -218,7 +218,7 @@ bool unlink_claimed(G& g, waiter& first) noexcept {
     const bool too_late = !first.claim->try_claim(claimed_by::nobody_left, must_ready);
     if (too_late) await_waker(g);
     for (waiter* w = &first; w != nullptr; w = w->also) unlink(*w);
-    const bool in_context = (g.traits & trait::ambient) != 0 && g.ambient != nullptr && g.ambient != shield_context();
+    const bool in_context = (g.traits & trait::ambient) != 0 && is_context(g.ambient);
     if (in_context) g.ambient->leave_wait();
     return too_late && first.claim->winner() < claimed_by::deadline;
 }

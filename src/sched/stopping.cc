@@ -22,9 +22,9 @@ constinit spin_lock freezing;
 
 namespace {
 
-constexpr uint32_t batch_size = 128;              // as many as one heavy fence is for
-constexpr int lock_tries = 100;                   // of an object whose lock is held
-constexpr int64_t shortest_pause_ns = 100'000;    // between rounds; a long round is followed by as long a pause
+constexpr uint32_t batch_size = 128;            // as many as one heavy fence is for
+constexpr int lock_tries = 100;                 // of an object whose lock is held
+constexpr int64_t shortest_pause_ns = 100'000;  // between rounds; a long round is followed by as long a pause
 constexpr int frames_max = 32;
 
 // Cancellation points. Those with a deadline whose other forms are none, such as try_lock_for, have their deadline.
@@ -54,6 +54,12 @@ WEFT_NO_SANITIZE bool may_be_cancelled(const G& g) noexcept {
     if (!is_cancellation_point(g.reason)) return false;
     const bool shielded = (g.traits & trait::ambient) != 0 && g.ambient == shield_context();
     return !shielded && static_cast<uint32_t>(g.eh.uncaught) == 0;
+}
+
+// Whether its waits have to be told where to look: step 2.
+WEFT_NO_SANITIZE bool is_untold(const G& g) noexcept {
+    const g_state state = g.state.load(acquire);  // pairs with set_state
+    return (state == g_state::waiting || state == g_state::runnable) && (g.traits & trait::ambient) == 0;
 }
 
 // Takes lock if it is free now, or soon.
@@ -96,8 +102,12 @@ bool remove_alarm_if_free(waiter& w) noexcept {
 
 enum class outcome : uint8_t { none, claimed, unlinked };
 
-// Step 2 for g, which is frozen. unlinked: the caller is to make it ready.
+// Steps 2 and 3 for g, which is frozen. unlinked: the caller is to make it ready.
 WEFT_NO_SANITIZE outcome cancel_wait_of(G& g) noexcept {
+    if (is_untold(g)) {
+        g.ambient = stop_context();
+        g.traits |= trait::ambient;
+    }
     if (!may_be_cancelled(g)) return outcome::none;
     waiter* w = g.waiting;
     if (w == nullptr || w->claim == &cancelled_by_stop) return outcome::none;
@@ -171,7 +181,7 @@ uint64_t live_gs(const scheduler& s) noexcept {
 std::size_t cancel_waits(scheduler& s, const G* self) noexcept {
     batch b;
     s.gs.for_each([&](G& g) {
-        if (&g != self && may_be_cancelled(g)) b.add(g);
+        if (&g != self && (is_untold(g) || may_be_cancelled(g))) b.add(g);
     });
     b.cancel();
     return b.cancelled;
@@ -228,9 +238,9 @@ WEFT_NO_SANITIZE void print_straggler(report& out, const M& m) noexcept {
     print_identity(out, *who.g);
     const int64_t ms = (os::monotonic_ns() - who.g->since_ns) / 1'000'000;
     out.print(" on thread %d, which %s; queued last %lld ms ago\n", m.tid,
-              who.in_call                     ? "is in a blocking call"
+              who.in_call                   ? "is in a blocking call"
               : os::thread_wants_cpu(m.tid) ? "computes"
-                                              : "is blocked",
+                                            : "is blocked",
               static_cast<long long>(ms));
     if (who.in_call) {
         print_call_frames(out, who.g);

@@ -8,20 +8,23 @@
 // nobody looks at a flag before a wait. So the stopper walks over all Gs, again and again until they have ended, and ends the waits that it
 // finds:
 //
-//   1  Gs that wait where they may be cancelled, and are not shielded or unwinding, are frozen, a batch at a time (freeze.h)
-//   2  those that still wait cannot leave their frames now. A wait with a claim word is claimed for cancellation, as contexts do. One
-//      without is unlinked under its object's lock, if that is free, and marked: waiter.claim is cancelled_by_stop. A sleep's timer
-//      is removed
-//   3  they are thawed; those that were unlinked are made ready
+//   1  Gs that wait or are runnable are frozen, a batch at a time (freeze.h)
+//   2  those that still do so do not go on now. Those that are in no context get stop_context() for one: their next waits take the way on
+//      which contexts are looked at, and there scheduler.cancelling is, too
+//   3  those that wait where they may be cancelled, and are not shielded or unwinding, cannot leave their frames now. A wait with a claim
+//      word is claimed for cancellation, as contexts do. One without is unlinked under its object's lock, if that is free, and marked:
+//      waiter.claim is cancelled_by_stop. A sleep's timer is removed
+//   4  they are thawed; those that were unlinked are made ready
 //
-// Step 2 does not touch an object that may be gone: it lives until the waits on it return, and a frozen one has not. (Condition variables
-// may go before; their waits always have a claim word.) What a lock held meanwhile has kept it from doing comes with the next round.
+// Step 3 does not touch an object that may be gone: it lives until the waits on it return, and a frozen one has not. (Condition variables
+// may go before; their waits always have a claim word.) What a lock held meanwhile has kept it from doing, and who was
+// running, come with the next round.
 //
 // The exception is runtime_stopped, which is a weft::cancelled. The first frame of a G catches it: that a G started with go() ends so is what
 // was asked for.
 //
 // Rejected. A context of its own for every G (50 instructions at each start, and a claim at each wait, for what happens once). A flag
-// that waits look at (does not reach those that wait already, who need the walk in any case). Waking up without unlinking (the waker and the
+// that all waits look at (on the hot path, and those that wait already need the walk in any case). Waking up without unlinking (the waker and the
 // walker would both make it ready).
 //
 // Stragglers. When the deadline has passed, no G is scheduled any more, and Ms end at their next scheduling point. One whose G computes,
@@ -51,10 +54,10 @@ class runtime_stopped : public cancelled {};
 // Gs that have finished.
 [[nodiscard]] uint64_t finished_gs(const scheduler& s) noexcept;
 
-// Steps 1 to 3 for all Gs of s but self (nullptr: for all). Returns how many waits were ended.
+// Steps 1 to 4 for all Gs of s but self (nullptr: for all). Returns how many waits were interrupted.
 std::size_t cancel_waits(scheduler& s, const G* self) noexcept;
 
-// Cancels and waits until all Gs of s, but self, have finished, or the deadline has passed. Returns how many waits were ended.
+// Cancels and waits until all Gs of s, but self, have finished, or the deadline has passed. Returns how many waits were interrupted.
 std::size_t cancel_and_drain(scheduler& s, const G* self, int64_t deadline_ns);
 
 // stop_scheduler() has failed: writes on stderr who is missing, takes all others off the queues they wait in, and leaves s alone for

@@ -275,7 +275,12 @@ std::size_t select_among(select_request& r) {
     const bool ambient_is_first = context != nullptr && context->deadline_ns() < deadline_ns;
     if (ambient_is_first) deadline_ns = context->deadline_ns();
 
-    const uint32_t winner = wait_for_any(m, r, context, deadline_ns);
+    uint32_t winner = claimed_by::cancellation;
+    if (stop_reaches(m)) {
+        unlock_all(r);
+    } else {
+        winner = wait_for_any(m, r, context, deadline_ns);
+    }
     if (winner < r.count) return winner;
     if (winner == claimed_by::deadline && !ambient_is_first) return r.deadline_case;
     const wait_result why = winner == claimed_by::deadline ? wait_result::expired : wait_result::cancelled;

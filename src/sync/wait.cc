@@ -171,7 +171,7 @@ cancel_context* heeded_context(M* m) noexcept {
     cancel_context* context = nullptr;
     if (m == nullptr) {
         context = ambient();
-    } else if ((m->g->traits & trait::ambient) != 0 && m->g->ambient != shield_context()) {
+    } else if ((m->g->traits & trait::ambient) != 0 && is_context(m->g->ambient)) {
         context = m->g->ambient;
     }
     return context == nullptr ? nullptr : unless_unwinding(context);
@@ -281,6 +281,13 @@ namespace {
     return w.claim == nullptr ? wait_result::served : wait_result::cancelled;
 }
 
+// A wait that would begin now, under lock, in a runtime that stops.
+wait_result stopped(cancel_context* context, guarded_word& lock, uint32_t bits) noexcept {
+    lock.unlock_bits(bits);
+    tell_tokens_of(context, wait_result::cancelled);
+    return wait_result::cancelled;
+}
+
 // The rest of wait_cancellable(), which so needs no frame where nothing is to be heeded.
 [[gnu::noinline]] wait_result wait_and_tell(M* m,
                                             waiter& w,
@@ -290,6 +297,7 @@ namespace {
                                             wait_reason reason,
                                             int64_t deadline_ns) noexcept {
     cancel_context* context = heeded_context(m);
+    if (stop_reaches(m)) return stopped(context, lock, bits);
     if (context == nullptr && deadline_ns == never) {
         wait(w, queue, lock, bits, reason);
         return served_or_stopped(w);
@@ -322,6 +330,10 @@ wait_result wait_untold(bool first,
                         int64_t deadline_ns) noexcept {
     M* m = current_g_m();
     cancel_context* context = heeded_context(m);
+    if (deadline_ns != never && stop_reaches(m)) {
+        lock.unlock_bits(bits);
+        return wait_result::cancelled;
+    }
     if (context != nullptr || deadline_ns != never) {
         const place where = first ? place::first : place::last;
         return wait_with_others(m, where, w, queue, lock, bits, reason, deadline_ns, context);
@@ -338,6 +350,7 @@ wait_result wait_claimable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
     M* m = current_g_m();
     cancel_context* context = heeded_context(m);
+    if (stop_reaches(m)) return stopped(context, lock, bits);
     const wait_result result = wait_with_others(m, place::last, w, queue, lock, bits, reason, deadline_ns, context);
     if (result == wait_result::cancelled || result == wait_result::expired) tell_tokens_of(context, result);
     return result;

@@ -30,7 +30,7 @@ namespace {
 
 void sleep_until_ns(int64_t deadline_ns) {
     M* m = current_g_m();
-    if (heeded_context(m) != nullptr) [[unlikely]] {
+    if (heeded_context(m) != nullptr || stop_reaches(m)) [[unlikely]] {
         sleep_interruptibly(deadline_ns);
         return;
     }

@@ -140,6 +140,12 @@ private:
 // those who ask for contexts it is none. Only its address is used.
 [[nodiscard]] cancel_context* shield_context() noexcept;
 
+// The same for a green thread in no context whose runtime stops with a deadline: so its waits take the way on which that is looked at.
+[[nodiscard]] cancel_context* stop_context() noexcept;
+
+// Whether c is a context, and not nullptr or one of those two.
+[[nodiscard]] bool is_context(const cancel_context* c) noexcept;
+
 // The innermost context around the caller; nullptr where there is none.
 [[nodiscard]] cancel_context* ambient() noexcept;
 
