@@ -70,7 +70,7 @@ decltype(auto) with_stop_token(std::stop_token token, F&& f) {
 // Calls f; nothing around this interrupts the waits in it. For what must be finished, such as saying goodbye.
 template <typename F>
 decltype(auto) shield(F&& f) {
-    const detail::ambient_scope scope(nullptr);
+    const detail::ambient_scope scope(detail::shield_context(), false);
     return std::forward<F>(f)();
 }
 

@@ -7,13 +7,17 @@
 // See: docs/runtime.md
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include <weft/debug.h>
+#include <weft/detail/cancel.h>
+#include <weft/detail/time_point.h>
 #include <weft/future.h>
 #include <weft/go.h>
 #include <weft/stack_policy.h>
@@ -40,6 +44,15 @@ struct runtime_options {
         0;  // what interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: nothing does
 };
 
+// How a runtime::stop() with a deadline went.
+struct stop_outcome {
+    std::size_t drained = 0;    // Gs that finished during it
+    std::size_t cancelled = 0;  // waits that it interrupted; those that would have begun later are not counted
+    std::size_t abandoned = 0;  // Gs that had not finished, and never will, but for those of stragglers
+    std::size_t stragglers =
+        0;  // OS threads whose G has not come back: they are left behind, with the memory of the runtime
+};
+
 // A scheduler with Ps and threads of its own. Not copyable or movable: green threads refer to it.
 class runtime {
 public:
@@ -59,6 +72,23 @@ public:
     // holds stop() up). Gs that have not finished are abandoned without unwinding, as Go does when main returns; they are taken
     // out of the queues of objects that outlive them. Returns how many there were. Not from a G of this runtime: fatal.
     std::size_t stop();
+
+    // Stops it with good manners: every wait of its Gs that is a cancellation point (cancel.h) ends with weft::cancelled, as if a scope
+    // around all of them had been cancelled; then waits until all have finished, at most until the deadline; then as stop(). shield()
+    // protects; throw_if_cancelled() tells those that compute. A G started with go() may end by that exception.
+    //
+    // Gs that are still computing, or in a system call, 100 ms after the deadline are stragglers: they are named on stderr, and they, their
+    // OS threads and the memory of the runtime are left behind. When one comes back, its thread ends. The object may be destroyed, or
+    // started again. Not from a G of this runtime: fatal. Not a cancellation point.
+    template <typename Clock, typename Duration>
+    stop_outcome stop(std::chrono::time_point<Clock, Duration> deadline) {
+        return stop_by(detail::deadline_at(deadline));
+    }
+
+    template <typename Rep, typename Period>
+    stop_outcome stop(std::chrono::duration<Rep, Period> timeout) {
+        return stop_by(detail::deadline_after(timeout));
+    }
 
     // Whether it is started.
     [[nodiscard]] bool running() const noexcept;
@@ -108,12 +138,13 @@ public:
     template <typename F>
     decltype(auto) run(F&& f, std::source_location where = std::source_location::current()) {
         const spawn_options named{.name = "run"};
-        const detail::ambient_scope not_interrupted(nullptr);
+        const detail::ambient_scope not_interrupted(detail::shield_context(), false);
         return async_on(checked(), &named, std::forward<F>(f), where).get();
     }
 
 private:
     detail::scheduler* checked() const;
+    stop_outcome stop_by(int64_t deadline_ns);
 
     runtime_options options_;
     detail::scheduler* scheduler_ = nullptr;

@@ -116,6 +116,6 @@ run_status_t run_cancel_status(void) noexcept {
     return guarded_call([] { weft::throw_if_cancelled(); });
 }
 
-void* run_shield_begin(void) noexcept { return exchange_ambient(nullptr, false); }
+void* run_shield_begin(void) noexcept { return exchange_ambient(shield_context(), false); }
 
 void run_shield_end(void* shielded) noexcept { exchange_ambient(static_cast<cancel_context*>(shielded), false); }

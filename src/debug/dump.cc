@@ -1,15 +1,15 @@
 // dump.cc: what every green thread is doing, written to a file descriptor.
 //
-// One that is parked or runnable is held still while its stack is read: see frozen.h.
+// One that is parked or runnable is held still while its stack is read: see sched/freeze.h.
 #include <unistd.h>
 
 #include <weft/debug.h>
 #include <weft/runtime.h>
 
-#include "debug/frozen.h"
 #include "debug/stack_use.h"
 #include "os/os.h"
 #include "sched/crash.h"
+#include "sched/freeze.h"
 #include "sched/labels.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
@@ -203,7 +203,7 @@ struct sketch {
     }
 };
 
-// Gs are frozen a few at a time, see frozen.h.
+// Gs are frozen a few at a time, see sched/freeze.h.
 class frozen_batch {
 public:
     explicit frozen_batch(report& out) noexcept : out_(out), now_ns_(os::monotonic_ns()) {}
@@ -215,7 +215,7 @@ public:
 
     void print() noexcept {
         {
-            const frozen still(gs_, count_);
+            const frozen still(gs_, static_cast<uint32_t>(count_));
             for (int i = 0; i < count_; ++i) sketches_[i].take(*gs_[i]);
         }
         for (int i = 0; i < count_; ++i) sketches_[i].print(out_, now_ns_);

@@ -7,7 +7,7 @@
 #include <weft/debug.h>
 #include <weft/runtime.h>
 
-#include "debug/frozen.h"
+#include "sched/freeze.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
 
@@ -34,7 +34,7 @@ WEFT_NO_SANITIZE void measure_one(scheduler& s, const G& g) noexcept {
 }
 
 void measure(scheduler& s, G* const* gs, int count) noexcept {
-    const frozen still(gs, count);
+    const frozen still(gs, static_cast<uint32_t>(count));
     for (int i = 0; i < count; ++i) measure_one(s, *gs[i]);
 }
 

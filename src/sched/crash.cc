@@ -79,8 +79,10 @@ bool on_fault(const os::fault& f) noexcept {
 
 // An exception that leaves a G's entry finds no handler, and no frames below: the stack of the throw still stands.
 void on_terminate() {
-    M* m = current_m();
-    if (m != nullptr && m->g != nullptr) {
+    const M* m = current_m();
+    const G* lender = lender_of(m);
+    const G* g = m == nullptr || lender != nullptr ? lender : m->g;
+    if (g != nullptr) {
         report out(os::stderr_fd);
         out.print("weft: fatal: ");
         if (std::type_info* type = abi::__cxa_current_exception_type()) {
@@ -97,7 +99,8 @@ void on_terminate() {
         } else {
             out.print("std::terminate was called in ");
         }
-        print_identity(out, *m->g);
+        out.print("%s", lender != nullptr ? "a blocking call of " : "");
+        print_identity(out, *g);
         out.print(
             "\nweft: use weft::async or weft::wait_group::go to pass exceptions on\n"
             "weft: or catch it where it leaves a function that is noexcept, as destructors are\n");

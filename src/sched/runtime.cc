@@ -17,6 +17,7 @@
 #include "sched/schedule.h"
 #include "sched/spawn.h"
 #include "sched/start.h"
+#include "sched/stopping.h"
 #include "sched/switch.h"
 
 namespace weft {
@@ -37,16 +38,6 @@ constinit atomic<bool> main_runs{false};
 bool is_called_by(const scheduler* s) noexcept {
     const M* m = current_m();
     return m != nullptr && m->home == s && (m->g != nullptr || m->lent_by != nullptr);
-}
-
-// Gs started less Gs finished; never too small: finished ones are counted first.
-uint64_t live_gs(const scheduler& s) noexcept {
-    // Acquire, so that the sums are taken in this order.
-    uint64_t finished = s.foreign_ends.load(acquire);
-    for (uint32_t i = 0; i < s.ps.made(); ++i) finished += s.ps[i].count.finished.get_acquire();
-    uint64_t spawned = s.foreign_spawns.load(acquire);  // as above
-    for (uint32_t i = 0; i < s.ps.made(); ++i) spawned += s.ps[i].count.spawned.get();
-    return spawned - finished;
 }
 
 unsigned change_max_procs(scheduler& s, unsigned n) {
@@ -240,6 +231,26 @@ std::size_t runtime::stop() {
     return abandoned;
 }
 
+stop_outcome runtime::stop_by(int64_t deadline_ns) {
+    stop_outcome done;
+    if (scheduler_ == nullptr) return done;
+    if (detail::is_called_by(scheduler_)) {
+        detail::fatal("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
+    }
+    detail::scheduler* s = std::exchange(scheduler_, nullptr);
+    const uint64_t before = detail::finished_gs(*s);
+    done.cancelled = detail::cancel_and_drain(*s, nullptr, deadline_ns);
+    const int64_t grace_ends_ns = detail::os::monotonic_ns() + detail::straggler_grace_ns;
+    const bool ended = detail::stop_scheduler(*s, grace_ends_ns, done.abandoned);
+    done.drained = static_cast<std::size_t>(detail::finished_gs(*s) - before);
+    if (ended) {
+        detail::destroy(s);
+    } else {
+        done.stragglers = detail::leave_stragglers(*s, done.abandoned);
+    }
+    return done;
+}
+
 bool runtime::running() const noexcept { return scheduler_ != nullptr; }
 
 void runtime::drain() {
@@ -248,7 +259,7 @@ void runtime::drain() {
     if (detail::is_called_by(s)) {
         detail::fatal("weft::runtime::drain() was called by one of its own green threads, which would wait for itself");
     }
-    const detail::ambient_scope not_interrupted(nullptr);
+    const detail::ambient_scope not_interrupted(detail::shield_context(), false);
     while (detail::live_gs(*s) != 0) {
         if (m == nullptr) {
             detail::os::sleep_ns(detail::drain_look_ns);

@@ -69,6 +69,7 @@ struct scheduler {
     stack_places places;
 
     atomic<bool> stopping{false};        // no G is to be scheduled any more
+    atomic<bool> cancelling{false};      // all waits are to end; see stopping.h
     atomic<uint64_t> next_id{1};         // ids of Gs, handed to Ps in batches
     atomic<uint64_t> foreign_spawns{0};  // Gs started by plain threads, and by Gs that have lost their P
     atomic<uint64_t> foreign_ends{0};    // Gs that ended without a P

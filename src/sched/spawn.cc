@@ -14,6 +14,7 @@
 #include "sched/lending.h"
 #include "sched/park.h"
 #include "sched/preempt.h"
+#include "sched/stopping.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -43,7 +44,12 @@ void g_main(void* argument, void* baton) {
     finish_switch(m);
     for (;;) {
         leave(m);
-        g->entry->run(g->closure());
+        try {
+            g->entry->run(g->closure());
+        } catch (const runtime_stopped&) {
+            if (!g->home->cancelling.load(relaxed)) throw;  // another's. relaxed: set before ours was thrown
+            g->entry->destroy(g->closure());
+        }
         if ((g->traits & trait::ends_slowly) != 0) [[unlikely]]
             end_slowly(g);
         m = current_m();  // not the one from before: g may have migrated

@@ -223,7 +223,8 @@ bool unlink_claimed(G& g, waiter& first) noexcept {
     const bool too_late = !first.claim->try_claim(claimed_by::nobody_left, must_ready);
     if (too_late) await_waker(g);
     for (waiter* w = &first; w != nullptr; w = w->also) unlink(*w);
-    if ((g.traits & trait::ambient) != 0 && g.ambient != nullptr) g.ambient->leave_wait();
+    const bool in_context = (g.traits & trait::ambient) != 0 && is_context(g.ambient);
+    if (in_context) g.ambient->leave_wait();
     return too_late && first.claim->winner() < claimed_by::deadline;
 }
 
@@ -245,6 +246,7 @@ void unlink_waiter(G& g) noexcept {
     // First: a mutex may go as soon as g is off its queue.
     if ((g.traits & trait::recorded) != 0) waits_for_nothing(g);
     bool served = false;
+    if (w->claim == &cancelled_by_stop) return;  // off its queue, and has not run since
     if (w->claim != nullptr) {
         served = unlink_claimed(g, *w);
     } else if (!unlink(*w)) {
@@ -293,6 +295,17 @@ std::size_t abandon_gs(scheduler& s) noexcept {
 }
 
 }  // namespace
+
+std::size_t unlink_abandoned(scheduler& s) noexcept {
+    std::size_t count = 0;
+    abandoned::add(abandoned::locks | abandoned::waits);
+    s.gs.for_each([&](G& g) {
+        const g_state state = g.state.load(acquire);  // pairs with set_state
+        if (state == g_state::waiting || state == g_state::runnable) unlink_waiter(g);
+        count += state == g_state::dead ? 0U : 1U;
+    });
+    return count;
+}
 
 scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_pool::options& stack_options)
     : name(o.name), ps(p_count), stacks(stack_options) {
@@ -429,8 +442,7 @@ void start_first_m(scheduler& s) {
 void request_stop(scheduler& s) noexcept {
     wake_all_to_stop(s);
     for (uint32_t i = 0; i < s.ps.reach(); ++i) {
-        ask_to_hurry(s.ps[i]);
-    s->interrupt_signal = interrupt_signal;
+        request_preempt(s, s.ps[i]);
     }
 }
 

@@ -49,4 +49,7 @@ void request_stop(scheduler& s) noexcept;
 // are left have been taken off every queue, and abandoned says how many there were.
 [[nodiscard]] bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept;
 
+// stop_scheduler() has failed, and s stays: takes all Gs that do not run off their queues. Returns how many Gs have not finished.
+[[nodiscard]] std::size_t unlink_abandoned(scheduler& s) noexcept;
+
 }  // namespace weft::detail

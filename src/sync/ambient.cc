@@ -1,5 +1,6 @@
 // ambient.cc: which context is around the caller, and std::stop_token from contexts.
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <stop_token>
@@ -60,6 +61,12 @@ stop_bridge* make_bridge(int64_t deadline_ns) {
     return made.release();
 }
 
+// Only their addresses are used.
+alignas(cancel_context) constinit std::byte shield[sizeof(cancel_context)] = {};
+alignas(cancel_context) constinit std::byte stop[sizeof(cancel_context)] = {};
+
+cancel_context* if_context(cancel_context* c) noexcept { return is_context(c) ? c : nullptr; }
+
 // Plain threads do not migrate, so a thread-local is safe here.
 constinit thread_local cancel_context* of_thread = nullptr;
 
@@ -67,10 +74,18 @@ constinit thread_local cancel_context* of_thread = nullptr;
 
 }  // namespace
 
+cancel_context* shield_context() noexcept { return reinterpret_cast<cancel_context*>(shield); }
+
+cancel_context* stop_context() noexcept { return reinterpret_cast<cancel_context*>(stop); }
+
+bool is_context(const cancel_context* c) noexcept {
+    return c != nullptr && c != shield_context() && c != stop_context();
+}
+
 cancel_context* ambient() noexcept {
     const M* m = current_g_m();
-    if (m == nullptr) return thread_ambient();
-    return (m->g->traits & trait::ambient) != 0 ? m->g->ambient : nullptr;
+    if (m == nullptr) return if_context(thread_ambient());
+    return (m->g->traits & trait::ambient) != 0 ? if_context(m->g->ambient) : nullptr;
 }
 
 enclosing enclosing_context() noexcept { return {heeded_context(current_g_m()), std::uncaught_exceptions()}; }

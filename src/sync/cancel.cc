@@ -66,6 +66,12 @@ void cancel_context::cancel() noexcept {
     request_stops(found.bridges);
 }
 
+void cancel_context::cancel_all_around() noexcept {
+    cancel_context* outermost = this;
+    while (outermost->parent_ != nullptr) outermost = outermost->parent_;
+    outermost->cancel();
+}
+
 bool cancel_context::requested() noexcept {
     arm();
     lock_.lock();

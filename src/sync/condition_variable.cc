@@ -96,7 +96,7 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
     me.slot = this;
     m.unlock();
     const wait_result result =
-        wait_cancellable(me, waiters_, state_, bits | waiting, wait_reason::condition_wait, deadline_ns);
+        wait_claimable(me, waiters_, state_, bits | waiting, wait_reason::condition_wait, deadline_ns);
     if (result != wait_result::served && me.ok) come_back();  // C1
     return result;
 }

@@ -38,6 +38,12 @@ struct other_parties {
 // inside it unwinds the stack.
 [[nodiscard]] cancel_context* heeded_context(M* m) noexcept;
 
+// Whether the runtime of m (nullptr: a plain thread's) stops with a deadline, and its G, which is the caller, is not shielded: stopping.h.
+[[nodiscard]] bool stop_reaches(const M* m) noexcept;
+
+// A wait in context (nullptr: in none, it was the runtime that stops) was interrupted: cancel_context::tell_tokens.
+void tell_tokens_of(cancel_context* context, wait_result why) noexcept;
+
 // std::stop_token from contexts.
 void request_stop(stop_bridge& b) noexcept;  // the caller knows that it lives
 stop_bridge* retain_in_chain(stop_bridge* b, stop_bridge* chain) noexcept;

@@ -57,6 +57,10 @@ std::size_t task_scope::further_exceptions() noexcept {
 
 void throw_if_cancelled() {
     detail::cancel_context* context = detail::heeded_context(detail::current_g_m());
+    if (detail::stop_reaches(detail::current_g_m())) {
+        if (context != nullptr) context->cancel_all_around();
+        detail::throw_interrupted(detail::wait_result::cancelled);
+    }
     if (context == nullptr) return;
     const bool is_cancelled = context->requested();
     if (!is_cancelled && context->deadline_ns() > detail::now_ns()) return;

@@ -278,12 +278,16 @@ std::size_t select_among(select_request& r) {
     const bool ambient_is_first = context != nullptr && context->deadline_ns() < deadline_ns;
     if (ambient_is_first) deadline_ns = context->deadline_ns();
 
-    const uint32_t winner = wait_for_any(m, r, context, deadline_ns);
+    uint32_t winner = claimed_by::cancellation;
+    if (stop_reaches(m)) {
+        unlock_all(r);
+    } else {
+        winner = wait_for_any(m, r, context, deadline_ns);
+    }
     if (winner < r.count) return winner;
     if (winner == claimed_by::deadline && !ambient_is_first) return r.deadline_case;
     const wait_result why = winner == claimed_by::deadline ? wait_result::expired : wait_result::cancelled;
-    WEFT_ASSERT(context != nullptr);  // nothing else interrupts
-    context->tell_tokens(why);
+    tell_tokens_of(context, why);
     if (r.cancel_case == no_case) throw_interrupted(why);
     return r.cancel_case;
 }

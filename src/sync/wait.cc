@@ -11,6 +11,7 @@
 #include "os/os.h"
 #include "sched/park.h"
 #include "sched/retake.h"
+#include "sched/stopping.h"
 #include "sched/switch.h"
 #include "sync/interrupt.h"
 #include "sync/thread_note.h"
@@ -152,11 +153,25 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
 
 }  // namespace
 
+constinit claim_word cancelled_by_stop;
+
+bool stop_reaches(const M* m) noexcept {
+    if (m == nullptr || !m->home->cancelling.load(acquire)) return false;  // pairs with cancel_and_drain
+    const bool shielded = (m->g->traits & trait::ambient) != 0 && m->g->ambient == shield_context();
+    return !shielded && std::uncaught_exceptions() == 0;
+}
+
+void tell_tokens_of(cancel_context* context, wait_result why) noexcept {
+    if (context == nullptr) return;  // the runtime stops
+    if (why == wait_result::cancelled && stop_reaches(current_g_m())) context->cancel_all_around();
+    context->tell_tokens(why);
+}
+
 cancel_context* heeded_context(M* m) noexcept {
     cancel_context* context = nullptr;
     if (m == nullptr) {
         context = ambient();
-    } else if ((m->g->traits & trait::ambient) != 0) {
+    } else if ((m->g->traits & trait::ambient) != 0 && is_context(m->g->ambient)) {
         context = m->g->ambient;
     }
     return context == nullptr ? nullptr : unless_unwinding(context);
@@ -265,6 +280,18 @@ bool wait_until(
 
 namespace {
 
+// How a wait that no party but its queue could end has ended: it, or the runtime that stops.
+[[gnu::always_inline]] inline wait_result served_or_stopped(const waiter& w) noexcept {
+    return w.claim == nullptr ? wait_result::served : wait_result::cancelled;
+}
+
+// A wait that would begin now, under lock, in a runtime that stops.
+wait_result stopped(cancel_context* context, guarded_word& lock, uint32_t bits) noexcept {
+    lock.unlock_bits(bits);
+    tell_tokens_of(context, wait_result::cancelled);
+    return wait_result::cancelled;
+}
+
 // The rest of wait_cancellable(), which so needs no frame where nothing is to be heeded.
 [[gnu::noinline]] wait_result wait_and_tell(M* m,
                                             waiter& w,
@@ -274,12 +301,13 @@ namespace {
                                             wait_reason reason,
                                             int64_t deadline_ns) noexcept {
     cancel_context* context = heeded_context(m);
+    if (stop_reaches(m)) return stopped(context, lock, bits);
     if (context == nullptr && deadline_ns == never) {
         wait(w, queue, lock, bits, reason);
-        return wait_result::served;
+        return served_or_stopped(w);
     }
     const wait_result result = wait_with_others(m, place::last, w, queue, lock, bits, reason, deadline_ns, context);
-    if (result == wait_result::cancelled || result == wait_result::expired) context->tell_tokens(result);
+    if (result == wait_result::cancelled || result == wait_result::expired) tell_tokens_of(context, result);
     return result;
 }
 
@@ -292,7 +320,7 @@ wait_result wait_cancellable(
         queue.push_back(w);
         w.lock = &lock;
         park(m, w, lock, bits, reason);
-        return wait_result::served;
+        return served_or_stopped(w);
     }
     return wait_and_tell(m, w, queue, lock, bits, reason, deadline_ns);
 }
@@ -306,6 +334,10 @@ wait_result wait_untold(bool first,
                         int64_t deadline_ns) noexcept {
     M* m = current_g_m();
     cancel_context* context = heeded_context(m);
+    if (deadline_ns != never && stop_reaches(m)) {
+        lock.unlock_bits(bits);
+        return wait_result::cancelled;
+    }
     if (context != nullptr || deadline_ns != never) {
         const place where = first ? place::first : place::last;
         return wait_with_others(m, where, w, queue, lock, bits, reason, deadline_ns, context);
@@ -318,14 +350,23 @@ wait_result wait_untold(bool first,
     return wait_result::served;
 }
 
-void tell_tokens(wait_result why) noexcept {
-    cancel_context* context = heeded_context(current_g_m());
-    WEFT_ASSERT(context != nullptr);
-    context->tell_tokens(why);
+wait_result wait_claimable(
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
+    M* m = current_g_m();
+    cancel_context* context = heeded_context(m);
+    if (stop_reaches(m)) return stopped(context, lock, bits);
+    const wait_result result = wait_with_others(m, place::last, w, queue, lock, bits, reason, deadline_ns, context);
+    if (result == wait_result::cancelled || result == wait_result::expired) tell_tokens_of(context, result);
+    return result;
 }
 
+void tell_tokens(wait_result why) noexcept { tell_tokens_of(heeded_context(current_g_m()), why); }
+
 void throw_interrupted(wait_result result) {
-    if (result == wait_result::cancelled) throw cancelled();
+    if (result == wait_result::cancelled) {
+        if (stop_reaches(current_g_m())) throw runtime_stopped();
+        throw cancelled();
+    }
     WEFT_ASSERT(result == wait_result::expired);
     throw timed_out();
 }

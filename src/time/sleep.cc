@@ -14,7 +14,7 @@ namespace weft::detail {
 
 namespace {
 
-// Something around the caller may end the sleep early.
+// Something around the caller may end the sleep early; or there is no P whose timers are ours.
 [[gnu::noinline]] void sleep_interruptibly(int64_t deadline_ns) {
     if (deadline_ns <= long_ago) return;
     wait_queue nobody;
@@ -26,20 +26,11 @@ namespace {
     if (result != wait_result::timed_out) throw_interrupted(result);
 }
 
-// There is no P whose timers are ours.
-[[gnu::noinline]] void sleep_with_claim(int64_t deadline_ns) noexcept {
-    wait_queue nobody;
-    spin_lock lock;
-    waiter me;
-    lock.lock();
-    static_cast<void>(wait_until(me, nobody, lock, 0, wait_reason::sleep, deadline_ns));
-}
-
 }  // namespace
 
 void sleep_until_ns(int64_t deadline_ns) {
     M* m = current_g_m();
-    if (heeded_context(m) != nullptr) [[unlikely]] {
+    if (heeded_context(m) != nullptr || stop_reaches(m)) [[unlikely]] {
         sleep_interruptibly(deadline_ns);
         return;
     }
@@ -51,7 +42,7 @@ void sleep_until_ns(int64_t deadline_ns) {
     }
     if (!enter(m)) [[unlikely]] {
         leave(m);
-        sleep_with_claim(deadline_ns);
+        sleep_interruptibly(deadline_ns);
         return;
     }
     P* p = m->p;
@@ -64,6 +55,7 @@ void sleep_until_ns(int64_t deadline_ns) {
     timer alarm;
     me.g = m->g;
     me.lock = nullptr;  // in no queue but the timers
+    me.slot = &alarm;   // for who ends all waits: stopping.h
     alarm.deadline_ns = deadline_ns;
     alarm.who = &me;
     m->g->waiting = &me;
@@ -78,6 +70,8 @@ void sleep_until_ns(int64_t deadline_ns) {
     m = switch_away(m);
     m->g->waiting = nullptr;
     leave(m);
+    if (me.claim != nullptr) [[unlikely]]
+        throw_interrupted(wait_result::cancelled);
 }
 
 }  // namespace weft::detail

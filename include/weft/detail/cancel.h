@@ -86,6 +86,9 @@ public:
     // Ends all waits that are open in this context and in those inside it, and all that begin later. Any thread. O(contexts inside).
     void cancel() noexcept;
 
+    // The same for the outermost context around this one, on behalf of a runtime that stops. The green thread it belongs to.
+    void cancel_all_around() noexcept;
+
     // Whether it has been cancelled, or one around it.
     [[nodiscard]] bool requested() noexcept;
 
@@ -132,6 +135,16 @@ private:
     guarded<cancel_context*> next_ = nullptr;
     guarded<cancel_context*> prev_ = nullptr;
 };
+
+// The ambient context of code that nothing interrupts, though something may be around it: it is in no other one, and never cancelled. To
+// those who ask for contexts it is none. Only its address is used.
+[[nodiscard]] cancel_context* shield_context() noexcept;
+
+// The same for a green thread in no context whose runtime stops with a deadline: so its waits take the way on which that is looked at.
+[[nodiscard]] cancel_context* stop_context() noexcept;
+
+// Whether c is a context, and not nullptr or one of those two.
+[[nodiscard]] bool is_context(const cancel_context* c) noexcept;
 
 // The innermost context around the caller; nullptr where there is none.
 [[nodiscard]] cancel_context* ambient() noexcept;

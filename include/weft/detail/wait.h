@@ -119,6 +119,10 @@ private:
     atomic<uint32_t> word_{preparing};
 };
 
+// What waiter.claim becomes where a wait that no other party could end is ended because its runtime stops: src/sched/stopping.h. Only its
+// address is used.
+extern claim_word cancelled_by_stop;
+
 class wait_queue;
 
 // One blocked caller in one queue. Lives in the caller's frame; guarded by the queue's lock while linked. Left uninitialised: what
@@ -266,6 +270,10 @@ void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits,
 // passes. w is on no queue unless the result is served. deadline_ns may be never; if it is not later than the ambient deadline, it
 // is the one that counts. If interrupted it tells the tokens, which calls what users have registered with them.
 [[nodiscard]] wait_result wait_cancellable(
+    waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
+
+// As wait_cancellable(), with a claim word in any case: the object may be gone when the wait has ended and not returned.
+[[nodiscard]] wait_result wait_claimable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
 
 // As wait_cancellable(), but leaves it to the caller to tell the tokens, when its books are settled. first: joins at the head of the

@@ -1,0 +1,390 @@
+// stop_deadline_test.cc: runtime::stop with a deadline: every wait ends, Gs clean up, and those that do not come back are left behind.
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/captured.h"
+#include "support/eventually.h"
+#include "support/leaks.h"
+#include "support/procs_test.h"
+#include "support/resources.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using StopDeadline = procs_test;
+WEFT_SWEEP(StopDeadline);
+
+// Counts itself when it is destroyed.
+struct counted {
+    std::atomic<int>& count;
+
+    ~counted() { ++count; }
+};
+
+TEST_P(StopDeadline, ARuntimeThatDidNothingStops) {
+    const stop_outcome done = rt().stop(1s);
+    EXPECT_EQ(done.drained + done.cancelled + done.abandoned + done.stragglers, 0U);
+    EXPECT_FALSE(rt().running());
+    EXPECT_EQ(rt().stop(1s).abandoned, 0U);  // again: nothing to do
+}
+
+TEST_P(StopDeadline, EveryCancellationPointEndsAndUnwinds) {
+    const chan<int> empty;
+    const chan<int> other;
+    const chan<int> full(1);
+    full.send(0);
+    mutex m;
+    condition_variable cv;
+    counting_semaphore<> units(0);
+    event never_set;
+    promise<int> kept;
+    future<int> result = kept.get_future();
+    std::atomic<int> unwound = 0;
+    std::atomic<int> went_on = 0;
+    park(14, [&] {
+        const auto start = [&](auto wait) {
+            rt().go([&, wait] {
+                const counted c{unwound};
+                wait();
+                ++went_on;
+            });
+        };
+        start([&] { empty.recv(); });
+        start([&] { (void)empty.recv_for(1h); });
+        start([&] { full.send(1); });
+        start([&] { (void)chan<int>::nil().recv(); });
+        start([&] { chan<int>::nil().send(1); });
+        start([&] { sleep_for(1h); });
+        start([&] { sleep_until(std::chrono::steady_clock::time_point::max()); });
+        start([&] { select(on_recv(empty, [](auto) {}), on_recv(other, [](auto) {})); });
+        start([&] { select(on_recv(empty, [](auto) {}), on_timeout(1h, [] {})); });
+        start([&] { select(); });
+        start([&] {
+            std::unique_lock lock(m);
+            cv.wait(lock);
+        });
+        start([&] { units.acquire(); });
+        start([&] { never_set.wait(); });
+        start([&] { (void)result.get(); });
+    });
+    const stop_outcome done = rt().stop(10s);
+    EXPECT_EQ(done.drained, 14U);
+    EXPECT_GE(done.cancelled, 14U);
+    EXPECT_EQ(done.abandoned, 0U);
+    EXPECT_EQ(done.stragglers, 0U);
+    EXPECT_EQ(unwound, 14);
+    EXPECT_EQ(went_on, 0);
+    // What they waited for is as if they had never been there.
+    EXPECT_EQ(empty.try_send(1), chan_status::would_block);
+    EXPECT_EQ(full.try_recv().value, 0);
+    EXPECT_EQ(full.try_recv().status, chan_status::would_block);
+    units.release();
+    EXPECT_TRUE(units.try_acquire());
+    EXPECT_TRUE(m.try_lock());
+    m.unlock();
+    kept.set_value(1);
+}
+
+TEST_P(StopDeadline, TheExceptionIsCancelled) {
+    std::atomic<int> caught = 0;
+    park(1, [&] {
+        rt().go([&] {
+            try {
+                sleep_for(1h);
+            } catch (const cancelled&) {
+                ++caught;
+            }
+        });
+    });
+    rt().stop(10s);
+    EXPECT_EQ(caught, 1);
+}
+
+TEST_P(StopDeadline, FunctionsWithAnErrorCodeSaySo) {
+    const chan<int> c;
+    std::error_code why;
+    park(1, [&] { rt().go([&] { (void)c.recv(why); }); });
+    rt().stop(10s);
+    EXPECT_EQ(why, make_error_code(errc::cancelled));
+}
+
+TEST_P(StopDeadline, AWaitAfterwardsIsCancelledToo) {
+    std::atomic<int> caught = 0;
+    park(1, [&] {
+        rt().go([&] {
+            for (int i = 0; i < 3; ++i) {
+                try {
+                    sleep_for(1h);
+                } catch (const cancelled&) {
+                    ++caught;
+                }
+            }
+        });
+    });
+    EXPECT_GE(rt().stop(10s).cancelled, 1U);
+    EXPECT_EQ(caught, 3);
+}
+
+TEST_P(StopDeadline, AShieldProtects) {
+    const chan<int> goodbye;
+    std::atomic<int> said = 0;
+    park(2, [&] {
+        rt().go([&] {
+            try {
+                sleep_for(1h);
+            } catch (const cancelled&) {
+                shield([&] { goodbye.send(1), ++said; });
+            }
+        });
+        rt().go([&] { shield([&] { said += goodbye.recv().value_or(0); }); });
+    });
+    const stop_outcome done = rt().stop(10s);
+    EXPECT_EQ(done.drained, 2U);
+    EXPECT_EQ(said, 2);
+}
+
+TEST_P(StopDeadline, ADestructorThatRunsWhileUnwindingWaitsInPeace) {
+    struct waits_at_end {
+        std::atomic<int>& done;
+
+        ~waits_at_end() {
+            sleep_for(5ms);
+            ++done;
+        }
+    };
+
+    std::atomic<int> done = 0;
+    park(1, [&] {
+        rt().go([&] {
+            const waits_at_end w{done};
+            sleep_for(1h);
+        });
+    });
+    rt().stop(10s);
+    EXPECT_EQ(done, 1);
+}
+
+TEST_P(StopDeadline, LocksAndJoinsAreNotCancelled) {
+    mutex m;
+    wait_group group;
+    group.add();
+    m.lock();
+    std::atomic<int> went_on = 0;
+    park(2, [&] {
+        rt().go([&] { m.lock(), ++went_on, m.unlock(); });
+        rt().go([&] { group.wait(), ++went_on; });
+    });
+    std::thread later([&] {
+        std::this_thread::sleep_for(20ms);
+        m.unlock();
+        group.done();
+    });
+    const stop_outcome done = rt().stop(10s);
+    later.join();
+    EXPECT_EQ(done.drained, 2U);
+    EXPECT_EQ(done.cancelled, 0U);
+    EXPECT_EQ(went_on, 2);
+}
+
+TEST_P(StopDeadline, WhatIsLeftAtTheDeadlineIsAbandoned) {
+    leak_on_purpose();
+    mutex m;
+    m.lock();
+    std::atomic<int> went_on = 0;
+    park(1, [&] { rt().go([&] { m.lock(), ++went_on; }); });
+    const auto began = std::chrono::steady_clock::now();
+    const stop_outcome done = rt().stop(20ms);
+    EXPECT_GE(std::chrono::steady_clock::now() - began, 20ms);
+    EXPECT_EQ(done.abandoned, 1U);
+    EXPECT_EQ(done.stragglers, 0U);
+    EXPECT_EQ(went_on, 0);
+    m.unlock();
+}
+
+TEST_P(StopDeadline, ScopesAndTheirTokensAreCancelled) {
+    std::atomic<bool> computes = false;
+    std::atomic<int> stopped = 0;
+    const bool has_room = procs() > 1;
+    rt().go([&] {
+        scope([&](auto& s) {
+            if (has_room) {
+                s.go([&] {
+                    const std::stop_token token = this_g::stop_token();
+                    computes = true;
+                    while (!token.stop_requested()) {}
+                    ++stopped;
+                });
+            }
+            s.go([&] { sleep_for(1h); });
+            s.go([&] { chan<int>::nil().recv(); });
+        });
+    });
+    eventually([&] { return rt().stats().parks >= 3 && (computes || !has_room); });
+    const stop_outcome done = rt().stop(10s);
+    EXPECT_EQ(done.abandoned, 0U);
+    EXPECT_EQ(stopped, has_room ? 1 : 0);
+}
+
+TEST_P(StopDeadline, ThrowIfCancelledTellsThoseThatCompute) {
+    std::atomic<bool> computes = false;
+    std::atomic<int> unwound = 0;
+    rt().go([&] {
+        const counted c{unwound};
+        for (;;) {
+            computes = true;
+            throw_if_cancelled();
+            yield();
+        }
+    });
+    eventually([&] { return computes.load(); });
+    EXPECT_EQ(rt().stop(10s).drained, 1U);
+    EXPECT_EQ(unwound, 1);
+}
+
+TEST_P(StopDeadline, AFutureCarriesIt) {
+    future<int> f = rt().async([] {
+        sleep_for(1h);
+        return 1;
+    });
+    eventually([&] { return rt().stats().parks == 1; });
+    rt().stop(10s);
+    EXPECT_THROW(f.get(), cancelled);
+}
+
+TEST_P(StopDeadline, ManyGreenThreadsInTheMidstOfTalking) {
+    const int rounds = scaled(procs() > 4 ? 3 : 20);
+    for (int round = 0; round < rounds; ++round) {
+        rt().start();
+        std::atomic<int> unwound = 0;
+        const chan<int> ring(3);
+        mutex m;
+        condition_variable cv;
+        for (int i = 0; i < 100; ++i) {
+            rt().go([&, i] {
+                const counted c{unwound};
+                for (;;) {
+                    if (i % 4 == 0) ring.send(i);
+                    if (i % 4 == 1) ring.recv();
+                    if (i % 4 == 2) sleep_for(std::chrono::microseconds(i));
+                    if (i % 4 == 3) {
+                        std::unique_lock lock(m);
+                        cv.notify_one();
+                        cv.wait_for(lock, 100us);
+                        throw_if_cancelled();
+                    }
+                }
+            });
+        }
+        sleep_for(1ms);
+        const stop_outcome done = rt().stop(30s);
+        EXPECT_EQ(done.drained, 100U);
+        EXPECT_EQ(done.abandoned, 0U);
+        EXPECT_EQ(unwound, 100);
+    }
+}
+
+TEST_P(StopDeadline, ItStartsAgain) {
+    park(1, [&] { rt().go([] { sleep_for(1h); }); });
+    rt().stop(10s);
+    rt().start();
+    EXPECT_EQ(rt().run([] {
+        sleep_for(1ms);
+        return 7;
+    }),
+              7);
+}
+
+// ---- Stragglers. Their runtime stays for ever, so these are no procs_tests.
+
+class Stragglers : public ::testing::TestWithParam<unsigned> {};
+
+INSTANTIATE_TEST_SUITE_P(Procs, Stragglers, ::testing::Values(1U, 2U, 4U));
+
+struct pipe_ends {
+    int fds[2] = {-1, -1};
+
+    pipe_ends() { EXPECT_EQ(::pipe(fds), 0); }
+
+    ~pipe_ends() {
+        ::close(fds[0]);
+        ::close(fds[1]);
+    }
+
+    void read_byte() const {
+        char c = 0;
+        EXPECT_EQ(::read(fds[0], &c, 1), 1);
+    }
+
+    void write_byte() const { EXPECT_EQ(::write(fds[1], "x", 1), 1); }
+};
+
+// What it prints when straggle does not come back; it does when release has been called.
+void expect_left_behind(unsigned procs, auto straggle, auto release, const char* says) {
+    leak_on_purpose();
+    const std::size_t threads = resources::now().threads;
+    auto rt = std::make_unique<runtime>(runtime_options{.procs = procs, .name = "stuck"});
+    std::atomic<bool> is_there = false;
+    std::atomic<bool> is_back = false;
+    std::atomic<int> unwound = 0;
+    const chan<int> c;
+    rt->go({.name = "straggler"}, [&] {
+        is_there = true;
+        straggle();
+        is_back = true;
+        chan<int>::nil().recv();
+    });
+    eventually([&] { return is_there.load(); });
+    stop_outcome done;
+    const std::string text = stderr_of([&] { done = rt->stop(20ms); });
+    EXPECT_EQ(done.stragglers, 1U) << text;
+    EXPECT_EQ(done.abandoned, 1U);
+    EXPECT_NE(text.find("\"straggler\""), std::string::npos) << text;
+    EXPECT_NE(text.find(says), std::string::npos) << text;
+    EXPECT_FALSE(rt->running());
+    rt->start();  // another one
+    EXPECT_EQ(rt->run([] { return 3; }), 3);
+    rt.reset();
+    // It comes back to a runtime that is no more, and its thread ends.
+    release();
+    eventually([&] { return is_back.load(); });
+    eventually([&] { return resources::now().threads == threads; });
+}
+
+TEST_P(Stragglers, OneThatReads) {
+    const pipe_ends p;
+    expect_left_behind(GetParam(), [&] { p.read_byte(); }, [&] { p.write_byte(); }, "is blocked");
+}
+
+TEST_P(Stragglers, OneInADeclaredCall) {
+    const pipe_ends p;
+    expect_left_behind(
+        GetParam(), [&] { blocking([&] { p.read_byte(); }); }, [&] { p.write_byte(); }, "is in a blocking call");
+}
+
+TEST_P(Stragglers, OneThatComputes) {
+    std::atomic<bool> enough = false;
+    expect_left_behind(
+        GetParam(),
+        [&] {
+            while (!enough) {}
+        },
+        [&] { enough = true; }, "computes");
+}
+
+}  // namespace
+}  // namespace weft::test
