@@ -175,6 +175,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
     outlook look{.ticks = total_ticks(s)};
     m->park.reset();
     idle.lock.lock();
+    if (std::exchange(m->coming, false)) --idle.coming;
     for (;;) {
         if (s.stopping.load(relaxed)) break;  // relaxed: set under the lock
         if (m->next_p != nullptr) {

@@ -91,6 +91,7 @@ struct idle_state {
     M* pinned_ms = nullptr;            // those whose pinned G is elsewhere: for hand-overs, see pin.h
     atomic<uint32_t> idle_m_count{0};  // on both lists
     uint32_t unavailable = 0;          // Ms that run no G for now, whatever is queued: on pinned_ms, or retired
+    uint32_t coming = 0;               // Ms that were made to have one idle, and have not lain down yet
     uint32_t off_p = 0;                // Ms that run a G without a P: see retake.h
     M* retired_main = nullptr;         // the thread of weft::main, if it has retired: it waits for the end
     M* lookout = nullptr;

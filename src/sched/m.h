@@ -102,6 +102,7 @@ struct alignas(cache_line) M {
     // Guarded by idle.lock while on a list of idle Ms.
     M* idle_next = nullptr;
     bool on_idle_list = false;
+    bool coming = false;  // counted in idle.coming
 
     // What others want it to do: with which P, and which G first (nullptr: it is to look for one). Written before park.wake(), or, for the
     // M of a pinned G, under idle.lock; see pin.h.

@@ -406,6 +406,17 @@ scheduler* make_scheduler(const runtime_options& options) {
     return s.release();
 }
 
+namespace {
+
+void count_coming(scheduler& s, M* m, int change) noexcept {
+    s.idle.lock.lock();
+    m->coming = change > 0;
+    s.idle.coming += static_cast<uint32_t>(change);
+    s.idle.lock.unlock();
+}
+
+}  // namespace
+
 int start_m(scheduler& s, P* p, G* g) noexcept {
     reap(s);
     M* m = make_m(s);
@@ -416,11 +427,13 @@ int start_m(scheduler& s, P* p, G* g) noexcept {
     }
     m->next_p = p;
     m->next_g = g;
+    if (p == nullptr) count_coming(s, m, 1);
     const M* caller = current_m();
     const bool from_pinned = caller != nullptr && caller->pins != 0;
     const int error =
         from_pinned ? caller->home->maker.make(m->thread, &m_thread, m) : os::start_thread(m->thread, &m_thread, m);
     if (error != 0) {
+        if (p == nullptr) count_coming(s, m, -1);
         delist(s, m);
         free_m(m);
     }

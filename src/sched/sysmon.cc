@@ -278,8 +278,9 @@ bool monitor::provide_heirs(uint32_t count_wanted) noexcept {
     s.idle.lock.lock();
     uint32_t there = 0;
     for (const M* m = s.idle.idle_ms; m != nullptr && there < count_wanted; m = m->idle_next) ++there;
+    const uint32_t coming = s.idle.coming;
     s.idle.lock.unlock();
-    for (uint32_t i = there; i < count_wanted; ++i) {
+    for (uint32_t i = there + coming; i < count_wanted; ++i) {
         if (start_m(s, nullptr, nullptr) != 0) {
             s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
             break;

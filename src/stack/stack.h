@@ -194,7 +194,7 @@ private:
     [[nodiscard]] int map_slab_locked(int size_class, uint32_t slots) noexcept;
     [[nodiscard]] stack* carve_locked(int size_class) noexcept;
 
-    const options options_;
+    options options_;
 
     spin_lock lock_;
     // Guarded by lock_.
