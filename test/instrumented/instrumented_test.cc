@@ -527,6 +527,7 @@ struct asked_when_moved {
 };
 
 TEST_P(Instrumented, AMoveUnderAChannelsLockDoesNotGiveWay) {
+    if (built_with_asan) GTEST_SKIP() << "holds lie on a stack of the sanitizer's own";
     asked_when_moved::moves = 0;
     asked_when_moved::stops = 0;
     rt().run([&] {
