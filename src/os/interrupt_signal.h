@@ -46,7 +46,8 @@ void unblock_interrupt(int signal) noexcept;
 // Sends it to the thread tid of this process. False: it was not sent.
 [[nodiscard]] bool send_interrupt(int tid, int signal) noexcept;
 
-// In the handler: the thread goes on in entry, as context/interrupt.h says. Requires: room below at.sp.
+// In the handler: the thread goes on in entry, as context/interrupt.h says, unless it has no alternate stack where one is needed. Requires:
+// room below at.sp.
 void go_on_in(const interruption& at, void (*entry)()) noexcept;
 
 }  // namespace weft::detail::os

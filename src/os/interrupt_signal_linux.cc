@@ -112,6 +112,10 @@ bool send_interrupt(int tid, int signal) noexcept { return syscall(SYS_tgkill, g
 void go_on_in(const interruption& at, void (*entry)()) noexcept {
 #if defined(__x86_64__)
     constexpr uintptr_t red_zone = 128;
+    constexpr uintptr_t signal_frame_max = 64 * 1024;
+    // A thread that got no alternate stack: what the signal has saved lies where we would write.
+    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    if (here < at.sp && at.sp - here < signal_frame_max) return;
     auto& registers = static_cast<ucontext_t*>(at.registers)->uc_mcontext.gregs;
     const uintptr_t sp = at.sp - red_zone - sizeof(uintptr_t);
     std::memcpy(reinterpret_cast<void*>(sp), &registers[REG_RIP], sizeof(uintptr_t));  // NOLINT

@@ -510,6 +510,35 @@ TEST_P(Instrumented, NobodyIsStoppedWhileItHoldsALockOfTheRuntime) {
     EXPECT_EQ(sum, 4 * each * (each + 1) / 2);
 }
 
+// Is asked while it is moved, and looks.
+struct asked_when_moved {
+    static inline std::atomic<int> moves = 0;
+    static inline std::atomic<int> stops = 0;
+
+    asked_when_moved() = default;
+
+    WEFT_TEST_OPAQUE asked_when_moved(asked_when_moved&& /*from*/) noexcept {
+        const uint64_t before = times_preempted();
+        ask_myself();
+        fib(1);
+        stops += times_preempted() != before;
+        ++moves;
+    }
+};
+
+TEST_P(Instrumented, AMoveUnderAChannelsLockDoesNotGiveWay) {
+    if (built_with_asan) GTEST_SKIP() << "holds lie on a stack of the sanitizer's own";
+    asked_when_moved::moves = 0;
+    asked_when_moved::stops = 0;
+    rt().run([&] {
+        chan<asked_when_moved> values(1);
+        asked_when_moved v;
+        static_cast<void>(values.try_send(std::move(v)));
+    });
+    EXPECT_EQ(asked_when_moved::moves, 1);
+    EXPECT_EQ(asked_when_moved::stops, 0);
+}
+
 TEST_P(Instrumented, SelectsAndGroupsAndFuturesWorkAsEver) {
     std::atomic<long> sum = 0;
     const int each = scaled(500);
