@@ -1,0 +1,403 @@
+/* retake.pml: the monitor takes a P away from an M in user code, R1 to R5 against E1 to E4 of src/sched/retake.h, with a thief at run_next
+ * (T1 to T4 of src/sched/p.h) and requests to hurry in the same owner word.
+ *
+ * An M enters the runtime a few times. With its P it pushes, takes, leaves, or parks; on g0 it runs what lies there, or gives the P
+ * away. Without its P it works as a plain thread, takes an idle P back, or parks, and lies down. In user code it may compute for ever. An
+ * M that is asleep is handed a P by the monitor, or by who has seen an idle one. Every choice is explored.
+ *
+ * Store buffers (TSO): the Ms' plain stores to in_runtime and run_next wait in a buffer and leave it in order, at any moment. Locked
+ * instructions and full fences empty the own buffer, the heavy fence those of all threads, one after the other. The owner word
+ * is what it is: one word, changed by locked instructions; each attempt of a loop of exchanges is one step.
+ *
+ * Checked: between a successful enter and the next leave an M is alone with the P, and the P is its own (inside); no green thread runs
+ * twice or is lost; P and M are never handed over twice; when nothing can move, the lock is free and no work lies with an M that computes
+ * for ever while another M is asleep, or with an idle P. The run progress shows that the monitor does not try for ever.
+ *
+ * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/retake.md and docs/models.md.
+ */
+/* spin: one          expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DWAKES=2" */
+/* spin: hurry        expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DHURRIES=1" */
+/* spin: two          expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=2 -DNM=3 -DENTRIES=3" */
+/* spin: full_fence   expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DFULL_FENCE" */
+/* spin: progress     expect=ok   pan="-E -l -m100000 -w25" cc="-O2 -w -DNP -DCOLLAPSE" defs="-DENTRIES=3 -DTHIEVES=1 -DHURRIES=1" */
+/* spin: mutant_no_fence        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NO_FENCE" */
+/* spin: mutant_no_entry_fence  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DFULL_FENCE -DMUTANT_NO_ENTRY_FENCE" */
+/* spin: mutant_plain_flag      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_PLAIN_FLAG" */
+/* spin: mutant_not_looked      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NOT_LOOKED" */
+/* spin: mutant_two_retakers    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_TWO_RETAKERS" */
+/* spin: mutant_not_cleared     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NOT_CLEARED" */
+/* spin: mutant_under_a_thief   expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DTHIEVES=1 -DMUTANT_UNDER_A_THIEF" */
+/* spin: mutant_bit_refused     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DENTRIES=3 -DMUTANT_BIT_REFUSED" */
+/* spin: mutant_bit_left        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DENTRIES=3 -DMUTANT_BIT_LEFT" */
+/* spin: mutant_no_heir         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NO_HEIR" */
+/* spin: mutant_not_noticed     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NOT_NOTICED" */
+
+#ifndef NP
+#define NP 1            /* Ps */
+#endif
+#ifndef NM
+#define NM 2            /* Ms */
+#endif
+#ifndef ENTRIES
+#define ENTRIES 2       /* into the runtime, by all of them */
+#endif
+#ifndef THIEVES
+#define THIEVES 0
+#endif
+#ifndef HURRIES
+#define HURRIES 0       /* requests to hurry */
+#endif
+#ifndef WAKES
+#define WAKES 1         /* times that an idle P is handed to an M that is asleep */
+#endif
+#ifdef MUTANT_TWO_RETAKERS
+#define RETAKERS 2
+#else
+#define RETAKERS 1
+#endif
+#define NONE 15
+
+/* ---- The owner words. */
+byte owner[NP];
+bool asked[NP], preempt[NP], retake[NP];
+
+/* ---- What is the owner's. Green threads are 1, 2, 3 ... */
+byte run_next[NP];      /* as everybody sees it; 0: empty */
+byte inside[NP];        /* Ms that believe to be alone with the P */
+byte pushed = 0, ran[ENTRIES + 1];
+
+/* ---- idle_state, guarded by lock. */
+bool lock = false, idle_p[NP], asleep[NM];
+
+/* ---- Ms. */
+bool in_runtime[NM];    /* as everybody sees it */
+bool computes[NM];
+byte next_p[NM];
+byte left = ENTRIES;
+
+/* ---- Store buffers. */
+#define IN_RUNTIME NP   /* else: run_next of that P */
+chan buffer[NM] = [4] of { byte, byte };
+byte waiting[NM], newest[NM];   /* stores to run_next in the buffer, and the last of them */
+
+inline leave_buffer(n) {
+    buffer[n] ? variable, value;
+    if
+    :: variable == IN_RUNTIME -> in_runtime[n] = value
+    :: else -> run_next[variable] = value; waiting[n]--;
+               if :: waiting[n] == 0 -> newest[n] = 0 :: else fi
+    fi
+}
+
+inline drain(n) { do :: nempty(buffer[n]) -> leave_buffer(n) :: empty(buffer[n]) -> break od; variable = 0; value = 0 }
+
+proctype store_buffer(byte n) {
+    byte variable, value;
+end:
+    do :: atomic { nempty(buffer[n]) -> leave_buffer(n); variable = 0; value = 0 } od
+}
+
+#define MINE (waiting[m] > 0 -> newest[m] : run_next[p])
+#define STORE_RUN_NEXT(g) buffer[m] ! p, g; waiting[m]++; newest[m] = g
+
+#define LOCK   !lock -> lock = true
+#define UNLOCK lock = false
+
+inline runs(g) { ran[g]++; assert(ran[g] == 1) }
+
+inline comes_in() {
+    has = true;
+    inside[p]++;
+#ifndef MUTANT_NOT_NOTICED
+    assert(owner[p] == m);
+#endif
+    assert(inside[p] == 1)
+}
+
+/* E1 to E4. p: the P that m had last. Sets has. */
+inline enter() {
+    atomic { nfull(buffer[m]) -> buffer[m] ! IN_RUNTIME, 1 };
+#if defined(FULL_FENCE) && !defined(MUTANT_NO_ENTRY_FENCE)
+    atomic { drain(m) };
+#endif
+    if
+#ifdef MUTANT_NOT_CLEARED
+    :: atomic { owner[p] == m && !asked[p] -> comes_in() }
+#else
+    :: atomic { owner[p] == m && !asked[p] && !preempt[p] && !retake[p] -> comes_in() }
+    :: atomic { owner[p] == m && !asked[p] && (preempt[p] || retake[p]) ->
+           drain(m); preempt[p] = false; retake[p] = false; comes_in() }
+#endif
+#ifdef MUTANT_NOT_NOTICED
+    :: atomic { owner[p] != m -> comes_in() }
+#else
+    :: atomic { owner[p] != m -> has = false }
+#endif
+    fi
+}
+
+inline leave() {
+    atomic { nfull(buffer[m]) -> if :: has -> inside[p]-- :: else fi; buffer[m] ! IN_RUNTIME, 0 }
+}
+
+/* m, on no list, gets P number n, which nobody else can have. */
+inline acquire_p(n) {
+    drain(m);
+    assert(owner[n] == NONE && !asked[n] && !retake[n] && !preempt[n]);
+    p = n; owner[p] = m;
+    comes_in()
+}
+
+/* What a locked exchange of the whole word to 0 leaves. */
+inline free_word(n) {
+    owner[n] = NONE; preempt[n] = false;
+#ifndef MUTANT_BIT_LEFT
+    retake[n] = false
+#endif
+}
+
+proctype M(byte m) {
+    byte variable, value, seen, p = NONE;
+    bool has = false;
+
+    if
+    :: m < NP -> p = m; goto user
+    :: else -> goto sleeps
+    fi;
+
+user:   /* In user code, with P number p or without it. */
+    if
+    :: atomic { left > 0 -> left-- }
+    :: computes[m] = true; false            /* it never comes back */
+    fi;
+    enter();
+    if
+    :: has ->
+           if
+           :: seen = MINE;                  /* pushes; what lay there runs later, from the ring */
+              atomic { nfull(buffer[m]) -> pushed++; STORE_RUN_NEXT(pushed) };
+              if :: seen != 0 -> runs(seen) :: else fi
+           :: seen = MINE;                  /* takes */
+              if
+              :: seen != 0 -> atomic { nfull(buffer[m]) -> STORE_RUN_NEXT(0) }; runs(seen)
+              :: else
+              fi
+           :: seen = 0; goto g0             /* parks */
+           fi;
+           seen = 0;
+           leave();
+           goto user
+    :: !has ->
+           if
+           :: leave(); goto user            /* what does not park */
+           :: atomic { LOCK; drain(m) };    /* take_back_p */
+              if
+              :: atomic { idle_p[0] -> idle_p[0] = false; UNLOCK; acquire_p(0) }; leave(); goto user
+              :: atomic { idle_p[NP - 1] -> idle_p[NP - 1] = false; UNLOCK; acquire_p(NP - 1) }; leave(); goto user
+              :: atomic { !idle_p[0] && !idle_p[NP - 1] -> UNLOCK }
+              fi
+           :: skip                          /* parks, or ends */
+           fi;
+           p = NONE; goto sleeps
+    fi;
+
+g0:     /* With P number p. */
+    seen = MINE;
+    if
+    :: seen != 0 ->
+           atomic { nfull(buffer[m]) -> STORE_RUN_NEXT(0) };
+           runs(seen); seen = 0;
+           leave();
+           goto user
+    :: else ->
+           atomic { LOCK; drain(m) };
+           atomic {                         /* disown_p_locked */
+#ifdef MUTANT_BIT_REFUSED
+               !asked[p] && !retake[p] && !preempt[p];
+#endif
+               !asked[p];
+               inside[p]--; has = false;
+               free_word(p); idle_p[p] = true; p = NONE;
+               UNLOCK
+           }
+    fi;
+
+sleeps: /* Without a P, in the runtime. */
+    atomic { LOCK; drain(m); asleep[m] = true; UNLOCK };
+    atomic { next_p[m] != NONE -> assert(!asleep[m]); acquire_p(next_p[m]); next_p[m] = NONE };
+    goto g0
+}
+
+inline take_idle_m() {
+    heir = 0;
+    do :: heir < NM && !asleep[heir] -> heir++ :: else -> break od;
+    if :: heir < NM -> asleep[heir] = false :: else -> heir = NONE fi
+}
+
+inline hand_over(n) { assert(next_p[heir] == NONE); next_p[heir] = n; heir = NONE }
+
+#define SOMEBODY_SLEEPS (asleep[0] || asleep[1] || asleep[NM - 1])
+#ifdef MUTANT_NO_HEIR
+#define HEIR_THERE true
+#else
+#define HEIR_THERE SOMEBODY_SLEEPS
+#endif
+#define WAITS(q) (run_next[q] != 0 && owner[q] != NONE && !in_runtime[owner[q]] && HEIR_THERE)
+
+proctype monitor() {
+    byte m = NONE, q, heir = NONE, variable, value, n;
+    bool outside;
+
+look:
+    if
+    :: atomic { WAITS(0) -> q = 0; m = owner[q] }
+#if NP > 1
+    :: atomic { WAITS(1) -> q = 1; m = owner[q] }
+#endif
+    fi;
+    if
+    :: atomic { owner[q] == m && !asked[q] -> retake[q] = true }                        /* R1 */
+    :: atomic { owner[q] != m -> m = NONE; goto look }
+    fi;
+#if !defined(MUTANT_NO_FENCE) && !defined(FULL_FENCE)
+    do                                                                                  /* R2 */
+    :: atomic { n < NM -> drain(n); n++ }
+    :: atomic { n == NM -> n = 0; break }
+    od;
+#endif
+    LOCK;
+    if
+    :: atomic { !HEIR_THERE -> retake[q] = false; UNLOCK; m = NONE; goto look }
+    :: else
+    fi;
+#ifdef MUTANT_NOT_LOOKED
+    outside = true;
+#else
+    outside = !in_runtime[m];                                                           /* R3 */
+#endif
+    atomic {                                                                            /* R4 */
+        if
+#ifdef MUTANT_PLAIN_FLAG
+        :: outside && owner[q] == m && !asked[q] -> heir = m
+#elif defined(MUTANT_UNDER_A_THIEF)
+        :: outside && owner[q] == m && retake[q] -> heir = m; asked[q] = false
+#else
+        :: outside && owner[q] == m && retake[q] && !asked[q] -> heir = m
+#endif
+        :: else
+        fi;
+        if
+        :: heir == NONE && owner[q] == m -> retake[q] = false
+        :: heir != NONE -> retake[q] = false; free_word(q)
+        :: else
+        fi
+    };
+    if
+    :: atomic { heir != NONE -> take_idle_m();                                          /* R5 */
+#ifdef MUTANT_NO_HEIR
+           if :: heir == NONE -> idle_p[q] = true :: else -> hand_over(q) fi;
+#else
+           hand_over(q);
+#endif
+           UNLOCK }
+    :: atomic { heir == NONE -> UNLOCK }
+    fi;
+    atomic { outside = false; m = NONE; q = 0; heir = NONE };
+    goto look
+}
+
+#if THIEVES > 0
+proctype thief() {
+    byte holder, g, variable, value, q = 0;
+    holder = owner[q];
+    g = run_next[q];
+    if
+    :: holder != NONE && g != 0 ->
+           if
+           :: atomic { owner[q] == holder && !asked[q] -> asked[q] = true };            /* T1 */
+#ifndef FULL_FENCE
+              atomic { drain(0) }; atomic { drain(1) };                                 /* T2 */
+#endif
+              if
+              :: !in_runtime[holder] ->                                                 /* T3 */
+                     if
+                     :: run_next[q] == g -> run_next[q] = 0; runs(g)
+                     :: else
+                     fi
+              :: in_runtime[holder]
+              fi;
+              asked[q] = false                                                          /* T4 */
+           :: atomic { owner[q] != holder || asked[q] }
+           fi
+    :: else
+    fi
+}
+#endif
+
+#if HURRIES > 0
+proctype hurrier() {
+    byte n = HURRIES;
+    do
+    :: atomic { n > 0 && owner[0] != NONE -> n--; preempt[0] = true }
+    :: n > 0 && owner[0] == NONE -> n--
+    :: n == 0 -> break
+    od
+}
+#endif
+
+#if WAKES > 0
+/* Work for an idle P. */
+proctype waker() {
+    byte n = WAKES, heir = NONE, q = 0;
+    do
+    :: atomic { n > 0 && (idle_p[0] || idle_p[NP - 1]) && SOMEBODY_SLEEPS && LOCK;
+           n--;
+           q = (idle_p[0] -> 0 : NP - 1);
+           idle_p[q] = false;
+           take_idle_m(); hand_over(q); q = 0;
+           UNLOCK }
+    :: n == 0 -> break
+    od
+}
+#endif
+
+#define LEFT_LYING(q) (run_next[q] != 0 && owner[q] != NONE && computes[owner[q]])
+
+active proctype end() {
+    byte g = 1;
+    timeout;
+    assert(!lock);
+    assert(!SOMEBODY_SLEEPS || !(LEFT_LYING(0) || LEFT_LYING(NP - 1)));
+    assert(!(idle_p[0] && run_next[0] != 0) && !(idle_p[NP - 1] && run_next[NP - 1] != 0));
+    assert((idle_p[0] || computes[owner[0]]) && (idle_p[NP - 1] || computes[owner[NP - 1]]));
+    do
+    :: g <= pushed -> assert(ran[g] + (run_next[0] == g) + (NP > 1 && run_next[NP - 1] == g) == 1); g++
+    :: else -> break
+    od
+}
+
+init {
+    byte n = 0;
+    atomic {
+        do :: n < NP -> owner[n] = n; n++ :: else -> n = 0; break od;
+        do
+        :: n < NM -> next_p[n] = NONE; in_runtime[n] = (n >= NP); run store_buffer(n); run M(n); n++
+        :: else -> break
+        od;
+        n = 0;
+        do :: n < RETAKERS -> run monitor(); n++ :: else -> n = 0; break od;
+#if THIEVES > 0
+        run thief();
+#if THIEVES > 1
+        run thief();
+#endif
+#endif
+#if HURRIES > 0
+        run hurrier();
+#endif
+#if WAKES > 0
+        run waker();
+#endif
+        skip
+    }
+}
