@@ -265,7 +265,7 @@ look:
     :: atomic { n == NM -> n = 0; break }
     od;
 #endif
-    LOCK;
+    atomic { LOCK };
     if
     :: atomic { !HEIR_THERE -> retake[q] = false; UNLOCK; m = NONE; goto look }
     :: else
