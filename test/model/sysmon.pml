@@ -1,0 +1,374 @@
+/* sysmon.pml: the monitor goes far, F1 to F4 against N1 to N3 of src/sched/sysmon.h: nothing waits for a P while all compute and the monitor
+ * sleeps without end.
+ *
+ * There is one process for each P, whoever holds it; green threads are counts. One that runs pushes, sets a timer, ends, or computes for
+ * ever. On g0 it fires its timer, takes from its ring, takes a batch from the global queue, steals, or makes its P idle. The idle protocol
+ * (idle.pml) is left out but for its counts: an idle P may at any moment be taken by an M that looks for work, or by an M in
+ * user code that had lost its own (take_back_p); WAKES bounds how often. So it need not find anything: the property says nothing while a P
+ * is idle. While the monitor is near it may take a P from a green thread that computes, and give it to an heir.
+ *
+ * What the code does under idle.lock with data that only the lock's holder touches is one step. Looks at queues and timers are one step for
+ * each place, in the order of the code; so is every move from one place to another.
+ *
+ * Store buffers (TSO). Pushes, timers, and the store that frees the lock, with what was written under it, wait in the buffer of
+ * their thread and leave it in order, at any moment. Locked instructions and full fences empty the own buffer, the heavy fence
+ * those of all threads, one after the other.
+ *
+ * Time. How long the monitor stays near is a free choice once it has seen nothing queued. Far, it is woken by a call, by the deadline
+ * that it knows, or soon, if it has decided so.
+ *
+ * Checked: when nothing can move, nothing is queued and no timer is due while no P is idle, nobody spins and the monitor is asleep
+ * without end.
+ *
+ * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
+ */
+/* spin: pushes      expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DWAKES=2" */
+/* spin: overflow    expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DOVERFLOW" */
+/* spin: outside     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNOUT=1" */
+/* spin: timers      expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNTIMER=1" */
+/* spin: retakes     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DRETAKES=1" */
+/* spin: one         expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DNPUSH=2 -DNOUT=1 -DNTIMER=1 -DRETAKES=1" */
+/* spin: mutant_no_heavy_fence     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_NO_HEAVY_FENCE" */
+/* spin: mutant_no_last_look       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_NO_LAST_LOOK" */
+/* spin: mutant_silent_push        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_SILENT_PUSH" */
+/* spin: mutant_silent_g0          expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_SILENT_G0" */
+/* spin: mutant_silent_take_back   expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_SILENT_TAKE_BACK" */
+/* spin: mutant_stops_late         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=3 -DMUTANT_STOPS_LATE" */
+/* spin: mutant_outside_blind      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=1 -DMUTANT_OUTSIDE_BLIND" */
+/* spin: mutant_deadline_forgotten expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNTIMER=1 -DMUTANT_DEADLINE_FORGOTTEN" */
+/* spin: mutant_only_while_busy    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_ONLY_WHILE_BUSY" */
+
+#ifndef NP
+#define NP 2            /* Ps */
+#endif
+#ifndef NPUSH
+#define NPUSH 0         /* pushes by green threads, together */
+#endif
+#ifndef NOUT
+#define NOUT 0          /* pushes from outside */
+#endif
+#ifndef NTIMER
+#define NTIMER 0        /* timers set by green threads on P 0: 0 or 1 */
+#endif
+#ifndef WAKES
+#define WAKES 1         /* times that an idle P is taken */
+#endif
+#ifndef RETAKES
+#define RETAKES 0
+#endif
+#define OUTSIDE NP      /* the numbers of store buffers: one for each P, … */
+#define MONITOR (NP + 1)
+#define THREADS (NP + 2)
+
+/* ---- Work. */
+byte ring[NP];                      /* as everybody sees it */
+byte global_queue = 0;
+byte timer = 0;                     /* on P 0: 0 none, 1 set, 2 due */
+bool rang = false;                  /* its deadline has passed */
+byte pushes = NPUSH, timers = NTIMER, wakes = WAKES, retakes = RETAKES;
+
+#define QUEUED (global_queue > 0 || ring[0] > 0 || ring[NP - 1] > 0)
+
+/* ---- idle_state, guarded by lock. */
+bool lock = false;
+byte idle_ps = NP - 1, spinning = 0;
+bool far = false, until_alarm = false;
+
+bool computes[NP], heir[NP];
+
+/* ---- The monitor. */
+bool called = false, asleep = false;
+
+/* ---- Store buffers. */
+byte seen_idle = NP - 1, seen_spinning = 0;     /* what is read without the lock */
+bool seen_far = false;
+bool b_unlock[THREADS], b_timer[THREADS];
+byte b_ring[THREADS], b_global[THREADS];
+
+#define EMPTY(t)         (!b_unlock[t] && b_ring[t] == 0 && b_global[t] == 0 && !b_timer[t])
+#define LOCK(t)          (EMPTY(t) && !lock) -> lock = true
+#define UNLOCK(t)        b_unlock[t] = true
+#define OWN_FAR(t)       (b_unlock[t] -> WANTED : seen_far)
+
+#ifdef MUTANT_ONLY_WHILE_BUSY
+#define WANTED (far && idle_ps == 0 && spinning == 0)
+#else
+#define WANTED far
+#endif
+
+inline free_lock(t) {
+    seen_idle = idle_ps; seen_spinning = spinning; seen_far = WANTED;
+    lock = false; b_unlock[t] = false
+}
+
+inline drain(t) {
+    if :: b_unlock[t] -> free_lock(t) :: else fi;
+    if :: b_ring[t] > 0 -> ring[t] = ring[t] + b_ring[t]; b_ring[t] = 0 :: else fi;
+    if :: b_timer[t] -> timer = 1; b_timer[t] = false :: else fi;
+    global_queue = global_queue + b_global[t]; b_global[t] = 0
+}
+
+proctype store_buffer(byte t) {
+end:
+    do
+    :: atomic { b_unlock[t] -> free_lock(t) }
+    :: atomic { !b_unlock[t] && b_ring[t] > 0 -> ring[t]++; b_ring[t]-- }
+    :: atomic { !b_unlock[t] && b_timer[t] -> timer = 1; b_timer[t] = false }
+    :: atomic { !b_unlock[t] && b_global[t] > 0 -> global_queue++; b_global[t]-- }
+    od
+}
+
+/* anything_to_do, but for timers. Sets found. What is in the own buffer was drained by the lock, or the fence. */
+inline look() {
+    found = (global_queue > 0);
+    do
+    :: atomic { i < NP && !found -> found = (ring[i] > 0); i++ }
+    :: atomic { i == NP || found -> i = 0; break }
+    od
+}
+
+inline call_monitor(t) {
+    atomic { LOCK(t); found = false };
+    if
+    :: far && idle_ps == 0 && spinning == 0 ->
+           found = (timer != 0 && !until_alarm);
+           if :: !found -> look() :: else fi
+    :: else
+    fi;
+    atomic { if :: found -> far = false :: else fi; UNLOCK(t) };
+    if
+    :: found -> atomic { EMPTY(t) -> called = true; found = false }
+    :: else
+    fi
+}
+
+/* N2 and N3. */
+inline after_push(t) {
+#ifndef MUTANT_SILENT_PUSH
+    if
+    :: OWN_FAR(t) -> call_monitor(t)
+    :: else
+    fi
+#else
+    skip
+#endif
+}
+
+inline stop_spinning() {
+    if
+    :: atomic { spins && EMPTY(me) && !lock -> lock = true; spins = false; spinning--; UNLOCK(me) }
+    :: !spins
+    fi
+}
+
+/* ---- P number me, and whoever holds it. */
+proctype P(byte me) {
+    bool spins = false, found = false;
+    byte hand = 0, i = 0;
+
+    if
+    :: me == 0 -> goto running
+    :: else -> goto idle
+    fi;
+
+g0:
+#if NTIMER > 0
+    if
+    :: atomic { me == 0 && timer == 2 -> drain(me); timer = 0 };
+       b_ring[me]++         /* after_push leaves the monitor to execute */
+    :: else
+    fi;
+#endif
+    if
+    :: atomic { ring[me] + b_ring[me] > 0 -> drain(me); ring[me]--; goto execute }
+    :: else
+    fi;
+#if NOUT > 0 || defined(OVERFLOW)
+    if
+    :: atomic { global_queue > 0 ->
+           drain(me);
+           hand = (global_queue < global_queue / NP + 1 -> global_queue : global_queue / NP + 1);
+           global_queue = global_queue - hand; hand-- };
+       atomic { b_ring[me] = b_ring[me] + hand; hand = 0; goto execute }
+    :: else
+    fi;
+#endif
+    if
+    :: !spins ->
+           atomic { LOCK(me);
+               if :: 2 * spinning < NP - idle_ps -> spins = true; spinning++ :: else fi;
+               UNLOCK(me)
+           }
+    :: else
+    fi;
+#if NP > 1
+    if
+    :: spins ->             /* steal */
+           if
+           :: atomic { ring[1 - me] > 0 ->
+                  drain(me);
+                  hand = (ring[1 - me] + 1) / 2;
+                  ring[1 - me] = ring[1 - me] - hand; hand-- };
+              atomic { b_ring[me] = b_ring[me] + hand; hand = 0; goto execute }
+           :: else
+           fi
+    :: else
+    fi;
+#endif
+#if NTIMER > 0
+    if
+    :: atomic { spins && me != 0 && timer == 2 -> drain(me); timer = 0 };
+       b_ring[me]++;
+       goto g0
+    :: else
+    fi;
+#endif
+    atomic { LOCK(me);      /* sleep_until_work, step 1 */
+        idle_ps++;
+        if :: spins -> spinning--; spins = false :: else fi;
+        UNLOCK(me)
+    };
+
+idle:
+    if
+    :: atomic { wakes > 0 && EMPTY(me) && !lock ->              /* an M that looks for work takes it */
+           wakes--; lock = true; idle_ps--; spinning++; spins = true; UNLOCK(me); goto g0 }
+    :: atomic { wakes > 0 && EMPTY(me) && !lock ->              /* take_back_p */
+           wakes--; lock = true; idle_ps--; UNLOCK(me) };
+#ifndef MUTANT_SILENT_TAKE_BACK
+       call_monitor(me);
+#endif
+       goto running
+    :: wakes == 0 -> false
+    fi;
+
+execute:
+#ifndef MUTANT_STOPS_LATE
+    stop_spinning();
+#endif
+#ifndef MUTANT_SILENT_G0
+    if
+    :: OWN_FAR(me) -> call_monitor(me)
+    :: else
+    fi;
+#endif
+#ifdef MUTANT_STOPS_LATE
+    stop_spinning();
+#endif
+
+running:
+    do
+    :: atomic { pushes > 0 -> pushes--; b_ring[me]++ };                         /* N1 */
+       after_push(me)
+#ifdef OVERFLOW
+    :: atomic { pushes > 0 -> pushes--; drain(me); b_global[me]++ };
+       after_push(me)
+#endif
+#if NTIMER > 0
+    :: atomic { timers > 0 && me == 0 -> timers--; drain(me); b_timer[me] = true };
+       after_push(me)
+#endif
+    :: goto g0                              /* the green thread ends */
+    :: computes[me] = true; break           /* or never comes back */
+    od;
+    atomic { heir[me] -> heir[me] = false; spins = true; goto g0 }
+}
+
+#if NOUT > 0
+proctype outside() {
+    byte n = NOUT, i = 0;
+    bool found = false;
+    do
+    :: n > 0 ->
+           atomic { n--; b_global[OUTSIDE]++ };
+           EMPTY(OUTSIDE);
+#ifndef MUTANT_OUTSIDE_BLIND
+           if
+           :: OWN_FAR(OUTSIDE) -> call_monitor(OUTSIDE)
+           :: else
+           fi
+#endif
+           skip
+    :: else -> break
+    od
+}
+#endif
+
+proctype clock() {
+    atomic { timer == 1 -> timer = 2; rang = true }
+}
+
+proctype monitor() {
+    byte i = 0;
+    bool found = false, busy = false, alarmed = false, soon = false;
+near:
+    if
+    :: atomic { !QUEUED && timer != 2 }
+#if RETAKES > 0
+    :: atomic { QUEUED && retakes > 0 && idle_ps == 0 && spinning == 0 && (computes[0] || computes[NP - 1]) && EMPTY(MONITOR) && !lock ->
+           lock = true; retakes--; spinning++;
+           if
+           :: computes[0] -> heir[0] = true; computes[0] = false
+           :: computes[NP - 1] -> heir[NP - 1] = true; computes[NP - 1] = false
+           fi;
+           UNLOCK(MONITOR) };
+       goto near
+#endif
+    fi;
+
+    atomic { LOCK(MONITOR); called = false };                                   /* F1 */
+    atomic { until_alarm = (timer != 0); far = true; UNLOCK(MONITOR) };
+#ifndef MUTANT_NO_HEAVY_FENCE
+    EMPTY(MONITOR);                                                             /* F2 */
+    do
+    :: atomic { i < THREADS -> drain(i); i++ }
+    :: atomic { i == THREADS -> i = 0; break }
+    od;
+#endif
+#ifndef MUTANT_DEADLINE_FORGOTTEN
+    alarmed = (until_alarm || timer != 0);                                      /* F3 */
+#else
+    alarmed = until_alarm;
+#endif
+#ifndef MUTANT_NO_LAST_LOOK
+    busy = (seen_idle == 0);
+    busy = busy && (seen_spinning == 0);
+    if
+    :: busy ->
+           look();
+           atomic { soon = found; found = false }
+    :: else
+    fi;
+#endif
+    atomic { busy = false; asleep = !soon };
+    if                                                                          /* F4 */
+    :: soon
+    :: called
+    :: alarmed && rang
+    fi;
+    atomic { LOCK(MONITOR); asleep = false };
+    atomic { alarmed = false; soon = false; far = false; UNLOCK(MONITOR) };
+    goto near
+}
+
+active proctype end() {
+    timeout;
+    assert(!lock);
+    assert(!asleep || idle_ps > 0 || spinning > 0 || !(QUEUED || timer == 2))
+}
+
+init {
+    byte n = 0;
+    atomic {
+        do :: n < THREADS -> run store_buffer(n); n++ :: else -> n = 0; break od;
+        do :: n < NP -> run P(n); n++ :: else -> break od;
+        n = 0;
+#if NOUT > 0
+        run outside();
+#endif
+#if NTIMER > 0
+        run clock();
+#endif
+        run monitor()
+    }
+}
