@@ -1,9 +1,10 @@
-/* retake.pml: the monitor takes a P away from an M in user code, R1 to R5 against E1 to E4 of src/sched/retake.h, with a thief at run_next
- * (T1 to T4 of src/sched/p.h) and requests to hurry in the same owner word.
+/* retake.pml: the monitor takes a P away from an M in user code, R1 to R5 against E1 to E4 of src/sched/retake.h, with a thief at
+ * run_next (T1 to T4 of src/sched/p.h) and requests to hurry in the same owner word.
  *
- * An M enters the runtime a few times. With its P it pushes, takes, leaves, or parks; on g0 it runs what lies there, or gives the P
- * away. Without its P it works as a plain thread, takes an idle P back, or parks, and lies down. In user code it may compute for ever. An
- * M that is asleep is handed a P by the monitor, or by who has seen an idle one. Every choice is explored.
+ * An M enters the runtime a few times. With its P it pushes, takes, leaves, gives the P to another M for a blocking call, or parks;
+ * on g0 it runs what lies there, or makes the P idle. Without its P it works as a plain thread, takes an idle P back, or parks, and lies
+ * down. In user code it may compute for ever. An M that is asleep is handed a P by the monitor, by who blocks, or by who has seen an
+ * idle one. Every choice is explored.
  *
  * Store buffers (TSO): the Ms' plain stores to in_runtime and run_next wait in a buffer and leave it in order, at any moment. Locked
  * instructions and full fences empty the own buffer, the heavy fence those of all threads, one after the other. The owner word
@@ -16,10 +17,10 @@
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/retake.md and docs/models.md.
  */
 /* spin: one          expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DWAKES=2" */
-/* spin: hurry        expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DHURRIES=1" */
+/* spin: hurry        expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=3 -DTHIEVES=1 -DHURRIES=1" */
 /* spin: two          expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=2 -DNM=3 -DENTRIES=3" */
 /* spin: full_fence   expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DFULL_FENCE" */
-/* spin: progress     expect=ok   pan="-E -l -m100000 -w25" cc="-O2 -w -DNP -DCOLLAPSE" defs="-DENTRIES=3 -DTHIEVES=1 -DHURRIES=1" */
+/* spin: progress     expect=ok   pan="-E -l -m100000 -w25" cc="-O2 -w -DNP -DCOLLAPSE" defs="-DENTRIES=3 -DTHIEVES=1" */
 /* spin: mutant_no_fence        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NO_FENCE" */
 /* spin: mutant_no_entry_fence  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DFULL_FENCE -DMUTANT_NO_ENTRY_FENCE" */
 /* spin: mutant_plain_flag      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_PLAIN_FLAG" */
@@ -30,6 +31,7 @@
 /* spin: mutant_bit_refused     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DENTRIES=3 -DMUTANT_BIT_REFUSED" */
 /* spin: mutant_bit_left        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DENTRIES=3 -DMUTANT_BIT_LEFT" */
 /* spin: mutant_no_heir         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NO_HEIR" */
+/* spin: mutant_gives_up        expect=fail pan="-E -l -m100000" cc="-O2 -w -DNP" defs="-DMUTANT_GIVES_UP" */
 /* spin: mutant_not_noticed     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NOT_NOTICED" */
 
 #ifndef NP
@@ -156,8 +158,24 @@ inline free_word(n) {
 #endif
 }
 
+#ifdef MUTANT_BIT_REFUSED
+#define MAY_DISOWN(n) (!asked[n] && !retake[n] && !preempt[n])
+#else
+#define MAY_DISOWN(n) !asked[n]
+#endif
+
+inline take_idle_m() {
+    heir = 0;
+    do :: heir < NM && !asleep[heir] -> heir++ :: else -> break od;
+    if :: heir < NM -> asleep[heir] = false :: else -> heir = NONE fi
+}
+
+inline hand_over(n) { assert(next_p[heir] == NONE); next_p[heir] = n; heir = NONE }
+
+#define SOMEBODY_SLEEPS (asleep[0] || asleep[1] || asleep[NM - 1])
+
 proctype M(byte m) {
-    byte variable, value, seen, p = NONE;
+    byte variable, value, seen, p = NONE, heir = NONE;
     bool has = false;
 
     if
@@ -181,6 +199,13 @@ user:   /* In user code, with P number p or without it. */
               if
               :: seen != 0 -> atomic { nfull(buffer[m]) -> STORE_RUN_NEXT(0) }; runs(seen)
               :: else
+              fi
+           :: atomic { LOCK; drain(m) };    /* leave_p_to_others */
+              if
+              :: atomic { SOMEBODY_SLEEPS && MAY_DISOWN(p) ->
+                     inside[p]--; has = false; free_word(p);
+                     take_idle_m(); hand_over(p); UNLOCK }
+              :: atomic { !SOMEBODY_SLEEPS -> UNLOCK }
               fi
            :: seen = 0; goto g0             /* parks */
            fi;
@@ -212,10 +237,7 @@ g0:     /* With P number p. */
     :: else ->
            atomic { LOCK; drain(m) };
            atomic {                         /* disown_p_locked */
-#ifdef MUTANT_BIT_REFUSED
-               !asked[p] && !retake[p] && !preempt[p];
-#endif
-               !asked[p];
+               MAY_DISOWN(p);
                inside[p]--; has = false;
                free_word(p); idle_p[p] = true; p = NONE;
                UNLOCK
@@ -228,15 +250,6 @@ sleeps: /* Without a P, in the runtime. */
     goto g0
 }
 
-inline take_idle_m() {
-    heir = 0;
-    do :: heir < NM && !asleep[heir] -> heir++ :: else -> break od;
-    if :: heir < NM -> asleep[heir] = false :: else -> heir = NONE fi
-}
-
-inline hand_over(n) { assert(next_p[heir] == NONE); next_p[heir] = n; heir = NONE }
-
-#define SOMEBODY_SLEEPS (asleep[0] || asleep[1] || asleep[NM - 1])
 #ifdef MUTANT_NO_HEIR
 #define HEIR_THERE true
 #else
@@ -274,6 +287,9 @@ look:
     outside = true;
 #else
     outside = !in_runtime[m];                                                           /* R3 */
+#endif
+#ifdef MUTANT_GIVES_UP
+    outside = false;
 #endif
     atomic {                                                                            /* R4 */
         if

@@ -5,7 +5,8 @@
  * ever. On g0 it fires its timer, takes from its ring, takes a batch from the global queue, steals, or makes its P idle. The idle protocol
  * (idle.pml) is left out but for its counts: an idle P may at any moment be taken by an M that looks for work, or by an M in
  * user code that had lost its own (take_back_p); WAKES bounds how often. So it need not find anything: the property says nothing while a P
- * is idle. While the monitor is near it may take a P from a green thread that computes, and give it to an heir.
+ * is idle. A P that is given away for a blocking call counts as one that spins, until it turns out that there is no thread to take it:
+ * then it is its M's again, and that one calls. While the monitor is near it may take a P from a green thread that computes, and give it to an heir.
  *
  * What the code does under idle.lock with data that only the lock's holder touches is one step. Looks at queues and timers are one step for
  * each place, in the order of the code; so is every move from one place to another.
@@ -27,12 +28,14 @@
 /* spin: outside     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNOUT=1" */
 /* spin: timers      expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNTIMER=1" */
 /* spin: retakes     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DRETAKES=1" */
+/* spin: refused     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DREFUSALS=1" */
 /* spin: one         expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DNPUSH=2 -DNOUT=1 -DNTIMER=1 -DRETAKES=1" */
 /* spin: mutant_no_heavy_fence     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_NO_HEAVY_FENCE" */
 /* spin: mutant_no_last_look       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_NO_LAST_LOOK" */
 /* spin: mutant_silent_push        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_SILENT_PUSH" */
 /* spin: mutant_silent_g0          expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_SILENT_G0" */
 /* spin: mutant_silent_take_back   expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_SILENT_TAKE_BACK" */
+/* spin: mutant_silent_refusal     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DNPUSH=2 -DREFUSALS=1 -DMUTANT_SILENT_REFUSAL" */
 /* spin: mutant_stops_late         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=3 -DMUTANT_STOPS_LATE" */
 /* spin: mutant_outside_blind      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=1 -DMUTANT_OUTSIDE_BLIND" */
 /* spin: mutant_deadline_forgotten expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNTIMER=1 -DMUTANT_DEADLINE_FORGOTTEN" */
@@ -53,6 +56,9 @@
 #ifndef WAKES
 #define WAKES 1         /* times that an idle P is taken */
 #endif
+#ifndef REFUSALS
+#define REFUSALS 0      /* times that a P is given away, and comes back since no thread is to be had */
+#endif
 #ifndef RETAKES
 #define RETAKES 0
 #endif
@@ -65,7 +71,7 @@ byte ring[NP];                      /* as everybody sees it */
 byte global_queue = 0;
 byte timer = 0;                     /* on P 0: 0 none, 1 set, 2 due */
 bool rang = false;                  /* its deadline has passed */
-byte pushes = NPUSH, timers = NTIMER, wakes = WAKES, retakes = RETAKES;
+byte pushes = NPUSH, timers = NTIMER, wakes = WAKES, retakes = RETAKES, refusals = REFUSALS;
 
 #define QUEUED (global_queue > 0 || ring[0] > 0 || ring[NP - 1] > 0)
 
@@ -267,6 +273,13 @@ running:
 #if NTIMER > 0
     :: atomic { timers > 0 && me == 0 -> timers--; drain(me); b_timer[me] = true };
        after_push(me)
+#endif
+#if REFUSALS > 0
+    :: atomic { refusals > 0 && EMPTY(me) && !lock -> refusals--; lock = true; spinning++; UNLOCK(me) };   /* for an heir */
+       atomic { EMPTY(me) && !lock -> lock = true; spinning--; UNLOCK(me) };
+#ifndef MUTANT_SILENT_REFUSAL
+       call_monitor(me)
+#endif
 #endif
     :: goto g0                              /* the green thread ends */
     :: computes[me] = true; break           /* or never comes back */
