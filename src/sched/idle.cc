@@ -35,9 +35,11 @@ void put_idle_m_locked(scheduler& s, M* m) noexcept {
     if (m->pinned != nullptr) ++s.idle.unavailable;
 }
 
-void release_p_locked(scheduler& s, M* m) noexcept {
-    P* p = disown_p_locked(m);
+// p belongs to nobody: puts it on the list. Returns it if it is one too many instead, for the caller to bury without the lock.
+P* shelve_p_locked(scheduler& s, P* p) noexcept {
+    if (s.ps.is_one_too_many(*p)) return p;
     put_idle_p_locked(s, p);
+    return nullptr;
 }
 
 // Schedules of all Ps, to see whether anything moves.
@@ -368,11 +370,12 @@ void sleep_until_work(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     // Step 1.
     idle.lock.lock();
-    release_p_locked(s, m);
+    P* surplus = shelve_p_locked(s, disown_p_locked(m));
     if (m->spinning) add(idle.spinning, -1);
     m->spinning = false;
     publish_wanted_locked(idle);
     idle.lock.unlock();
+    if (surplus != nullptr) bury_p(s, *surplus);
     sleep_without_p(s, m);
 }
 

@@ -212,10 +212,21 @@ void give_up_surplus_p(scheduler& s, M* m) noexcept {
     sleep_without_p(s, m);
 }
 
+void bury_idle_surplus(scheduler& s) noexcept {
+    for (uint32_t i = s.ps.in_use(); i < s.ps.reach(); ++i) {
+        s.idle.lock.lock();
+        P* p = s.ps.is_one_too_many(s.ps[i]) ? take_this_idle_p_locked(s, i) : nullptr;
+        publish_wanted_locked(s.idle);
+        s.idle.lock.unlock();
+        if (p != nullptr) bury_p(s, *p);
+    }
+}
+
 void change_procs_and_wait(scheduler& s, uint32_t n) {
     change_procs(s, n);
     const ambient_scope not_interrupted(nullptr);
-    while (s.ps.alive() != s.ps.in_use()) {
+    while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(relaxed)) {  // relaxed: a look, again and again
+        bury_idle_surplus(s);
         if (current_g_m() == nullptr) {
             os::sleep_ns(look_ns);
         } else {

@@ -113,6 +113,9 @@ void change_procs_and_wait(scheduler& s, uint32_t n);
 // p is one too many and belongs to the caller alone, on no list and without an owner: empties it, and it is dead.
 void bury_p(scheduler& s, P& p) noexcept;
 
+// Those that are idle although they are too many: who put them there could not bury them.
+void bury_idle_surplus(scheduler& s) noexcept;
+
 // m, on g0, holds a P that is one too many: gives it up. Returns with another one, or without one if the scheduler is stopping.
 void give_up_surplus_p(scheduler& s, M* m) noexcept;
 

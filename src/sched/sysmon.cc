@@ -162,7 +162,10 @@ void monitor::look(int64_t now_ns) noexcept {
     quiet_ = queued ? 0 : quiet_ + 1;
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
     if (trims_left_ != 0 && now_ns - trimmed_ns_ >= trim_ns) trim(now_ns);
-    if (s.ps.alive() != s.ps.in_use()) quiet_ = 0;
+    if (s.ps.alive() != s.ps.in_use()) {
+        quiet_ = 0;
+        bury_idle_surplus(s);
+    }
     const bool some_wait = queued && all_are_busy(s.idle) && s.retakes;
 
     candidate all[candidates_max];
