@@ -47,6 +47,7 @@ void give_p_away(scheduler& s, M* m) noexcept {
     count_spinner_locked(idle, -1);
     publish_wanted_locked(idle);
     idle.lock.unlock();
+    call_monitor(s);  // a spinner less, and work waits
 }
 
 }  // namespace

@@ -162,6 +162,7 @@ void schedule_loop(M* m) noexcept {
             hand_over(s, m, g);
             continue;
         }
+        compiler_fence();  // as in after_push
         if ((s.idle.wanted.load(relaxed) & wanted::monitor) != 0) call_monitor(s);  // relaxed: as in after_push
         execute(m, g);
         if (m->pinned != nullptr && has_died(m->after)) [[unlikely]] {

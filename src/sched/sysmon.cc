@@ -121,7 +121,8 @@ bool monitor::go_far() noexcept {
     idle.lock.lock();
     const bool ends = ending_;
     called_.reset();
-    int64_t until_ns = earliest_deadline(s);
+    // With a P idle, deadlines are the lookout's business; and who makes the last one busy calls.
+    int64_t until_ns = all_are_busy(idle) ? earliest_deadline(s) : never;
     idle.monitor_far = true;  // F1
     idle.monitor_until_ns = until_ns;
     publish_wanted_locked(idle);
@@ -130,11 +131,11 @@ bool monitor::go_far() noexcept {
 
     const int64_t now_ns = os::monotonic_ns();
     if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + no_fence_ns);  // F2
-    // F3. A deadline that has passed while all Ps are idle is the lookout's business.
-    until_ns = std::min(until_ns, earliest_deadline(s));
+    if (all_are_busy(idle)) {                                                     // F3
+        until_ns = std::min(until_ns, earliest_deadline(s));
+        if (anything_to_do(s, now_ns)) until_ns = now_ns;
+    }
     if (trims_left_ != 0) until_ns = std::min(until_ns, std::max(trimmed_ns_ + trim_ns, now_ns));
-    if (all_are_busy(idle) && anything_to_do(s, now_ns)) until_ns = now_ns;
-    if (!all_are_busy(idle) && until_ns <= now_ns) until_ns = now_ns + look_ns;
     static_cast<void>(called_.sleep(until_ns));  // F4
 
     idle.lock.lock();
@@ -142,7 +143,9 @@ bool monitor::go_far() noexcept {
     publish_wanted_locked(idle);
     idle.lock.unlock();
     planned_ns_ = never;
-    quiet_ = all_are_busy(idle) ? 0 : quiet_looks - 1;
+    // Called again so soon, it stays longer: being called costs more than a few looks.
+    const bool soon = os::monotonic_ns() - now_ns < soon_ns;
+    quiet_ = soon ? -patient_looks : all_are_busy(idle) ? 0 : quiet_looks - 1;
     forget();
     return true;
 }
@@ -283,11 +286,12 @@ bool monitor::provide_heirs(uint32_t count_wanted) noexcept {
     for (const M* m = s.idle.idle_ms; m != nullptr && there < count_wanted; m = m->idle_next) ++there;
     const uint32_t coming = s.idle.coming;
     s.idle.lock.unlock();
-    for (uint32_t i = there + coming; i < count_wanted; ++i) {
-        if (start_m(s, nullptr, nullptr) != 0) {
-            s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
-            break;
-        }
+    const int64_t now_ns = os::monotonic_ns();
+    for (uint32_t i = there + coming; i < count_wanted && now_ns >= no_threads_until_ns_; ++i) {
+        if (start_m(s, nullptr, nullptr) == 0) continue;
+        s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
+        no_threads_until_ns_ = now_ns + no_thread_ns;
+        wake_for_outside(s, procs_max);  // for whoever took it for one that is on its way to sleep
     }
     return there >= count_wanted;
 }
@@ -302,7 +306,12 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
         any = any || announced[i];
     }
     if (!any) return;
-    if (!os::heavy_fence()) WEFT_FULL_FENCE();  // R2. Without a heavy fence each entry passes a full one
+    bool fenced = (s.owner_flags & attention::fence) != 0;  // then each entry passes a full fence
+    if (fenced) {
+        WEFT_FULL_FENCE();
+    } else {
+        fenced = os::heavy_fence();  // R2
+    }
     M* heirs = nullptr;
     P* buried[candidates_max];
     uint32_t dead = 0;
@@ -311,7 +320,7 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
         if (!announced[i]) continue;
         P& p = s.ps[all[i].p];
         const bool surplus = all[i].reason == why::surplus;
-        if ((!surplus && idle.idle_ms == nullptr) || s.stopping.load(relaxed)) {  // relaxed: locked
+        if (!fenced || (!surplus && idle.idle_ms == nullptr) || s.stopping.load(relaxed)) {  // relaxed: locked
             withdraw_retake(p);
             continue;
         }

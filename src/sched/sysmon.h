@@ -68,10 +68,13 @@ public:
     static constexpr int64_t call_allowance_ns = 20'000;
     static constexpr int64_t spare_ns = 50'000;  // a thread that was made will be there then
     static constexpr int64_t late_ns = 5'000'000;
-    static constexpr int64_t no_fence_ns = 10'000'000;  // the longest sleep where there is no heavy fence
-    static constexpr int64_t cpus_ns = 1'000'000'000;   // from one look at affinity and quota to the next
-    static constexpr int64_t trim_ns = 1'000'000'000;   // from one trimming of stacks to the next
-    static constexpr int quiet_looks = 4;               // then it goes far
+    static constexpr int64_t no_fence_ns = 10'000'000;   // the longest sleep where there is no heavy fence
+    static constexpr int64_t cpus_ns = 1'000'000'000;    // from one look at affinity and quota to the next
+    static constexpr int64_t trim_ns = 1'000'000'000;    // from one trimming of stacks to the next
+    static constexpr int64_t no_thread_ns = 10'000'000;  // before it asks for a thread again
+    static constexpr int64_t soon_ns = 10'000'000;
+    static constexpr int patient_looks = 12;
+    static constexpr int quiet_looks = 4;  // then it goes far
     static constexpr int hot_looks = 100;
 
     monitor() = default;
@@ -81,7 +84,7 @@ public:
     // Makes its thread. Returns 0 or an errno value. Once, by who makes s.
     [[nodiscard]] int start(scheduler& s) noexcept;
 
-    // Ends and joins it, if it was started. When all Ms have ended.
+    // Ends and joins it, if it was started. It makes no M any more.
     void stop() noexcept;
 
     // To be called after taking it out of far.
@@ -90,7 +93,7 @@ public:
     // Makes it look now, or as soon as it can.
     void look_soon() noexcept;
 
-    // Returns when no look that had begun before goes on: an M that holds no P any more is not looked at after that. Not by the monitor.
+    // Returns when no look that had begun before goes on: an M that holds no P any more is not looked at after that. Not by the monitor while it looks.
     void await_look() noexcept;
 
     // What it has done, for stats.
@@ -145,6 +148,7 @@ private:
     int64_t planned_ns_ = never;                                                 // when this look was to be
     int64_t trimmed_ns_ = 0;
     int trims_left_ = 0;  // after something has run
+    int64_t no_threads_until_ns_ = 0;
     int64_t cpus_seen_ns_ = 0;
     int quiet_ = 0;  // looks in a row that saw nothing queued
     int hot_ = 0;    // looks to come that are hot
