@@ -54,6 +54,9 @@ bool is_well_formed(std::string_view line) {
         "    entry     #0  0x%x %s (%s+0x%x)",
         "    started by green thread %d at %s:%d, in %s",
         "    started by a plain thread at %s:%d, in %s",
+        "stack use by place where started, deepest first:",
+        "    %d KiB touched, %d bytes while waiting, in %d looks: %s:%d, in %s",
+        "    (%d more)",
     };
     return std::any_of(std::begin(forms), std::end(forms),
                        [line](std::string_view form) { return has_form(line, form); });
