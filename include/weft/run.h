@@ -23,6 +23,7 @@
 #include <weft/run/barrier.h>
 #include <weft/run/base.h>
 #include <weft/run/big_stack.h>
+#include <weft/run/blocking.h>
 #include <weft/run/chan.h>
 #include <weft/run/cond.h>
 #include <weft/run/context.h>

@@ -1,0 +1,58 @@
+// blocking.cc: declared blocking calls for C. See weft/run/blocking.h.
+#include "sched/blocking.h"
+
+#include <cerrno>
+
+#include <weft/run/blocking.h>
+
+namespace {
+
+using namespace weft::detail;
+
+static_assert(sizeof(run_blocking_site_t) == sizeof(call_site) && alignof(run_blocking_site_t) == alignof(call_site));
+
+// For places of which nothing is remembered: always late.
+constinit call_site nowhere;
+
+call_site& site_of(run_blocking_site_t* site) noexcept {
+    return site == nullptr ? nowhere : *reinterpret_cast<call_site*>(site);
+}
+
+weft::hand_off when(const run_blocking_site_t* site) noexcept {
+    return site == nullptr ? weft::hand_off::late : weft::hand_off::learned;
+}
+
+struct function_call {
+    void (*function)(void*);
+    void* argument;
+
+    static void run(void* self) noexcept {
+        const auto& call = *static_cast<function_call*>(self);
+        call.function(call.argument);
+    }
+};
+
+}  // namespace
+
+void run_blocking_enter(run_blocking_call_t* call) noexcept { run_blocking_enter_at(call, nullptr); }
+
+void run_blocking_enter_at(run_blocking_call_t* call, run_blocking_site_t* site) noexcept {
+    open_call open;
+    begin_blocking(open, site_of(site), when(site));
+    *call = {open.m, open.began_ns, open.context_before, site};
+}
+
+void run_blocking_exit(run_blocking_call_t* call) noexcept {
+    const int kept_errno = errno;
+    const open_call open{static_cast<M*>(call->m), call->began_ns, static_cast<cancel_context*>(call->context)};
+    end_blocking(open, site_of(call->site));
+    *call = {};
+    errno = kept_errno;
+}
+
+run_status_t run_blocking(run_blocking_site_t* site, void (*fn)(void*), void* arg) noexcept {
+    if (fn == nullptr) return RUN_INVALID;
+    function_call call{fn, arg};
+    weft::detail::run_blocking(&function_call::run, &call, site_of(site), when(site));
+    return RUN_OK;
+}
