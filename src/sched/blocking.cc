@@ -130,6 +130,8 @@ void run_blocking(void (*function)(void*) noexcept, void* argument, call_site& s
     const int64_t began_ns = prepare(m, site, when);
     lend(m, g);
     run_on_g0(m, g, function, argument);
+    if (current_m() != m) [[unlikely]]
+        return;  // the call has forked, and this is the child
     end_call(m, site, began_ns);
 }
 
@@ -144,7 +146,7 @@ M* begin_blocking(int64_t& began_ns, const call_site& site, hand_off when) noexc
 }
 
 void end_blocking(M* m, int64_t began_ns, call_site& site) noexcept {
-    if (m != nullptr) end_call(m, site, began_ns);
+    if (m != nullptr && m == current_m()) end_call(m, site, began_ns);  // not: in the child of a fork
 }
 
 }  // namespace detail

@@ -51,6 +51,7 @@ struct scheduler {
     const std::unique_ptr<P[]> ps;        // procs of them
     std::unique_ptr<uint32_t[]> strides;  // the numbers below procs that are coprime to it, for the order of stealing
     uint32_t stride_count = 0;
+    const uint32_t made_in;  // fork_generation: by which process
     uint32_t threads_max = 0;
     int64_t slice_ns = 0;       // how long a G may run while others wait
     bool retakes = true;        // Ps are taken away from Ms that hold them up

@@ -10,6 +10,7 @@
 
 #include "context/fp_control.h"
 #include "sched/belongings.h"
+#include "sched/fork.h"
 #include "sched/lending.h"
 #include "sched/park.h"
 #include "sched/stopping.h"
@@ -23,6 +24,7 @@ constexpr uint64_t id_batch = 16;
 
 // The function of g, which is the caller, has returned: what is left to be done outside of the runtime.
 [[gnu::noinline]] void end_slowly(G* g) noexcept {
+    if (current_m() == nullptr) fatal("%s", returned_in_child);
     destroy_locals();
     drop_labels(*g);
     if ((g->traits & trait::recorded) != 0) drop_record(*g);
@@ -282,6 +284,8 @@ void start_from_outside(scheduler& s, G* g) noexcept {
 }  // namespace
 
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where) {
+    if (s != nullptr && is_from_before_fork(*s)) [[unlikely]]
+        fatal_in_child("a runtime of the parent was");
     M* m = current_g_m();
     belongings things(entry);
     if (options != nullptr) [[unlikely]] {

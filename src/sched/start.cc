@@ -21,6 +21,7 @@
 #include "sched/crash.h"
 #include "sched/current.h"
 #include "sched/debug_options.h"
+#include "sched/fork.h"
 #include "sched/labels.h"
 #include "sched/lending.h"
 #include "sched/local.h"
@@ -304,6 +305,7 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, std::size_t sta
     : name(o.name),
       procs(p_count),
       ps(new P[p_count]),
+      made_in(fork_generation.load(relaxed)),  // relaxed: changes only while there is one thread
       stacks({.default_size = stack_size,
               .cache_reserve = p_count * (P::cached_stacks_max + P::bound_gs_max + 1),
               .always_guard = o.guard == guard_policy::always}) {
@@ -345,6 +347,7 @@ scheduler* make_scheduler(const runtime_options& options) {
         throw std::invalid_argument("weft: runtime_options::stack_size must be from 16 KiB to 64 MiB");
     }
     install_fatal_report();
+    install_fork_handler();
     // Objects with static storage made before now are destroyed after that.
     static const int at_exit = std::atexit([] { abandoned::add(abandoned::waits); });
     static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
