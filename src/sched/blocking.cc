@@ -6,10 +6,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include <weft/detail/cancel.h>
+
 #include "base/assert.h"
 #include "context/call_on_stack.h"
 #include "os/os.h"
 #include "sched/retake.h"
+#include "sched/scheduler.h"
 #include "sched/switch.h"
 
 namespace weft {
@@ -48,6 +51,23 @@ bool is_long(const call_site& site) noexcept {
     return 0;
 }
 
+// Waits for a place for a call, if there are places. Returns the M it goes on on.
+[[gnu::noinline]] M* take_place(M* m) noexcept {
+    scheduler& s = *m->home;
+    {
+        const ambient_scope not_interrupted(shield_context(), false);
+        s.call_places->acquire();
+    }
+    m = current_g_m();
+    m->has_place = true;
+    return m;
+}
+
+[[gnu::noinline]] void give_place_back(M* m) noexcept {
+    m->has_place = false;
+    m->home->call_places->release();
+}
+
 // m is a plain thread from here on, and the monitor knows.
 [[gnu::always_inline]] inline void lend(M* m, G* g) noexcept {
     // For dumps: its frames, which stay as they are.
@@ -83,6 +103,8 @@ bool is_long(const call_site& site) noexcept {
     if (began_ns != 0) [[unlikely]]
         learn(site, os::monotonic_ns() - began_ns);
     take_back(m);
+    if (m->has_place) [[unlikely]]
+        give_place_back(m);
     if (enter(m)) [[likely]] {
         leave(m);
         return;
@@ -126,6 +148,8 @@ void run_blocking(void (*function)(void*) noexcept, void* argument, call_site& s
         function(argument);
         return;
     }
+    if (m->home->threads_scarce.load(relaxed)) [[unlikely]]  // relaxed: a hint
+        m = take_place(m);
     G* g = m->g;
     const int64_t began_ns = prepare(m, site, when);
     lend(m, g);
@@ -140,6 +164,8 @@ const G* lender_of(const M* m) noexcept { return m == nullptr ? nullptr : m->len
 M* begin_blocking(int64_t& began_ns, const call_site& site, hand_off when) noexcept {
     M* m = current_g_m();
     if (m == nullptr) return nullptr;
+    if (m->home->threads_scarce.load(relaxed)) [[unlikely]]  // relaxed: a hint
+        m = take_place(m);
     began_ns = prepare(m, site, when);
     lend(m, m->g);
     return m;

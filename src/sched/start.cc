@@ -39,7 +39,21 @@ constexpr std::size_t smallest_stack = 16 * 1024;
 constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
 constexpr uint64_t default_threads_max = 10'000;
 constexpr uint64_t default_slice_ms = 10;
+constexpr uint64_t default_thread_idle_ms = 5'000;
+constexpr uint32_t few_threads = 256;  // a limit below which threads are always scarce
 constexpr int64_t main_thread_grace_ns = 100'000'000;
+
+// Whether a declared blocking call may find nobody to take its P over: with a low limit always, with a high one when half of it is used.
+bool are_scarce(const scheduler& s, uint32_t count) noexcept {
+    return s.call_places != nullptr && (s.threads_max < few_threads || 2 * count > s.threads_max);
+}
+
+// As many as Ms may be without a P. With a high limit, calls that began while threads were not scarce have the other half.
+void make_call_places(scheduler& s) {
+    const uint32_t most = s.threads_max < few_threads ? s.threads_max : s.threads_max / 2;
+    if (most > s.procs) s.call_places = std::make_unique<counting_semaphore<>>(most - s.procs);
+    s.threads_scarce.store(are_scarce(s, 0), relaxed);  // relaxed: nobody else yet
+}
 
 }  // namespace
 
@@ -100,6 +114,8 @@ void await_main_thread(scheduler& s) noexcept {
     }
 }
 
+void reap(scheduler& s) noexcept;
+
 void* m_thread(void* argument) {
     M* m = static_cast<M*>(argument);
     scheduler& s = *m->home;
@@ -118,9 +134,12 @@ void* m_thread(void* argument) {
     if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our own matters
         await_main_thread(s);
     abandon_thread(m);
-    if (m->retired) s.retired.fetch_add(1, relaxed);  // relaxed: a hint
-    m->has_ended.store(true, release);                // pairs with threads_running, reap
-    s.ended.fetch_add(1, release);                    // pairs with stop_scheduler
+    if (m->retired) {
+        reap(s);                          // those that did so before
+        s.retired.fetch_add(1, relaxed);  // relaxed: a hint
+    }
+    m->has_ended.store(true, release);  // pairs with threads_running, reap
+    s.ended.fetch_add(1, release);      // pairs with stop_scheduler
     os::futex_wake_one(s.ended);
     return nullptr;
 }
@@ -135,7 +154,8 @@ bool enlist(scheduler& s, M* m) noexcept {
     const bool fits = count < s.threads_max + leaves;
     if (fits) {
         m->index = s.ms_made++;
-        s.thread_count.store(count + 1, relaxed);  // relaxed: locked
+        s.thread_count.store(count + 1, relaxed);                   // relaxed: locked
+        s.threads_scarce.store(are_scarce(s, count + 1), relaxed);  // relaxed: a hint
         m->random =
             prng(chance_seed() + m->index);  // the same in every run: nothing in the scheduler is random but by seed
         m->all_next = s.all_ms;
@@ -151,7 +171,8 @@ void delist_locked(scheduler& s, M* m) noexcept {
     M** link = &s.all_ms;
     while (*link != m) link = &(*link)->all_next;
     *link = m->all_next;
-    s.thread_count.store(s.thread_count.load(relaxed) - 1, relaxed);  // relaxed: locked
+    s.thread_count.store(s.thread_count.load(relaxed) - 1, relaxed);               // relaxed: locked
+    s.threads_scarce.store(are_scarce(s, s.thread_count.load(relaxed)), relaxed);  // relaxed: as above
 }
 
 void delist(scheduler& s, M* m) noexcept {
@@ -358,6 +379,9 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->slice_ns = static_cast<int64_t>(os::env_number("RUN_SLICE", 1, 10'000, default_slice_ms)) * 1'000'000;
     s->retakes = debug.retake;
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
+    s->thread_idle_ns =
+        static_cast<int64_t>(os::env_number("RUN_THREAD_IDLE", 1, 3'600'000, default_thread_idle_ms)) * 1'000'000;
+    make_call_places(*s);
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");
     }
