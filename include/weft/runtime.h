@@ -90,7 +90,7 @@ public:
         return stop_by(detail::deadline_after(timeout));
     }
 
-    // Whether it is started.
+    // Whether it is started: not in the child of fork, where it may be started again.
     [[nodiscard]] bool running() const noexcept;
 
     // Waits until every G has finished. Gs may be started meanwhile. Not from a G of this runtime. Not a cancellation point.

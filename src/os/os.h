@@ -54,6 +54,13 @@ void name_thread(const char* name) noexcept;
 void thread_stack_bounds(const void*& low, std::size_t& size) noexcept;
 void join_thread(thread_id id) noexcept;
 
+// How many threads the process has; 0 if nobody knows. For rare questions: reads a file.
+[[nodiscard]] unsigned thread_count() noexcept;
+
+// f is called in the child of each fork() from now on, by its only thread. renew_heavy_fence: for that one, before it fences.
+void call_in_child_of_fork(void (*f)()) noexcept;
+void renew_heavy_fence() noexcept;
+
 // Instead of join_thread: the calling thread ends by itself, and nobody waits for that.
 void detach_this_thread() noexcept;
 [[nodiscard]] int current_tid() noexcept;  // as debuggers show it

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 
 #include "base/assert.h"
 #include "os/os.h"
+#include "os/signals.h"
 
 namespace weft::detail::os {
 
@@ -31,6 +33,14 @@ constexpr int all_fail = -1;
 atomic<int>& countdown_of(failure kind) noexcept {
     if (kind == failure::map) return fail_map;
     return kind == failure::thread ? fail_thread : fail_commit;
+}
+
+// The mask of the thread that started the first of ours, which is one of the program's.
+constinit sigset_t program_mask{};
+constinit atomic<bool> mask_kept{false};
+
+void keep_program_mask(const sigset_t& mask) noexcept {
+    if (!mask_kept.exchange(true, acq_rel)) program_mask = mask;  // acq_rel: only one of us writes
 }
 
 timespec to_timespec(int64_t ns) noexcept { return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000}; }
@@ -105,6 +115,7 @@ int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {
     sigfillset(&all);
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, fault);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    keep_program_mask(before);
     pthread_t thread{};
     const int result = pthread_create(&thread, nullptr, body, argument);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -158,6 +169,23 @@ void write_all(int fd, const char* text, std::size_t size) noexcept {
 bool has_heavy_fence() noexcept {
     static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     return registered;
+}
+
+void renew_heavy_fence() noexcept {
+    if (has_heavy_fence()) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+}
+
+void call_in_child_of_fork(void (*f)()) noexcept { pthread_atfork(nullptr, nullptr, f); }
+
+void restore_signals() noexcept {
+    if (mask_kept.load(relaxed))
+        pthread_sigmask(SIG_SETMASK, &program_mask, nullptr);  // relaxed: there is no other thread
+}
+
+unsigned thread_count() noexcept {
+    struct stat tasks{};
+    if (stat("/proc/self/task", &tasks) != 0) return 0;
+    return static_cast<unsigned>(tasks.st_nlink - 2);  // one directory each
 }
 
 bool heavy_fence() noexcept {

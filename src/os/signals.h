@@ -17,6 +17,10 @@ namespace weft::detail::os {
 // Puts back what the thread had before.
 void remove_alternate_stack(void* handle) noexcept;
 
+// Blocks the signals that were blocked in the program's thread that first started one of ours. For a thread of ours that has become the
+// only one of a new process.
+void restore_signals() noexcept;
+
 // What a fault handler may look at.
 struct fault {
     int signal;

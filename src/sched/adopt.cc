@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "os/os.h"
+#include "sched/fork.h"
 #include "sched/labels.h"
 #include "sched/lending.h"
 #include "sched/schedule.h"
@@ -36,6 +37,12 @@ constinit adopted* the_one = nullptr;  // guarded by claim_main
 
 // The main G is never called: it runs already.
 constexpr entry_type main_entry = {[](void*) {}, [](void*) noexcept {}, 1, 1};
+
+}  // namespace
+
+void forget_adopted_thread() noexcept { the_one = nullptr; }
+
+namespace {
 
 // The first and only function on the stack of M0's g0.
 void g0_main(void* argument, void* baton) {

@@ -12,6 +12,7 @@
 #include "context/call_on_stack.h"
 #include "os/os.h"
 #include "sched/retake.h"
+#include "sched/scheduler.h"
 #include "sched/switch.h"
 
 namespace weft {
@@ -50,6 +51,23 @@ bool is_long(const call_site& site) noexcept {
     return 0;
 }
 
+// Waits for a place for a call, if there are places. Returns the M it goes on on.
+[[gnu::noinline]] M* take_place(M* m) noexcept {
+    scheduler& s = *m->home;
+    {
+        const ambient_scope not_interrupted(shield_context(), false);
+        s.call_places->acquire();
+    }
+    m = current_g_m();
+    m->has_place = true;
+    return m;
+}
+
+[[gnu::noinline]] void give_place_back(M* m) noexcept {
+    m->has_place = false;
+    m->home->call_places->release();
+}
+
 // m is a plain thread from here on, and the monitor knows.
 [[gnu::always_inline]] inline void lend(M* m, G* g) noexcept {
     // For dumps: its frames, which stay as they are.
@@ -85,6 +103,8 @@ bool is_long(const call_site& site) noexcept {
     if (began_ns != 0) [[unlikely]]
         learn(site, os::monotonic_ns() - began_ns);
     take_back(m);
+    if (m->has_place) [[unlikely]]
+        give_place_back(m);
     if (enter(m)) [[likely]] {
         leave(m);
         return;
@@ -139,6 +159,8 @@ void run_blocking(void (*function)(void*) noexcept, void* argument, call_site& s
         function(argument);
         return;
     }
+    if (m->home->threads_scarce.load(relaxed)) [[unlikely]]  // relaxed: a hint
+        m = take_place(m);
     G* g = m->g;
     const int64_t began_ns = prepare(m, site, when);
     lend(m, g);
@@ -147,6 +169,8 @@ void run_blocking(void (*function)(void*) noexcept, void* argument, call_site& s
     } else {
         run_on_g0(m, g, function, argument);
     }
+    if (current_m() != m) [[unlikely]]
+        return;  // the call has forked, and this is the child
     end_call(m, site, began_ns);
 }
 
@@ -156,6 +180,8 @@ void begin_blocking(open_call& call, const call_site& site, hand_off when) noexc
     M* m = current_g_m();
     call.m = m;
     if (m == nullptr) return;
+    if (m->home->threads_scarce.load(relaxed)) [[unlikely]]  // relaxed: a hint
+        call.m = m = take_place(m);
     G* g = m->g;
     call.began_ns = prepare(m, site, when);
     lend(m, g);
@@ -163,7 +189,7 @@ void begin_blocking(open_call& call, const call_site& site, hand_off when) noexc
 }
 
 void end_blocking(const open_call& call, call_site& site) noexcept {
-    if (call.m == nullptr) return;
+    if (call.m == nullptr || call.m != current_m()) return;  // not: in the child of a fork
     exchange_ambient(call.context_before, false);
     end_call(call.m, site, call.began_ns);
 }

@@ -18,6 +18,7 @@
 #include "os/unwind.h"
 #include "sched/blocking.h"
 #include "sched/current.h"
+#include "sched/fork.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
 
@@ -119,6 +120,8 @@ void install_fatal_report() noexcept {
     os::install_fault_handler(&on_fault);
     previous_terminate = std::set_terminate(&on_terminate);
 }
+
+void free_registry_lock() noexcept { registry_lock.unlock(); }
 
 void register_scheduler(scheduler* s) noexcept {
     registry_lock.lock();

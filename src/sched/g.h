@@ -86,6 +86,7 @@ inline constexpr uint8_t marked = 128;         // all of its closure is marked a
 
 // What is left to be done when its function has returned.
 inline constexpr uint8_t ends_slowly = closure_outside | locals | labelled | recorded | marked;
+inline constexpr uint8_t ends_slowly_in_child = labelled;  // of fork: so that the end is noticed
 }  // namespace trait
 
 // Four cache lines. With a million Gs each costs a miss, so they are sorted by when they are needed: the first at every

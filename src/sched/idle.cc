@@ -148,6 +148,13 @@ P* try_get_up_locked(scheduler& s, int64_t now_ns) noexcept {
     return p;
 }
 
+// Whether m, which is idle, and could run any G, is one more than there are Ps.
+bool is_one_too_many_locked(const scheduler& s, const M* m) noexcept {
+    if (m->is_main || m->pinned != nullptr) return false;
+    return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.off_p >
+           s.ps.alive();  // relaxed: a moment later is as good
+}
+
 // What a lookout has seen, to decide how long it may sleep next.
 struct outlook {
     int64_t period_ns = lookout_near_ns;  // never: go far
@@ -170,11 +177,24 @@ bool told_what(const scheduler& s, const M* m) noexcept {
     return m->next_p != nullptr || s.stopping.load(relaxed);  // relaxed: the note has synchronised
 }
 
+// m, which is on no list, has found nothing to do, and ends. Unlocks.
+void end_idle_m(scheduler& s, M* m) noexcept {
+    idle_state& idle = s.idle;
+    m->retired = true;
+    ++idle.unavailable;
+    // It may have been the lookout.
+    M* other = idle.lookout == nullptr ? take_idle_m_locked(s) : nullptr;
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    if (other != nullptr) other->park.wake();
+}
+
 // Steps 3 to 5. Returns the P that m has taken because there is something to do, and then m counts as spinning; or nullptr: others have
 // told it what to do in next_p and next_g, or, if those are empty, the scheduler is stopping.
 P* lie_down_until_told(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     outlook look{.ticks = total_ticks(s)};
+    const int64_t ends_ns = os::monotonic_ns() + s.thread_idle_ns;
     m->park.reset();
     idle.lock.lock();
     if (std::exchange(m->coming, false)) --idle.coming;
@@ -192,8 +212,13 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             idle.lock.unlock();
             return p;
         }
+        const bool one_too_many = is_one_too_many_locked(s, m);
+        if (one_too_many && now_ns >= ends_ns) {
+            end_idle_m(s, m);
+            return nullptr;
+        }
         const alarm_times until = lie_down_locked(s, m, now_ns, look.period_ns);
-        int64_t until_ns = until.own_ns;
+        int64_t until_ns = one_too_many ? std::min(until.own_ns, ends_ns) : until.own_ns;
         idle.lock.unlock();
 
         if (look.period_ns == never) {

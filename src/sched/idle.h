@@ -41,6 +41,11 @@
 // Bound. Work queued while its P computes starts on an idle P within lookout_near_ns if the process was doing something else before,
 // and within lookout_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up at all.
 //
+// Too many. Blocked calls and pins make more Ms than Ps. An M that lies down as one too many sleeps no longer than scheduler.thread_idle_ns;
+// if it has then done nothing for so long, and still is one too many, it ends. Those at the top of the list are used, those at its bottom
+// end. If it was the lookout it wakes another one, to look in its place. So an idle process ends up with as many Ms as Ps, asleep
+// without end.
+//
 // A thread that cannot be created while waking is no error of the push: the P stays idle, wanted stays set, and the next push that is
 // due tries again.
 //

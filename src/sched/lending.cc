@@ -6,6 +6,7 @@
 
 #include <weft/detail/spin_lock.h>
 
+#include "sched/fork.h"
 #include "sched/g.h"
 #include "sched/switch.h"
 #include "stack/stack.h"
@@ -97,6 +98,12 @@ constexpr uint16_t queued_bits(priority c) noexcept {
 constexpr uint16_t own_bits(priority c) noexcept {
     return c == priority::high ? special::own_high : c == priority::low ? special::own_low : 0;
 }
+
+}  // namespace
+
+void free_lending_lock() noexcept { records.lock.unlock(); }
+
+namespace {
 
 // Replaces the bits of mask by set, at once.
 void replace_bits(G& g, uint16_t mask, uint16_t set) noexcept {

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "sched/blocking.h"
+#include "sched/fork.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -45,6 +46,8 @@ G& user() noexcept {
 bool has_locals(const G& g) noexcept { return (g.traits & trait::locals) != 0; }
 
 }  // namespace
+
+void free_locals_lock() noexcept { keys_lock.unlock(); }
 
 local_key::local_key() noexcept {
     keys_lock.lock();

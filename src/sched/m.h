@@ -68,6 +68,7 @@ struct alignas(cache_line) M {
     atomic<uint32_t> in_runtime{0};
     atomic<bool> in_call{false};  // in a declared blocking call; written by the owner, read by the monitor
     atomic<uint64_t> calls{0};    // such calls so far; as above
+    bool has_place = false;       // that call has one of scheduler.call_places; owner only
     G* lent_by = nullptr;         // who is in that call; g is nullptr then. Owner only, like what follows
     bool spinning = false;        // looks for work and is counted in idle.spinning
     G* picked = nullptr;          // a G taken from the P's queue that g0 is to run

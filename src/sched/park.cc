@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "sched/classes.h"
+#include "sched/fork.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -32,6 +33,8 @@ void push_outside(G* g) noexcept {
 
 void ready_g_outside(G* g) noexcept {
     scheduler& s = *g->home;
+    if (is_from_before_fork(s)) [[unlikely]]
+        fatal_in_child("an object on which a green thread of the parent waits was");
     s.pin();  // g waits, which keeps s alive until here
     g->set_state(g_state::waiting, g_state::runnable);
     push_outside(g);

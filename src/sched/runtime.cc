@@ -13,6 +13,7 @@
 #include "os/os.h"
 #include "sched/crash.h"
 #include "sched/current.h"
+#include "sched/fork.h"
 #include "sched/park.h"
 #include "sched/schedule.h"
 #include "sched/spawn.h"
@@ -65,6 +66,12 @@ private:
 };
 
 }  // namespace
+
+void forget_default_runtime() noexcept {
+    default_one = nullptr;
+    default_lock.unlock();
+    main_runs.store(false, relaxed);  // relaxed: there is no other thread
+}
 
 bool claim_main() noexcept { return !main_runs.exchange(true, acq_rel); }  // acq_rel: one of us goes on
 
@@ -162,6 +169,7 @@ void run_main(const runtime_options& options,
         WEFT_ASSERT(fits);
         auto whole = [body, closure, s] {
             body(closure);
+            if (current_m() == nullptr) fatal("%s", returned_in_child);
             end_locals();                                  // as long as others run
             s->main_ended_by.store(current_m(), relaxed);  // relaxed: read by that M
             request_stop(*s);
@@ -208,7 +216,7 @@ runtime::runtime(runtime_options options) : options_(std::move(options)) { start
 runtime::~runtime() { stop(); }
 
 void runtime::start() {
-    if (scheduler_ != nullptr) return;
+    if (running()) return;
     detail::scheduler* s = detail::make_scheduler(options_);
     try {
         detail::start_first_m(*s);
@@ -220,7 +228,7 @@ void runtime::start() {
 }
 
 std::size_t runtime::stop() {
-    if (scheduler_ == nullptr) return 0;
+    if (!running()) return 0;
     if (detail::is_called_by(scheduler_)) {
         detail::fatal("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
     }
@@ -233,7 +241,7 @@ std::size_t runtime::stop() {
 
 stop_outcome runtime::stop_by(int64_t deadline_ns) {
     stop_outcome done;
-    if (scheduler_ == nullptr) return done;
+    if (!running()) return done;
     if (detail::is_called_by(scheduler_)) {
         detail::fatal("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
     }
@@ -251,7 +259,8 @@ stop_outcome runtime::stop_by(int64_t deadline_ns) {
     return done;
 }
 
-bool runtime::running() const noexcept { return scheduler_ != nullptr; }
+// One of before a fork is none: nothing of it can be ended or freed.
+bool runtime::running() const noexcept { return scheduler_ != nullptr && !detail::is_from_before_fork(*scheduler_); }
 
 void runtime::drain() {
     const detail::scheduler* s = checked();
@@ -283,6 +292,7 @@ unsigned set_max_procs(unsigned n) {
 
 detail::scheduler* runtime::checked() const {
     if (scheduler_ == nullptr) detail::fatal("a weft::runtime was used after stop(); start() it again first");
+    if (!running()) detail::fatal_in_child("a runtime of the parent was");
     return scheduler_;
 }
 

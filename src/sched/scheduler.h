@@ -18,6 +18,7 @@
 #include <string>
 
 #include <weft/runtime.h>
+#include <weft/semaphore.h>
 
 #include "base/atomic.h"
 #include "sched/g_pool.h"
@@ -48,8 +49,10 @@ struct scheduler {
 
     // Immutable after start.
     const std::string name;
+    const uint32_t made_in;  // fork_generation: by which process
     uint32_t threads_max = 0;
     int64_t slice_ns = 0;              // how long a G may run while others wait
+    int64_t thread_idle_ns = 0;        // after which an M that is one too many ends
     atomic<bool> follows_cpus{false};  // there are as many Ps as processors that the process may use
     bool retakes = true;               // Ps are taken away from Ms that hold them up
     uintptr_t owner_flags = 0;         // in every owner word: attention::fence where the system has no heavy fence
@@ -89,6 +92,10 @@ struct scheduler {
     const int* main_code = nullptr;
     const std::exception_ptr* main_error = nullptr;
     atomic<uint32_t> main_thread_back{main_thread::away};  // a futex word
+
+    // Where threads are scarce, declared blocking calls need places, of which there are as many as Ms that may be without a P: see blocking.h.
+    atomic<bool> threads_scarce{false};                 // written under threads_lock
+    std::unique_ptr<counting_semaphore<>> call_places;  // nullptr: there are not even enough threads for the Ps
 
     spin_lock threads_lock;
     // Guarded by threads_lock.

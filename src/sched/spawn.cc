@@ -11,6 +11,7 @@
 #include "context/fp_control.h"
 #include "sched/belongings.h"
 #include "sched/big_stack.h"
+#include "sched/fork.h"
 #include "sched/lending.h"
 #include "sched/park.h"
 #include "sched/preempt.h"
@@ -29,6 +30,7 @@ constexpr uint8_t measured_class = 0xff;
 
 // The function of g, which is the caller, has returned: what is left to be done outside of the runtime.
 [[gnu::noinline]] void end_slowly(G* g) noexcept {
+    if (current_m() == nullptr) fatal("%s", returned_in_child);
     if ((g->traits & trait::marked) != 0) end_interruptible(current_m());
     destroy_locals();
     drop_labels(*g);
@@ -302,6 +304,8 @@ void start_from_outside(scheduler& s, G* g) noexcept {
 }  // namespace
 
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where) {
+    if (s != nullptr && is_from_before_fork(*s)) [[unlikely]]
+        fatal_in_child("a runtime of the parent was");
     M* m = current_g_m();
     belongings things(entry);
     if (options != nullptr) [[unlikely]] {

@@ -22,6 +22,7 @@
 #include "sched/crash.h"
 #include "sched/current.h"
 #include "sched/debug_options.h"
+#include "sched/fork.h"
 #include "sched/labels.h"
 #include "sched/lending.h"
 #include "sched/local.h"
@@ -41,7 +42,21 @@ constexpr std::size_t smallest_stack = 16 * 1024;
 constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
 constexpr uint64_t default_threads_max = 10'000;
 constexpr uint64_t default_slice_ms = 10;
+constexpr uint64_t default_thread_idle_ms = 5'000;
+constexpr uint32_t few_threads = 256;  // a limit below which threads are always scarce
 constexpr int64_t main_thread_grace_ns = 100'000'000;
+
+// Whether a declared blocking call may find nobody to take its P over: with a low limit always, with a high one when half of it is used.
+bool are_scarce(const scheduler& s, uint32_t count) noexcept {
+    return s.call_places != nullptr && (s.threads_max < few_threads || 2 * count > s.threads_max);
+}
+
+// As many as Ms may be without a P. With a high limit, calls that began while threads were not scarce have the other half.
+void make_call_places(scheduler& s) {
+    const uint32_t most = s.threads_max < few_threads ? s.threads_max : s.threads_max / 2;
+    if (most > s.ps.in_use()) s.call_places = std::make_unique<counting_semaphore<>>(most - s.ps.in_use());
+    s.threads_scarce.store(are_scarce(s, 0), relaxed);  // relaxed: nobody else yet
+}
 
 }  // namespace
 
@@ -104,6 +119,8 @@ void await_main_thread(scheduler& s) noexcept {
     }
 }
 
+void reap(scheduler& s) noexcept;
+
 void* m_thread(void* argument) {
     M* m = static_cast<M*>(argument);
     scheduler& s = *m->home;
@@ -122,9 +139,12 @@ void* m_thread(void* argument) {
     if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our own matters
         await_main_thread(s);
     abandon_thread(m);
-    if (m->retired) s.retired.fetch_add(1, relaxed);  // relaxed: a hint
-    m->has_ended.store(true, release);                // pairs with threads_running, reap
-    s.ended.fetch_add(1, release);                    // pairs with stop_scheduler
+    if (m->retired) {
+        reap(s);                          // those that did so before
+        s.retired.fetch_add(1, relaxed);  // relaxed: a hint
+    }
+    m->has_ended.store(true, release);  // pairs with threads_running, reap
+    s.ended.fetch_add(1, release);      // pairs with stop_scheduler
     os::futex_wake_one(s.ended);
     return nullptr;
 }
@@ -139,7 +159,8 @@ bool enlist(scheduler& s, M* m) noexcept {
     const bool fits = count < s.threads_max + leaves;
     if (fits) {
         m->index = s.ms_made++;
-        s.thread_count.store(count + 1, relaxed);  // relaxed: locked
+        s.thread_count.store(count + 1, relaxed);                   // relaxed: locked
+        s.threads_scarce.store(are_scarce(s, count + 1), relaxed);  // relaxed: a hint
         m->random =
             prng(chance_seed() + m->index);  // the same in every run: nothing in the scheduler is random but by seed
         m->all_next = s.all_ms;
@@ -155,7 +176,8 @@ void delist_locked(scheduler& s, M* m) noexcept {
     M** link = &s.all_ms;
     while (*link != m) link = &(*link)->all_next;
     *link = m->all_next;
-    s.thread_count.store(s.thread_count.load(relaxed) - 1, relaxed);  // relaxed: locked
+    s.thread_count.store(s.thread_count.load(relaxed) - 1, relaxed);               // relaxed: locked
+    s.threads_scarce.store(are_scarce(s, s.thread_count.load(relaxed)), relaxed);  // relaxed: as above
 }
 
 void delist(scheduler& s, M* m) noexcept {
@@ -308,7 +330,10 @@ std::size_t unlink_abandoned(scheduler& s) noexcept {
 }
 
 scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_pool::options& stack_options)
-    : name(o.name), ps(p_count), stacks(stack_options) {
+    : name(o.name),
+      made_in(fork_generation.load(relaxed)),  // relaxed: changes only while there is one thread
+      ps(p_count),
+      stacks(stack_options) {
     if (!os::has_heavy_fence()) {
         g_flags = special::no_fence;
         owner_flags = attention::fence;
@@ -382,6 +407,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
     const int interrupt_signal = choose_signal(options);
     install_fatal_report();
+    install_fork_handler();
     // Objects with static storage made before now are destroyed after that.
     static const int at_exit = std::atexit([] { abandoned::add(abandoned::waits); });
     static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
@@ -395,6 +421,9 @@ scheduler* make_scheduler(const runtime_options& options) {
     // relaxed: nobody else yet
     s->follows_cpus.store(options.procs == 0 && !os::env_is_set("RUN_MAXPROCS"), relaxed);
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
+    s->thread_idle_ns =
+        static_cast<int64_t>(os::env_number("RUN_THREAD_IDLE", 1, 3'600'000, default_thread_idle_ms)) * 1'000'000;
+    make_call_places(*s);
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");
     }

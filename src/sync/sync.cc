@@ -11,6 +11,7 @@
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
+#include "sched/fork.h"
 
 namespace weft {
 
@@ -21,6 +22,7 @@ namespace {
 constexpr uint32_t pauses_before_yield = 64;
 constexpr uint32_t yields_before_sleep = 128;
 constexpr int64_t lock_sleep_ns = 50'000;
+constexpr uint32_t hopeless_in_child = 20'000;  // of fork: the holder is no more, after a second
 
 constinit atomic<unobserved_exception_hook> unobserved_hook{nullptr};
 
@@ -33,6 +35,8 @@ void spin_backoff(uint32_t attempt) noexcept {
     } else if (attempt < yields_before_sleep) {
         os::yield_thread();
     } else {
+        if (attempt > hopeless_in_child && fork_generation.load(relaxed) != 0)  // relaxed: as everywhere
+            fatal_in_child("an object that a thread of the parent had locked was");
         os::sleep_ns(lock_sleep_ns);
     }
 }

@@ -7,6 +7,7 @@
 #include <weft/detail/spin_lock.h>
 
 #include "base/assert.h"
+#include "sched/fork.h"
 
 namespace weft::detail {
 
@@ -51,6 +52,11 @@ struct giver {
 
 }  // namespace
 
+void forget_thread_notes() noexcept {
+    free_notes = nullptr;
+    free_lock.unlock();
+}
+
 [[gnu::noinline]] thread_note& this_thread_note() noexcept {
     if (mine == nullptr) {
         if (!thread_ends) {
@@ -59,6 +65,7 @@ struct giver {
         }
         mine = take_note();
     }
+    mine->made_in = fork_generation.load(relaxed);  // relaxed: changes only while there is one thread
     return *mine;
 }
 

@@ -6,12 +6,15 @@
 // Who: the thread itself; wakers only call told.wake().
 #pragma once
 
+#include <cstdint>
+
 #include "os/note.h"
 
 namespace weft::detail {
 
 struct thread_note {
     note told;
+    uint32_t made_in = 0;  // fork_generation, when it was last used
     thread_note* next = nullptr;
 };
 

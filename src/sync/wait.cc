@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "os/note.h"
 #include "os/os.h"
+#include "sched/fork.h"
 #include "sched/park.h"
 #include "sched/retake.h"
 #include "sched/stopping.h"
@@ -43,12 +44,29 @@ namespace {
     p->count.parks.add();
 }
 
+// Whether w is of a G or thread that did not come along to this process.
+bool is_from_before_fork(const waiter& w) noexcept {
+    if (w.g != nullptr) return is_from_before_fork(*w.g->home);
+    return w.note->made_in != fork_generation.load(relaxed);  // relaxed: as everywhere
+}
+
+// In the child of a fork, me is about to wait, whose queue's lock is held: who could end that? See fork.h
+[[gnu::cold]] void check_in_child(const waiter& me, int64_t deadline_ns) noexcept {
+    if (me.queue != nullptr) {
+        for (const waiter* w = me.queue->front(); w != nullptr; w = w->next)
+            if (is_from_before_fork(*w)) fatal_in_child("an object on which the parent waits was");
+    }
+    if (deadline_ns == never && os::thread_count() == 1)
+        fatal_in_child("an object that only the parent could have changed was");
+}
+
 // A plain thread waits on its note for the only party that can end its wait.
 void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
     const thread_note_use use;
     w.g = nullptr;
     w.note = &use.mine;
     use.mine.told.reset();
+    if (fork_generation.load(relaxed) != 0) check_in_child(w, never);  // relaxed: as everywhere
     lock.unlock_bits(bits);
     const bool told = use.mine.told.sleep(never);
     WEFT_ASSERT(told);
@@ -135,6 +153,7 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
             return wait_result::cancelled;
         }
         link(w, queue, lock, where);
+        if (fork_generation.load(relaxed) != 0) check_in_child(w, others.deadline_ns);  // relaxed: as everywhere
         winner = thread_wait_claimed(use.mine, claim, &held, 1, others);
     }
     if (winner == 0) return wait_result::served;

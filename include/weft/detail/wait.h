@@ -309,6 +309,9 @@ void semaphore_wait_abandoned(waiter& w) noexcept;
 // given back; its notify is not: it had been woken, and the condition variable may be gone.
 void condition_wait_abandoned(waiter& w, bool linked) noexcept;
 
+// In the child of fork: those that plain threads had are forgotten, and their lock is free.
+void forget_thread_notes() noexcept;
+
 // Now, on the monotonic clock, in nanoseconds.
 [[nodiscard]] int64_t now_ns() noexcept;
 

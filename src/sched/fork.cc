@@ -1,0 +1,52 @@
+// fork.cc: see fork.h.
+#include "sched/fork.h"
+
+#include <weft/detail/wait.h>
+
+#include "base/abandoned.h"
+#include "base/assert.h"
+#include "os/os.h"
+#include "os/signals.h"
+#include "sched/current.h"
+#include "sched/freeze.h"
+#include "sched/scheduler.h"
+
+namespace weft::detail {
+
+constinit atomic<uint32_t> fork_generation{0};
+
+namespace {
+
+void in_child() noexcept {
+    fork_generation.fetch_add(1, relaxed);  // relaxed: there is no other thread. F1
+    const M* m = current_m();
+    set_current_m(nullptr);  // F2
+    if (m != nullptr && m->g != nullptr) m->g->traits |= trait::ends_slowly_in_child;
+    if (m != nullptr && m->lent_by != nullptr) m->lent_by->traits |= trait::ends_slowly_in_child;
+    forget_default_runtime();  // F3
+    forget_adopted_thread();
+    free_registry_lock();
+    free_locals_lock();
+    free_lending_lock();
+    freezing.unlock();
+    forget_thread_notes();
+    abandoned::add(abandoned::locks | abandoned::waits);     // F4
+    if (m != nullptr && !m->is_main) os::restore_signals();  // F5
+    os::renew_heavy_fence();
+}
+
+}  // namespace
+
+void install_fork_handler() noexcept {
+    static constinit atomic<bool> done{false};
+    if (done.exchange(true, acq_rel)) return;  // acq_rel: only one of us installs
+    os::call_in_child_of_fork(&in_child);
+}
+
+bool is_from_before_fork(const scheduler& s) noexcept {
+    return s.made_in != fork_generation.load(relaxed);  // relaxed: changes only while there is one thread
+}
+
+void fatal_in_child(const char* what) noexcept { fatal("%s used in the child of fork; see docs/fork.md", what); }
+
+}  // namespace weft::detail

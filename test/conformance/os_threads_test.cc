@@ -1,0 +1,146 @@
+// os_threads_test.cc: OS threads: those that are too many end, and where there are few, calls wait and do not hold others up.
+
+#include <poll.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/resources.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A variable of the environment, while a runtime is made.
+class with_env {
+public:
+    with_env(const char* name, const char* value) : name_(name) {
+        ::setenv(name, value, 1);
+    }  // NOLINT: no other thread reads
+
+    ~with_env() { ::unsetenv(name_); }  // NOLINT
+
+    with_env(const with_env&) = delete;
+    with_env& operator=(const with_env&) = delete;
+
+private:
+    const char* name_;
+};
+
+class OsThreads : public ::testing::TestWithParam<unsigned> {
+protected:
+    // What else there is, and the monitor.
+    std::size_t others_ = resources::now().threads + 1;
+};
+
+INSTANTIATE_TEST_SUITE_P(Procs, OsThreads, ::testing::Values(1U, 2U, 4U));
+
+std::unique_ptr<runtime> runtime_with(const char* name, const char* value, unsigned procs) {
+    const with_env set(name, value);
+    return std::make_unique<runtime>(runtime_options{.procs = procs});
+}
+
+TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
+    const auto rt = runtime_with("RUN_THREAD_IDLE", "50", GetParam());
+    for (int burst = 0; burst < 3; ++burst) {
+        for (int i = 0; i < 20; ++i) {
+            rt->go([] { blocking(hand_off::at_once, [] { std::this_thread::sleep_for(20ms); }); });
+        }
+        rt->drain();
+        EXPECT_GT(resources::now().threads, others_ + GetParam());
+        eventually([&] { return resources::now().threads <= others_ + GetParam(); });
+    }
+    // A timer is not forgotten when who watched it ends.
+    for (int i = 0; i < 20; ++i) {
+        rt->go([] { blocking(hand_off::at_once, [] { std::this_thread::sleep_for(20ms); }); });
+    }
+    rt->run([] { sleep_for(300ms); });
+    eventually([&] { return resources::now().threads <= others_ + GetParam(); });
+    rusage before{};
+    rusage after{};
+    std::this_thread::sleep_for(100ms);
+    ::getrusage(RUSAGE_SELF, &before);
+    std::this_thread::sleep_for(300ms);
+    ::getrusage(RUSAGE_SELF, &after);
+    EXPECT_LE(after.ru_nvcsw - before.ru_nvcsw, 3);  // our own
+    EXPECT_EQ(rt->run([] { return 5; }), 5);
+}
+
+TEST_P(OsThreads, StoppingWhileThreadsEnd) {
+    const int rounds = scaled(30);
+    for (int i = 0; i < rounds; ++i) {
+        const auto rt = runtime_with("RUN_THREAD_IDLE", "1", GetParam());
+        for (int k = 0; k < 10; ++k) {
+            rt->go([] { blocking(hand_off::at_once, [] { std::this_thread::sleep_for(1ms); }); });
+            rt->go([] { const pin here; });
+        }
+        rt->drain();
+        std::this_thread::sleep_for(std::chrono::microseconds(100 * i));
+    }
+    eventually([&] { return resources::now().threads < others_; });
+}
+
+// 100 calls of 5 ms, on as many threads as are left, beside one that computes and lets others run.
+TEST_P(OsThreads, CallsBeyondItWaitAndOthersRun) {
+    const auto rt = runtime_with("RUN_MAX_THREADS", "8", GetParam());
+    std::atomic<bool> done = false;
+    std::atomic<int> in_calls = 0;
+    std::atomic<int> most = 0;
+    std::atomic<long> turns = 0;
+    for (unsigned i = 0; i < GetParam(); ++i) {
+        rt->go([&] {
+            while (!done) {
+                compute_for(10us);
+                ++turns;
+                yield();
+            }
+        });
+    }
+    eventually([&] { return turns > 10; });
+    const auto began = std::chrono::steady_clock::now();
+    const long turns_before = turns;
+    rt->run([&] {
+        wait_group calls;
+        for (int i = 0; i < 100; ++i) {
+            calls.go([&] {
+                blocking([&] {
+                    const int now = ++in_calls;
+                    int seen = most;
+                    while (seen < now && !most.compare_exchange_weak(seen, now)) {}
+                    ::poll(nullptr, 0, 5);
+                    --in_calls;
+                });
+            });
+        }
+        calls.wait();
+    });
+    const auto took = std::chrono::steady_clock::now() - began;
+    const long turns_meanwhile = turns - turns_before;
+    done = true;
+    rt->drain();
+    EXPECT_LE(most, static_cast<int>(8 - GetParam()));
+    EXPECT_GE(most, 2);
+    EXPECT_LE(resources::now().threads, others_ + 8);
+    // 5 ms × 100 calls, on 8 − P threads: 70 to 125 ms; the rest is what a busy machine needs.
+    EXPECT_LT(took, 2s);
+    // Whoever computes has not been held up: a tenth of one core, at least.
+    EXPECT_GT(turns_meanwhile * 10us, took / 10);
+    RecordProperty("took_us", std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
+    RecordProperty("turns", std::to_string(turns_meanwhile));
+    RecordProperty("shortages", std::to_string(rt->stats().thread_shortages));
+}
+
+}  // namespace
+}  // namespace weft::test

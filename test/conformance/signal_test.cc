@@ -1,0 +1,124 @@
+// signal_test.cc: which thread gets which signal, and that the handlers of others are called.
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <csetjmp>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/build.h"
+#include "support/eventually.h"
+
+namespace weft::test {
+namespace {
+
+std::set<std::string> tasks() {
+    std::set<std::string> found;
+    DIR* all = ::opendir("/proc/self/task");
+    while (const dirent* entry = ::readdir(all)) {
+        if (entry->d_name[0] != '.') found.insert(entry->d_name);
+    }
+    ::closedir(all);
+    return found;
+}
+
+// The signals that a thread blocks, as bits from 0 for signal 1; 0 if it is gone.
+uint64_t blocked_by(const std::string& task) {
+    std::ifstream status("/proc/self/task/" + task + "/status");
+    for (std::string word; status >> word;) {
+        if (word == "SigBlk:") {
+            status >> word;
+            return std::stoull(word, nullptr, 16);
+        }
+    }
+    return 0;
+}
+
+constexpr uint64_t bit(int signal) { return uint64_t{1} << (signal - 1); }
+
+TEST(Signals, OurThreadsTakeFaultsOnly) {
+    const std::set<std::string> before = tasks();
+    runtime rt({.procs = 2});
+    rt.run([] {
+        const pin here;  // so that there is a thread that makes threads
+        wait_group all;
+        for (int i = 0; i < 4; ++i) all.go([] { blocking(hand_off::at_once, [] { ::usleep(20'000); }); });
+        all.wait();
+    });
+    const uint64_t faults =
+        bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGABRT) | bit(SIGSYS);
+    const uint64_t never_blocked = bit(SIGKILL) | bit(SIGSTOP);
+    int ours = 0;
+    for (const std::string& task : tasks()) {
+        if (before.contains(task)) continue;
+        const uint64_t blocked = blocked_by(task);
+        if (blocked == 0 && !tasks().contains(task)) continue;
+        ++ours;
+        for (int s = 1; s < 32; ++s) {
+            if ((bit(s) & never_blocked) != 0) continue;
+            EXPECT_EQ((blocked & bit(s)) == 0, (faults & bit(s)) != 0) << "signal " << s << " in thread " << task;
+        }
+    }
+    EXPECT_GE(ours, 3);  // an M, the monitor, the maker
+}
+
+// ---- Faults that are not ours.
+
+void* guarded_page = nullptr;
+volatile sig_atomic_t seen_before = 0;
+volatile sig_atomic_t seen_after = 0;
+struct sigaction replaced{};
+
+void open_page() { ::mprotect(guarded_page, 4096, PROT_READ | PROT_WRITE); }
+
+void from_before(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {
+    seen_before = seen_before + 1;
+    open_page();
+}
+
+void from_after(int signal, siginfo_t* info, void* context) {
+    seen_after = seen_after + 1;
+    replaced.sa_sigaction(signal, info, context);
+}
+
+struct sigaction action_of(void (*handler)(int, siginfo_t*, void*)) {
+    struct sigaction action{};
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    return action;
+}
+
+// In a process of its own: there the first runtime comes after the first handler.
+TEST(SignalsDeathTest, AFaultReachesHandlersFromBeforeAndAfter) {
+    if (built_with_sanitizer) GTEST_SKIP() << "sanitizers have handlers of their own";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            guarded_page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            const struct sigaction first = action_of(&from_before);
+            ::sigaction(SIGSEGV, &first, nullptr);
+            runtime rt({.procs = 1});
+            rt.run([] { *static_cast<volatile int*>(guarded_page) = 1; });
+            const bool reached_first = seen_before == 1;
+            const struct sigaction second = action_of(&from_after);
+            ::sigaction(SIGSEGV, &second, &replaced);
+            ::mprotect(guarded_page, 4096, PROT_NONE);
+            rt.run([] { *static_cast<volatile int*>(guarded_page) = 1; });
+            rt.stop();
+            ::_exit(reached_first && seen_before == 2 && seen_after == 1 ? 7 : 1);
+        },
+        ::testing::ExitedWithCode(7), "^$");
+}
+
+}  // namespace
+}  // namespace weft::test
