@@ -11,7 +11,7 @@ using namespace weft::detail;
 namespace {
 
 void ask_all(scheduler& s) {
-    for (uint32_t i = 0; i < s.procs; ++i) request_preempt(s, s.ps[i]);
+    for (uint32_t i = 0; i < s.ps.in_use(); ++i) request_preempt(s, s.ps[i]);
 }
 
 scheduler& own() { return *current_g_m()->home; }

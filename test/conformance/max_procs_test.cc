@@ -1,0 +1,262 @@
+// max_procs_test.cc: the number of processors changes while green threads run, and nothing is lost.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using MaxProcs = procs_test;
+WEFT_SWEEP(MaxProcs);
+
+// How many green threads run at once, at most, of n that compute for a while.
+int most_at_once(runtime& rt, int n) {
+    std::atomic<int> now = 0;
+    std::atomic<int> most = 0;
+    rt.run([&] {
+        wait_group all;
+        for (int i = 0; i < n; ++i) {
+            all.go([&] {
+                for (int k = 0; k < 20; ++k) {
+                    const int here = ++now;
+                    for (int seen = most; seen < here && !most.compare_exchange_weak(seen, here);) {}
+                    compute_for(100us);
+                    --now;
+                    yield();
+                }
+            });
+        }
+        all.wait();
+    });
+    return most;
+}
+
+TEST_P(MaxProcs, ReturnsWhatItWasAndSaysWhatItIs) {
+    EXPECT_EQ(rt().set_max_procs(3), procs());
+    EXPECT_EQ(rt().procs(), 3U);
+    EXPECT_EQ(rt().stats().procs, 3U);
+    EXPECT_EQ(rt().set_max_procs(1), 3U);
+    EXPECT_EQ(rt().set_max_procs(1024), 1U);
+    EXPECT_EQ(rt().run([] { return stats().procs; }), 1024U);
+    EXPECT_EQ(rt().set_max_procs(2), 1024U);
+}
+
+TEST_P(MaxProcs, TooManyAreRefused) {
+    EXPECT_THROW(rt().set_max_procs(1025), std::invalid_argument);
+    EXPECT_EQ(rt().procs(), procs());
+}
+
+TEST_P(MaxProcs, ZeroIsWhatTheProcessMayUse) {
+    runtime other;
+    const unsigned usual = other.procs();
+    rt().set_max_procs(7);
+    rt().set_max_procs(0);
+    EXPECT_EQ(rt().procs(), usual);
+}
+
+// With RUN_MAXPROCS in the environment the usual number is that.
+TEST_P(MaxProcs, OneIsOneAtATime) {
+    rt().set_max_procs(1);
+    const auto before = rt().stats();
+    const int most = most_at_once(rt(), 6);
+    const auto after = rt().stats();
+    // Who lost its processor to another one ran beside that.
+    if (after.retakes_burning == before.retakes_burning && after.retakes_blocked == before.retakes_blocked) {
+        EXPECT_EQ(most, 1);
+    }
+}
+
+TEST_P(MaxProcs, WhatIsQueuedOnOneThatGoesIsRunByOthers) {
+    std::atomic<int> ran = 0;
+    rt().set_max_procs(4);
+    rt().run([&] {
+        wait_group all;
+        for (int who = 0; who < 8; ++who) {
+            all.go([&] {
+                wait_group inner;
+                for (int i = 0; i < scaled(200); ++i) inner.go([&] { ++ran; });
+                set_max_procs(1);
+                set_max_procs(4);
+                inner.wait();
+            });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(ran, 8 * scaled(200));
+}
+
+TEST_P(MaxProcs, WhoeverSleepsOnOneThatGoesIsWoken) {
+    constexpr int sleepers = 200;
+    std::atomic<int> awake = 0;
+    rt().set_max_procs(8);
+    rt().run([&] {
+        wait_group all;
+        const auto due = std::chrono::steady_clock::now() + 50ms;
+        for (int i = 0; i < sleepers; ++i) {
+            all.go([&] {
+                sleep_until(due);
+                if (std::chrono::steady_clock::now() >= due) ++awake;
+            });
+        }
+        eventually([&] { return stats().parks >= sleepers; });
+        set_max_procs(1);
+        all.wait();
+    });
+    EXPECT_EQ(awake, sleepers);
+}
+
+TEST_P(MaxProcs, TimersAndDeadlinesMoveWithThem) {
+    std::atomic<int> fired = 0;
+    std::atomic<int> timed = 0;
+    rt().set_max_procs(6);
+    rt().run([&] {
+        wait_group all;
+        for (int i = 0; i < 60; ++i) {
+            all.go([&, i] {
+                timer stopped = after_func(1h, [] {});
+                timer soon(20ms + i * 100us);
+                if (i % 3 == 0) set_max_procs(static_cast<unsigned>(1 + i % 5));
+                soon.chan().recv();
+                ++fired;
+                if (stopped.stop()) ++fired;
+                try {
+                    with_timeout(5ms, [] { chan<int>().recv(); });
+                } catch (const timed_out&) {
+                    ++timed;
+                }
+            });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(fired, 120);
+    EXPECT_EQ(timed, 60);
+}
+
+TEST_P(MaxProcs, FewerAlthoughTheyAllCompute) {
+    rt().set_max_procs(4);
+    std::atomic<bool> over = false;
+    for (int i = 0; i < 4; ++i) {
+        rt().go([&] {
+            while (!over.load(std::memory_order_relaxed)) {}
+        });
+    }
+    EXPECT_EQ(rt().set_max_procs(1), 4U);
+    EXPECT_EQ(rt().stats().procs, 1U);
+    over = true;
+    rt().drain();
+}
+
+TEST_P(MaxProcs, ClassesAndPinnedOnesStayWhatTheyAre) {
+    std::atomic<int> wrong = 0;
+    std::atomic<int> ran = 0;
+    rt().run([&] {
+        wait_group all;
+        for (int i = 0; i < 12; ++i) {
+            const auto p = i % 3 == 0 ? priority::high : i % 3 == 1 ? priority::low : priority::normal;
+            all.go(spawn_options{.priority = p}, [&, p, i] {
+                for (int k = 0; k < 20; ++k) {
+                    if (i % 4 == 0) {
+                        const pin here;
+                        const auto mine = std::this_thread::get_id();
+                        set_max_procs(static_cast<unsigned>(1 + (i + k) % 4));
+                        yield();
+                        if (std::this_thread::get_id() != mine) ++wrong;
+                    } else {
+                        yield();
+                    }
+                    if (this_g::priority() != p) ++wrong;
+                }
+                ++ran;
+            });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(ran, 12);
+}
+
+// Everything at once, and every message is accounted for.
+TEST_P(MaxProcs, ChangingAllTheTimeLosesNothing) {
+    std::atomic<bool> over = false;
+    std::atomic<long> sent = 0;
+    std::atomic<long> received = 0;
+    std::atomic<int> early = 0;
+    std::thread changes([&] {
+        constexpr unsigned numbers[] = {1, 8, 3, 5, 1, 2, 64, 8};
+        for (std::size_t i = 0; !over; ++i) {
+            rt().set_max_procs(numbers[i % std::size(numbers)]);
+            std::this_thread::sleep_for(1ms);
+        }
+    });
+    rt().run([&] {
+        const chan<int> c(16);
+        wait_group writers;
+        wait_group readers;
+        for (int i = 0; i < 6; ++i) {
+            readers.go([&] {
+                for (const int v : c) received += v;
+            });
+            writers.go([&] {
+                while (!over) {
+                    c.send(1);
+                    ++sent;
+                }
+            });
+            writers.go([&] {
+                while (!over) {
+                    const auto due = std::chrono::steady_clock::now() + 1ms;
+                    sleep_until(due);
+                    if (std::chrono::steady_clock::now() < due) ++early;
+                }
+            });
+        }
+        writers.go([&] {
+            while (!over) {
+                compute_for(3ms);
+                yield();
+            }
+        });
+        writers.go([&] {
+            while (!over) blocking([] { std::this_thread::sleep_for(1ms); });
+        });
+        sleep_for(std::chrono::milliseconds(scaled(1000)));
+        over = true;
+        writers.wait();
+        c.close();
+        readers.wait();
+    });
+    changes.join();
+    EXPECT_GT(sent, 0);
+    EXPECT_EQ(received, sent);
+    EXPECT_EQ(early, 0);
+}
+
+TEST_P(MaxProcs, StoppingMeanwhileIsNoTrouble) {
+    for (int round = 0; round < scaled(20); ++round) {
+        runtime other({.procs = procs()});
+        for (int i = 0; i < 8; ++i) {
+            other.go([] {
+                for (unsigned k = 1;; k = k % 4 + 1) set_max_procs(k);
+            });
+        }
+        eventually([&] { return other.stats().switches > 20; });
+        other.stop();
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
