@@ -54,11 +54,11 @@ struct scheduler {
     uint32_t stride_count = 0;
     const uint32_t made_in;  // fork_generation: by which process
     uint32_t threads_max = 0;
-    int64_t slice_ns = 0;        // how long a G may run while others wait
+    int64_t slice_ns = 0;                    // how long a G may run while others wait
     int64_t thread_idle_ns = 5'000'000'000;  // after which an M that is one too many ends
-    bool retakes = true;         // Ps are taken away from Ms that hold them up
-    uintptr_t owner_flags = 0;   // in every owner word: attention::fence where the system has no heavy fence
-    uint16_t g_flags = 0;        // special bits of every G: no_fence where the system has no heavy fence
+    bool retakes = true;                     // Ps are taken away from Ms that hold them up
+    uintptr_t owner_flags = 0;  // in every owner word: attention::fence where the system has no heavy fence
+    uint16_t g_flags = 0;       // special bits of every G: no_fence where the system has no heavy fence
 
     stack_pool stacks;
     g_pool gs;
