@@ -165,15 +165,14 @@ void pause(int64_t until_ns) {
 }  // namespace
 
 uint64_t finished_gs(const scheduler& s) noexcept {
-    // Acquire, so that what is read next was there before.
-    uint64_t finished = s.foreign_ends.load(acquire);
+    uint64_t finished = s.foreign_ends.load(acquire);  // as the sums: what is read next was there before
     for (uint32_t i = 0; i < s.ps.made(); ++i) finished += s.ps[i].count.finished.get_acquire();
     return finished;
 }
 
 uint64_t live_gs(const scheduler& s) noexcept {
     const uint64_t finished = finished_gs(s);
-    uint64_t spawned = s.foreign_spawns.load(acquire);  // as above
+    uint64_t spawned = s.foreign_spawns.load(acquire);  // after the sum above
     for (uint32_t i = 0; i < s.ps.made(); ++i) spawned += s.ps[i].count.spawned.get();
     return spawned - finished;
 }

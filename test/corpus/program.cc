@@ -49,7 +49,7 @@ bool may_go_on(const blocked& g) {
     return false;
 }
 
-bool asleep(const stats_snapshot& s) { return s.procs_idle == s.ps.in_use() && s.threads_spinning == 0; }
+bool asleep(const stats_snapshot& s) { return s.procs_idle == s.procs && s.threads_spinning == 0; }
 
 bool same(const stats_snapshot& a, const stats_snapshot& b) {
     return a.spawned == b.spawned && a.finished == b.finished && a.switches == b.switches && a.parks == b.parks &&

@@ -38,13 +38,13 @@ void ask_myself() {
 
 uint64_t times_preempted() {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < own().procs; ++i) sum += own().ps[i].count.preempted.get();
+    for (uint32_t i = 0; i < own().ps.made(); ++i) sum += own().ps[i].count.preempted.get();
     return sum;
 }
 
 uint64_t times_interrupted() {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < own().procs; ++i) sum += own().ps[i].count.interrupted.get();
+    for (uint32_t i = 0; i < own().ps.made(); ++i) sum += own().ps[i].count.interrupted.get();
     return sum;
 }
 
