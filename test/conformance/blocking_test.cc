@@ -1,0 +1,297 @@
+// blocking_test.cc: declared blocking calls: what goes in, what comes out, and who one is meanwhile.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <weft/blocking.h>
+#include <weft/weft.h>
+
+#include "support/build.h"
+#include "support/eventually.h"
+#include "support/interruption.h"
+#include "support/procs_test.h"
+#include "support/resources.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using Blocking = procs_test;
+WEFT_SWEEP_OVER(Blocking, 1U, 2U, 4U);
+
+constexpr hand_off all_ways[] = {hand_off::learned, hand_off::at_once, hand_off::late};
+
+// ---- Results.
+
+TEST_P(Blocking, ReturnsWhatTheFunctionReturns) {
+    rt().run([] {
+        EXPECT_EQ(blocking([] { return 5; }), 5);
+        EXPECT_EQ(blocking([] { return std::string(100, 'x'); }), std::string(100, 'x'));
+        for (const hand_off way : all_ways) EXPECT_EQ(blocking(way, [] { return 6; }), 6);
+
+        bool called = false;
+        blocking([&] { called = true; });
+        EXPECT_TRUE(called);
+        static_assert(std::is_void_v<decltype(blocking([] {}))>);
+
+        int there = 1;
+        int& same = blocking([&]() -> int& { return there; });
+        EXPECT_EQ(&same, &there);
+        const int& constant = blocking([&]() -> const int& { return there; });
+        EXPECT_EQ(&constant, &there);
+        static_assert(std::is_same_v<decltype(blocking([&]() -> int&& { return std::move(there); })), int&&>);
+
+        auto owned = blocking([] { return std::make_unique<int>(7); });
+        EXPECT_EQ(*owned, 7);
+        const std::unique_ptr<int> passed = blocking([&] { return std::move(owned); });
+        EXPECT_EQ(*passed, 7);
+    });
+}
+
+struct no_default {
+    explicit no_default(int v) : value(v) {}
+
+    no_default(no_default&&) = default;
+    int value;
+};
+
+TEST_P(Blocking, TakesAnyCallable) {
+    rt().run([] {
+        EXPECT_EQ(blocking([] { return no_default(3); }).value, 3);
+        // One that can be called once only, and one that has state of its own.
+        struct once {
+            std::unique_ptr<int> what = std::make_unique<int>(8);
+
+            std::unique_ptr<int> operator()() && { return std::move(what); }
+        };
+
+        EXPECT_EQ(*blocking(once()), 8);
+        int calls = 0;
+        auto counting = [&calls, own = 0]() mutable { return ++calls + ++own; };
+        EXPECT_EQ(blocking(counting), 2);
+        EXPECT_EQ(blocking(counting), 4) << "it is not copied";
+        static constexpr auto function = +[] { return 9; };
+        EXPECT_EQ(blocking(function), 9);
+    });
+}
+
+// ---- Exceptions.
+
+TEST_P(Blocking, ExceptionsTravel) {
+    rt().run([] {
+        for (const hand_off way : all_ways) {
+            EXPECT_THROW(blocking(way, [] { throw std::out_of_range("too far"); }), std::out_of_range);
+            EXPECT_THROW(blocking(way, []() -> int { throw 17; }), int);
+        }
+        struct mine {};
+
+        EXPECT_THROW(blocking([]() -> int& { throw mine(); }), mine);
+        EXPECT_THROW(blocking([] { throw cancelled(); }), cancelled);
+        // One inside of another's handler, on both sides.
+        try {
+            throw std::runtime_error("outer");
+        } catch (const std::runtime_error& outer) {
+            EXPECT_THROW(blocking([] {
+                             EXPECT_NE(std::current_exception(), nullptr) << "it is still being handled";
+                             throw std::logic_error("inner");
+                         }),
+                         std::logic_error);
+            EXPECT_STREQ(outer.what(), "outer");
+            blocking([] {
+                try {
+                    throw 1;
+                } catch (int) {}
+            });
+            EXPECT_NE(std::current_exception(), nullptr);
+        }
+        EXPECT_EQ(std::uncaught_exceptions(), 0);
+    });
+}
+
+TEST_P(Blocking, IsCalledInADestructorWhileAnExceptionUnwinds) {
+    rt().run([] {
+        struct says_goodbye {
+            ~says_goodbye() {
+                said = blocking([] {
+                    std::this_thread::sleep_for(1ms);
+                    return std::uncaught_exceptions();
+                });
+            }
+
+            int& said;
+        };
+
+        int said = 0;
+        EXPECT_THROW(
+            {
+                const says_goodbye last{said};
+                throw std::runtime_error("unwinds");
+            },
+            std::runtime_error);
+        EXPECT_EQ(said, 1);
+    });
+}
+
+// ---- Nested, and in plain threads.
+
+TEST_P(Blocking, NestedItJustCalls) {
+    rt().run([] {
+        const int thread = os_thread_id();
+        const int result = blocking([&] {
+            EXPECT_EQ(os_thread_id(), thread);
+            EXPECT_THROW(blocking(hand_off::at_once, [] { throw 5; }), int);
+            return blocking([&] {
+                EXPECT_EQ(this_g::id(), 0U);
+                EXPECT_EQ(os_thread_id(), thread);
+                return blocking([] { return 4; }) + 1;
+            });
+        });
+        EXPECT_EQ(result, 5);
+        EXPECT_NE(this_g::id(), 0U);
+    });
+}
+
+TEST(BlockingInAPlainThread, JustCalls) {
+    const int thread = os_thread_id();
+    EXPECT_EQ(blocking([] { return os_thread_id(); }), thread);
+    EXPECT_THROW(blocking([] { throw 5; }), int);
+    for (const hand_off way : all_ways) EXPECT_EQ(blocking(way, [] { return 1; }), 1);
+}
+
+// ---- Inside it is a plain thread.
+
+TEST_P(Blocking, InsideItIsAPlainThread) {
+    rt().run([this] {
+        const uint64_t id = this_g::id();
+        this_g::set_name("caller");
+        this_g::set_label("key", "value");
+        blocking([] {
+            EXPECT_EQ(this_g::id(), 0U);
+            EXPECT_TRUE(this_g::name().empty());
+            EXPECT_TRUE(this_g::labels().empty());
+            EXPECT_FALSE(this_g::pinned());
+            this_g::set_name("nobody");
+            checkpoint();  // does nothing
+        });
+        EXPECT_EQ(this_g::id(), id);
+        EXPECT_EQ(this_g::name(), "caller");
+        EXPECT_EQ(this_g::labels().find("key"), "value");
+
+        // What it starts runs on the same runtime.
+        const uint64_t before = stats().spawned;
+        std::atomic<bool> ran = false;
+        blocking([&] {
+            wait_group child;
+            child.go([&] { ran = this_g::id() != 0; });
+            EXPECT_GT(stats().spawned, before);
+            EXPECT_EQ(async([] { return 3; }).get(), 3);
+            child.wait();  // blocks this thread; the child runs all the same
+        });
+        EXPECT_TRUE(ran);
+        EXPECT_EQ(stats().procs, procs());
+    });
+}
+
+TEST_P(Blocking, EverythingThatWaitsBlocksTheThreadOnly) {
+    const int n = scaled(200);
+    rt().run([n] {
+        const chan<int> there;
+        const chan<int> back(2);
+        mutex m;
+        long inside = 0;  // guarded by m
+        wait_group all;
+        all.go([=] {
+            for (int v : there) back.send(v + 1);
+        });
+        all.go([&] {
+            for (int i = 0; i < n; ++i) {
+                const std::lock_guard hold(m);
+                weft::yield();
+                ++inside;
+            }
+        });
+        blocking([&] {
+            const int thread = os_thread_id();
+            for (int i = 0; i < n; ++i) {
+                there.send(int{i});
+                EXPECT_EQ(back.recv(), i + 1);
+                const std::lock_guard hold(m);
+                ++inside;
+            }
+            there.close();
+            sleep_for(100us);
+            EXPECT_EQ(weft::select_first(weft::recv(back), weft::timeout(100us)).index(), 1U);
+            EXPECT_EQ(os_thread_id(), thread);
+        });
+        all.wait();
+        EXPECT_EQ(inside, 2 * n);
+    });
+}
+
+// What is ambient to the caller is so for what it calls.
+TEST_P(Blocking, TheDeadlineAroundItCounts) {
+    rt().run([] {
+        const chan<int> silent;
+        for (const hand_off way : all_ways) {
+            EXPECT_EQ(ending_of([&] {
+                          return with_timeout(1ms, [&] { return blocking(way, [&] { return silent.recv(); }); });
+                      }),
+                      ending::timed_out);
+            EXPECT_EQ(ending_of([&] {
+                          return blocking(way, [&] { return with_timeout(1ms, [&] { return silent.recv(); }); });
+                      }),
+                      ending::timed_out);
+        }
+        // It is not a cancellation point itself.
+        EXPECT_EQ(with_timeout(1us,
+                               [] {
+                                   compute_for(10us);
+                                   return blocking([] { return 5; });
+                               }),
+                  5);
+        std::stop_source source;
+        source.request_stop();
+        EXPECT_EQ(ending_of([&] {
+                      return with_stop_token(source.get_token(),
+                                             [&] { return blocking([&] { return silent.recv(); }); });
+                  }),
+                  ending::cancelled);
+    });
+}
+
+// ---- The stack.
+
+WEFT_TEST_OPAQUE std::size_t use_much_stack() {
+    std::array<volatile char, 400 * 1024> large;
+    for (std::size_t i = 0; i < large.size(); i += 512) large[i] = 1;
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < large.size(); i += 512) sum += static_cast<std::size_t>(large[i]);
+    return sum;
+}
+
+TEST_P(Blocking, HasTheStackOfAThread) {
+    rt().run([] {
+        const spawn_options small{.stack_size = 16 * 1024};
+        for (int i = 0; i < 3; ++i) {
+            EXPECT_EQ(async(small, [] { return blocking([] { return use_much_stack(); }); }).get(), 800U);
+            EXPECT_EQ(
+                async(small, [] { return blocking([] { return blocking([] { return use_much_stack(); }); }); }).get(),
+                800U);
+        }
+    });
+}
+
+}  // namespace
+}  // namespace weft::test
