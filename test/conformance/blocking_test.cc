@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,7 +17,6 @@
 
 #include "support/build.h"
 #include "support/eventually.h"
-#include "support/interruption.h"
 #include "support/procs_test.h"
 #include "support/resources.h"
 #include "support/scale.h"
@@ -237,37 +235,6 @@ TEST_P(Blocking, EverythingThatWaitsBlocksTheThreadOnly) {
         });
         all.wait();
         EXPECT_EQ(inside, 2 * n);
-    });
-}
-
-// What is ambient to the caller is so for what it calls.
-TEST_P(Blocking, TheDeadlineAroundItCounts) {
-    rt().run([] {
-        const chan<int> silent;
-        for (const hand_off way : all_ways) {
-            EXPECT_EQ(ending_of([&] {
-                          return with_timeout(1ms, [&] { return blocking(way, [&] { return silent.recv(); }); });
-                      }),
-                      ending::timed_out);
-            EXPECT_EQ(ending_of([&] {
-                          return blocking(way, [&] { return with_timeout(1ms, [&] { return silent.recv(); }); });
-                      }),
-                      ending::timed_out);
-        }
-        // It is not a cancellation point itself.
-        EXPECT_EQ(with_timeout(1us,
-                               [] {
-                                   compute_for(10us);
-                                   return blocking([] { return 5; });
-                               }),
-                  5);
-        std::stop_source source;
-        source.request_stop();
-        EXPECT_EQ(ending_of([&] {
-                      return with_stop_token(source.get_token(),
-                                             [&] { return blocking([&] { return silent.recv(); }); });
-                  }),
-                  ending::cancelled);
     });
 }
 

@@ -1,0 +1,59 @@
+// blocking_cancel_test.cc: deadlines and cancellation around declared blocking calls, and in them.
+
+#include <chrono>
+#include <stop_token>
+
+#include <gtest/gtest.h>
+
+#include <weft/blocking.h>
+#include <weft/weft.h>
+
+#include "support/interruption.h"
+#include "support/procs_test.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using BlockingCancel = procs_test;
+WEFT_SWEEP_OVER(BlockingCancel, 1U, 2U, 4U);
+
+constexpr hand_off all_ways[] = {hand_off::learned, hand_off::at_once, hand_off::late};
+
+TEST_P(BlockingCancel, TheDeadlineAroundTheCallCountsInIt) {
+    rt().run([] {
+        const chan<int> silent;
+        const auto wait = [&] { return silent.recv_for(5s); };  // should nothing interrupt it
+        for (const hand_off way : all_ways) {
+            EXPECT_EQ(ending_of([&] { return with_timeout(1ms, [&] { return blocking(way, wait); }); }),
+                      ending::timed_out);
+        }
+        std::stop_source source;
+        source.request_stop();
+        EXPECT_EQ(ending_of([&] { return with_stop_token(source.get_token(), [&] { return blocking(wait); }); }),
+                  ending::cancelled);
+    });
+}
+
+TEST_P(BlockingCancel, ADeadlineInItCounts) {
+    rt().run([] {
+        const chan<int> silent;
+        for (const hand_off way : all_ways) {
+            const auto inside = [&] { return with_timeout(1ms, [&] { return silent.recv(); }); };
+            EXPECT_EQ(ending_of([&] { return blocking(way, inside); }), ending::timed_out);
+        }
+    });
+}
+
+TEST_P(BlockingCancel, IsNoCancellationPoint) {
+    rt().run([] {
+        const auto past = std::chrono::steady_clock::now() - 1s;
+        for (const hand_off way : all_ways) {
+            EXPECT_EQ(with_deadline(past, [&] { return blocking(way, [] { return 5; }); }), 5);
+        }
+    });
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,274 @@
+// blocking_hand_off_test.cc: when a declared blocking call gives its P to others, and what can be seen of it.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <weft/blocking.h>
+#include <weft/weft.h>
+
+#include "support/build.h"
+#include "support/bystanders.h"
+#include "support/captured.h"
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/resources.h"
+#include "support/scale.h"
+#include "support/tally.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class BlockingHandOff : public procs_test {
+protected:
+    BlockingHandOff() : procs_test(60s) {}
+
+    // A call for each P, and some more; the others do not wait for them.
+    template <typename Call>
+    void others_go_on_beside(unsigned calls, Call call) {
+        std::atomic<bool> over = false;
+        std::atomic<unsigned> inside = 0;
+        std::atomic<unsigned> ended = 0;
+        for (unsigned i = 0; i < calls; ++i) {
+            rt().go([&] {
+                call([&] {
+                    ++inside;
+                    while (!over) std::this_thread::sleep_for(100us);
+                });
+                ++ended;
+            });
+        }
+        eventually([&] { return inside == calls; });
+        bystanders others(rt());
+        EXPECT_TRUE(others.go_on());
+        EXPECT_EQ(ended, 0U);
+        over = true;
+        rt().drain();
+        EXPECT_EQ(ended, calls);
+    }
+};
+
+WEFT_SWEEP_OVER(BlockingHandOff, 1U, 2U, 4U);
+
+TEST_P(BlockingHandOff, CallsHoldNobodyUp) {
+    others_go_on_beside(procs() + 3, [](auto f) { blocking(f); });
+}
+
+TEST_P(BlockingHandOff, LateOnesHoldNobodyUp) {
+    others_go_on_beside(procs() + 3, [](auto f) { blocking(hand_off::late, f); });
+    EXPECT_GT(rt().stats().retakes_in_call, 0U);
+}
+
+TEST_P(BlockingHandOff, AtOnceOnesHoldNobodyUp) {
+    others_go_on_beside(procs() + 3, [](auto f) { blocking(hand_off::at_once, f); });
+}
+
+// With one P, and the monitor out of the game: what is queued runs because the call has given the P away itself.
+TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
+    runtime rt({.procs = 1});
+    const int rounds = scaled(100);
+    int met = 0;
+    const uint64_t before = rt.stats().retakes_in_call;
+    rt.run([&] {
+        for (int i = 0; i < rounds; ++i) {
+            std::atomic<bool> other_ran = false;
+            wait_group other;
+            other.go([&] { other_ran = true; });
+            blocking(hand_off::at_once, [&] { busily([&] { return other_ran.load(); }); });
+            met += other_ran;
+            other.wait();
+        }
+    });
+    EXPECT_EQ(met, rounds);
+    EXPECT_EQ(rt.stats().retakes_in_call, before) << "nobody had to take it away";
+}
+
+// Nobody waits: the caller keeps its P, and its thread.
+TEST_P(BlockingHandOff, NothingIsGivenAwayWhenNobodyWaits) {
+    const uint64_t wakes = rt().run([] {
+        const uint64_t before = stats().wakes;
+        const int thread = os_thread_id();
+        for (int i = 0; i < 1000; ++i) {
+            blocking([] {});
+            blocking(hand_off::at_once, [] {});
+            blocking(hand_off::late, [] {});
+        }
+        EXPECT_EQ(os_thread_id(), thread);
+        return stats().wakes - before;
+    });
+    EXPECT_EQ(wakes, 0U);
+    EXPECT_EQ(rt().stats().retakes_in_call, 0U);
+}
+
+// ---- Learning. One P, and somebody who always waits for it.
+
+// A place in the program from which calls are made.
+void call_for(std::chrono::microseconds length) {
+    blocking([&] {
+        if (length > 0us) std::this_thread::sleep_for(length);
+    });
+}
+
+// What the monitor had to take away while n calls of that length were made.
+uint64_t taken_during(int n, std::chrono::microseconds length) {
+    const uint64_t before = stats().retakes_in_call;
+    for (int i = 0; i < n; ++i) {
+        call_for(length);
+        weft::yield();
+    }
+    return stats().retakes_in_call - before;
+}
+
+TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
+    runtime rt({.procs = 1});
+    rt.run([] {
+        std::atomic<bool> over = false;
+        wait_group companion;
+        companion.go([&] {
+            while (!over) weft::yield();
+        });
+        constexpr int calls = 40;
+        for (int round = 0; round < 2; ++round) {
+            const uint64_t learning = taken_during(calls, 3ms);
+            EXPECT_GT(learning, 0U) << "the first ones are taken for short ones";
+            EXPECT_LE(learning, calls / 4U) << "but not all";
+            EXPECT_EQ(taken_during(calls, 3ms), 0U) << "the P is given away at once by now";
+            // Short calls, until the place counts as one of short calls again.
+            static_cast<void>(taken_during(scaled(2000), 0us));
+        }
+        over = true;
+        companion.wait();
+    });
+}
+
+// ---- Seen from outside.
+
+// The part of a dump that speaks of the green thread with this name.
+std::string section_of(const std::string& dump, std::string_view name) {
+    const std::size_t at = dump.find(name);
+    if (at == dump.npos) return {};
+    const std::size_t start = dump.rfind('\n', at) + 1;
+    return dump.substr(start, dump.find("\n\n", at) - start);
+}
+
+// Calls f, and notes where it returns to itself.
+template <typename F>
+WEFT_TEST_OPAQUE void make_call(std::atomic<uintptr_t>& return_address, F& f) {
+    return_address = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+    blocking(f);
+    asm volatile("");  // no tail call
+}
+
+std::string hex(uintptr_t address) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(address));
+    return text;
+}
+
+TEST_P(BlockingHandOff, DumpsShowTheCallAndItsCaller) {
+    std::atomic<bool> over = false;
+    std::atomic<unsigned> inside = 0;
+    std::atomic<uintptr_t> caller = 0;
+    for (unsigned i = 0; i < procs() + 1; ++i) {
+        rt().go({.name = "in-a-call"}, [&] {
+            auto call = [&] {
+                ++inside;
+                while (!over) std::this_thread::sleep_for(100us);
+            };
+            make_call(caller, call);
+        });
+    }
+    eventually([&] { return inside == procs() + 1; });
+    const std::string dump = written_by([&](int fd) { rt().dump(fd); });
+    EXPECT_EQ(occurrences(dump, "[in call"), procs() + 1U) << dump;
+    const std::string section = section_of(dump, "in-a-call");
+    EXPECT_TRUE(section.find(hex(caller)) != section.npos || section.find(hex(caller - 1)) != section.npos)
+        << hex(caller) << " is not in\n"
+        << section;
+    over = true;
+    rt().drain();
+}
+
+TEST_P(BlockingHandOff, DumpsDuringCallsDoNoHarm) {
+    std::atomic<bool> over = false;
+    std::atomic<int> calls = 0;
+    for (unsigned i = 0; i < procs() + 2; ++i) {
+        rt().go([&] {
+            for (int n = 0; !over; ++n) {
+                blocking(n % 2 == 0 ? hand_off::at_once : hand_off::late, [&] { ++calls; });
+                weft::yield();
+            }
+        });
+    }
+    eventually([&] { return calls > 0; });
+    for (int i = 0; i < scaled(100); ++i) EXPECT_FALSE(written_by([&](int fd) { rt().dump(fd); }).empty());
+    const int before = calls;
+    eventually([&] { return calls > before; });
+    over = true;
+    rt().drain();
+}
+
+// ---- Many.
+
+TEST_P(BlockingHandOff, EveryCallIsMadeOnceAndEveryCallerComesBack) {
+    constexpr int callers = 30;
+    const int each = scaled(60);
+    tally made(static_cast<std::size_t>(callers * each));
+    tally returned(static_cast<std::size_t>(callers * each));
+    for (int c = 0; c < callers; ++c) {
+        rt().go([&, c] {
+            for (int i = 0; i < each; ++i) {
+                const auto number = static_cast<std::size_t>(c * each + i);
+                const uint64_t id = this_g::id();
+                const auto call = [&] {
+                    made.mark(number);
+                    if (i % 7 == 0) std::this_thread::sleep_for(200us);
+                    if (i % 11 == 0) throw number;
+                    return number;
+                };
+                try {
+                    returned.mark(blocking(static_cast<hand_off>(i % 3), call));
+                } catch (const std::size_t& n) {
+                    returned.mark(n);
+                }
+                EXPECT_EQ(this_g::id(), id);
+                if (i % 5 == 0) weft::yield();
+            }
+        });
+    }
+    rt().drain();
+    EXPECT_TRUE(made.exactly_once());
+    EXPECT_TRUE(returned.exactly_once());
+}
+
+TEST_P(BlockingHandOff, PinnedOnesComeBackOnTheirThread) {
+    std::atomic<int> moves = 0;
+    for (unsigned i = 0; i < procs() + 2; ++i) {
+        rt().go([&, i] {
+            const pin here;
+            const int mine = os_thread_id();
+            for (int n = 0; n < scaled(50); ++n) {
+                const int inside = blocking(static_cast<hand_off>(n % 3), [&] {
+                    if (n % 5 == 0) std::this_thread::sleep_for(100us * i);
+                    return os_thread_id();
+                });
+                moves += inside != mine || os_thread_id() != mine;
+                if (n % 4 == 0) weft::yield();
+            }
+        });
+    }
+    rt().drain();
+    EXPECT_EQ(moves, 0);
+}
+
+}  // namespace
+}  // namespace weft::test

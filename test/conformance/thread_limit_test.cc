@@ -1,0 +1,190 @@
+// thread_limit_test.cc: many blocking calls, and few threads to make them on.
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <weft/blocking.h>
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/resources.h"
+#include "support/scale.h"
+#include "support/watchdog.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t most = 8;
+
+// A runtime that may have eight threads.
+class ThreadLimit : public ::testing::TestWithParam<unsigned> {
+protected:
+    ThreadLimit() : rt_(make(GetParam())), dog_(current_test_name(), patience() + 30s, [this] { rt_->dump(2); }) {
+        watcher_ = std::thread([this] {
+            while (!over_) {
+                const std::size_t now = rt_->stats().threads;
+                if (now > most_seen_) most_seen_ = now;
+                std::this_thread::sleep_for(200us);
+            }
+        });
+    }
+
+    ~ThreadLimit() override {
+        over_ = true;
+        watcher_.join();
+        EXPECT_LE(most_seen_, most);
+    }
+
+    runtime& rt() { return *rt_; }
+
+    // n green threads that call block, and one that computes meanwhile.
+    template <typename Block>
+    void all_finish(int n, Block block) {
+        std::atomic<int> finished = 0;
+        std::atomic<long> turns = 0;
+        std::atomic<bool> blocked = true;
+        rt().go([&] {
+            while (blocked || turns < 100) {
+                ++turns;
+                weft::yield();
+            }
+        });
+        for (int i = 0; i < n; ++i) {
+            rt().go([&] {
+                block();
+                weft::yield();
+                block();
+                ++finished;
+            });
+        }
+        eventually([&] { return finished == n; });
+        const long turns_meanwhile = turns;
+        blocked = false;
+        rt().drain();
+        EXPECT_GT(turns_meanwhile, 0);
+        EXPECT_EQ(rt().run([] { return 7; }), 7);
+    }
+
+private:
+    static std::unique_ptr<runtime> make(unsigned procs) {
+        ::setenv("RUN_MAX_THREADS", "8", 1);  // NOLINT(concurrency-mt-unsafe): before the threads of the test
+        auto rt = std::make_unique<runtime>(runtime_options{.procs = procs});
+        ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not look
+        return rt;
+    }
+
+    std::unique_ptr<runtime> rt_;
+    watchdog dog_;
+    std::atomic<std::size_t> most_seen_ = 0;
+    std::atomic<bool> over_ = false;
+    std::thread watcher_;
+};
+
+WEFT_SWEEP_OVER(ThreadLimit, 1U, 2U, 4U);
+
+TEST_P(ThreadLimit, DeclaredCallsAllFinish) {
+    all_finish(100, [] { blocking([] { std::this_thread::sleep_for(5ms); }); });
+    EXPECT_GT(rt().stats().thread_shortages, 0U);
+}
+
+TEST_P(ThreadLimit, CallsThatHandOverAtOnceAllFinish) {
+    all_finish(100, [] { blocking(hand_off::at_once, [] { std::this_thread::sleep_for(5ms); }); });
+    EXPECT_GT(rt().stats().thread_shortages, 0U);
+}
+
+TEST_P(ThreadLimit, UndeclaredCallsAllFinish) {
+    all_finish(100, [] { ::usleep(5000); });
+    EXPECT_GT(rt().stats().thread_shortages, 0U);
+}
+
+TEST_P(ThreadLimit, HogsAllFinish) {
+    all_finish(scaled(30), [] { compute_for(15ms); });
+}
+
+TEST_P(ThreadLimit, AMixtureAllFinishes) {
+    std::atomic<int> turn = 0;
+    all_finish(100, [&] {
+        switch (++turn % 5) {
+            case 0:
+                ::usleep(5000);
+                break;
+            case 1:
+                blocking([] { std::this_thread::sleep_for(5ms); });
+                break;
+            case 2:
+                blocking(hand_off::at_once, [] { std::this_thread::sleep_for(2ms); });
+                break;
+            case 3:
+                sleep_for(1ms);
+                break;
+            default: {
+                const pin here;
+                ::usleep(2000);
+                weft::yield();
+            }
+        }
+    });
+}
+
+// More of them than threads, and each waits for what the last one of all does: that one needs a thread, too.
+TEST_P(ThreadLimit, ThoseThatDoNotBlockGoOnAsLongAsThereIsAThread) {
+    constexpr int blocked = static_cast<int>(most) - 4;
+    std::atomic<int> inside = 0;
+    std::atomic<bool> over = false;
+    if (GetParam() > 2) GTEST_SKIP() << "for few Ps";
+    for (int i = 0; i < blocked; ++i) {
+        rt().go([&] {
+            blocking([&] {
+                ++inside;
+                while (!over) std::this_thread::sleep_for(100us);
+            });
+        });
+    }
+    eventually([&] { return inside == blocked; });
+    EXPECT_EQ(rt().run([] {
+        const chan<int> c;
+        wait_group sender;
+        sender.go([c] {
+            for (int i = 1; i <= 100; ++i) c.send(int{i});
+            c.close();
+        });
+        int sum = 0;
+        for (const int v : c) sum += v;
+        sender.wait();
+        return sum;
+    }),
+              5050);
+    over = true;
+    rt().drain();
+}
+
+// Said after the limit has been met, and when there is room again.
+TEST_P(ThreadLimit, LimitsOnceMetDoNoLastingHarm) {
+    for (int round = 0; round < 3; ++round) {
+        all_finish(40, [] { ::usleep(3000); });
+        const unsigned procs = GetParam();
+        std::atomic<unsigned> at_once = 0;
+        for (unsigned i = 0; i < procs; ++i) {
+            rt().go([&] {
+                ++at_once;
+                busily([&] { return at_once == procs; });
+            });
+        }
+        rt().drain();
+        EXPECT_EQ(at_once, procs) << "all Ps run";
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
