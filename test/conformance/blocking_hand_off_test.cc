@@ -128,6 +128,7 @@ uint64_t taken_during(int n, std::chrono::microseconds length) {
     return stats().retakes_in_call - before;
 }
 
+// A machine that stands still for a moment makes a short call long: sooner or later each of these is seen to be so.
 TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
     runtime rt({.procs = 1});
     rt.run([] {
@@ -136,14 +137,14 @@ TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
         companion.go([&] {
             while (!over) weft::yield();
         });
-        constexpr int calls = 40;
         for (int round = 0; round < 2; ++round) {
-            const uint64_t learning = taken_during(calls, 3ms);
-            EXPECT_GT(learning, 0U) << "the first ones are taken for short ones";
-            EXPECT_LE(learning, calls / 4U) << "but not all";
-            EXPECT_EQ(taken_during(calls, 3ms), 0U) << "the P is given away at once by now";
-            // Short calls, until the place counts as one of short calls again.
-            static_cast<void>(taken_during(scaled(2000), 0us));
+            // Taken for a short one: the P has to be taken away.
+            eventually([] {
+                static_cast<void>(taken_during(100, 0us));
+                return taken_during(1, 3ms) == 1;
+            });
+            // Taken for long ones: given away before.
+            eventually([] { return taken_during(20, 3ms) == 0; });
         }
         over = true;
         companion.wait();

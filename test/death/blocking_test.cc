@@ -1,0 +1,101 @@
+// blocking_test.cc: what must not be done inside weft::blocking, where the caller counts as a plain thread.
+
+#include <stdexcept>
+
+#include <weft/blocking.h>
+#include <weft/weft.h>
+
+#include "death/death.h"
+
+namespace weft::test {
+namespace {
+
+class BlockingMisuse : public DeathTest {};
+
+// Runs f inside a blocking call of a green thread called culprit.
+template <typename F>
+void in_a_call(F f) {
+    runtime rt({.procs = 1});
+    rt.go({.name = "culprit"}, [&] { blocking(f); });
+    rt.drain();
+}
+
+void throw_it() { throw std::runtime_error("not out of here"); }
+
+void throw_through_noexcept() noexcept { throw_it(); }
+
+TEST_F(BlockingMisuse, Yielding) {
+    const std::string message = fatal_line(
+        "weft::yield() was called inside weft::blocking(), where the OS thread belongs to the call; yield after it");
+    const std::string where = "weft: in a blocking call of green thread %d \"culprit\" (started by %s)";
+    EXPECT_ABORT(in_a_call([] { weft::yield(); }), message, where);
+    EXPECT_ABORT(in_a_call([] { blocking([] { weft::yield(); }); }), message, where);
+    EXPECT_ABORT(in_a_call([] { blocking(hand_off::at_once, [] { weft::yield(); }); }), message, where);
+    EXPECT_ABORT(in_a_call([] {
+                     blocking_pool pool("p", 1);
+                     pool.run([] { weft::yield(); });
+                 }),
+                 message, where);
+}
+
+TEST_F(BlockingMisuse, UsingALocal) {
+    const std::string message = fatal_line(
+        "weft::local was used inside weft::blocking(), where the OS thread belongs to the call; take a reference "
+        "before it");
+    const std::string where = "weft: in a blocking call of green thread %d \"culprit\" (started by %s)";
+    EXPECT_ABORT(in_a_call([] {
+                     const local<int> x;
+                     static_cast<void>(*x);
+                 }),
+                 message, where);
+    EXPECT_ABORT(in_a_call([] {
+                     const local<int> x;
+                     x.reset();
+                 }),
+                 message, where);
+}
+
+// Other misuse there is reported as that of the green thread, too.
+TEST_F(BlockingMisuse, UnlockingWhatIsNotLocked) {
+    EXPECT_ABORT(in_a_call([] {
+                     mutex m;
+                     m.unlock();
+                 }),
+                 fatal_line("unlock of an unlocked weft::mutex"),
+                 "weft: in a blocking call of green thread %d \"culprit\" (started by %s)", "    #0  0x%x %s");
+}
+
+TEST_F(BlockingMisuse, StoppingItsOwnRuntime) {
+    EXPECT_ABORT(
+        {
+            runtime rt({.procs = 1});
+            rt.run([&] { blocking([&] { rt.stop(); }); });
+        },
+        fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside"));
+    EXPECT_ABORT(
+        {
+            runtime rt({.procs = 1});
+            rt.run([&] { blocking([&] { rt.drain(); }); });
+        },
+        fatal_line("weft::runtime::drain() was called by one of its own green threads, which would wait for itself"));
+}
+
+TEST_F(BlockingMisuse, MainInIt) {
+    EXPECT_ABORT(in_a_call([] { weft::main([] {}); }),
+                 fatal_line("weft::main() was called from a green thread; call the function directly"));
+}
+
+// It travels out of the call, and then leaves the green thread.
+TEST_F(BlockingMisuse, AnExceptionThatNobodyCatches) {
+    EXPECT_ABORT(in_a_call([] { throw std::runtime_error("too late"); }),
+                 "weft: fatal: an exception of type std::runtime_error (too late) left green thread %d \"culprit\" %s");
+}
+
+TEST_F(BlockingMisuse, AnExceptionOutOfANoexceptFunction) {
+    EXPECT_ABORT(
+        in_a_call([] { throw_through_noexcept(); }),
+        "weft: fatal: an exception of type std::runtime_error (not out of here) left %sgreen thread %d \"culprit\" %s");
+}
+
+}  // namespace
+}  // namespace weft::test
