@@ -168,7 +168,34 @@ TEST_P(Hog, TheResolverHoldsNobodyUp) {
     EXPECT_EQ(failed, 0);
 }
 
-// Every few lines another one, as programs have them.
+// One to compute on, and one in its place.
+TEST_P(Hog, AHogCostsAThreadAndNotMore) {
+    others_go_on_beside([](const leash& l) {
+        while (l.holds()) {}
+    });
+    EXPECT_LE(rt().stats().threads, 3 * procs() + 2);
+}
+
+TEST_P(Hog, HogsOfHighPriorityHoldNobodyUp) {
+    std::atomic<bool> over = false;
+    std::atomic<unsigned> began = 0;
+    for (unsigned i = 0; i < procs(); ++i) {
+        rt().go({.priority = priority::high}, [&] {
+            ++began;
+            while (!over) {}
+        });
+    }
+    eventually([&] { return began == procs(); });
+    std::atomic<bool> low_ran = false;
+    rt().go({.priority = priority::low}, [&] { low_ran = true; });
+    bystanders others(rt());
+    EXPECT_TRUE(others.go_on());
+    eventually([&] { return low_ran.load(); });
+    over = true;
+    rt().drain();
+}
+
+// Every so often another one, as programs have them.
 TEST_P(Hog, HogsThatComeAndGoHoldNobodyUp) {
     std::atomic<bool> over = false;
     std::atomic<long> came = 0;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -83,7 +84,8 @@ private:
 TEST_P(RetakeStorm, NoMessageIsLostAndNoneComesTwice) {
     constexpr unsigned senders = 8;
     constexpr unsigned receivers = 6;
-    const auto each = static_cast<unsigned>(scaled(120));
+    const auto each = static_cast<unsigned>(scaled(60));
+    auto busy = std::make_unique<crowd>(rt());  // so that there is somebody who waits for a P
     for (const std::size_t capacity : {0U, 5U}) {
         tally got(std::size_t{senders} * each);
         const chan<unsigned> a(capacity);
@@ -105,6 +107,8 @@ TEST_P(RetakeStorm, NoMessageIsLostAndNoneComesTwice) {
                 sending.done();
             });
         }
+        wait_group receiving;
+        receiving.add(receivers);
         for (unsigned r = 0; r < receivers; ++r) {
             rt().go([&, r] {
                 dice d(100 + r);
@@ -123,14 +127,17 @@ TEST_P(RetakeStorm, NoMessageIsLostAndNoneComesTwice) {
                                      if (v) got.mark(*v);
                                  }));
                 }
+                receiving.done();
             });
         }
         sending.wait();
         a.close();
         b.close();
-        rt().drain();
+        receiving.wait();
         EXPECT_TRUE(got.exactly_once()) << "capacity " << capacity;
     }
+    busy.reset();
+    rt().drain();
     const stats_snapshot s = rt().stats();
     EXPECT_GT(s.retakes_blocked + s.retakes_burning + s.retakes_in_call, 0U);
 }
@@ -139,6 +146,9 @@ TEST_P(RetakeStorm, NoMessageIsLostAndNoneComesTwice) {
 TEST_P(RetakeStorm, TheBooksOfAMixtureBalance) {
     constexpr unsigned gs = 16;
     const auto rounds = static_cast<unsigned>(scaled(60));
+    auto busy = std::make_unique<crowd>(rt());
+    wait_group all;
+    all.add(gs);
     std::atomic<unsigned> children = 0;
     std::atomic<unsigned> started = 0;
     std::atomic<unsigned> timers = 0;
@@ -240,8 +250,11 @@ TEST_P(RetakeStorm, TheBooksOfAMixtureBalance) {
                     ++inside;
                 }
             }
+            all.done();
         });
     }
+    all.wait();
+    busy.reset();
     rt().drain();
     eventually([&] { return timers == armed; });
     rt().drain();

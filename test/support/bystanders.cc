@@ -23,6 +23,9 @@ constexpr int timers = 10;
 constexpr int turns = 200;
 constexpr std::chrono::seconds limit(25);
 
+// A machine with other things to do has bad moments: one good comparison is enough.
+constexpr int comparisons = 5;
+
 // Who sleeps on a P may be as late as who sleeps on a thread, several times over, and has to wait for one slice besides.
 constexpr int lateness_factor = 5;
 constexpr nanoseconds lateness_slack = 20ms;
@@ -83,14 +86,14 @@ void leash::let_go() {
 }
 
 struct bystanders::state {
+    explicit state(runtime& r) : rt(r) {}
+
+    runtime& rt;
     latch others{3};
-    future<nanoseconds> lateness;
 };
 
-bystanders::bystanders(runtime& rt) : state_(std::make_shared<state>()) {
+bystanders::bystanders(runtime& rt) : state_(std::make_shared<state>(rt)) {
     const std::shared_ptr<state> s = state_;
-    s->lateness =
-        rt.async([] { return median_lateness([](steady_clock::time_point due) { weft::sleep_until(due); }); });
     for (void (*body)() : {&ping_pong, &fire_timers, &take_turns}) {
         rt.go([s, body] {
             body();
@@ -100,23 +103,21 @@ bystanders::bystanders(runtime& rt) : state_(std::make_shared<state>()) {
 }
 
 ::testing::AssertionResult bystanders::go_on() {
-    nanoseconds plain{};
-    std::thread beside(
-        [&] { plain = median_lateness([](steady_clock::time_point due) { std::this_thread::sleep_until(due); }); });
     const auto deadline = steady_clock::now() + limit;
-    const bool slept = state_->lateness.wait_until(deadline) == std::future_status::ready;
-    const bool ended = state_->others.wait_until(deadline);
-    beside.join();
-    if (!slept || !ended) {
-        return ::testing::AssertionFailure()
-               << (slept ? "green threads" : "a sleeper") << " held up for " << limit.count() << " s";
+    for (int comparison = 1;; ++comparison) {
+        auto sleeper = state_->rt.async(
+            [] { return median_lateness([](steady_clock::time_point due) { weft::sleep_until(due); }); });
+        const nanoseconds plain =
+            median_lateness([](steady_clock::time_point due) { std::this_thread::sleep_until(due); });
+        if (sleeper.wait_until(deadline) != std::future_status::ready || !state_->others.wait_until(deadline))
+            return ::testing::AssertionFailure() << "green threads are held up for " << limit.count() << " s";
+        const nanoseconds green = sleeper.get();
+        if (green <= lateness_factor * plain + lateness_slack) return ::testing::AssertionSuccess();
+        if (comparison == comparisons) {
+            return ::testing::AssertionFailure() << "a green sleeper was late by " << green.count()
+                                                 << " ns, a plain one by " << plain.count() << " ns";
+        }
     }
-    const nanoseconds green = state_->lateness.get();
-    if (green > lateness_factor * plain + lateness_slack) {
-        return ::testing::AssertionFailure()
-               << "a green sleeper was late by " << green.count() << " ns, a plain one by " << plain.count() << " ns";
-    }
-    return ::testing::AssertionSuccess();
 }
 
 }  // namespace weft::test
