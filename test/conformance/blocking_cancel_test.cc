@@ -1,6 +1,8 @@
 // blocking_cancel_test.cc: deadlines and cancellation around declared blocking calls, and in them.
 
+#include <atomic>
 #include <chrono>
+#include <stdexcept>
 #include <stop_token>
 
 #include <gtest/gtest.h>
@@ -24,7 +26,7 @@ constexpr hand_off all_ways[] = {hand_off::learned, hand_off::at_once, hand_off:
 TEST_P(BlockingCancel, TheDeadlineAroundTheCallCountsInIt) {
     rt().run([] {
         const chan<int> silent;
-        const auto wait = [&] { return silent.recv_for(5s); };  // should nothing interrupt it
+        const auto wait = [&] { return silent.recv_for(1s); };  // should nothing interrupt it
         for (const hand_off way : all_ways) {
             EXPECT_EQ(ending_of([&] { return with_timeout(1ms, [&] { return blocking(way, wait); }); }),
                       ending::timed_out);
@@ -53,6 +55,49 @@ TEST_P(BlockingCancel, IsNoCancellationPoint) {
             EXPECT_EQ(with_deadline(past, [&] { return blocking(way, [] { return 5; }); }), 5);
         }
     });
+}
+
+TEST_P(BlockingCancel, AScopeInItJoinsAndCancels) {
+    const int ended = rt().run([] {
+        std::atomic<int> count = 0;
+        EXPECT_THROW(blocking([&] {
+                         scope([&](auto& s) {
+                             for (int i = 0; i < 3; ++i) {
+                                 s.go([&] {
+                                     count += ending_of([] {
+                                                  sleep_for(1h);
+                                                  return 0;
+                                              }) == ending::cancelled;
+                                 });
+                             }
+                             s.go([] { throw std::runtime_error("the first"); });
+                         });
+                     }),
+                     std::runtime_error);
+        return count.load();
+    });
+    EXPECT_EQ(ended, 3);
+}
+
+// Timers made inside belong to the caller's runtime.
+TEST_P(BlockingCancel, TimersInItFire) {
+    std::atomic<int> on_it = 0;
+    rt().run([&] {
+        blocking([&] {
+            wait_group fired;
+            fired.add();
+            const timer t = after_func(1ms, [&] {
+                on_it += stats().procs == procs();
+                fired.done();
+            });
+            EXPECT_TRUE(after(1ms).recv());
+            fired.wait();
+            timer never(1h);
+            EXPECT_TRUE(never.stop());
+        });
+    });
+    EXPECT_EQ(on_it, 1);
+    EXPECT_GE(rt().stats().timers_fired, 2U);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ TEST_P(ThreadLimit, AMixtureAllFinishes) {
     });
 }
 
-// More of them than threads, and each waits for what the last one of all does: that one needs a thread, too.
+// Half of the threads are blocked for good: the others do all there is to do.
 TEST_P(ThreadLimit, ThoseThatDoNotBlockGoOnAsLongAsThereIsAThread) {
     constexpr int blocked = static_cast<int>(most) - 4;
     std::atomic<int> inside = 0;
@@ -176,7 +176,31 @@ TEST_P(ThreadLimit, ThoseThatDoNotBlockGoOnAsLongAsThereIsAThread) {
     rt().drain();
 }
 
-// Said after the limit has been met, and when there is room again.
+// As few as there can be: then blocking is what it is for a single thread. Nothing is lost by it.
+TEST(ThreadLimitOfOne, ThingsGoOnOneAfterTheOther) {
+    for (const char* limit : {"1", "2"}) {
+        ::setenv("RUN_MAX_THREADS", limit, 1);  // NOLINT(concurrency-mt-unsafe): no threads are there yet
+        runtime rt({.procs = 2});
+        ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not look
+        std::atomic<int> finished = 0;
+        for (int i = 0; i < 20; ++i) {
+            rt.go([&, i] {
+                if (i % 4 == 0) ::usleep(2000);
+                if (i % 4 == 1) blocking([] { ::usleep(2000); });
+                if (i % 4 == 2) blocking(hand_off::at_once, [] { ::usleep(2000); });
+                if (i % 4 == 3) compute_for(12ms);
+                weft::yield();
+                sleep_for(100us);
+                ++finished;
+            });
+        }
+        rt.drain();
+        EXPECT_EQ(finished, 20);
+        EXPECT_LE(rt.stats().threads, static_cast<std::size_t>(limit[0] - '0'));
+    }
+}
+
+// The limit is met, and then there is room again.
 TEST_P(ThreadLimit, LimitsOnceMetDoNoLastingHarm) {
     for (int round = 0; round < 3; ++round) {
         all_finish(40, [] { ::usleep(3000); });

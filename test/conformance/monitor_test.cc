@@ -1,0 +1,107 @@
+// monitor_test.cc: nothing is taken away from anybody, and nobody is woken to look, when nobody waits.
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <weft/blocking.h>
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/resources.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Monitor : public procs_test {
+protected:
+    // Looks of the monitor while body runs, after it has had time to lose interest.
+    template <typename F>
+    uint64_t looks_during(F&& body) {
+        eventually([this] {
+            const uint64_t before = rt().stats().monitor_looks;
+            std::this_thread::sleep_for(20ms);
+            return rt().stats().monitor_looks <= before + 2;
+        });
+        const uint64_t before = rt().stats().monitor_looks;
+        body();
+        return rt().stats().monitor_looks - before;
+    }
+
+    void expect_nothing_was_taken() {
+        const stats_snapshot s = rt().stats();
+        EXPECT_EQ(s.retakes_blocked, 0U);
+        EXPECT_EQ(s.retakes_burning, 0U);
+        EXPECT_EQ(s.retakes_in_call, 0U);
+        EXPECT_EQ(s.yield_requests, 0U);
+    }
+};
+
+WEFT_SWEEP_OVER(Monitor, 1U, 2U, 4U);
+
+// If it looked every so often, even every 10 ms, these would be 30 times and more.
+constexpr auto while_nothing_happens = 300ms;
+constexpr uint64_t few = 5;
+
+TEST_P(Monitor, DoesNotLookAtAnIdleRuntime) {
+    rt().run([] { weft::yield(); });
+    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few);
+    expect_nothing_was_taken();
+}
+
+TEST_P(Monitor, LeavesThoseAloneForWhomNobodyWaits) {
+    std::atomic<bool> over = false;
+    std::atomic<unsigned> began = 0;
+    for (unsigned i = 0; i < procs(); ++i) {
+        rt().go([&, i] {
+            const int mine = os_thread_id();
+            ++began;
+            switch (i) {
+                case 0:
+                    while (!over) {}
+                    break;
+                case 1:
+                    while (!over) ::usleep(1000);
+                    break;
+                default:
+                    blocking([&] {
+                        while (!over) ::usleep(1000);
+                    });
+            }
+            EXPECT_EQ(os_thread_id(), mine);
+        });
+    }
+    eventually([&] { return began == procs(); });
+    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few);
+    over = true;
+    rt().drain();
+}
+
+// A deadline far away is no reason to look before.
+TEST_P(Monitor, SleepsUntilATimerIsDue) {
+    std::atomic<bool> over = false;
+    std::atomic<bool> fired = false;
+    const timer far = rt().run([&] { return after_func(1h, [] {}); });
+    for (unsigned i = 0; i < procs(); ++i) {
+        rt().go([&] {
+            while (!over) {}
+        });
+    }
+    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few);
+    // And one that comes: the hogs hold nobody up.
+    timer soon = rt().async([&] { return after_func(30ms, [&] { fired = true; }); }).get();
+    eventually([&] { return fired.load(); });
+    over = true;
+    rt().drain();
+}
+
+}  // namespace
+}  // namespace weft::test
