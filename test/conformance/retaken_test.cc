@@ -110,7 +110,6 @@ TEST_P(Retaken, SendsAndReceivesWhereItNeedNotWait) {
     tally got(static_cast<std::size_t>(2 * n));
     const chan<int> buffered(capacity);
     const chan<int> direct;
-    std::atomic<bool> over = false;
     wait_group partners;
     partners.add(2);
     rt().go([&] {
