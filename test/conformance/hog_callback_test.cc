@@ -1,4 +1,4 @@
-// hog_callback_test.cc: code of the user's that the library calls, and that does not come back for long: nobody else waits for it.
+// hog_callback_test.cc: code of the user's that the library calls, and that does not come back for long: nobody else waits.
 
 #include <atomic>
 #include <memory>

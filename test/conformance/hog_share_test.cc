@@ -1,7 +1,7 @@
 // hog_share_test.cc: how much those get who share the processors with many that compute.
 //
-// Shares are counted in pieces of work of the same size, against plain threads that do the same work at the same time: a machine that has other
-// things to do slows down both.
+// Shares are counted in pieces of work of the same size, against plain threads that do the same work at the same time: a
+// machine that has other things to do slows down both.
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
-// retaken_call_test.cc: green threads that have lost their P, and then make blocking calls, pin themselves, meet other runtimes, are
-// looked at, or are stopped.
+// retaken_call_test.cc: green threads that have lost their P, and then make blocking calls, pin themselves, meet other
+// runtimes, are looked at, or are stopped.
 
 #include <unistd.h>
 
@@ -138,6 +138,41 @@ TEST_P(RetakenCall, PinsAreMadeAndDroppedWithoutAP) {
     EXPECT_EQ(moves, 0);
 }
 
+TEST_P(RetakenCall, PinnedOnesComeBackOnTheirThread) {
+    constexpr int n = 4;
+    const int rounds = scaled(30);
+    std::atomic<int> moves = 0;
+    std::atomic<int> ended = 0;
+    {
+        const crowd busy(rt());
+        wait_group all;
+        all.add(n);
+        for (int i = 0; i < n; ++i) {
+            rt().go([&, i] {
+                {
+                    pin here;
+                    const int mine = os_thread_id();
+                    for (int r = 0; r < rounds; ++r) {
+                        lose_p();
+                        moves += os_thread_id() != mine;
+                        if (r % 3 == 0) weft::yield();
+                        if (r % 3 == 1) sleep_for(10us);
+                        if (r % 3 == 2) async([] {}).get();
+                        moves += os_thread_id() != mine;
+                    }
+                    if (i == 0) here.keep();
+                    lose_p();
+                }
+                ++ended;
+                all.done();
+            });
+        }
+        all.wait();
+    }
+    EXPECT_EQ(ended, n);
+    EXPECT_EQ(moves, 0);
+}
+
 // ---- Other runtimes.
 
 TEST_P(RetakenCall, TalksToAnotherRuntime) {
@@ -184,6 +219,7 @@ TEST_P(RetakenCall, DumpsListItOnce) {
         }
         ended.done();
     });
+    eventually([&] { return rt().stats().retakes_burning > 0; });
     for (int i = 0; i < scaled(50); ++i) {
         const std::string dump = written_by([&](int fd) { rt().dump(fd); });
         EXPECT_EQ(occurrences(dump, "without-p"), 1U) << dump;

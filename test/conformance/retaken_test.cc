@@ -269,42 +269,5 @@ TEST_P(Retaken, ReturnsWithoutOne) {
     EXPECT_EQ(ended, n);
 }
 
-// ---- Pinned.
-
-TEST_P(Retaken, PinnedOnesComeBackOnTheirThread) {
-    constexpr int n = 4;
-    const int rounds = scaled(30);
-    std::atomic<int> moves = 0;
-    std::atomic<int> ended = 0;
-    {
-        const crowd busy(rt());
-        wait_group all;
-        all.add(n);
-        for (int i = 0; i < n; ++i) {
-            rt().go([&, i] {
-                {
-                    pin here;
-                    const int mine = os_thread_id();
-                    for (int r = 0; r < rounds; ++r) {
-                        lose_p();
-                        moves += os_thread_id() != mine;
-                        if (r % 3 == 0) weft::yield();
-                        if (r % 3 == 1) sleep_for(10us);
-                        if (r % 3 == 2) async([] {}).get();
-                        moves += os_thread_id() != mine;
-                    }
-                    if (i == 0) here.keep();
-                    lose_p();
-                }
-                ++ended;
-                all.done();
-            });
-        }
-        all.wait();
-    }
-    EXPECT_EQ(ended, n);
-    EXPECT_EQ(moves, 0);
-}
-
 }  // namespace
 }  // namespace weft::test

@@ -1,8 +1,8 @@
 // bystanders.h: those who are not to be held up.
 //
-// Green threads that do a bit of everything that needs a P: sleep, talk over a channel, wait for timers, compute by turns. Whether they come
-// to their end while somebody else holds on is a fact, not a matter of speed; how late they were is told beside how late plain
-// threads were at the same time, on the same machine.
+// Green threads that do a bit of everything that needs a P: sleep, talk over a channel, wait for timers, take turns. Whether
+// they come to their end while somebody else holds on is a fact, not a matter of speed; how late they were is told beside how
+// late plain threads were at the same time, on the same machine.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace weft::test {
 
-// Holds green threads back from their end, of a flag or a file descriptor. For those who compute, or block, until they are let go.
+// For those who compute, or block, until they are let go: a flag, and a file descriptor.
 class leash {
 public:
     leash();
@@ -41,7 +41,7 @@ public:
     // Starts them on rt. They end soon, if nobody holds them up.
     explicit bystanders(runtime& rt);
 
-    // Whether they have ended, and were not much later than plain threads. Waits for that, but not for ever. Not by a green thread.
+    // Whether they have ended, and were not much later than plain threads. Waits for that, but not for ever. By a plain thread.
     // On failure they may still be there: they are to be let go, and drained, before this is destroyed.
     [[nodiscard]] ::testing::AssertionResult go_on();
 

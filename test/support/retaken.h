@@ -13,12 +13,12 @@ namespace weft::test {
 // Whether the calling green thread has a P. No call into weft.
 [[nodiscard]] bool has_p() noexcept;
 
-// Returns when the monitor has taken the caller's P away, at once if it has none. No call into weft. Somebody has to wait for a P all the
-// time: a crowd.
+// Returns when the monitor has taken the caller's P away, at once if it has none. No call into weft. Somebody has to wait for a
+// P all the time: a crowd.
 void lose_p();
 
-// More green threads than a runtime has Ps, which compute a little and yield, for as long as it exists: nobody finds an idle P, and
-// whoever keeps his for longer than a slice loses it.
+// More green threads than a runtime has Ps, which compute a little and yield, for as long as it exists: nobody finds an idle P,
+// and whoever keeps his for longer than a slice loses it.
 class crowd {
 public:
     explicit crowd(runtime& rt);
