@@ -9,7 +9,7 @@
 // A blocking call that is not declared holds nobody up either, but for longer: the monitor has to find out first. See docs/blocking.md.
 //
 // In f the caller counts as a plain thread: mutexes, channels and the like block the OS thread, this_g::id() is 0, go() starts green
-// threads of the same runtime. Scopes and deadlines around the caller hold in f, too. weft::yield() and weft::local are fatal errors
+// threads of the same runtime. errno is as f has left it. Scopes and deadlines around the caller hold in f, too. weft::yield() and weft::local are fatal errors
 // there. blocking() in f, or in a plain thread, just calls.
 //
 // A blocking_pool lets only so many calls be under way at once, for what bears no more: a database, a disk. Who comes beyond that

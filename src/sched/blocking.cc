@@ -2,6 +2,7 @@
 #include "sched/blocking.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <stdexcept>
 #include <utility>
@@ -92,10 +93,14 @@ bool is_long(const call_site& site) noexcept {
         await_thaw(g, g_state::in_call);
 }
 
-// The P was given away, or taken.
+[[gnu::noinline]] void set_errno(int value) noexcept { errno = value; }
+
+// The P was given away, or taken. What the call has left in errno goes along, if to another thread.
 [[gnu::noinline]] void get_p_again(M* m) noexcept {
+    const int kept_errno = errno;
     if (!take_back_p(*m->home, m)) m = queue_for_p(m);
     leave(m);
+    set_errno(kept_errno);
 }
 
 // The call that was prepared with began_ns has ended.

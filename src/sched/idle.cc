@@ -350,12 +350,23 @@ P* take_idle_p_locked(scheduler& s, uint32_t preferred) noexcept {
     return &s.ps[index];
 }
 
+namespace {
+
+// Whether a push by p's owner may have made something wait: a look at what was pushed.
+bool may_concern_monitor(const scheduler& s, const P& p) noexcept {
+    // relaxed: when it has gone far with another time, it has looked after that
+    return p.has_work() || p.timers.next_deadline() < s.idle.monitor_until_ns.load(relaxed);
+}
+
+}  // namespace
+
 void wake_wanted(scheduler& s) noexcept {
     const uint32_t who = s.idle.wanted.load(relaxed);  // relaxed: F2
     if ((who & wanted::an_m) != 0) wake_one(s, procs_max, false);
     if ((who & wanted::monitor) == 0) return;
     const M* m = current_m();
-    if (m == nullptr || m->g != nullptr) call_monitor(s);  // g0 looks before it runs a G
+    if (m != nullptr && (m->g == nullptr || !may_concern_monitor(s, *m->p))) return;  // g0 looks before it runs a G
+    call_monitor(s);
 }
 
 void wake_for_outside(scheduler& s, uint32_t preferred) noexcept {

@@ -104,7 +104,7 @@ struct idle_state {
     int64_t lookout_until_ns = never;
     uint32_t creation_backoff = 0;  // wakes to skip after a thread could not be created
     bool monitor_far = false;
-    int64_t monitor_until_ns = never;  // while it is far: until when it sleeps
+    atomic<int64_t> monitor_until_ns{never};  // while it is far: until when it sleeps
 };
 
 // After a push onto a P's own queue (W3). Costs a load when there is nothing to do.

@@ -27,7 +27,7 @@ bool all_are_busy(const idle_state& idle) noexcept {
 // Work waits for a P, or will before the monitor wakes.
 bool monitor_is_needed_locked(scheduler& s) noexcept {
     if (!all_are_busy(s.idle)) return false;
-    return earliest_deadline(s) < s.idle.monitor_until_ns || anything_to_do(s, long_ago);
+    return earliest_deadline(s) < s.idle.monitor_until_ns.load(relaxed) || anything_to_do(s, long_ago);  // relaxed: locked
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ bool monitor::go_far() noexcept {
     // With a P idle, deadlines are the lookout's business; and who makes the last one busy calls.
     int64_t until_ns = all_are_busy(idle) ? earliest_deadline(s) : never;
     idle.monitor_far = true;  // F1
-    idle.monitor_until_ns = until_ns;
+    idle.monitor_until_ns.store(until_ns, relaxed);  // relaxed: F2, F3
     publish_wanted_locked(idle);
     idle.lock.unlock();
     if (ends) return false;
