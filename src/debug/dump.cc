@@ -96,7 +96,7 @@ const char* text(wait_reason reason) noexcept {
 }
 
 void print_since(report& out, int64_t since_ns, int64_t now_ns) noexcept {
-    if (since_ns <= 0 || since_ns > now_ns) return;
+    if (since_ns == 0 || since_ns > now_ns) return;
     const int64_t ms = (now_ns - since_ns) / 1'000'000;
     if (ms >= 60'000) {
         out.print(", %lld minutes", static_cast<long long>(ms / 60'000));

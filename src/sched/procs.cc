@@ -12,6 +12,7 @@
 #include <weft/time.h>
 
 #include "base/assert.h"
+#include "os/commit.h"
 #include "os/os.h"
 #include "sched/classes.h"
 #include "sched/retake.h"
@@ -28,6 +29,10 @@ constexpr std::size_t area = procs_max * sizeof(P);
 std::size_t whole_pages(std::size_t size) noexcept {
     const std::size_t page = os::page_size();
     return (size + page - 1) / page * page;
+}
+
+[[noreturn]] void throw_no_memory(int error) {
+    throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no memory for processors");
 }
 
 std::unique_ptr<stealing_order> make_order(uint32_t n) {
@@ -72,9 +77,12 @@ void move_gs(scheduler& s, P& p) noexcept {
 
 }  // namespace
 
-processors::processors(uint32_t n) : at_(static_cast<P*>(os::map_pages(whole_pages(area), true))) {
-    if (at_ == nullptr) throw std::bad_alloc();
-    make_up_to(n);
+processors::processors(uint32_t n) : at_(static_cast<P*>(os::map_reserved(whole_pages(area)))) {
+    if (at_ == nullptr) throw_no_memory(errno);
+    if (const int error = make_up_to(n)) {
+        free_all();
+        throw_no_memory(error);
+    }
     try {
         orders_[n] = make_order(n);
     } catch (...) {
@@ -97,13 +105,20 @@ P& processors::operator[](uint32_t index) const noexcept { return at_[index]; }
 
 bool processors::is_one_too_many(const P& p) const noexcept { return p.index >= in_use(); }
 
-void processors::make_up_to(uint32_t n) noexcept {
+int processors::make_up_to(uint32_t n) noexcept {
+    const std::size_t needed = whole_pages(n * sizeof(P));
+    if (needed > committed_) {
+        auto* from = reinterpret_cast<std::byte*>(at_) + committed_;
+        if (const int error = os::commit_pages(from, needed - committed_)) return error;
+        committed_ = needed;
+    }
     for (uint32_t i = made(); i < n; ++i) {
         ::new (at_ + i) P;
         at_[i].index = i;
         at_[i].state.store(p_state::dead, relaxed);  // relaxed: nobody sees it yet
         made_.store(i + 1, release);                 // pairs with made
     }
+    return 0;
 }
 
 void processors::set_reach(uint32_t n) noexcept {
@@ -143,13 +158,17 @@ void change_procs(scheduler& s, uint32_t n) {
         throw;
     }
     if (n > all.made()) {
-        if (const int error = s.stacks.reserve_for_caches((n - all.made()) * stacks_kept_by_p)) {
+        const uint32_t more = (n - all.made()) * stacks_kept_by_p;
+        int error = s.stacks.reserve_for_caches(more);
+        if (error == 0) {
+            error = all.make_up_to(n);
+            if (error != 0) s.stacks.unreserve_for_caches(more);
+        }
+        if (error != 0) {
             all.changing_.unlock();
-            throw resource_exhausted(std::error_code(error, std::generic_category()),
-                                     "weft: no address space for the stacks of more processors");
+            throw_no_memory(error);
         }
     }
-    all.make_up_to(n);
     uint32_t surplus = 0;
     P* gone[procs_max];
     idle.lock.lock();
@@ -225,9 +244,10 @@ void bury_idle_surplus(scheduler& s) noexcept {
 void change_procs_and_wait(scheduler& s, uint32_t n) {
     change_procs(s, n);
     const ambient_scope not_interrupted(shield_context(), false);
-    while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(relaxed)) {  // relaxed: a look, again and again
+    while (s.ps.alive() != s.ps.in_use()) {
         bury_idle_surplus(s);
         if (current_g_m() == nullptr) {
+            if (s.stopping.load(relaxed)) break;  // relaxed: a look, again and again
             os::sleep_ns(look_ns);
         } else {
             sleep_until_ns(os::monotonic_ns() + look_ns);

@@ -34,6 +34,7 @@
 // See:        docs/runtime.md, test/model/procs.pml
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -89,14 +90,15 @@ private:
     friend void change_procs(scheduler& s, uint32_t n);
     friend void bury_p(scheduler& s, P& p) noexcept;
 
-    void make_up_to(uint32_t n) noexcept;
+    [[nodiscard]] int make_up_to(uint32_t n) noexcept;
     void set_reach(uint32_t n) noexcept;
     void free_all() noexcept;
 
     P* at_ = nullptr;
-    atomic<uint32_t> in_use_{0};  // written under changing_
-    atomic<uint32_t> made_{0};    // as above
-    atomic<uint32_t> reach_{0};   // written under idle.lock, like what follows
+    std::size_t committed_ = 0;  // written under changing_, as the next two
+    atomic<uint32_t> in_use_{0};
+    atomic<uint32_t> made_{0};
+    atomic<uint32_t> reach_{0};  // written under idle.lock, like what follows
     atomic<uint32_t> alive_{0};
     atomic<const stealing_order*> order_{nullptr};
     std::unique_ptr<stealing_order> orders_[procs_max + 1];  // made when first needed; written under both locks

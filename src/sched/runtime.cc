@@ -48,6 +48,7 @@ unsigned change_max_procs(scheduler& s, unsigned n) {
     const uint32_t before = s.ps.in_use();
     s.follows_cpus.store(n == 0, relaxed);  // relaxed: the monitor sees it at one of its next looks
     change_procs_and_wait(s, n != 0 ? n : std::min(os::usable_cpus(), procs_max));
+    checkpoint();
     return before;
 }
 

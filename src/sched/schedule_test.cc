@@ -102,7 +102,7 @@ protected:
         my_p()->run_next_left = P::run_next_in_a_row;
     }
 
-    runtime rt_{{.procs = 1}};
+    runtime rt_{{.procs = 1, .retake = false}};  // who keeps its P busy keeps its P
     chronicle ran_;
     wait_group all_;
 };

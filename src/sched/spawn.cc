@@ -330,7 +330,7 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
         leave(m);
     }
     if (g == nullptr) [[unlikely]] {
-        id = id_from_outside(*s);
+        if (id == 0) id = id_from_outside(*s);
         try {
             g = take_slowly(*s, local, options == nullptr ? 0 : options->stack_size);
         } catch (...) {

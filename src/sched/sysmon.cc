@@ -27,7 +27,8 @@ bool all_are_busy(const idle_state& idle) noexcept {
 // Work waits for a P, or will before the monitor wakes.
 bool monitor_is_needed_locked(scheduler& s) noexcept {
     if (!all_are_busy(s.idle)) return false;
-    return earliest_deadline(s) < s.idle.monitor_until_ns.load(relaxed) || anything_to_do(s, long_ago);  // relaxed: locked
+    return earliest_deadline(s) < s.idle.monitor_until_ns.load(relaxed) ||
+           anything_to_do(s, long_ago);  // relaxed: locked
 }
 
 }  // namespace
@@ -123,7 +124,7 @@ bool monitor::go_far() noexcept {
     called_.reset();
     // With a P idle, deadlines are the lookout's business; and who makes the last one busy calls.
     int64_t until_ns = all_are_busy(idle) ? earliest_deadline(s) : never;
-    idle.monitor_far = true;  // F1
+    idle.monitor_far = true;                         // F1
     idle.monitor_until_ns.store(until_ns, relaxed);  // relaxed: F2, F3
     publish_wanted_locked(idle);
     idle.lock.unlock();
@@ -230,7 +231,7 @@ bool monitor::observe(observation& seen, const P& p, const M* m, int64_t now_ns)
     trims_left_ = trim_calls;
     // Few schedules since the last look: it may have been long at this one.
     if (seen.m == m && tick - seen.tick <= 1) look_again_in(blocked_allowance_ns);
-    seen = {m, tick, calls, now_ns, 0, 0, false};
+    seen = {m, tick, calls, now_ns, 0, 0, 0};
     return false;
 }
 
@@ -251,8 +252,9 @@ monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m,
 monitor::why monitor::judge_undeclared(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
     const int64_t slice_end_ns = seen.since_ns + home_->slice_ns;
     if (now_ns >= slice_end_ns) {
-        if (seen.asked) return why::burning;
-        seen.asked = true;
+        if (seen.asked_ns != 0) return has_heard(seen, m, now_ns) ? why::burning : why::none;
+        seen.asked_ns = now_ns;
+        seen.cpu_ns = os::thread_cpu_ns(m->tid);
         request_preempt(*home_, p);
         count.requests.fetch_add(1, relaxed);  // relaxed: statistics
         look_again_in(after_request_ns);
@@ -260,6 +262,14 @@ monitor::why monitor::judge_undeclared(observation& seen, P& p, const M* m, int6
     }
     look_again_in(slice_end_ns - now_ns);
     return is_blocked(seen, m, now_ns) ? why::blocked : why::none;
+}
+
+// Whether m, which was asked to yield, has run for long enough since to do so; or nobody can wait for that any longer.
+bool monitor::has_heard(const observation& seen, const M* m, int64_t now_ns) noexcept {
+    if (now_ns - seen.asked_ns >= deaf_ns) return true;
+    if (os::thread_cpu_ns(m->tid) - seen.cpu_ns >= after_request_ns) return true;
+    look_again_in(after_request_ns);
+    return false;
 }
 
 // Whether m has not run for the time that a blocked one is allowed, and does not want to.

@@ -13,7 +13,8 @@
 //
 //   in a declared blocking call              call_allowance_ns
 //   blocked: it has burned no CPU time       blocked_allowance_ns; and the system says that it does not want to run
-//   burning                                  a slice; then it is asked to yield, and one look later its P is taken
+//   burning                                  a slice; then it is asked to yield, and when it has run for after_request_ns its P is
+//                                            taken: or after deaf_ns, if it does not get to run
 //
 // If the monitor itself comes late by more than late_ns, the machine was busy elsewhere or stopped, and nothing can be said about the
 // Ms: it begins to observe anew.
@@ -63,6 +64,7 @@ class monitor {
 public:
     static constexpr int64_t look_ns = 1'000'000;    // from one look to the next, at most, while anything is queued
     static constexpr int64_t hot_look_ns = 100'000;  // the same, for a while after a P was taken away
+    static constexpr int64_t deaf_ns = 1'000'000;    // after asking, for an M that does not get a CPU
     static constexpr int64_t after_request_ns = 100'000;  // from asking to yield to taking the P away
     static constexpr int64_t blocked_allowance_ns = 200'000;
     static constexpr int64_t call_allowance_ns = 20'000;
@@ -110,7 +112,7 @@ private:
         int64_t since_ns = 0;
         int64_t cpu_at_ns = 0;  // when cpu_ns was read; 0: not yet
         int64_t cpu_ns = 0;
-        bool asked = false;
+        int64_t asked_ns = 0;  // when it was asked to yield; 0: it was not
     };
 
     enum class why : uint8_t { none, blocked, burning, in_call, surplus };
@@ -132,6 +134,7 @@ private:
     bool observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept;
     why judge(observation& seen, bool as_before, P& p, const M* m, int64_t now_ns) noexcept;
     why judge_undeclared(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
+    bool has_heard(const observation& seen, const M* m, int64_t now_ns) noexcept;
     bool is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
     void forget() noexcept;
     void retake(const candidate* all, uint32_t count) noexcept;

@@ -232,11 +232,14 @@ int stack_pool::reserve_for_caches(uint32_t more) noexcept {
     options_.cache_reserve += more;
     lock_.unlock();
     const int error = reserve(0);
-    if (error == 0) return 0;
-    lock_.lock();
-    options_.cache_reserve -= more;
-    lock_.unlock();
+    if (error != 0) unreserve_for_caches(more);
     return error;
+}
+
+void stack_pool::unreserve_for_caches(uint32_t fewer) noexcept {
+    lock_.lock();
+    options_.cache_reserve -= fewer;
+    lock_.unlock();
 }
 
 void stack_pool::unreserve(uint32_t n) noexcept {

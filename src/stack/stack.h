@@ -140,6 +140,7 @@ public:
 
     // There may be more stacks in Ps' caches than before. As reserve.
     [[nodiscard]] int reserve_for_caches(uint32_t more) noexcept;
+    void unreserve_for_caches(uint32_t fewer) noexcept;
 
     // Gives n credits back.
     void unreserve(uint32_t n) noexcept;
