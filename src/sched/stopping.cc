@@ -18,6 +18,8 @@
 
 namespace weft::detail {
 
+constinit claim_word cancelled_by_stop;
+
 constinit spin_lock freezing;
 
 namespace {

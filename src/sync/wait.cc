@@ -172,8 +172,6 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
 
 }  // namespace
 
-constinit claim_word cancelled_by_stop;
-
 bool stop_reaches(const M* m) noexcept {
     if (m == nullptr || !m->home->cancelling.load(acquire)) return false;  // pairs with cancel_and_drain
     const bool shielded = (m->g->traits & trait::ambient) != 0 && m->g->ambient == shield_context();
@@ -305,7 +303,7 @@ namespace {
 }
 
 // A wait that would begin now, under lock, in a runtime that stops.
-wait_result stopped(cancel_context* context, guarded_word& lock, uint32_t bits) noexcept {
+wait_result end_by_stop(cancel_context* context, guarded_word& lock, uint32_t bits) noexcept {
     lock.unlock_bits(bits);
     tell_tokens_of(context, wait_result::cancelled);
     return wait_result::cancelled;
@@ -320,7 +318,7 @@ wait_result stopped(cancel_context* context, guarded_word& lock, uint32_t bits) 
                                             wait_reason reason,
                                             int64_t deadline_ns) noexcept {
     cancel_context* context = heeded_context(m);
-    if (stop_reaches(m)) return stopped(context, lock, bits);
+    if (stop_reaches(m)) return end_by_stop(context, lock, bits);
     if (context == nullptr && deadline_ns == never) {
         wait(w, queue, lock, bits, reason);
         return served_or_stopped(w);
@@ -373,7 +371,7 @@ wait_result wait_claimable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept {
     M* m = current_g_m();
     cancel_context* context = heeded_context(m);
-    if (stop_reaches(m)) return stopped(context, lock, bits);
+    if (stop_reaches(m)) return end_by_stop(context, lock, bits);
     const wait_result result = wait_with_others(m, place::last, w, queue, lock, bits, reason, deadline_ns, context);
     if (result == wait_result::cancelled || result == wait_result::expired) tell_tokens_of(context, result);
     return result;

@@ -162,8 +162,7 @@ struct suite : program<Suite, Greens, Plains> {
 
     explicit suite(const timed_function* f = nullptr) {
         books = {};
-        this->home.ps = this->ps;
-        this->home.procs = 1;
+        this->home.ps.at = this->ps;
         books.the_default = &this->home;
         books.call = &this->gs[base::greens];
         t = timer_make(f, std::source_location::current());
@@ -432,8 +431,7 @@ struct runtime_stops : suite<runtime_stops<Function>, 0, 3> {
     P of_another;
 
     runtime_stops() : suite<runtime_stops<Function>, 0, 3>(Function ? the_function : nullptr) {
-        another.ps = &of_another;
-        another.procs = 1;
+        another.ps.at = &of_another;
         this->start(hour);
         books.the_default = &another;
     }

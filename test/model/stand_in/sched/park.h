@@ -171,10 +171,29 @@ struct idle_state {};
 
 inline constexpr uint32_t procs_max = 1024;
 
+struct processors {
+    P* at = nullptr;
+
+    P& operator[](uint32_t index) const { return at[index]; }
+
+    static uint32_t in_use() { return 1; }
+};
+
 struct scheduler {
     idle_state idle;
-    P* ps = nullptr;
-    uint32_t procs = 0;
+    processors ps;
+
+    struct {
+        template <typename... Order>
+        static bool load(Order... /*order*/) {
+            return false;
+        }
+    } cancelling;
+
+    struct {
+        template <typename... Order>
+        static void fetch_add(int /*n*/, Order... /*order*/) {}
+    } foreign_parks;
 
     // It lives as long as the suite.
     static void pin() {}

@@ -13,7 +13,7 @@ namespace weft::detail {
 // The M on which the calling thread is a green thread; nullptr in a plain one.
 [[nodiscard]] M* current_g_m() noexcept;
 
-inline void enter(M* /*m*/) noexcept {}
+inline bool enter(M* /*m*/) noexcept { return true; }
 
 inline void leave(M* /*m*/) noexcept {}
 
