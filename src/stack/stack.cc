@@ -95,6 +95,15 @@ std::size_t stack_pool::usable_size(int size_class) const noexcept {
     return smallest_large_class << (2 * (size_class - 1));
 }
 
+// Of a growing slab that is kept, only stacks that somebody was on: each committed range is a mapping.
+static void empty_unbound(const slab& s) noexcept {
+    const uint32_t carved = s.carved.load(relaxed);  // relaxed: nobody else is left
+    for (uint32_t i = 0; i < s.slots; ++i) {
+        if (i < carved && s.record(i)->owner != nullptr) continue;
+        static_cast<void>(os::decommit_pages(s.slot(i), s.stride));  // if not, it costs what it did
+    }
+}
+
 stack_pool::~stack_pool() {
     for (slab* s = slabs_.load(relaxed); s != nullptr;) {         // relaxed: nobody else is left
         for (uint32_t i = 0; i < s->carved.load(relaxed); ++i) {  // relaxed: as above
@@ -104,6 +113,8 @@ stack_pool::~stack_pool() {
         if (!s->kept) {
             os::unmap_pages(s->base, s->mapped_size());
             give_protections_back(s->protections);
+        } else if (s->at_first != 0) {
+            empty_unbound(*s);
         }
         slab* next = s->next;
         delete s;

@@ -163,6 +163,26 @@ TEST_F(GrowingStack, LargerClassesGrowToo) {
     }
 }
 
+TEST(GrowingStackEnd, OfASlabThatIsKeptOnlyStacksWithAnOwnerCostMappings) {
+    if (test::built_with_sanitizer) GTEST_SKIP() << "whose own mappings come and go";
+    const std::size_t before = test::resources::now().mappings;
+    std::byte* kept = nullptr;
+    {
+        stack_pool pool(with(stack_policy::growing));
+        ASSERT_EQ(pool.reserve(100), 0);
+        for (int i = 0; i < 100; ++i) {
+            stack* s = pool.take();
+            if (i != 50) continue;
+            s->owner = somebody;
+            kept = s->low + s->size() - 1;
+            *kept = std::byte{42};
+            pool.keep(*s);
+        }
+    }
+    EXPECT_EQ(*kept, std::byte{42});
+    EXPECT_LE(test::resources::now().mappings, before + 8);
+}
+
 TEST(FixedStack, IsAsLargeAsSaidAndThereFromTheStart) {
     stack_pool pool(with(stack_policy::fixed, 64 * kib));
     ASSERT_EQ(pool.reserve(1), 0);

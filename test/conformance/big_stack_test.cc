@@ -35,12 +35,12 @@ constexpr std::size_t mib = 1024 * 1024;
 
 const detail::G& this_green_thread() { return *detail::current_m()->g; }
 
-// Uses that much stack, all of it, and returns the address of the lowest frame.
+// Uses that much stack, all of it, and returns the address of the lowest frame record.
 [[gnu::noinline]] uintptr_t use(std::size_t bytes) {
     volatile std::byte some[4096];
     some[0] = std::byte{1};
     some[sizeof(some) - 1] = std::byte{1};
-    const auto here = reinterpret_cast<uintptr_t>(&some[0]);
+    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     if (bytes <= sizeof(some)) return here;
     const uintptr_t below = use(bytes - sizeof(some));
     return below + (some[0] == std::byte{1} ? 0 : 1);

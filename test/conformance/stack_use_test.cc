@@ -82,7 +82,7 @@ TEST_P(StackUse, IsSortedByDepthAndTellsHowManyPlacesThereAre) {
     });
     stack_use_at one[1];
     EXPECT_GE(rt().stack_use(one), 2U);
-    EXPECT_GE(one[0].touched, 50U * 1024);
+    EXPECT_GE(one[0].touched, built_with_sanitizer ? 1024U : 50U * 1024);  // whose frames lie elsewhere
     EXPECT_GE(rt().stack_use({}), 2U);
     gate.close();
     rt().drain();

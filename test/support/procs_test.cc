@@ -1,5 +1,8 @@
 #include "procs_test.h"
 
+#include <cstdlib>
+#include <cstring>
+
 #include "build.h"
 #include "eventually.h"
 #include "scale.h"
@@ -45,10 +48,16 @@ void procs_test::expect_nothing_running() {
     EXPECT_EQ(s.spawned, s.finished);
 }
 
+// The suite runs with RUN_STACK_POLICY=growing: each stack is two mappings, and slabs may stay behind.
+static bool stacks_grow() {
+    const char* policy = std::getenv("RUN_STACK_POLICY");  // NOLINT(concurrency-mt-unsafe): nobody writes it
+    return policy != nullptr && std::strcmp(policy, "growing") == 0;
+}
+
 void procs_test::expect_nothing_leaked() {
     const resources after = resources::now();
     EXPECT_LE(after.fds, before_.fds) << "file descriptors left open";
-    if (!built_with_sanitizer) {  // whose own mappings come and go
+    if (!built_with_sanitizer && !stacks_grow()) {  // a sanitizer's own mappings come and go
         EXPECT_LE(after.mappings, before_.mappings + mapping_allowance) << "memory mappings left behind";
     }
 }
