@@ -7,6 +7,7 @@
 // See: docs/runtime.md
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <source_location>
 #include <string>
@@ -30,6 +31,8 @@ struct runtime_options {
     std::size_t stack_size = 0;  // usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB
     guard_policy guard = guard_policy::when_possible;
     std::string name = "weft";  // prefix of the names of its threads
+    std::chrono::milliseconds watchdog{
+        0};  // says which G runs, or waits for a P, for longer. 0: RUN_DEBUG=watchdog=, else never
 };
 
 // A scheduler with Ps and threads of its own. Not copyable or movable: green threads refer to it.
@@ -63,8 +66,17 @@ public:
 
     [[nodiscard]] stats_snapshot stats() const noexcept;
 
+    // As weft::scheduling_latency and weft::stats_of_procs, for this runtime.
+    [[nodiscard]] latency_histogram scheduling_latency() const noexcept;
+    std::size_t stats_of_procs(proc_snapshot* all, std::size_t count) const noexcept;
+
     // As weft::dump, for this runtime.
     void dump(int fd) const noexcept;
+
+    // Whether its green threads are in a deadlock: there are some, all wait, and neither a timer nor a green thread of any runtime in this
+    // process could end that. If so, a report goes to the file descriptor fd. Other threads are the caller's business, and external_waker
+    // objects count. Takes some milliseconds. Not from one of its own green threads.
+    [[nodiscard]] bool report_deadlock(int fd) const noexcept;
 
     // As weft::go and weft::async, but on this runtime, whoever calls. Fatal when it is stopped.
     template <typename F>

@@ -64,6 +64,7 @@ inline constexpr uint16_t low = 64;
 inline constexpr uint16_t shuffled = 128;  // RUN_DEBUG=random: where it is queued is drawn by lot
 inline constexpr uint16_t own_high = 256;  // its own class, without what was lent to it
 inline constexpr uint16_t own_low = 512;
+inline constexpr uint16_t holds = 8192;  // mutexes of the system: see debug/held.h
 inline constexpr uint16_t all_but_frozen = 0xfffe;
 
 // Not simply queued in run_next or the ring.

@@ -72,6 +72,12 @@ inline constexpr int64_t lookout_near_ns = 100'000;
 inline constexpr int64_t lookout_far_ns = 400'000;
 inline constexpr int lookout_rounds = 4;
 
+// When all lie down, and nothing will end that but somebody from outside: how long one waits until it looks whether there can be
+// anybody. Twice the time after each look; at most so many looks, or an idle process would never be quiet.
+inline constexpr int64_t deadlock_look_first_ns = 10'000'000;
+inline constexpr int64_t deadlock_look_others_ns = 1'000'000'000;  // the first time, once there were other threads
+inline constexpr int deadlock_looks = 12;
+
 // Bits of idle_state::wanted.
 namespace wanted {
 inline constexpr uint32_t an_m = 1;     // W3
@@ -98,7 +104,9 @@ struct idle_state {
     int64_t lookout_until_ns = never;
     uint32_t creation_backoff = 0;  // wakes to skip after a thread could not be created
     bool monitor_far = false;
-    int64_t monitor_until_ns = never;  // while it is far: until when it sleeps
+    int64_t monitor_until_ns = never;                   // while it is far: until when it sleeps
+    M* deadlock_looker = nullptr;                       // looks for a deadlock if nobody has woken it by then
+    int64_t deadlock_look_ns = deadlock_look_first_ns;  // how long it waits for that, the first time
 };
 
 // After a push onto a P's own queue (W3). Costs a load when there is nothing to do.

@@ -33,6 +33,7 @@ void push_outside(G* g) noexcept {
 void ready_g_outside(G* g) noexcept {
     scheduler& s = *g->home;
     s.pin();  // g waits, which keeps s alive until here
+    g->since_ns = os::monotonic_ns();
     g->set_state(g_state::waiting, g_state::runnable);
     push_outside(g);
     s.unpin();

@@ -74,6 +74,7 @@ void adopt_thread(M* m) noexcept {
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     os::precise_timeouts();
     os::want_short_slices(m->tid, true);
+    os::take_questions();
     set_current_m(m);
 }
 
@@ -341,6 +342,9 @@ scheduler* make_scheduler(const runtime_options& options) {
     if (debug.random_seed) s->g_flags |= special::shuffled;
     s->slice_ns = static_cast<int64_t>(os::env_number("RUN_SLICE", 1, 10'000, default_slice_ms)) * 1'000'000;
     s->retakes = debug.retake;
+    s->deadlocks = debug.deadlock;
+    if (debug.lock_owners) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
+    s->watch.start(*s, debug, std::chrono::nanoseconds(options.watchdog).count());
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");

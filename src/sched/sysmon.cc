@@ -74,6 +74,7 @@ void* monitor::run(void* self) noexcept {
     os::name_thread(name);
     os::precise_timeouts();
     os::want_short_slices(os::current_tid(), true);
+    m.tid_.store(os::current_tid(), release);  // pairs with tid
     m.loop();
     return nullptr;
 }
@@ -86,6 +87,7 @@ void monitor::loop() noexcept {
             count.late.fetch_add(1, relaxed);  // relaxed: statistics
         }
         look(now_ns);
+        home_->watch.act(*home_, now_ns);
     } while (quiet_ < quiet_looks ? stay_near() : go_far());
 }
 
@@ -97,7 +99,8 @@ bool monitor::stay_near() noexcept {
     called_.reset();
     idle.lock.unlock();
     if (ends) return false;
-    planned_ns_ = os::monotonic_ns() + look_in_ns_;
+    planned_ns_ = std::min(os::monotonic_ns() + look_in_ns_, home_->watch.due_ns());
+    if (planned_ns_ <= long_ago) planned_ns_ = os::monotonic_ns();
     static_cast<void>(called_.sleep(planned_ns_));
     return true;
 }
@@ -122,7 +125,7 @@ bool monitor::go_far() noexcept {
     until_ns = std::min(until_ns, earliest_deadline(s));
     if (all_are_busy(idle) && anything_to_do(s, now_ns)) until_ns = now_ns;
     if (!all_are_busy(idle) && until_ns <= now_ns) until_ns = now_ns + look_ns;
-    static_cast<void>(called_.sleep(until_ns));  // F4
+    static_cast<void>(called_.sleep(std::min(until_ns, s.watch.due_ns())));  // F4
 
     idle.lock.lock();
     idle.monitor_far = false;
