@@ -72,7 +72,8 @@ struct activity {
         s.idle.lock.unlock();
         // acquire: what was done before is seen
         const bool ends = s.stopping.load(acquire) || s.cancelling.load(acquire);  // acquire: as above
-        asleep = asleep && all_idle && !ends && s.outsiders.load(acquire) == 0 && earliest_deadline(s) == never &&
+        asleep = asleep && all_idle && !ends && s.outsiders.load(acquire) == 0 &&
+                 earliest_deadline(s) == never &&  // acquire: as above
                  !anything_to_do(s, long_ago);
         for (uint32_t i = 0; i < s.ps.made(); ++i) sum += s.ps[i].tick() + s.ps[i].count.spawned.get();
         // acquire: as above

@@ -34,9 +34,8 @@ int ask_until_enough() {
     const auto ends = std::chrono::steady_clock::now() + too_long;
     while ((answers < enough || interrupted < enough) && std::chrono::steady_clock::now() < ends) {
         if (tid == 0) continue;
-        os::ask_thread(
-            tid, [](void* count, const os::fault&) noexcept { ++*static_cast<std::atomic<unsigned>*>(count); },
-            &answers);
+        const auto count = [](void* all, const os::fault&) noexcept { ++*static_cast<std::atomic<unsigned>*>(all); };
+        static_cast<void>(os::ask_thread(tid, count, &answers));  // answers says it
     }
     over = true;
     return (answers < enough ? 1 : 0) + (interrupted < enough ? 2 : 0);
@@ -47,7 +46,7 @@ void compute_in_marked_code() {
         tid = os::current_tid();
         {
             const preemptible here;
-            for (volatile int i = 0; i < 100'000; i = i + 1) {}
+            for (int i = 0; i < 100'000 && !over.load(std::memory_order_relaxed); ++i) {}
         }
         interrupted = times_interrupted();
     }
