@@ -1,8 +1,9 @@
 // debug.h: looking at a running program: what every green thread does, and what the scheduler has counted.
 //
-// See: docs/debugging.md
+// See: docs/debugging.md, docs/deadlocks.md
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -44,10 +45,84 @@ struct stats_snapshot {
     uint64_t g_cache_hits = 0;  // dead Gs reused from the P's own cache
     uint64_t g_cache_misses = 0;
     uint64_t stack_bytes_trimmed = 0;  // memory of pooled stacks that went back to the system
+
+    // Gs by what they do now. The last is what is left of live when the others are taken away.
+    uint64_t runnable = 0;           // queued
+    uint64_t running = 0;            // on a thread, with or without a P, and not in blocking()
+    uint64_t running_without_p = 0;  // of them those whose P was taken away
+    uint64_t in_call = 0;            // in blocking()
+    uint64_t waiting = 0;
+
+    // Where the runnable ones are queued.
+    uint64_t queued_local = 0;   // on Ps, normal class
+    uint64_t queued_global = 0;  // in the global queue
+    uint64_t queued_high = 0;    // of these classes, wherever
+    uint64_t queued_low = 0;
+
+    std::size_t threads_with_p = 0;     // Ms that hold a P, those that look for work included
+    std::size_t threads_without_p = 0;  // Ms that run a G, or are in a call, without a P
+    uint64_t hand_offs = 0;             // Ps that their own M gave to another one
+    uint64_t preemptions = 0;           // Gs that came to the scheduler because they were asked to
+    uint64_t monitor_late = 0;          // times the monitor came late: the machine was busy elsewhere, or stopped
+};
+
+// How long things took: counts in buckets, four for each power of two.
+struct latency_histogram {
+    static constexpr std::size_t buckets = 160;  // the last one from 15 minutes on
+
+    uint64_t counts[buckets] = {};
+
+    // The bucket that ns is counted in, and the least that is counted in a bucket.
+    [[nodiscard]] static constexpr std::size_t bucket_of(uint64_t ns) noexcept {
+        if (ns < 4) return static_cast<std::size_t>(ns);
+        const auto log2 = static_cast<unsigned>(std::bit_width(ns)) - 1;
+        const std::size_t bucket = std::size_t{log2 - 1} * 4 + (ns >> (log2 - 2) & 3);
+        return bucket < buckets ? bucket : buckets - 1;
+    }
+
+    [[nodiscard]] static constexpr uint64_t least_ns(std::size_t bucket) noexcept {
+        return bucket < 4 ? bucket : (4 + bucket % 4) << (bucket / 4 - 1);
+    }
+
+    [[nodiscard]] constexpr uint64_t total() const noexcept {
+        uint64_t sum = 0;
+        for (const uint64_t n : counts) sum += n;
+        return sum;
+    }
+
+    // What a part q (0 to 1) of all does not exceed: the upper end of the bucket in which that lies. 0 if nothing was counted.
+    [[nodiscard]] constexpr uint64_t quantile_ns(double q) const noexcept {
+        const uint64_t all = total();
+        if (all == 0) return 0;
+        const double wanted = q * static_cast<double>(all);
+        uint64_t seen = 0;
+        std::size_t bucket = 0;
+        while (bucket < buckets - 1) {
+            seen += counts[bucket];
+            if (seen != 0 && static_cast<double>(seen) >= wanted) break;
+            ++bucket;
+        }
+        return least_ns(bucket + 1) - 1;
+    }
+};
+
+// One P, as it was a moment ago.
+struct proc_snapshot {
+    unsigned index = 0;
+    bool idle = false;      // no M holds it
+    uint64_t switches = 0;  // schedules so far
+    uint64_t queued = 0;    // runnable Gs, of all classes
 };
 
 // Statistics of the caller's runtime, or of the default one. Any thread.
 [[nodiscard]] stats_snapshot stats() noexcept;
+
+// How long Gs of that runtime were runnable before they ran. A sample: those that a thread has picked on its way through the scheduler's
+// own stack, which is at least every 61st of a P. To the accuracy of the P's clock, see docs/debugging.md.
+[[nodiscard]] latency_histogram scheduling_latency() noexcept;
+
+// The Ps of that runtime: fills in up to count of them. Returns how many there are.
+std::size_t stats_of_procs(proc_snapshot* all, std::size_t count) noexcept;
 
 // How deep the stacks of the green threads that were started at one place were used.
 struct stack_use_at {
@@ -69,5 +144,29 @@ std::size_t stack_use(std::span<stack_use_at> into) noexcept;
 // and for how long, where it was started, entry function, last P, backtrace. Any thread. Gs are looked at one by one, each
 // held still for a moment; a G that is running is listed as running, without its stack. Nothing is allocated.
 void dump(int fd) noexcept;
+
+// From now on this signal (SIGQUIT, SIGUSR1 …) makes each runtime write such a dump to stderr, whatever its green threads do: if all
+// compute, if all wait. The program goes on. A handler that was there before is called too. To see also the stacks of green threads
+// that run, call it before the runtime starts, or set RUN_DEBUG=dumpsignal=QUIT instead. Returns 0 or an errno value. Any thread.
+int dump_on_signal(int signal) noexcept;
+
+namespace detail {
+void count_external_wakers(int change) noexcept;
+}  // namespace detail
+
+// As long as one exists, something that the runtime does not know of may wake green threads: a signal handler; another thread, where
+// RUN_DEBUG=deadlock=strict says that threads are not looked at. So nothing is called a deadlock: see docs/deadlocks.md. Any thread.
+class external_waker {
+public:
+    external_waker() noexcept { detail::count_external_wakers(1); }
+
+    ~external_waker() { detail::count_external_wakers(-1); }
+
+    external_waker(const external_waker&) = delete;
+    external_waker& operator=(const external_waker&) = delete;
+};
+
+// How a process ends whose green threads are in a deadlock.
+inline constexpr int deadlock_exit_code = 86;
 
 }  // namespace weft

@@ -42,6 +42,9 @@ struct runtime_options {
     static constexpr int no_signal = -1;
     int preempt_signal =
         0;  // what interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: nothing does
+
+    std::chrono::milliseconds watchdog{
+        0};  // says which G runs, or waits for a P, for longer. 0: RUN_DEBUG=watchdog=, else never
 };
 
 // How a runtime::stop() with a deadline went.
@@ -106,9 +109,17 @@ public:
 
     // As weft::stack_use, for this runtime.
     std::size_t stack_use(std::span<stack_use_at> into) const noexcept;
+    // As weft::scheduling_latency and weft::stats_of_procs, for this runtime.
+    [[nodiscard]] latency_histogram scheduling_latency() const noexcept;
+    std::size_t stats_of_procs(proc_snapshot* all, std::size_t count) const noexcept;
 
     // As weft::dump, for this runtime.
     void dump(int fd) const noexcept;
+
+    // Whether its green threads are in a deadlock: there are some, all wait, and neither a timer nor a green thread of any runtime in this
+    // process could end that. If so, a report goes to the file descriptor fd. Other threads are the caller's business, and external_waker
+    // objects count. Takes some milliseconds. Not from one of its own green threads.
+    [[nodiscard]] bool report_deadlock(int fd) const noexcept;
 
     // As weft::go and weft::async, but on this runtime, whoever calls. Fatal when it is stopped.
     template <typename F>

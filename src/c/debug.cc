@@ -33,6 +33,17 @@ run_status_t run_stats(run_counts_t* counts) noexcept {
         .g_cache_hits = s.g_cache_hits,
         .g_cache_misses = s.g_cache_misses,
         .stack_bytes_trimmed = s.stack_bytes_trimmed,
+        .runnable = s.runnable,
+        .running = s.running,
+        .running_without_p = s.running_without_p,
+        .in_call = s.in_call,
+        .waiting = s.waiting,
+        .hand_offs = s.hand_offs,
+        .preemptions = s.preemptions,
+        .retakes_blocked = s.retakes_blocked,
+        .retakes_burning = s.retakes_burning,
+        .retakes_in_call = s.retakes_in_call,
+        .monitor_late = s.monitor_late,
     };
     std::memcpy(counts, &all, counts->size < sizeof(all) ? counts->size : sizeof(all));
     return RUN_OK;
@@ -59,3 +70,15 @@ run_status_t run_dump(int fd) noexcept {
     weft::dump(fd);
     return RUN_OK;
 }
+
+run_status_t run_dump_on_signal(int signal) noexcept {
+    return weft::dump_on_signal(signal) == 0 ? RUN_OK : RUN_INVALID;
+}
+
+uint64_t run_scheduling_latency_ns(double q) noexcept { return weft::scheduling_latency().quantile_ns(q); }
+
+static_assert(RUN_EXIT_DEADLOCK == weft::deadlock_exit_code);
+
+void run_external_waker_begin(void) noexcept { weft::detail::count_external_wakers(1); }
+
+void run_external_waker_end(void) noexcept { weft::detail::count_external_wakers(-1); }

@@ -1,6 +1,8 @@
 // dump.cc: what every green thread is doing, written to a file descriptor.
 //
 // One that is parked or runnable is held still while its stack is read: see sched/freeze.h.
+#include "debug/dump.h"
+
 #include <unistd.h>
 
 #include <weft/debug.h>
@@ -8,6 +10,7 @@
 
 #include "debug/stack_use.h"
 #include "os/os.h"
+#include "os/signals.h"
 #include "sched/crash.h"
 #include "sched/freeze.h"
 #include "sched/labels.h"
@@ -24,6 +27,8 @@ constexpr int batch_size = 8;  // they lie on the caller's stack
 constexpr int frames_max = 32;
 constexpr std::size_t places_shown = 16;
 constexpr std::size_t labels_max = 160;
+
+}  // namespace
 
 const char* text(g_state state) noexcept {
     switch (state) {
@@ -95,6 +100,8 @@ const char* text(wait_reason reason) noexcept {
     return "?";
 }
 
+namespace {
+
 void print_since(report& out, int64_t since_ns, int64_t now_ns) noexcept {
     if (since_ns == 0 || since_ns > now_ns) return;
     const int64_t ms = (now_ns - since_ns) / 1'000'000;
@@ -113,32 +120,145 @@ WEFT_NO_SANITIZE const void* entry_of(const G& g) noexcept {
     return *reinterpret_cast<void* const volatile*>(g.closure_storage);
 }
 
-// What a G tells of itself. One that runs may end, and become another, while it is read.
-struct identity {
-    uint64_t id;
-    uint64_t parent;
-    const void* entry;  // the function that was started
-    std::source_location where;
-    char name[G::name_size];
-    uint16_t last_p;
+constexpr int answer_max = 32;
 
-    // False: the G became another meanwhile.
-    WEFT_NO_SANITIZE bool read(const G& g) noexcept {
-        id = g.id;
-        parent = g.parent;
-        entry = entry_of(g);
-        where = g.where;
-        last_p = g.last_p;
-        const volatile char* from = g.name;  // byte by byte: no library call that a sanitizer looks into
-        const std::size_t most = (g.traits & trait::named) != 0 ? G::name_size - 1 : 0;
-        std::size_t length = 0;
-        for (; length < most && from[length] != '\0'; ++length) name[length] = from[length];
-        name[length] = '\0';
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-        const g_state state = g.state.load(acquire);  // pairs with set_state
-        return state != g_state::dead && *static_cast<const volatile uint64_t*>(&g.id) == id;
+// The frames of a thread that has been asked for them.
+struct answered_frames {
+    const struct stack* on;
+    const void* low;
+    const void* high;
+    int count = 0;
+    const void* pcs[answer_max];
+
+    // In the handler.
+    static void look(void* self, const os::fault& where) noexcept {
+        auto& a = *static_cast<answered_frames*>(self);
+        if (where.address < a.low || where.address >= a.high) return;  // not on that stack any more
+        a.count = read_frames(where.pc, where.fp, where.address, *a.on, a.pcs, answer_max);
     }
 };
+
+WEFT_NO_SANITIZE const struct stack* stack_of(const G& g) noexcept {
+    return __atomic_load_n(&g.stack, __ATOMIC_RELAXED);
+}
+
+WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }
+
+// Why there are no frames of a G that runs on r; nullptr: there are.
+const char* ask_for_frames(const G& g, uint64_t id, const runner& r, answered_frames& a) noexcept {
+    constexpr int attempts = 3;
+    constexpr int64_t pause_ns = 1'000'000;
+    if (!os::questions_enabled()) return "not asked for: see RUN_DEBUG=dumpsignal and watchdog";
+    const struct stack* s = stack_of(g);
+    if (s == nullptr) return "it has just begun";
+    if (!os::thread_wants_cpu(r.tid)) return "blocked in the system, and a signal might end its call";
+    a.on = s;
+    a.low = s->low;
+    a.high = s->high();
+    for (int i = 0; i < attempts; ++i) {
+        if (!os::ask_thread(r.tid, &answered_frames::look, &a)) return "its thread did not answer";
+        if (id_of(g) != id) break;
+        if (a.count != 0) return nullptr;
+        os::sleep_ns(pause_ns);  // it may be in a signal handler of the program's
+    }
+    return "it has gone on";
+}
+
+}  // namespace
+
+bool lock_soon(spin_lock& lock) noexcept {
+    constexpr int attempts = 200;
+    for (int i = 0; i < attempts; ++i) {
+        uint32_t free = 0;
+        // acquire: as lock(); relaxed: tried again
+        if (lock.word().compare_exchange_strong(free, spin_lock::guard, acquire, relaxed)) return true;
+        if (i % 4 == 0) {
+            os::yield_thread();
+        } else {
+            os::cpu_relax();
+        }
+    }
+    return false;
+}
+
+WEFT_NO_SANITIZE m_snapshot::m_snapshot(const M& m) noexcept {
+    g = __atomic_load_n(&m.g, __ATOMIC_RELAXED);
+    lent_by = __atomic_load_n(&m.lent_by, __ATOMIC_RELAXED);
+    pinned = __atomic_load_n(&m.pinned, __ATOMIC_RELAXED);
+    p = __atomic_load_n(&m.p, __ATOMIC_RELAXED);
+    spinning = __atomic_load_n(&m.spinning, __ATOMIC_RELAXED);
+    // relaxed: a look
+    has_p = p != nullptr && (p->owner.load(relaxed) & ~attention::mask) == reinterpret_cast<uintptr_t>(&m);
+}
+
+bool find_runner(scheduler& s, const G* g, runner& r) noexcept {
+    if (!lock_soon(s.threads_lock)) return false;
+    bool found = false;
+    for (const M* m = s.all_ms; m != nullptr && !found; m = m->all_next) {
+        const m_snapshot now(*m);
+        if (now.g != g && now.lent_by != g) continue;
+        found = true;
+        r = {m->index, m->tid, now.has_p, now.p == nullptr ? 0 : now.p->index};
+    }
+    s.threads_lock.unlock();
+    return found;
+}
+
+namespace {
+
+void print_thread(report& out, const char* what, const runner& r) noexcept {
+    out.print("    (%s on thread %d, %s P%u)\n", what, r.tid, r.has_p ? "with" : "without its", r.p);
+}
+
+}  // namespace
+
+void print_running(report& out, scheduler& s, const G& g, uint64_t id) noexcept {
+    runner r;
+    if (!find_runner(s, &g, r)) {
+        out.print("    (running; its stack cannot be read now)\n");
+        return;
+    }
+    print_thread(out, "running", r);
+    if (r.tid == os::current_tid()) {
+        out.own_backtrace(answer_max);
+        return;
+    }
+    answered_frames a{};
+    if (const char* why = ask_for_frames(g, id, r, a)) {
+        out.print("    (its stack: %s)\n", why);
+        return;
+    }
+    out.frames(a.pcs, a.count, a.count == answer_max);
+}
+
+WEFT_NO_SANITIZE bool identity::read(const G& g) noexcept {
+    id = g.id;
+    parent = g.parent;
+    entry = entry_of(g);
+    where = g.where;
+    last_p = g.last_p;
+    const volatile char* from = g.name;  // byte by byte: no library call that a sanitizer looks into
+    const std::size_t most = (g.traits & trait::named) != 0 ? G::name_size - 1 : 0;
+    std::size_t length = 0;
+    for (; length < most && from[length] != '\0'; ++length) name[length] = from[length];
+    name[length] = '\0';
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    const g_state state = g.state.load(acquire);  // pairs with set_state
+    return state != g_state::dead && *static_cast<const volatile uint64_t*>(&g.id) == id;
+}
+
+void identity::print(report& out) const noexcept {
+    out.print("green thread %llu", static_cast<unsigned long long>(id));
+    if (name[0] != '\0') out.print(" \"%s\"", name);
+    if (parent != 0) {
+        out.print(" (started by %llu", static_cast<unsigned long long>(parent));
+    } else {
+        out.print(" (started by a plain thread");
+    }
+    out.print(" at %s:%u, in %s)", where.file_name(), static_cast<unsigned>(where.line()), where.function_name());
+}
+
+namespace {
 
 // All that is printed of a G, taken while it is frozen, or runs.
 struct sketch {
@@ -172,7 +292,7 @@ struct sketch {
         frames = read_frames(g.context.pc, g.context.fp, g.context.sp, *g.stack, pcs, frames_max);
     }
 
-    void print(report& out, int64_t now_ns) const noexcept {
+    void print(report& out, scheduler& s, const G& g, int64_t now_ns) const noexcept {
         if (state == g_state::dead) return;
         out.print("green thread %llu", static_cast<unsigned long long>(who.id));
         if (who.name[0] != '\0') out.print(" \"%s\"", who.name);
@@ -184,10 +304,12 @@ struct sketch {
         if ((flags & special::pinned) != 0) out.print(", pinned");
         out.print("]:\n");
         if (state == g_state::running) {
-            out.print("    (running; its stack cannot be read now)\n");
+            print_running(out, s, g, who.id);
         } else if (never_ran) {
             out.print("    (not started)\n");
         } else {
+            runner r;
+            if (state == g_state::in_call && find_runner(s, &g, r)) print_thread(out, "in a call", r);
             out.frames(pcs, frames, frames == frames_max);
         }
         if (labelled) out.print("    labels %s\n", labels);
@@ -206,7 +328,7 @@ struct sketch {
 // Gs are frozen a few at a time, see sched/freeze.h.
 class frozen_batch {
 public:
-    explicit frozen_batch(report& out) noexcept : out_(out), now_ns_(os::monotonic_ns()) {}
+    frozen_batch(report& out, scheduler& s) noexcept : out_(out), s_(s), now_ns_(os::monotonic_ns()) {}
 
     void add(G& g) noexcept {
         gs_[count_++] = &g;
@@ -218,12 +340,13 @@ public:
             const frozen still(gs_, static_cast<uint32_t>(count_));
             for (int i = 0; i < count_; ++i) sketches_[i].take(*gs_[i]);
         }
-        for (int i = 0; i < count_; ++i) sketches_[i].print(out_, now_ns_);
+        for (int i = 0; i < count_; ++i) sketches_[i].print(out_, s_, *gs_[i], now_ns_);
         count_ = 0;
     }
 
 private:
     report& out_;
+    scheduler& s_;
     int64_t now_ns_;
     int count_ = 0;
     G* gs_[batch_size];
@@ -244,6 +367,7 @@ void print_stack_use(report& out, scheduler& s) noexcept {
     }
     if (count > places_shown) out.print("    (%zu more)\n", count - places_shown);
 }
+}  // namespace
 
 void dump_scheduler(scheduler& s, int fd) noexcept {
     report out(fd);
@@ -251,15 +375,13 @@ void dump_scheduler(scheduler& s, int fd) noexcept {
               s.idle.idle_p_count.load(relaxed),   // relaxed: a snapshot
               s.thread_count.load(relaxed),        // relaxed: a snapshot
               s.idle.idle_m_count.load(relaxed));  // relaxed: a snapshot
-    frozen_batch batch(out);
+    frozen_batch batch(out, s);
     s.gs.for_each([&](G& g) {
         if (g.state.load(relaxed) != g_state::dead) batch.add(g);  // relaxed: looked at again once frozen
     });
     batch.print();
     print_stack_use(out, s);
 }
-
-}  // namespace
 
 }  // namespace detail
 

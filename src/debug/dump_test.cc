@@ -46,6 +46,11 @@ bool is_well_formed(std::string_view line) {
         "green thread %d [%s, P%d, %s]:",
         "green thread %d \"%s\" [%s, P%d, %s]:",
         "    (running; its stack cannot be read now)",
+        "    (running on thread %d, with P%d)",
+        "    (running on thread %d, without its P%d)",
+        "    (in a call on thread %d, with P%d)",
+        "    (in a call on thread %d, without its P%d)",
+        "    (its stack: %s)",
         "    (not started)",
         "    #%d%s 0x%x %s (%s+0x%x)",
         "    #%d%s 0x%x",
@@ -230,11 +235,34 @@ TEST_F(Dump, AGThatHasYieldedIsRunnableWithItsFrames) {
     });
 }
 
-TEST_F(Dump, ARunningGHasNoFrames) {
+TEST_F(Dump, ARunningGSaysWhereAndWhoAsksShowsItsFrames) {
     rt_.run([&] {
         const std::vector<std::string> section = section_of(dump(), "run");
-        ASSERT_EQ(section.size(), 4U);
-        EXPECT_EQ(section[1], "    (running; its stack cannot be read now)");
+        ASSERT_GE(section.size(), 6U);
+        EXPECT_TRUE(has_form(section[1], "    (running on thread %d, with P%d)")) << section[1];
+        EXPECT_TRUE(has_line(section, "    #0 "));
+        EXPECT_TRUE(has_line(section, "    #1 "));
+    });
+}
+
+TEST_F(Dump, AGInABlockingCallShowsItsThreadAndWhereItCalls) {
+    rt_.run([&] {
+        std::atomic<bool> calls{false};
+        std::atomic<bool> over{false};
+        all_.go({.name = "calling"}, [&] {
+            blocking([&] {
+                calls.store(true);
+                while (!over.load()) std::this_thread::yield();
+            });
+        });
+        while (!calls.load()) weft::yield();
+        const std::vector<std::string> section = section_of(dump(), "calling");
+        ASSERT_GE(section.size(), 4U);
+        EXPECT_TRUE(has_form(section[0], "green thread %d \"calling\" [in call, P%d]:")) << section[0];
+        EXPECT_TRUE(has_form(section[1], "    (in a call on thread %d, with%s")) << section[1];
+        EXPECT_TRUE(has_line(section, "    #0 "));
+        over.store(true);
+        all_.wait();
     });
 }
 

@@ -11,6 +11,65 @@ namespace detail {
 
 namespace {
 
+// What the Ms do. Nothing is stopped for it: they are looked at one after the other.
+void count_ms(scheduler& s, stats_snapshot& all) noexcept {
+    s.threads_lock.lock();  // so that no M is freed
+    uint64_t in_call_with_p = 0;
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) {
+        const uintptr_t word = s.ps[i].owner.load(acquire);  // pairs with acquire_p
+        const auto* holder = reinterpret_cast<const M*>(word & ~attention::mask);
+        if (holder == nullptr) continue;
+        ++all.threads_with_p;
+        if (holder->in_call.load(relaxed)) ++in_call_with_p;  // relaxed: a snapshot
+    }
+    for (const M* m = s.all_ms; m != nullptr; m = m->all_next)
+        all.in_call += m->in_call.load(relaxed) ? 1U : 0U;  // relaxed: a snapshot
+    s.threads_lock.unlock();
+    s.idle.lock.lock();
+    all.threads_without_p = s.idle.off_p;
+    s.idle.lock.unlock();
+    const auto less = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
+    all.running_without_p = less(all.threads_without_p, less(all.in_call, in_call_with_p));
+    all.running = less(all.threads_with_p, all.threads_spinning + in_call_with_p) + all.running_without_p;
+}
+
+uint64_t queued_on(const P& p) noexcept {
+    return p.queue.size() + (p.run_next.load(relaxed) != nullptr ? 1U : 0U);  // relaxed: a snapshot
+}
+
+void count_queued(const scheduler& s, stats_snapshot& all) noexcept {
+    all.queued_global = s.global.size();
+    all.queued_high = s.high.size();
+    all.queued_low = s.low.size();
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) {
+        all.queued_local += queued_on(s.ps[i]);
+        all.queued_high += s.ps[i].high.size();
+        all.queued_low += s.ps[i].low.size();
+    }
+    all.runnable = all.queued_local + all.queued_global + all.queued_high + all.queued_low;
+}
+
+latency_histogram latency_of(const scheduler& s) noexcept {
+    latency_histogram all;
+    for (uint32_t i = 0; i < s.ps.made(); ++i) {
+        for (std::size_t b = 0; b < latency_histogram::buckets; ++b) all.counts[b] += s.ps[i].latency[b].get();
+    }
+    return all;
+}
+
+std::size_t procs_of(const scheduler& s, proc_snapshot* all, std::size_t count) noexcept {
+    for (uint32_t i = 0; i < s.ps.in_use() && i < count; ++i) {
+        const P& p = s.ps[i];
+        const bool idle = (p.owner.load(relaxed) & ~attention::mask) == 0;  // relaxed: a snapshot
+        all[i] = {i, idle, p.tick(), queued_on(p) + p.high.size() + p.low.size()};
+    }
+    return s.ps.in_use();
+}
+
+uint64_t look_at(const atomic<uint64_t>& counted) noexcept {
+    return counted.load(relaxed);  // relaxed: a snapshot
+}
+
 stats_snapshot stats_of(scheduler& s) noexcept {
     stats_snapshot all;
     all.procs = s.ps.in_use();
@@ -27,6 +86,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
         const auto& count = s.ps[i].count;
         all.spawned += count.spawned.get();
         all.switches += s.ps[i].tick();
+        all.preemptions += count.preemptions.get();
         all.parks += count.parks.get();
         all.steals += count.steals.get();
         all.steal_rounds += count.steal_rounds.get();
@@ -41,17 +101,35 @@ stats_snapshot stats_of(scheduler& s) noexcept {
         all.g_cache_misses += count.g_misses.get();
     }
     all.spawned += s.foreign_spawns.load(acquire);  // keeps the order of the sums
-    all.parks += s.foreign_parks.load(relaxed);     // relaxed: a snapshot, as below
+    all.parks += look_at(s.foreign_parks);
     const auto& seen = s.sysmon.count;
-    all.retakes_blocked = seen.retakes_blocked.load(relaxed);
-    all.retakes_burning = seen.retakes_burning.load(relaxed);
-    all.retakes_in_call = seen.retakes_in_call.load(relaxed);
-    all.yield_requests = seen.requests.load(relaxed);
-    all.monitor_looks = seen.looks.load(relaxed);
-    all.thread_shortages = s.no_thread.load(relaxed);
+    all.retakes_blocked = look_at(seen.retakes_blocked);
+    all.retakes_burning = look_at(seen.retakes_burning);
+    all.retakes_in_call = look_at(seen.retakes_in_call);
+    all.yield_requests = look_at(seen.requests);
+    all.monitor_looks = look_at(seen.looks);
+    all.thread_shortages = look_at(s.no_thread);
+    all.monitor_late = look_at(seen.late);
+    all.hand_offs = look_at(s.hand_offs);
     all.live = all.spawned - all.finished;
+    count_queued(s, all);
+    count_ms(s, all);
+    const uint64_t elsewhere = all.runnable + all.running + all.in_call;
+    all.waiting = all.live > elsewhere ? all.live - elsewhere : 0;
     all.stacks_mapped = s.stacks.mapped();
     all.stack_bytes_trimmed = s.stacks.trimmed_bytes();
+    return all;
+}
+
+// What of(scheduler) says of the caller's runtime, or of the default one; if_none if there is neither.
+template <typename T, typename F>
+T of_callers(F&& of, const T& if_none) noexcept {
+    const M* m = current_g_m();
+    if (m != nullptr) return of(*m->home);
+    scheduler* s = pin_default_scheduler_if_any();
+    if (s == nullptr) return if_none;
+    const T all = of(*s);
+    s->unpin();
     return all;
 }
 
@@ -59,18 +137,25 @@ stats_snapshot stats_of(scheduler& s) noexcept {
 
 }  // namespace detail
 
-stats_snapshot stats() noexcept {
-    const detail::M* m = detail::current_g_m();
-    if (m != nullptr) return detail::stats_of(*m->home);
-    detail::scheduler* s = detail::pin_default_scheduler_if_any();
-    if (s == nullptr) return {};
-    const stats_snapshot all = detail::stats_of(*s);
-    s->unpin();
-    return all;
+stats_snapshot stats() noexcept { return detail::of_callers(detail::stats_of, stats_snapshot{}); }
+
+latency_histogram scheduling_latency() noexcept { return detail::of_callers(detail::latency_of, latency_histogram{}); }
+
+std::size_t stats_of_procs(proc_snapshot* all, std::size_t count) noexcept {
+    return detail::of_callers([&](const detail::scheduler& s) { return detail::procs_of(s, all, count); },
+                              std::size_t{0});
 }
 
 stats_snapshot runtime::stats() const noexcept {
     return scheduler_ == nullptr ? stats_snapshot{} : detail::stats_of(*scheduler_);
+}
+
+latency_histogram runtime::scheduling_latency() const noexcept {
+    return scheduler_ == nullptr ? latency_histogram{} : detail::latency_of(*scheduler_);
+}
+
+std::size_t runtime::stats_of_procs(proc_snapshot* all, std::size_t count) const noexcept {
+    return scheduler_ == nullptr ? 0 : detail::procs_of(*scheduler_, all, count);
 }
 
 }  // namespace weft

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include <weft/detail/spin_lock.h>
+
 namespace weft::detail::os {
 
 // What the system uses for it unless told otherwise: SIGURG, which is ignored by default, and which debuggers let pass.
@@ -32,6 +34,9 @@ struct interruption {
     uintptr_t sp;
     void* registers;  // the system's
 };
+
+// Held while a handler is put in front of another one: who looks which one is there, and then installs his, must be alone.
+extern spin_lock installing_handlers;
 
 // Installs handler for signal, once. It runs in a handler of the system: on the alternate stack where context/interrupt.h says so.
 // Returns false for what it has not sent: then whoever was there before us has it. Returns 0 or an errno value.

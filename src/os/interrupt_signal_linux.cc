@@ -8,12 +8,12 @@
 #include <csignal>
 #include <cstring>
 
-#include <weft/detail/spin_lock.h>
-
 #include "base/atomic.h"
 #include "os/interrupt_signal.h"
 
 namespace weft::detail::os {
+
+constinit spin_lock installing_handlers;
 
 namespace {
 
@@ -27,7 +27,6 @@ struct installed {
 };
 
 constinit installed table[largest_signal + 1] = {};  // an entry is immutable once its signal is handled
-constinit spin_lock table_lock;
 
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     const struct sigaction& before = table[signal].before;
@@ -76,7 +75,7 @@ int install_interrupt(int signal, bool (*handler)(const interruption& at) noexce
 #endif
     sigemptyset(&action.sa_mask);
     int error = 0;
-    table_lock.lock();
+    installing_handlers.lock();
     installed& entry = table[signal];
     if (entry.ours == nullptr) {
         // In this order: the handler may run as soon as it is installed.
@@ -87,7 +86,7 @@ int install_interrupt(int signal, bool (*handler)(const interruption& at) noexce
             entry.ours = nullptr;
         }
     }
-    table_lock.unlock();
+    installing_handlers.unlock();
     return error;
 }
 

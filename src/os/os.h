@@ -72,6 +72,9 @@ void sleep_ns(int64_t ns) noexcept;
 [[nodiscard]] int64_t thread_cpu_ns(int tid) noexcept;
 [[nodiscard]] bool thread_wants_cpu(int tid) noexcept;
 
+// Calls each(closure, tid) for every thread of the process, until one returns false. False: the system does not say which there are.
+bool for_each_thread(bool (*each)(void* closure, int tid) noexcept, void* closure) noexcept;
+
 // Asks the kernel to let the thread preempt others soon when it wakes, for which it runs for a shorter time at once; or not any more.
 // May be refused.
 void want_short_slices(int tid, bool wanted) noexcept;

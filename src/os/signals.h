@@ -7,6 +7,7 @@
 #pragma once
 
 #include <csignal>
+#include <string_view>
 
 namespace weft::detail::os {
 
@@ -32,5 +33,45 @@ struct fault {
 // Calls handler for SIGSEGV and SIGBUS, on the alternate stack. If it returns true, the instruction is tried again; if false, the fault goes
 // to the handler that was there before us.
 void install_fault_handler(bool (*handler)(const fault&)) noexcept;
+
+// "QUIT", "SIGQUIT" or "3": the signal's number; 0 if there is none of that name, or it cannot be handled, or tells of a fault.
+[[nodiscard]] int signal_number(std::string_view name) noexcept;
+
+// Calls hook, which has to be fit for a signal handler, whenever signal comes; then the handler that was there before us, if one was. Its
+// default action is not taken. Returns 0 or an errno value; EBUSY if another hook is there. Not undone.
+[[nodiscard]] int call_on_signal(int signal, void (*hook)() noexcept) noexcept;
+
+// ---- What another thread of the process is doing. It is asked by a signal (SIGURG, with a mark), and looks at itself in the handler. Others
+// of that kind go to who was there before; preemption uses the same signal, with another mark (interrupt_signal.h). So it does not matter
+// whose handler is in front.
+
+// ThreadSanitizer calls handlers later, and elsewhere.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool can_ask = false;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool can_ask = false;
+#else
+inline constexpr bool can_ask = true;
+#endif
+#else
+inline constexpr bool can_ask = true;
+#endif
+
+// From now on threads can be asked that call take_questions(). Once; nothing happens if that cannot be.
+void enable_questions() noexcept;
+[[nodiscard]] bool questions_enabled() noexcept;
+
+// In the child of a fork: nobody asks.
+void forget_questions() noexcept;
+
+// The calling thread may be asked, if threads can be.
+void take_questions() noexcept;
+
+// Lets thread tid call look, with where it is (address: its stack pointer), fit for a signal handler. One at a time. False: it has not done
+// so in time, and will not any more.
+[[nodiscard]] bool ask_thread(int tid,
+                              void (*look)(void* closure, const fault& where) noexcept,
+                              void* closure) noexcept;
 
 }  // namespace weft::detail::os

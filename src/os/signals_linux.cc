@@ -3,9 +3,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 
+#include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "os/signals.h"
 
@@ -95,6 +98,77 @@ void install_fault_handler(bool (*handler)(const fault&)) noexcept {
     sigemptyset(&action.sa_mask);
     sigaction(SIGSEGV, &action, &previous_segv);
     sigaction(SIGBUS, &action, &previous_bus);
+}
+
+namespace {
+
+constexpr int largest_signal = 64;
+
+struct hooked {
+    atomic<void (*)() noexcept> hook{nullptr};
+    struct sigaction before = {};
+};
+
+constinit hooked hooks[largest_signal + 1];  // before is immutable once its signal is handled
+
+void on_hooked(int signal, siginfo_t* info, void* context) {
+    const int kept_errno = errno;
+    const hooked& h = hooks[signal];
+    if (auto hook = h.hook.load(acquire)) hook();  // pairs with call_on_signal
+    if ((h.before.sa_flags & SA_SIGINFO) != 0) {
+        h.before.sa_sigaction(signal, info, context);
+    } else if (h.before.sa_handler != SIG_DFL && h.before.sa_handler != SIG_IGN) {
+        h.before.sa_handler(signal);
+    }
+    errno = kept_errno;
+}
+
+bool may_be_hooked(int signal) noexcept {
+    if (signal < 1 || signal > largest_signal || (signal > SIGSYS && signal < SIGRTMIN)) return false;
+    for (const int taken : {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGURG}) {
+        if (signal == taken) return false;
+    }
+    return true;
+}
+
+struct named_signal {
+    std::string_view name;
+    int number;
+};
+
+constexpr named_signal signal_names[] = {
+    {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},   {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+    {"TERM", SIGTERM}, {"CONT", SIGCONT}, {"WINCH", SIGWINCH}, {"IO", SIGIO},     {"PWR", SIGPWR},
+};
+
+}  // namespace
+
+int signal_number(std::string_view name) noexcept {
+    if (name.starts_with("SIG")) name.remove_prefix(3);
+    for (const named_signal& s : signal_names) {
+        if (s.name == name) return s.number;
+    }
+    int number = 0;
+    const auto result = std::from_chars(name.data(), name.data() + name.size(), number);
+    const bool whole = result.ec == std::errc() && result.ptr == name.data() + name.size();
+    return whole && may_be_hooked(number) ? number : 0;
+}
+
+int call_on_signal(int signal, void (*hook)() noexcept) noexcept {
+    if (!may_be_hooked(signal)) return EINVAL;
+    hooked& h = hooks[signal];
+    void (*none)() noexcept = nullptr;
+    // acq_rel: one of us installs its own; acquire: as on_hooked
+    if (!h.hook.compare_exchange_strong(none, hook, acq_rel, acquire)) return none == hook ? 0 : EBUSY;
+    struct sigaction action{};
+    action.sa_sigaction = &on_hooked;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    installing_handlers.lock();
+    sigaction(signal, nullptr, &h.before);  // first: the handler may run as soon as it is installed
+    const int error = sigaction(signal, &action, nullptr) == 0 ? 0 : errno;
+    installing_handlers.unlock();
+    return error;
 }
 
 }  // namespace weft::detail::os

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -26,6 +27,15 @@ struct scheduling_attributes {
     uint64_t runtime_ns;
     uint64_t deadline_ns;
     uint64_t period_ns;
+};
+
+// As the kernel lays it out.
+struct directory_entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t size;
+    uint8_t type;
+    char name[1];
 };
 
 // The clock of a thread's CPU time, by the kernel's rule.
@@ -56,6 +66,24 @@ bool thread_wants_cpu(int tid) noexcept {
     // "tid (name) S …", and the name may contain anything but is short.
     const char* name_end = std::strrchr(text, ')');
     return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
+bool for_each_thread(bool (*each)(void* closure, int tid) noexcept, void* closure) noexcept {
+    const int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return false;
+    alignas(directory_entry) char entries[2048];
+    bool more = true;
+    long size = 0;
+    while (more && (size = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0) {
+        for (long at = 0; more && at < size;) {
+            const auto* entry = reinterpret_cast<const directory_entry*>(entries + at);
+            at += entry->size;
+            const int tid = std::atoi(entry->name);  // NOLINT: 0 for "." and ".."
+            if (tid != 0) more = each(closure, tid);
+        }
+    }
+    close(fd);
+    return size >= 0;
 }
 
 void want_short_slices(int tid, bool wanted) noexcept {

@@ -51,6 +51,7 @@ void g0_main(void* argument, void* baton) {
     arrive_on_stack(m->g0_fiber);
     a.g->set_state(g_state::dead, g_state::runnable);
     m->p->now_ns = os::monotonic_ns();
+    a.g->since_ns = m->p->now_ns;
     m->picked = a.g;  // not the queue, from which others could steal it: a pin that it takes first is on this thread
     schedule_loop(m);
     a.leaving.lock_bits();  // waits for whoever runs where the main G was last
@@ -88,6 +89,7 @@ void begin_on_this_stack(const runtime_options& options, std::source_location wh
         a->m0 = make_m(*a->s);
         if (a->m0 == nullptr) throw std::bad_alloc();
         a->m0->is_main = true;
+        a->s->is_mains = true;
         const bool fits = enlist(*a->s, a->m0);
         WEFT_ASSERT(fits);
         const spawn_options named{.name = "main"};

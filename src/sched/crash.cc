@@ -30,6 +30,7 @@ constexpr int frames_max = 64;
 
 constinit spin_lock registry_lock;
 constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; changed under registry_lock
+constinit atomic<uint32_t> visitors{0};          // of the registry; none of them is waited for by a handler
 constinit std::terminate_handler previous_terminate = nullptr;
 
 void on_fatal() noexcept {
@@ -66,8 +67,7 @@ void on_fatal() noexcept {
 // An address in a guard belongs to the G whose stack it guards; one in a growing stack may ask for more of it.
 bool on_fault(const os::fault& f) noexcept {
     // acquire: pairs with register_scheduler
-    for (scheduler* s = registry.load(acquire); s != nullptr;
-         s = s->next_registered) {  // pairs with register_scheduler
+    for (scheduler* s = registry.load(acquire); s != nullptr; s = s->next_registered.load(acquire)) {  // as above
         bool in_guard = false;
         struct stack* hit = s->stacks.find(f.address, in_guard);
         if (hit == nullptr || hit->owner == nullptr) continue;
@@ -121,25 +121,36 @@ void install_fatal_report() noexcept {
     previous_terminate = std::set_terminate(&on_terminate);
 }
 
-void free_registry_lock() noexcept { registry_lock.unlock(); }
+void free_registry_lock() noexcept {
+    registry_lock.unlock();
+    visitors.store(0, relaxed);  // relaxed: there is no other thread
+}
 
 void register_scheduler(scheduler* s) noexcept {
     registry_lock.lock();
-    s->next_registered = registry.load(relaxed);  // relaxed: written under the lock
-    registry.store(s, release);                   // pairs with on_fault
+    s->next_registered.store(registry.load(relaxed), relaxed);  // relaxed: written under the lock, and published by it
+    registry.store(s, release);                                 // pairs with on_fault
     registry_lock.unlock();
 }
 
 void unregister_scheduler(scheduler* s) noexcept {
     registry_lock.lock();
-    scheduler* at = registry.load(relaxed);  // relaxed: written under the lock
-    if (at == s) {
-        registry.store(s->next_registered, release);  // pairs with on_fault
-    } else {
-        while (at->next_registered != s) at = at->next_registered;
-        at->next_registered = s->next_registered;
-    }
+    atomic<scheduler*>* link = &registry;
+    while (link->load(relaxed) != s) link = &link->load(relaxed)->next_registered;  // relaxed: written under the lock
+    link->store(s->next_registered.load(relaxed), release);  // relaxed: as above; pairs with on_fault
     registry_lock.unlock();
+    WEFT_FULL_FENCE();  // who comes to visit from here on does not find it
+    for (uint32_t i = 0; visitors.load(acquire) != 0; ++i) spin_backoff(i);  // pairs with visit_schedulers
+}
+
+void visit_schedulers(bool (*visit)(void* closure, scheduler& s) noexcept, void* closure) noexcept {
+    visitors.fetch_add(1, relaxed);  // relaxed: the fence
+    WEFT_FULL_FENCE();               // pairs with unregister_scheduler's
+    // acquire: pairs with register_scheduler
+    for (scheduler* s = registry.load(acquire); s != nullptr; s = s->next_registered.load(acquire)) {
+        if (!visit(closure, *s)) break;
+    }
+    visitors.fetch_sub(1, release);  // pairs with unregister_scheduler
 }
 
 void report_overflow(G& g) noexcept {

@@ -22,6 +22,10 @@ void install_fatal_report() noexcept;
 void register_scheduler(scheduler* s) noexcept;
 void unregister_scheduler(scheduler* s) noexcept;
 
+// Calls visit(closure, s) for each of them, until one returns false. None goes meanwhile: so not for long. Any thread that is not about
+// to unregister one, any signal handler.
+void visit_schedulers(bool (*visit)(void* closure, scheduler& s) noexcept, void* closure) noexcept;
+
 // g has run over the end of its stack, which has no guard. Does not return.
 [[noreturn]] void report_overflow(G& g) noexcept;
 

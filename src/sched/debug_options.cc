@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/prng.h"
 #include "os/os.h"
+#include "os/signals.h"
 
 namespace weft::detail {
 
@@ -37,22 +38,39 @@ void parse_switch(std::string_view word, std::size_t at, bool& on) noexcept {
     warn("RUN_DEBUG: \"%.*s\" is neither 0 nor 1 and ignored", static_cast<int>(word.size()), word.data());
 }
 
-void parse_word(std::string_view word, debug_options& options) noexcept {
-    const std::size_t at = word.find('=');
-    const std::string_view key = word.substr(0, at);
-    if (key == "retake") {
-        parse_switch(word, at, options.retake);
+// word is key=milliseconds, and the key ends at at.
+void parse_period(std::string_view word, std::size_t at, uint32_t& ms) noexcept {
+    constexpr uint64_t longest_ms = 86'400'000;
+    const auto number = at == std::string_view::npos ? std::nullopt : parse_number(word.substr(at + 1));
+    if (number && *number <= longest_ms) {
+        ms = static_cast<uint32_t>(*number);
         return;
     }
-    if (key == "stack_use") {
-        parse_switch(word, at, options.stack_use);
+    warn("RUN_DEBUG: \"%.*s\" has no number of milliseconds up to a day and is ignored", static_cast<int>(word.size()),
+         word.data());
+}
+
+void parse_signal(std::string_view word, std::size_t at, int& signal) noexcept {
+    const int number = at == std::string_view::npos ? 0 : os::signal_number(word.substr(at + 1));
+    if (number != 0) {
+        signal = number;
         return;
     }
-    if (key != "random") {
-        warn("RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED, retake=0, stack_use=1",
-             static_cast<int>(key.size()), key.data());
+    warn("RUN_DEBUG: \"%.*s\" names no signal that can be handled and is ignored", static_cast<int>(word.size()),
+         word.data());
+}
+
+void parse_deadlock(std::string_view word, std::size_t at, deadlock_search& search) noexcept {
+    if (at != std::string_view::npos && word.substr(at + 1) == "strict") {
+        search = deadlock_search::strict;
         return;
     }
+    bool on = search != deadlock_search::off;
+    parse_switch(word, at, on);
+    search = on ? deadlock_search::on : deadlock_search::off;
+}
+
+void parse_random(std::string_view word, std::size_t at, debug_options& options) noexcept {
     if (at == std::string_view::npos) {
         options.random_seed = fresh_seed();
         return;
@@ -64,6 +82,24 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
         return;
     }
     options.random_seed = seed;
+}
+
+void parse_word(std::string_view word, debug_options& options) noexcept {
+    const std::size_t at = word.find('=');
+    const std::string_view key = word.substr(0, at);
+    if (key == "random") return parse_random(word, at, options);
+    if (key == "retake") return parse_switch(word, at, options.retake);
+    if (key == "stack_use") return parse_switch(word, at, options.stack_use);
+    if (key == "schedtrace") return parse_period(word, at, options.trace_ms);
+    if (key == "scheddetail") return parse_switch(word, at, options.trace_detail);
+    if (key == "dumpsignal") return parse_signal(word, at, options.dump_signal);
+    if (key == "watchdog") return parse_period(word, at, options.watchdog_ms);
+    if (key == "deadlock") return parse_deadlock(word, at, options.deadlock);
+    if (key == "lockowners") return parse_switch(word, at, options.lock_owners);
+    warn(
+        "RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED, retake=0, stack_use=1, "
+        "schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, deadlock=strict, lockowners=1",
+        static_cast<int>(key.size()), key.data());
 }
 
 }  // namespace

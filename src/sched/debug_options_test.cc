@@ -1,6 +1,7 @@
 // debug_options_test.cc: what RUN_DEBUG may say, and what is said about what it may not.
 #include "sched/debug_options.h"
 
+#include <csignal>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -39,13 +40,47 @@ TEST(DebugOptions, JunkIsSaidAndIgnored) {
         EXPECT_FALSE(options.random_seed) << text;
         return line;
     };
-    EXPECT_EQ(
-        said("ramdom"),
-        "weft: RUN_DEBUG: \"ramdom\" is not known and ignored; known: random, random=SEED, retake=0, stack_use=1\n");
+    EXPECT_EQ(said("ramdom"),
+              "weft: RUN_DEBUG: \"ramdom\" is not known and ignored; known: random, random=SEED, "
+              "retake=0, stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, "
+              "deadlock=strict, lockowners=1\n");
     EXPECT_EQ(said("random=yes"), "weft: RUN_DEBUG: random=\"yes\" is not a number and ignored\n");
     EXPECT_EQ(said("random="), "weft: RUN_DEBUG: random=\"\" is not a number and ignored\n");
     EXPECT_EQ(said("random=-1"), "weft: RUN_DEBUG: random=\"-1\" is not a number and ignored\n");
     EXPECT_EQ(said("random=1x"), "weft: RUN_DEBUG: random=\"1x\" is not a number and ignored\n");
+}
+
+TEST(DebugOptions, OfTracesAndReports) {
+    const debug_options none = parse_debug_options("");
+    EXPECT_EQ(none.trace_ms, 0U);
+    EXPECT_EQ(none.watchdog_ms, 0U);
+    EXPECT_EQ(none.dump_signal, 0);
+    EXPECT_EQ(none.deadlock, deadlock_search::on);
+    EXPECT_FALSE(none.lock_owners);
+    const debug_options all =
+        parse_debug_options("schedtrace=1000,scheddetail=1,dumpsignal=QUIT,watchdog=100,deadlock=strict,lockowners=1");
+    EXPECT_EQ(all.trace_ms, 1000U);
+    EXPECT_TRUE(all.trace_detail);
+    EXPECT_EQ(all.watchdog_ms, 100U);
+    EXPECT_EQ(all.dump_signal, SIGQUIT);
+    EXPECT_EQ(all.deadlock, deadlock_search::strict);
+    EXPECT_TRUE(all.lock_owners);
+    EXPECT_EQ(parse_debug_options("deadlock=0").deadlock, deadlock_search::off);
+    EXPECT_EQ(parse_debug_options("dumpsignal=SIGUSR1").dump_signal, SIGUSR1);
+    EXPECT_EQ(parse_debug_options("dumpsignal=12").dump_signal, 12);
+}
+
+TEST(DebugOptions, OfReportsThatMakeNoSenseAreSaidAndIgnored) {
+    debug_options options;
+    const std::string text = test::stderr_of([&] {
+        options =
+            parse_debug_options("schedtrace,schedtrace=x,watchdog=-1,dumpsignal=SEGV,dumpsignal=9,deadlock=maybe");
+    });
+    EXPECT_EQ(options.trace_ms, 0U);
+    EXPECT_EQ(options.watchdog_ms, 0U);
+    EXPECT_EQ(options.dump_signal, 0);
+    EXPECT_EQ(options.deadlock, deadlock_search::on);
+    EXPECT_EQ(test::lines_of(text).size(), 6U) << text;
 }
 
 }  // namespace

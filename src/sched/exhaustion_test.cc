@@ -185,7 +185,8 @@ struct books {
 books balance_of(scheduler& s) {
     books b;
     P& p = s.ps[0];
-    const auto reserve = static_cast<int64_t>(s.ps.made() * (P::cached_stacks_max + P::bound_gs_max + 1) + trimmed_at_once);
+    const auto reserve =
+        static_cast<int64_t>(s.ps.made() * (P::cached_stacks_max + P::bound_gs_max + 1) + trimmed_at_once);
     b.credits_missing = static_cast<int64_t>(s.stacks.mapped()) - reserve - credits_free(s.stacks) - p.credits - 1;
 
     int64_t all = 0;

@@ -9,6 +9,7 @@
 #include "os/signals.h"
 #include "sched/current.h"
 #include "sched/freeze.h"
+#include "sched/observe.h"
 #include "sched/scheduler.h"
 
 namespace weft::detail {
@@ -29,6 +30,8 @@ void in_child() noexcept {
     free_locals_lock();
     free_lending_lock();
     freezing.unlock();
+    free_observing_locks();
+    os::forget_questions();
     forget_thread_notes();
     abandoned::add(abandoned::locks | abandoned::waits);     // F4
     if (m != nullptr && !m->is_main) os::restore_signals();  // F5

@@ -67,6 +67,7 @@ inline constexpr uint16_t own_low = 512;
 inline constexpr uint16_t preempted = 1024;      // is on its way to the scheduler's queue, see preempt.h
 inline constexpr uint16_t kept = 2048;           // was preempted: pinned until it next leaves its M by itself
 inline constexpr uint16_t interruptible = 4096;  // in code that a signal may interrupt anywhere
+inline constexpr uint16_t holds = 8192;          // mutexes of the system: see debug/held.h
 inline constexpr uint16_t all_but_frozen = 0xfffe;
 
 // Not simply queued in run_next or the ring.

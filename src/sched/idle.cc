@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint32_t bits_per_word = 64;
 constexpr uint32_t creation_backoff_wakes = 1000;
+constexpr int64_t deadlock_look_longest_ns = 20'000'000'000;  // between two looks
 
 void add(atomic<uint32_t>& count, int change) noexcept {
     count.store(count.load(relaxed) + static_cast<uint32_t>(change), relaxed);  // relaxed: written under idle.lock
@@ -155,6 +156,25 @@ bool is_one_too_many_locked(const scheduler& s, const M* m) noexcept {
            s.ps.alive();  // relaxed: a moment later is as good
 }
 
+// When m, which lies down, is to look for a deadlock, if everything sleeps; never: it need not. looks: how often it has done so.
+int64_t deadlock_look_locked(scheduler& s, M* m, int64_t now_ns, int looks) noexcept {
+    idle_state& idle = s.idle;
+    if (!s.is_mains || s.deadlocks == deadlock_search::off || looks >= deadlock_looks) return never;
+    if (idle.deadlock_looker != nullptr || idle.off_p != 0) return never;
+    if (idle.idle_p_count.load(relaxed) != s.ps.alive() || earliest_deadline(s) != never)
+        return never;  // relaxed: locked
+    idle.deadlock_looker = m;
+    return now_ns + std::min(idle.deadlock_look_ns << (2 * looks), deadlock_look_longest_ns);
+}
+
+// Nobody has come. Not under the lock.
+void search_deadlock(scheduler& s) noexcept {
+    if (look_for_deadlock(s)) return;
+    s.idle.lock.lock();
+    s.idle.deadlock_look_ns = deadlock_look_others_ns;
+    s.idle.lock.unlock();
+}
+
 // What a lookout has seen, to decide how long it may sleep next.
 struct outlook {
     int64_t period_ns = lookout_near_ns;  // never: go far
@@ -195,6 +215,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     outlook look{.ticks = total_ticks(s)};
     const int64_t ends_ns = os::monotonic_ns() + s.thread_idle_ns;
+    int deadlock_searches = 0;
     m->park.reset();
     idle.lock.lock();
     if (std::exchange(m->coming, false)) --idle.coming;
@@ -219,6 +240,8 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
         }
         const alarm_times until = lie_down_locked(s, m, now_ns, look.period_ns);
         int64_t until_ns = one_too_many ? std::min(until.own_ns, ends_ns) : until.own_ns;
+        const int64_t search_ns = deadlock_look_locked(s, m, now_ns, deadlock_searches);
+        until_ns = std::min(until_ns, search_ns);
         idle.lock.unlock();
 
         if (look.period_ns == never) {
@@ -234,6 +257,12 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             if (m->on_idle_list) {
                 remove_idle_m_locked(s, m);
                 look.look_again(total_ticks(s));
+                if (search_ns != never && os::monotonic_ns() >= search_ns) {
+                    ++deadlock_searches;
+                    idle.lock.unlock();
+                    search_deadlock(s);
+                    idle.lock.lock();
+                }
                 continue;
             }
             // Somebody took us off the list at this very moment.
@@ -272,6 +301,7 @@ void remove_idle_m_locked(scheduler& s, M* m) noexcept {
     add(s.idle.idle_m_count, -1);
     if (m->pinned != nullptr) --s.idle.unavailable;
     if (s.idle.lookout == m) s.idle.lookout = nullptr;
+    if (s.idle.deadlock_looker == m) s.idle.deadlock_looker = nullptr;
 }
 
 M* take_idle_m_locked(scheduler& s) noexcept {

@@ -39,7 +39,7 @@
 // over. A P that is running looks at its own timers; adding one counts as a push.
 //
 // Bound. Work queued while its P computes starts on an idle P within lookout_near_ns if the process was doing something else before,
-// and within lookout_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up at all.
+// and within lookout_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up (but deadlock_looks times).
 //
 // Too many. Blocked calls and pins make more Ms than Ps. An M that lies down as one too many sleeps no longer than scheduler.thread_idle_ns;
 // if it has then done nothing for so long, and still is one too many, it ends. Those at the top of the list are used, those at its bottom
@@ -77,6 +77,12 @@ inline constexpr int64_t lookout_near_ns = 100'000;
 inline constexpr int64_t lookout_far_ns = 400'000;
 inline constexpr int lookout_rounds = 4;
 
+// When all lie down, and nothing will end that but somebody from outside: how long one waits until it looks whether there can be
+// anybody. Four times as long after each look; at most so many looks, each a wake-up, and then the idle process is quiet.
+inline constexpr int64_t deadlock_look_first_ns = 10'000'000;
+inline constexpr int64_t deadlock_look_others_ns = 1'000'000'000;  // the first time, once there were other threads
+inline constexpr int deadlock_looks = 6;
+
 // Bits of idle_state::wanted.
 namespace wanted {
 inline constexpr uint32_t an_m = 1;     // W3
@@ -104,7 +110,9 @@ struct idle_state {
     int64_t lookout_until_ns = never;
     uint32_t creation_backoff = 0;  // wakes to skip after a thread could not be created
     bool monitor_far = false;
-    atomic<int64_t> monitor_until_ns{never};  // while it is far: until when it sleeps
+    atomic<int64_t> monitor_until_ns{never};            // while it is far: until when it sleeps
+    M* deadlock_looker = nullptr;                       // looks for a deadlock if nobody has woken it by then
+    int64_t deadlock_look_ns = deadlock_look_first_ns;  // how long it waits for that, the first time
 };
 
 // After a push onto a P's own queue (W3). Costs a load when there is nothing to do.

@@ -114,6 +114,15 @@ struct alignas(cache_line) M {
     // Its thread will not touch the scheduler any more.
     atomic<bool> has_ended{false};
 
+    // What it was doing when the watchdog last looked. The monitor's.
+    struct {
+        const G* g = nullptr;
+        uint64_t id = 0;
+        uint64_t tick = 0;
+        int64_t since_ns = 0;
+        bool reported = false;
+    } watched;
+
     // All Ms of the runtime; guarded by scheduler.threads_lock.
     M* all_next = nullptr;
 

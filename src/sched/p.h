@@ -30,6 +30,8 @@
 
 #include <cstdint>
 
+#include <weft/debug.h>
+
 #include "base/atomic.h"
 #include "base/list.h"
 #include "sched/g.h"
@@ -118,7 +120,11 @@ struct alignas(2 * cache_line) P {
         counter spawned, finished, parks, steals, steal_rounds, global_gets, overflows, timers_fired;
         counter preempted, interrupted;  // Gs that gave way in instrumented code, and by a signal
         counter stack_hits, stack_misses, g_hits, g_misses, switches;  // switches: up to the last new countdown
+        counter preemptions;
     } count;
+
+    // How long the Gs that g0 has run here were runnable: weft::scheduling_latency.
+    counter latency[latency_histogram::buckets];
 
     // Schedules so far. Anybody: exact for the owner, a look for others.
     [[nodiscard]] uint64_t tick() const noexcept {

@@ -36,6 +36,7 @@ void ready_g_outside(G* g) noexcept {
     if (is_from_before_fork(s)) [[unlikely]]
         fatal_in_child("an object on which a green thread of the parent waits was");
     s.pin();  // g waits, which keeps s alive until here
+    g->since_ns = os::monotonic_ns();
     g->set_state(g_state::waiting, g_state::runnable);
     push_outside(g);
     s.unpin();

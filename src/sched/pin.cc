@@ -52,6 +52,7 @@ gift give_p(scheduler& s, M* m, G* g) noexcept {
     publish_wanted_locked(idle);
     idle.lock.unlock();
 
+    s.hand_offs.fetch_add(1, relaxed);  // relaxed: statistics
     if (to != nullptr) {
         if (asleep) {
             s.wakes.fetch_add(1, relaxed);  // relaxed: statistics

@@ -208,9 +208,10 @@ void bury_p(scheduler& s, P& p) noexcept {
         p.state.store(p_state::idle, relaxed);  // relaxed: locked
         put_idle_p_locked(s, &p);
     } else {
-        p.state.store(p_state::dead, relaxed);  // relaxed: locked, as below
-        all.alive_.store(all.alive_.load(relaxed) - 1, relaxed);
+        p.state.store(p_state::dead, relaxed);                    // relaxed: locked, as below
+        all.alive_.store(all.alive_.load(relaxed) - 1, relaxed);  // relaxed: locked
         uint32_t reach = all.reach();
+        // relaxed: locked
         while (reach > all.in_use() && all[reach - 1].state.load(relaxed) == p_state::dead) --reach;
         if (all.orders_[reach] != nullptr) all.set_reach(reach);  // at the latest when the last one has gone
     }

@@ -80,8 +80,8 @@ public:
     [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: as above
 
     [[nodiscard]] const stealing_order& order() const noexcept {
-        return *order_.load(acquire);
-    }  // pairs with set_reach
+        return *order_.load(acquire);  // pairs with set_reach
+    }
 
     // Whether p is to go, or gone.
     [[nodiscard]] bool is_one_too_many(const P& p) const noexcept;

@@ -32,6 +32,7 @@ void give_p_away(scheduler& s, M* m) noexcept {
     count_spinner_locked(idle, 1);  // on behalf of the heir
     publish_wanted_locked(idle);
     idle.lock.unlock();
+    s.hand_offs.fetch_add(1, relaxed);  // relaxed: statistics
     if (heir != nullptr) {
         heir->next_p = p;
         s.wakes.fetch_add(1, relaxed);  // relaxed: statistics

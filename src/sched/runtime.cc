@@ -166,6 +166,7 @@ void run_main(const runtime_options& options,
         m = make_m(*s);
         if (m == nullptr) throw std::bad_alloc();
         m->is_main = true;
+        s->is_mains = true;
         const bool fits = enlist(*s, m);
         WEFT_ASSERT(fits);
         auto whole = [body, closure, s] {
@@ -192,6 +193,7 @@ void run_main(const runtime_options& options,
 
     adopt_thread(m);
     acquire_first_p(*s, m);
+    g->since_ns = os::monotonic_ns();
     g->set_state(g_state::dead, g_state::runnable);
     s->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
     m->p->now_ns = os::monotonic_ns();

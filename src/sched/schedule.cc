@@ -148,6 +148,12 @@ G* find_runnable(scheduler& s, M* m) noexcept {
     }
 }
 
+// g, which has been runnable since, is about to run. A sample: Gs that follow each other without g0 are not measured.
+void sample_latency(P* p, const G* g) noexcept {
+    const int64_t ns = p->now_ns - g->since_ns;
+    p->latency[latency_histogram::bucket_of(ns < 0 ? 0 : static_cast<uint64_t>(ns))].add();
+}
+
 bool has_died(const after_switch& after) noexcept {
     return after.what == after_switch::kind::die || after.what == after_switch::kind::die_outside;
 }
@@ -162,8 +168,9 @@ void schedule_loop(M* m) noexcept {
             hand_over(s, m, g);
             continue;
         }
-        compiler_fence();  // as in after_push
+        compiler_fence();                                                           // as in after_push
         if ((s.idle.wanted.load(relaxed) & wanted::monitor) != 0) call_monitor(s);  // relaxed: as in after_push
+        sample_latency(m->p, g);
         execute(m, g);
         if (m->pinned != nullptr && has_died(m->after)) [[unlikely]] {
             retire(s, m);

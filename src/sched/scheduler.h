@@ -21,9 +21,11 @@
 #include <weft/semaphore.h>
 
 #include "base/atomic.h"
+#include "sched/debug_options.h"
 #include "sched/g_pool.h"
 #include "sched/idle.h"
 #include "sched/m.h"
+#include "sched/observe.h"
 #include "sched/p.h"
 #include "sched/procs.h"
 #include "sched/shared_queue.h"
@@ -70,6 +72,9 @@ struct scheduler {
     thread_maker maker;
     weft::detail::monitor sysmon;
     stack_places places;
+    observer watch;
+    deadlock_search deadlocks = deadlock_search::off;  // immutable, as the next, once its first G runs
+    bool is_mains = false;                             // that of weft::main, or of run_scheduler_init
 
     atomic<bool> stopping{false};        // no G is to be scheduled any more
     atomic<bool> cancelling{false};      // all waits are to end; see stopping.h
@@ -78,6 +83,7 @@ struct scheduler {
     atomic<uint64_t> foreign_ends{0};    // Gs that ended without a P
     atomic<uint64_t> foreign_parks{0};
     atomic<uint64_t> wakes{0};
+    atomic<uint64_t> hand_offs{0};
     atomic<uint64_t> no_thread{0};  // times an M was needed and could not be made
 
     // Threads that are no Ms of this scheduler and work on it right now. It is not destroyed before they are done.
@@ -105,7 +111,7 @@ struct scheduler {
     atomic<uint32_t> retired{0};       // of them have left their loop before the end, and can be joined soon
     atomic<uint32_t> ended{0};         // counts up when one ends; a futex word for stop()
 
-    scheduler* next_registered = nullptr;  // guarded by the registry's lock, see crash.h
+    atomic<scheduler*> next_registered{nullptr};  // changed under the registry's lock, see crash.h
 };
 
 // The scheduler that plain threads start Gs on: that of weft::main, or one made on first use. Pinned, for the caller to unpin.

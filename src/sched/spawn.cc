@@ -296,6 +296,7 @@ namespace {
 namespace {
 
 void start_from_outside(scheduler& s, G* g) noexcept {
+    g->since_ns = os::monotonic_ns();
     g->set_state(g_state::dead, g_state::runnable);
     s.foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
     push_outside(g);

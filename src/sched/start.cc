@@ -94,6 +94,7 @@ void adopt_thread(M* m) noexcept {
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     os::precise_timeouts();
     os::want_short_slices(m->tid, true);
+    os::take_questions();
     set_current_m(m);
 }
 
@@ -420,6 +421,9 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->retakes = debug.retake && options.retake;
     // relaxed: nobody else yet
     s->follows_cpus.store(options.procs == 0 && !os::env_is_set("RUN_MAXPROCS"), relaxed);
+    s->deadlocks = debug.deadlock;
+    if (debug.lock_owners) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
+    s->watch.start(*s, debug, std::chrono::nanoseconds(options.watchdog).count());
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
     s->thread_idle_ns =
         static_cast<int64_t>(os::env_number("RUN_THREAD_IDLE", 1, 3'600'000, default_thread_idle_ms)) * 1'000'000;

@@ -45,7 +45,10 @@ bool enter_slow(M* m) noexcept {
         if ((word & heeded) == 0) return true;
         // E4. acq_rel: what the asker wrote before is seen; relaxed: tried again
         if (p->owner.compare_exchange_weak(word, word & ~heeded, acq_rel, relaxed)) {
-            if ((word & attention::preempt) != 0) p->end_ticks();  // the way through g0 is due
+            if ((word & attention::preempt) != 0) {
+                p->count.preemptions.add();
+                p->end_ticks();  // the way through g0 is due
+            }
             return true;
         }
     }
@@ -62,6 +65,7 @@ void leave_special(M* m, G* from) noexcept {
         if ((flags & special::interruptible) != 0) shut_gate(m);
         if ((flags & (special::kept | special::preempted)) == special::kept) stop_keeping(from);
     }
+    if ((flags & special::holds) != 0) report_held_mutex(*from, __builtin_frame_address(0));
 }
 
 void await_thaw(G* g, g_state before) noexcept {

@@ -87,6 +87,7 @@ void* monitor::run(void* self) noexcept {
     os::name_thread(name);
     os::precise_timeouts();
     os::want_short_slices(os::current_tid(), true);
+    m.tid_.store(os::current_tid(), release);  // pairs with tid
     m.loop();
     return nullptr;
 }
@@ -99,6 +100,7 @@ void monitor::loop() noexcept {
             count.late.fetch_add(1, relaxed);  // relaxed: statistics
         }
         look(now_ns);
+        home_->watch.act(*home_, now_ns);
     } while (quiet_ < quiet_looks ? stay_near() : go_far());
 }
 
@@ -110,7 +112,8 @@ bool monitor::stay_near() noexcept {
     called_.reset();
     idle.lock.unlock();
     if (ends) return false;
-    planned_ns_ = os::monotonic_ns() + look_in_ns_;
+    planned_ns_ = std::min(os::monotonic_ns() + look_in_ns_, home_->watch.due_ns());
+    if (planned_ns_ <= long_ago) planned_ns_ = os::monotonic_ns();
     static_cast<void>(called_.sleep(planned_ns_));
     return true;
 }
@@ -137,7 +140,8 @@ bool monitor::go_far() noexcept {
         if (anything_to_do(s, now_ns)) until_ns = now_ns;
     }
     if (trims_left_ != 0) until_ns = std::min(until_ns, std::max(trimmed_ns_ + trim_ns, now_ns));
-    static_cast<void>(called_.sleep(until_ns));  // F4
+    const int64_t watch_ns = s.watch.due_ns();
+    static_cast<void>(called_.sleep(std::min(until_ns, watch_ns)));  // F4
 
     idle.lock.lock();
     idle.monitor_far = false;
@@ -145,7 +149,8 @@ bool monitor::go_far() noexcept {
     idle.lock.unlock();
     planned_ns_ = never;
     // Called again so soon, it stays longer: being called costs more than a few looks.
-    const bool soon = os::monotonic_ns() - now_ns < soon_ns;
+    const int64_t then_ns = os::monotonic_ns();
+    const bool soon = then_ns - now_ns < soon_ns && then_ns < watch_ns;
     quiet_ = soon ? -patient_looks : all_are_busy(idle) ? 0 : quiet_looks - 1;
     forget();
     return true;

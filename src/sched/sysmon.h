@@ -98,6 +98,9 @@ public:
     // Returns when no look that had begun before goes on: an M that holds no P any more is not looked at after that. Not by the monitor while it looks.
     void await_look() noexcept;
 
+    // Of its thread; 0 if there is none.
+    [[nodiscard]] int tid() const noexcept { return tid_.load(acquire); }  // pairs with run
+
     // What it has done, for stats.
     struct {
         atomic<uint64_t> looks{0}, retakes_blocked{0}, retakes_burning{0}, retakes_in_call{0}, requests{0}, late{0};
@@ -159,6 +162,7 @@ private:
     bool ending_ = false;  // guarded by idle.lock
     bool started_ = false;
     os::thread_id thread_ = 0;
+    atomic<int> tid_{0};
     note called_;
     spin_lock looking_;  // held while it looks at Ms
 };

@@ -30,6 +30,9 @@ public:
     // As os::start_thread, made by the thread if there is one. Blocks until that is done.
     [[nodiscard]] int make(os::thread_id& id, void* (*body)(void*), void* argument) noexcept;
 
+    // Of its thread; 0 if there is none.
+    [[nodiscard]] int tid() const noexcept { return tid_.load(acquire); }  // pairs with run
+
     // Ends the thread. Once nobody calls make() any more.
     void end() noexcept;
 
@@ -51,7 +54,8 @@ private:
 
     atomic<uint32_t> state_{none};
     os::thread_id thread_ = 0;  // when there
-    note wanted_;               // the thread sleeps here
+    atomic<int> tid_{0};
+    note wanted_;  // the thread sleeps here
     spin_lock lock_;
     // Guarded by lock_.
     order* orders_ = nullptr;

@@ -15,6 +15,11 @@ static void counts_are_filled_in(void) {
     CHECK(counts.size == sizeof(counts));
     CHECK(counts.procs >= 1 && counts.procs == run_procs());
     CHECK(counts.spawned >= 10 && counts.live == counts.spawned - counts.finished);
+    CHECK(counts.runnable + counts.running + counts.in_call + counts.waiting >= counts.live);
+    CHECK_STATUS(RUN_INVALID, run_dump_on_signal(-1));
+    CHECK(run_scheduling_latency_ns(0.5) <= run_scheduling_latency_ns(1.0));
+    run_external_waker_begin();
+    run_external_waker_end();
     // An older program knows less; what it does not know is not touched.
     run_counts_t fewer = RUN_COUNTS_INIT;
     fewer.size = offsetof(run_counts_t, threads);

@@ -35,9 +35,27 @@ typedef struct run_counts {
     uint64_t g_cache_hits;
     uint64_t g_cache_misses;
     uint64_t stack_bytes_trimmed;  // memory of pooled stacks that went back to the system
+
+    // Green threads by what they do now.
+    uint64_t runnable;           // queued
+    uint64_t running;            // on an OS thread, and not in a blocking call
+    uint64_t running_without_p;  // of them those whose processor was taken away
+    uint64_t in_call;            // in a declared blocking call
+    uint64_t waiting;
+
+    uint64_t hand_offs;        // processors that their own OS thread gave to another one
+    uint64_t preemptions;      // green threads that came to the scheduler because they were asked to
+    uint64_t retakes_blocked;  // processors taken away from an OS thread that did not run,
+    uint64_t retakes_burning;  // that had computed for longer than a slice,
+    uint64_t retakes_in_call;  // that was in a declared blocking call
+    uint64_t monitor_late;     // times the monitor came late: the machine was busy elsewhere, or stopped
 } run_counts_t;
 
-#define RUN_COUNTS_INIT {sizeof(run_counts_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+// clang-format off
+#define RUN_COUNTS_INIT {sizeof(run_counts_t), \
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+// clang-format on
 
 // Fills in counts for the caller's scheduler, or the default one; zeros if there is none yet. Any thread.
 run_status_t run_stats(run_counts_t* counts) RUN_NOEXCEPT;
@@ -59,6 +77,23 @@ size_t run_stack_use(run_stack_use_at_t* into, size_t max) RUN_NOEXCEPT;
 // Writes a report on every green thread of the caller's scheduler (or the default one) to the file descriptor fd: state, what it waits
 // for and for how long, where it was started, which function it runs, backtrace. Any thread. Nothing is allocated.
 run_status_t run_dump(int fd) RUN_NOEXCEPT;
+
+// From now on this signal (SIGQUIT, SIGUSR1 …) makes each scheduler of the process write such a dump to stderr, whatever its green threads
+// do. A handler that was there before is called too. To see also the stacks of green threads that run, call it before
+// run_scheduler_init. RUN_INVALID if the signal cannot be used for that, or is used by somebody else's dumps.
+run_status_t run_dump_on_signal(int signal) RUN_NOEXCEPT;
+
+// How long green threads of the caller's scheduler, or of the default one, were runnable before they ran: what a part q (0 to 1) of a sample
+// did not exceed, in nanoseconds; see docs/debugging.md. 0 if nothing is known.
+uint64_t run_scheduling_latency_ns(double q) RUN_NOEXCEPT;
+
+// How a process ends all of whose green threads wait for ever (docs/deadlocks.md).
+#define RUN_EXIT_DEADLOCK 86
+
+// Between the two calls something that the scheduler does not know of, such as a signal handler, may wake green threads: nothing is called
+// a deadlock. They count: each begin needs its end. Any thread.
+void run_external_waker_begin(void) RUN_NOEXCEPT;
+void run_external_waker_end(void) RUN_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,115 @@
+// held.cc: see held.h.
+#include "debug/held.h"
+
+#include <cstdint>
+
+#include "os/os.h"
+#include "sched/crash.h"
+#include "sched/observe.h"
+#include "sched/scheduler.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr uint32_t places = 1024;
+constexpr uint32_t probes = 16;
+constexpr uint32_t sites_max = 64;
+constexpr int frames_max = 32;
+
+// A G that holds mutexes of the system.
+struct held {
+    const G* g = nullptr;  // nullptr: free
+    uint64_t id = 0;
+    uint32_t count = 0;
+    const void* mutex = nullptr;  // the first one
+    const void* site = nullptr;   // where that was locked
+};
+
+constinit spin_lock table_lock;
+// Guarded by table_lock.
+constinit held table[places];
+constinit const void* reported_sites[sites_max];
+constinit uint32_t reported = 0;
+
+// The entry of g, or a free one for it; nullptr: there is no place.
+held* find_locked(const G& g, bool or_free) noexcept {
+    const auto begin = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&g) / sizeof(G));
+    held* free = nullptr;
+    for (uint32_t i = 0; i < probes; ++i) {
+        held& h = table[(begin + i) % places];
+        if (h.g == &g && h.id == g.id) return &h;
+        const bool left_behind = h.g == &g;  // by a G that ended with it
+        if (left_behind) h = {};
+        if (h.g == nullptr && free == nullptr) free = &h;
+    }
+    return or_free ? free : nullptr;
+}
+
+G* caller() noexcept {
+    const M* m = current_m();
+    if (m == nullptr) return nullptr;
+    return m->g != nullptr ? m->g : m->lent_by;
+}
+
+// Whether this is the first report on a lock taken at site, or one of too many.
+bool is_new_locked(const void* site) noexcept {
+    for (uint32_t i = 0; i < reported; ++i) {
+        if (reported_sites[i] == site) return false;
+    }
+    if (reported == sites_max) return false;
+    reported_sites[reported++] = site;
+    return true;
+}
+
+}  // namespace
+
+void free_held_lock() noexcept { table_lock.unlock(); }
+
+void note_locked(const void* mutex, const void* site) noexcept {
+    G* g = caller();
+    if (g == nullptr) return;
+    table_lock.lock();
+    held* h = find_locked(*g, true);
+    const bool first = h != nullptr && h->g == nullptr;
+    if (first) *h = {g, g->id, 0, mutex, site};
+    if (h != nullptr) ++h->count;
+    table_lock.unlock();
+    if (first) g->special.fetch_or(special::holds, relaxed);  // relaxed: ours
+}
+
+void note_unlocked(const void* mutex) noexcept {
+    G* g = caller();
+    if (g == nullptr || (g->special.load(relaxed) & special::holds) == 0) return;  // relaxed: ours
+    table_lock.lock();
+    held* h = find_locked(*g, false);
+    const bool last = h == nullptr || --h->count == 0;
+    if (last && h != nullptr) *h = {};
+    if (!last && h->mutex == mutex) h->mutex = nullptr;  // what is left was locked later
+    table_lock.unlock();
+    // relaxed: ours
+    if (last) g->special.fetch_and(static_cast<uint16_t>(~special::holds), relaxed);
+}
+
+void report_held_mutex(const G& g, const void* frame) noexcept {
+    table_lock.lock();
+    const held* h = find_locked(g, false);
+    const held seen = h == nullptr ? held{} : *h;
+    const bool tell = h != nullptr && is_new_locked(seen.site);
+    table_lock.unlock();
+    if (!tell) return;
+    report out(os::stderr_fd);
+    out.print("weft: ");
+    print_identity(out, g);
+    out.print(
+        "\nweft: leaves its OS thread (it waits, yields or ends) while it holds %u mutex%s of the system: who locks %s "
+        "next on this thread blocks it; use weft::mutex\n",
+        seen.count, seen.count == 1 ? "" : "es", seen.count == 1 ? "it" : "one");
+    out.print("weft: mutex %p, locked at\n", seen.mutex);
+    out.frame(0, seen.site);
+    out.print("weft: and it leaves at\n");
+    out.backtrace(nullptr, frame, *g.stack, frames_max);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,96 @@
+// observer.cc: what the monitor does for those who look on: see sched/observe.h.
+#include <weft/debug.h>
+
+#include "debug/dump.h"
+#include "debug/watchdog.h"
+#include "os/os.h"
+#include "os/signals.h"
+#include "sched/debug_options.h"
+#include "sched/observe.h"
+#include "sched/scheduler.h"
+
+namespace weft {
+
+namespace detail {
+
+namespace {
+
+constexpr int64_t ns_per_ms = 1'000'000;
+
+// Dumps of several runtimes, which one signal asks for, one after the other.
+constinit spin_lock dumping;
+
+bool ask_for_dump(void*, scheduler& s) noexcept {
+    s.watch.request_dump();  // Q1
+    s.sysmon.wake();         // Q2
+    return true;
+}
+
+// In the signal handler.
+void ask_all_for_dumps() noexcept { visit_schedulers(&ask_for_dump, nullptr); }
+
+void start_dump_signal(int signal) noexcept {
+    if (const int error = dump_on_signal(signal)) {
+        warn("signal %d cannot be made to write dumps (error %d); another part of the process may use it", signal,
+             error);
+    }
+}
+
+}  // namespace
+
+void free_observing_locks() noexcept {
+    dumping.unlock();
+    free_held_lock();
+}
+
+observer::observer() noexcept = default;
+observer::~observer() = default;
+
+void observer::start(const scheduler& s, const debug_options& debug, int64_t watchdog_ns) {
+    began_ns_ = os::monotonic_ns();
+    if (debug.trace_ms != 0) {
+        trace_every_ns_ = debug.trace_ms * ns_per_ms;
+        trace_at_ns_ = began_ns_ + trace_every_ns_;
+        trace_detail_ = debug.trace_detail;
+    }
+    if (watchdog_ns <= 0) watchdog_ns = debug.watchdog_ms * ns_per_ms;
+    if (watchdog_ns > 0) {
+        watched_ = std::make_unique<watched>(s, watchdog_ns);
+        watch_every_ns_ = watched_->period_ns();
+        watch_at_ns_ = began_ns_ + watch_every_ns_;
+        os::enable_questions();
+    }
+    if (debug.dump_signal != 0) start_dump_signal(debug.dump_signal);
+}
+
+int64_t observer::due_ns() const noexcept {
+    WEFT_FULL_FENCE();                                // Q3 before Q4
+    if (dump_wanted_.load(relaxed)) return long_ago;  // Q4. relaxed: the fence
+    return trace_at_ns_ < watch_at_ns_ ? trace_at_ns_ : watch_at_ns_;
+}
+
+void observer::act(scheduler& s, int64_t now_ns) noexcept {
+    if (dump_wanted_.exchange(false, acquire)) {  // pairs with Q1
+        dumping.lock();
+        dump_scheduler(s, os::stderr_fd);
+        dumping.unlock();
+        if (watched_ != nullptr) watched_->forget();
+    }
+    if (now_ns >= trace_at_ns_) {
+        print_trace(s, (now_ns - began_ns_) / ns_per_ms, trace_detail_);
+        trace_at_ns_ = now_ns + trace_every_ns_;
+    }
+    if (now_ns >= watch_at_ns_) {
+        watched_->look(s, now_ns, now_ns - watch_at_ns_);
+        watch_at_ns_ = os::monotonic_ns() + watch_every_ns_;
+    }
+}
+
+}  // namespace detail
+
+int dump_on_signal(int signal) noexcept {
+    detail::os::enable_questions();
+    return detail::os::call_on_signal(signal, &detail::ask_all_for_dumps);
+}
+
+}  // namespace weft

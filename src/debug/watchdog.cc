@@ -1,0 +1,156 @@
+// watchdog.cc: see watchdog.h.
+#include "debug/watchdog.h"
+
+#include <algorithm>
+
+#include "debug/dump.h"
+#include "os/os.h"
+#include "sched/classes.h"
+#include "sched/scheduler.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr int64_t ns_per_ms = 1'000'000;
+
+struct runnable_since {
+    bool is;
+    uint64_t id;
+    int64_t ns;
+
+    // Its own words, which it or its queue may just change: then the next look finds others.
+    WEFT_NO_SANITIZE explicit runnable_since(const G& g) noexcept
+        : is(g.state.load(acquire) == g_state::runnable),  // pairs with set_state
+          id(__atomic_load_n(&g.id, __ATOMIC_RELAXED)),
+          ns(__atomic_load_n(&g.since_ns, __ATOMIC_RELAXED)) {}
+};
+
+WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }
+
+void print_who(report& out, const G& g, uint64_t id) noexcept {
+    identity who;
+    if (who.read(g) && who.id == id) {
+        who.print(out);
+    } else {
+        out.print("green thread %llu (ended since)", static_cast<unsigned long long>(id));
+    }
+}
+
+}  // namespace
+
+watched::watched(const scheduler&, int64_t allowed_ns) noexcept
+    : allowed_ns_(allowed_ns), period_ns_(std::max(allowed_ns / looks, shortest_period_ns)) {}
+
+void watched::look(scheduler& s, int64_t now_ns, int64_t late_by_ns) noexcept {
+    if (late_by_ns > late_ns) {
+        report(os::stderr_fd)
+            .print("weft: watchdog: the monitor came %lld ms late: the process was stopped, or had no CPU\n",
+                   static_cast<long long>(late_by_ns / ns_per_ms));
+        forget();
+    }
+    look_at_running(s, now_ns);
+    look_at_queued(s, now_ns);
+    forgets_ = false;
+}
+
+// Whether m has run the same G for too long, and that has not been said.
+bool watched::is_overdue(M& m, int64_t now_ns, finding& f) const noexcept {
+    const m_snapshot now(m);
+    if (now.g == nullptr || m.in_call.load(relaxed)) {  // relaxed: a look
+        m.watched = {};
+        return false;
+    }
+    const uint64_t id = id_of(*now.g);
+    const uint64_t tick = now.has_p ? now.p->tick() + 1 : 0;
+    if (forgets_ || m.watched.g != now.g || m.watched.id != id || (tick != 0 && m.watched.tick != tick)) {
+        m.watched = {now.g, id, tick, now_ns, false};
+        return false;
+    }
+    if (m.watched.reported || now_ns - m.watched.since_ns < allowed_ns_) return false;
+    m.watched.reported = true;
+    f = {now.g, id, now_ns - m.watched.since_ns};
+    return true;
+}
+
+void watched::look_at_running(scheduler& s, int64_t now_ns) noexcept {
+    finding found[found_max];
+    uint32_t count = 0;
+    if (!lock_soon(s.threads_lock)) return;
+    for (M* m = s.all_ms; m != nullptr && count < found_max; m = m->all_next) {
+        if (is_overdue(*m, now_ns, found[count])) ++count;
+    }
+    s.threads_lock.unlock();
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!may_report(now_ns)) continue;
+        report out(os::stderr_fd);
+        out.print("weft: watchdog: ");
+        print_who(out, *found[i].g, found[i].id);
+        out.print(" has run for %lld ms without coming to the scheduler\n",
+                  static_cast<long long>(found[i].ns / ns_per_ms));
+        print_running(out, s, *found[i].g, found[i].id);
+    }
+}
+
+// g is runnable. Table entries are few: what finds none is looked at when others have run.
+void watched::see_queued(const G& g, uint64_t id, int64_t since_ns, int64_t now_ns) noexcept {
+    queued* free = nullptr;
+    for (queued& q : queued_) {
+        if (q.g == &g && q.id == id && q.since_ns == since_ns) {
+            q.still = true;
+            return;
+        }
+        if (q.g == nullptr && free == nullptr) free = &q;
+    }
+    if (free != nullptr) *free = {&g, id, since_ns, now_ns, false, true};
+}
+
+void watched::look_at_queued(scheduler& s, int64_t now_ns) noexcept {
+    for (queued& q : queued_) {
+        if (forgets_) q = {};
+        q.still = false;
+    }
+    if (anything_to_do(s, long_ago)) {
+        s.gs.for_each([&](const G& g) {
+            const runnable_since seen(g);
+            if (seen.is && seen.ns <= now_ns - period_ns_) see_queued(g, seen.id, seen.ns, now_ns);
+        });
+        for (uint32_t i = 0; i < s.ps.reach(); ++i) {
+            if (s.ps[i].has_work()) ask_to_hurry(s.ps[i]);
+        }
+    }
+    for (queued& q : queued_) {
+        if (!q.still) q = {};
+        if (q.g == nullptr || q.reported || now_ns - q.seen_ns < allowed_ns_) continue;
+        q.reported = true;
+        if (!may_report(now_ns)) continue;
+        report out(os::stderr_fd);
+        out.print("weft: watchdog: ");
+        print_who(out, *q.g, q.id);
+        out.print(" has been runnable for %lld ms and does not run; %u of %u Ps are idle\n",
+                  static_cast<long long>((now_ns - q.seen_ns) / ns_per_ms), s.idle.idle_p_count.load(relaxed),
+                  s.ps.in_use());  // relaxed: a look
+    }
+}
+
+// Counts a report, which may be one too many in this minute.
+bool watched::may_report(int64_t now_ns) noexcept {
+    if (now_ns - minute_began_ns_ >= minute_ns) {
+        if (left_out_ != 0) {
+            report(os::stderr_fd)
+                .print("weft: watchdog: %llu more reports were left out\n", static_cast<unsigned long long>(left_out_));
+        }
+        minute_began_ns_ = now_ns;
+        reports_ = 0;
+        left_out_ = 0;
+    }
+    if (reports_ < reports_max) {
+        ++reports_;
+        return true;
+    }
+    if (left_out_++ == 0)
+        report(os::stderr_fd).print("weft: watchdog: more reports are left out until a minute has passed\n");
+    return false;
+}
+
+}  // namespace weft::detail

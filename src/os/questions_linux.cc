@@ -1,0 +1,150 @@
+// questions_linux.cc: asking another thread where it is. See signals.h.
+//
+// One question at a time, whose number and state share a word, so that an answer that comes late is to no question:
+//
+//     idle ──ask──▶ asked ──the handler──▶ answering ──the handler──▶ answered
+//                     └──the asker, time is up──▶ idle
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <weft/detail/spin_lock.h>
+
+#include "os/interrupt_signal.h"
+#include "os/os.h"
+#include "os/signals.h"
+
+namespace weft::detail::os {
+
+namespace {
+
+constexpr int question_signal = SIGURG;  // ignored by default, and debuggers let it pass
+constexpr int64_t patience_ns = 100'000'000;
+constexpr int64_t nap_ns = 50'000;
+
+constexpr uint32_t idle = 0;
+constexpr uint32_t asked = 1;
+constexpr uint32_t answering = 2;
+constexpr uint32_t answered = 3;
+constexpr uint32_t states = 4;
+
+struct {
+    atomic<uint32_t> word{idle};  // state + states * number
+    void (*look)(void*, const fault&) noexcept = nullptr;
+    void* closure = nullptr;
+} constinit question;
+
+constinit spin_lock asking;
+constinit atomic<bool> enabled{false};
+constinit struct sigaction previous = {};
+
+fault place_of(const ucontext_t* c) noexcept {
+    fault at{question_signal, nullptr, nullptr, nullptr};
+#if defined(__x86_64__)
+    at.address = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RSP]);
+    at.pc = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RIP]);
+    at.fp = reinterpret_cast<const void*>(c->uc_mcontext.gregs[REG_RBP]);
+#elif defined(__aarch64__)
+    at.address = reinterpret_cast<const void*>(c->uc_mcontext.sp);
+    at.pc = reinterpret_cast<const void*>(c->uc_mcontext.pc);
+    at.fp = reinterpret_cast<const void*>(c->uc_mcontext.regs[29]);
+#endif
+    return at;
+}
+
+void answer(uint32_t number, const ucontext_t* context) noexcept {
+    uint32_t seen = asked + states * number;
+    // acquire: pairs with ask_thread; relaxed: it is not asked any more
+    if (!question.word.compare_exchange_strong(seen, answering + states * number, acquire, relaxed)) return;
+    question.look(question.closure, place_of(context));
+    question.word.store(answered + states * number, release);  // pairs with ask_thread
+}
+
+void on_question(int signal, siginfo_t* info, void* context) {
+    const int kept_errno = errno;
+    if (info->si_code == SI_QUEUE && info->si_pid == getpid() && info->si_ptr == &question) {
+        answer(static_cast<uint32_t>(info->si_uid), static_cast<const ucontext_t*>(context));
+    } else if ((previous.sa_flags & SA_SIGINFO) != 0) {
+        previous.sa_sigaction(signal, info, context);
+    } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+        previous.sa_handler(signal);
+    }
+    errno = kept_errno;
+}
+
+// The mark is the address of the question; its number travels as the sender's user.
+bool send_question(int tid, uint32_t number) noexcept {
+    siginfo_t info{};
+    info.si_signo = question_signal;
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_uid = number;
+    info.si_ptr = &question;
+    return syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, question_signal, &info) == 0;
+}
+
+}  // namespace
+
+void enable_questions() noexcept {
+    if (!can_ask || enabled.exchange(true, acq_rel)) return;  // acq_rel: one of us installs
+    struct sigaction action{};
+    action.sa_sigaction = &on_question;
+    sigemptyset(&action.sa_mask);
+    installing_handlers.lock();
+    sigaction(question_signal, nullptr, &previous);  // first: the handler may run as soon as it is installed
+    // On the stack that the one before it runs on: where preemption goes on inside of its handler, that has to be the green thread's.
+    const bool alone = (previous.sa_flags & SA_SIGINFO) == 0;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | (alone ? SA_ONSTACK : previous.sa_flags & SA_ONSTACK);
+    sigaction(question_signal, &action, nullptr);
+    installing_handlers.unlock();
+}
+
+void forget_questions() noexcept {
+    asking.unlock();
+    installing_handlers.unlock();
+}
+
+bool questions_enabled() noexcept {
+    return enabled.load(relaxed);  // relaxed: a question that is not understood is ignored
+}
+
+void take_questions() noexcept {
+    if (!questions_enabled()) return;
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, question_signal);
+    pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+}
+
+bool ask_thread(int tid, void (*look)(void* closure, const fault& where) noexcept, void* closure) noexcept {
+    if (!questions_enabled()) return false;
+    asking.lock();
+    const uint32_t number = (question.word.load(relaxed) / states + 1) % (UINT32_MAX / states);  // relaxed: locked
+    question.look = look;
+    question.closure = closure;
+    question.word.store(asked + states * number, release);  // pairs with answer
+    bool done = false;
+    if (send_question(tid, number)) {
+        const int64_t deadline_ns = monotonic_ns() + patience_ns;
+        do {
+            sleep_ns(nap_ns);
+            done = question.word.load(acquire) == answered + states * number;  // pairs with answer
+        } while (!done && monotonic_ns() < deadline_ns);
+    }
+    uint32_t seen = asked + states * number;
+    // relaxed: nobody has looked
+    if (!done && !question.word.compare_exchange_strong(seen, idle + states * number, relaxed)) {
+        // It has begun, and will be done as soon as it has a processor.
+        for (uint32_t i = 0; question.word.load(acquire) != answered + states * number; ++i)
+            spin_backoff(i);  // as above
+        done = true;
+    }
+    asking.unlock();
+    return done;
+}
+
+}  // namespace weft::detail::os

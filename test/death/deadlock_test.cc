@@ -1,0 +1,327 @@
+// deadlock_test.cc: programs all of whose green threads wait for ever end with a report, and others do not.
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <weft/run.h>
+#include <weft/weft.h>
+
+#include "death/death.h"
+#include "os/signals.h"
+#include "support/captured.h"
+#include "support/eventually.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// ThreadSanitizer has a thread of its own, which might be one that wakes somebody.
+void look_at_green_threads_only() {
+    if (!weft::detail::os::can_ask)
+        setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+}
+
+template <typename F>
+void run_main(F&& body) {
+    look_at_green_threads_only();
+    std::_Exit(weft::main({.procs = 2}, body));
+}
+
+class Deadlock : public DeathTest {};
+
+#define EXPECT_DEADLOCK(statement, ...)                                         \
+    EXPECT_EXIT(statement, ::testing::ExitedWithCode(weft::deadlock_exit_code), \
+                says({fatal_line("all green threads are asleep: deadlock"), __VA_ARGS__}))
+
+// Ends well, and says nothing.
+#define EXPECT_NO_DEADLOCK(statement) EXPECT_EXIT(statement, ::testing::ExitedWithCode(0), "^$")
+
+// ---- Those that are.
+
+TEST_F(Deadlock, OfTwoMutexesLockedInDifferentOrder) {
+    EXPECT_DEADLOCK(run_main([] {
+                        mutex a;
+                        mutex b;
+                        const chan<int> first;
+                        const chan<int> second;
+                        wait_group all;
+                        all.go([&] {
+                            a.lock();
+                            first.send(1);
+                            second.recv();
+                            b.lock();
+                        });
+                        all.go([&] {
+                            b.lock();
+                            first.recv();
+                            second.send(1);
+                            a.lock();
+                        });
+                        all.wait();
+                    }),
+                    "weft: 3 of runtime \"weft\" wait, and no timer, no green thread and no other thread can wake one:",
+                    "weft:     green thread 1 \"main\": wait group at 0x%x; it has started green thread %s",
+                    "weft: to see who holds mutexes: RUN_DEBUG=lockowners=1");
+}
+
+TEST_F(Deadlock, SaysWhoHoldsWhatIfMutexesKnow) {
+    EXPECT_DEADLOCK(
+        {
+            setenv("RUN_DEBUG", "lockowners=1,deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+            std::_Exit(weft::main({.procs = 1}, [] {
+                mutex a;
+                mutex b;
+                wait_group all;
+                all.go({.name = "ab"}, [&] {
+                    a.lock();
+                    yield();
+                    b.lock();
+                });
+                all.go({.name = "ba"}, [&] {
+                    b.lock();
+                    yield();
+                    a.lock();
+                });
+                all.wait();
+            }));
+        },
+        "weft: a cycle: %d waits for %d, which waits for %d");
+}
+
+TEST_F(Deadlock, OfAMutexLockedTwice) {
+    EXPECT_DEADLOCK(
+        {
+            setenv("RUN_DEBUG", "lockowners=1,deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+            std::_Exit(weft::main({.procs = 2}, [] {
+                mutex m;
+                m.lock();
+                m.lock();
+            }));
+        },
+        "weft:     green thread 1 \"main\": mutex lock at 0x%x, which green thread 1 holds itself",
+        "weft: a cycle: 1 waits for 1");
+}
+
+TEST_F(Deadlock, OfAChannelThatNobodySendsTo) {
+    EXPECT_DEADLOCK(run_main([] { chan<int>().recv(); }), "weft:     green thread 1 \"main\": chan receive at 0x%x",
+                    "green thread 1 \"main\" [chan receive%s, P%d]:",
+                    "weft: the process ends with status 86; RUN_DEBUG=deadlock=0 lets it hang");
+}
+
+TEST_F(Deadlock, OfAGroupThatIsNeverDone) {
+    EXPECT_DEADLOCK(run_main([] {
+                        wait_group group;
+                        group.add();
+                        group.wait();
+                    }),
+                    "weft:     green thread 1 \"main\": wait group at 0x%x; none of those that it has started is left");
+}
+
+TEST_F(Deadlock, OfASelectWithoutCases) {
+    EXPECT_DEADLOCK(run_main([] { select(); }), "weft:     green thread 1 \"main\": select (no cases)%s");
+}
+
+TEST_F(Deadlock, OfALatchThatNobodyCountsDown) {
+    EXPECT_DEADLOCK(
+        run_main([] {
+            latch gate(1);
+            wait_group all;
+            for (int i = 0; i < 10; ++i) all.go([&] { gate.wait(); });
+            all.wait();
+        }),
+        "weft: 11 of runtime \"weft\" wait, and no timer, no green thread and no other thread can wake one:");
+}
+
+TEST_F(Deadlock, AfterMuchWork) {
+    EXPECT_DEADLOCK(run_main([] {
+                        wait_group all;
+                        for (int i = 0; i < 100; ++i) {
+                            all.go([] {
+                                for (int k = 0; k < 100; ++k) yield();
+                            });
+                        }
+                        all.wait();
+                        blocking([] { usleep(30'000); });
+                        std::thread([] {}).join();
+                        sleep_for(1ms);
+                        chan<int>::nil().recv();
+                    }),
+                    "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
+}
+
+TEST_F(Deadlock, OfAPinnedGreenThread) {
+    EXPECT_DEADLOCK(
+        run_main([] {
+            const pin here;
+            go([] { chan<int>::nil().recv(); });
+            chan<int>::nil().recv();
+        }),
+        "weft: 2 of runtime \"weft\" wait, and no timer, no green thread and no other thread can wake one:");
+}
+
+TEST_F(Deadlock, OfACProgram) {
+    EXPECT_DEADLOCK(
+        {
+            look_at_green_threads_only();
+            if (run_scheduler_init() != RUN_OK) std::_Exit(1);
+            chan<int>::nil().recv();
+        },
+        "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
+}
+
+TEST_F(Deadlock, WithStrictSearchAlthoughThereIsAnotherThread) {
+    EXPECT_DEADLOCK(
+        {
+            setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+            std::_Exit(weft::main({.procs = 2}, [] {
+                std::thread([] { pause(); }).detach();
+                chan<int>::nil().recv();
+            }));
+        },
+        "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
+}
+
+// ---- Those that are not. Each is given more time than the search takes.
+
+constexpr auto long_enough = 200ms;
+
+TEST_F(Deadlock, IsNoneIfAPlainThreadWillSend) {
+    EXPECT_NO_DEADLOCK(run_main([] {
+        const chan<int> values;
+        const external_waker token;
+        std::thread sender([values] {
+            std::this_thread::sleep_for(long_enough);
+            values.send(1);
+        });
+        values.recv();
+        sender.join();
+    }));
+}
+
+TEST_F(Deadlock, IsNoneIfThereIsADetachedThread) {
+    if (!weft::detail::os::can_ask) GTEST_SKIP() << "not looked at then";
+    EXPECT_NO_DEADLOCK(run_main([] {
+        const chan<int> values;
+        std::thread([values] {
+            std::this_thread::sleep_for(long_enough);
+            values.send(1);
+        }).detach();
+        values.recv();
+    }));
+}
+
+TEST_F(Deadlock, IsNoneIfATimerIsSet) {
+    EXPECT_NO_DEADLOCK(run_main([] { sleep_for(long_enough); }));
+}
+
+TEST_F(Deadlock, IsNoneIfATimerStartsAGreenThread) {
+    EXPECT_NO_DEADLOCK(run_main([] {
+        const chan<int> values;
+        const timer t = after_func(long_enough, [values] { values.send(1); });
+        values.recv();
+    }));
+}
+
+TEST_F(Deadlock, IsNoneIfAWaitHasADeadline) {
+    EXPECT_NO_DEADLOCK(run_main([] {
+        const chan<int> values;
+        static_cast<void>(values.recv_for(long_enough));
+    }));
+}
+
+TEST_F(Deadlock, IsNoneDuringABlockingCall) {
+    EXPECT_NO_DEADLOCK(run_main([] {
+        const chan<int> values;
+        go([values] {
+            blocking([] { std::this_thread::sleep_for(long_enough); });
+            values.send(1);
+        });
+        values.recv();
+    }));
+}
+
+TEST_F(Deadlock, IsNoneDuringASystemCallThatIsNotDeclared) {
+    EXPECT_NO_DEADLOCK(run_main([] {
+        const chan<int> values;
+        go([values] {
+            std::this_thread::sleep_for(long_enough);
+            values.send(1);
+        });
+        values.recv();
+    }));
+}
+
+TEST_F(Deadlock, IsNoneWhileAGreenThreadComputes) {
+    EXPECT_NO_DEADLOCK(run_main([] {
+        const chan<int> values;
+        go([values] {
+            const auto end = std::chrono::steady_clock::now() + long_enough;
+            while (std::chrono::steady_clock::now() < end) {}
+            values.send(1);
+        });
+        values.recv();
+    }));
+}
+
+TEST_F(Deadlock, IsNoneIfAnotherRuntimeWillSend) {
+    EXPECT_NO_DEADLOCK(run_main([] {
+        const chan<int> values;
+        runtime other({.procs = 1});
+        other.go([values] {
+            sleep_for(long_enough);
+            values.send(1);
+        });
+        values.recv();
+        blocking([&] { other.stop(); });
+    }));
+}
+
+TEST_F(Deadlock, IsNoneWhileATokenForAnOutsideWakerExists) {
+    EXPECT_NO_DEADLOCK({
+        setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+        std::_Exit(weft::main({.procs = 2}, [] {
+            const chan<int> values;
+            std::thread([values, token = std::make_shared<external_waker>()] {
+                std::this_thread::sleep_for(long_enough);
+                values.send(1);
+            }).detach();
+            values.recv();
+        }));
+    });
+}
+
+TEST_F(Deadlock, IsNotLookedForIfNotWanted) {
+    EXPECT_NO_DEADLOCK({
+        setenv("RUN_DEBUG", "deadlock=strict,deadlock=0", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+        std::thread([] {
+            std::this_thread::sleep_for(long_enough);
+            std::_Exit(0);
+        }).detach();
+        weft::main({.procs = 2}, [] { chan<int>::nil().recv(); });
+    });
+}
+
+// A runtime object may be waited for by whoever has it.
+TEST_F(Deadlock, OfARuntimeObjectIsReportedOnDemand) {
+    runtime rt({.procs = 2});
+    const chan<int> values;
+    EXPECT_FALSE(rt.report_deadlock(STDERR_FILENO)) << "nobody waits";
+    rt.go({.name = "stuck"}, [values] { values.recv(); });
+    const std::string text = written_by([&](int fd) { eventually([&] { return rt.report_deadlock(fd); }); });
+    EXPECT_NE(text.find("weft: all green threads are asleep: deadlock\n"), std::string::npos);
+    EXPECT_NE(text.find("\"stuck\": chan receive at 0x"), std::string::npos) << text;
+    values.send(1);
+    rt.drain();
+    EXPECT_FALSE(rt.report_deadlock(STDERR_FILENO)) << "nobody waits any more";
+}
+
+}  // namespace
+}  // namespace weft::test

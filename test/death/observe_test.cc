@@ -1,0 +1,186 @@
+// observe_test.cc: what a process writes to stderr while it runs: traces, dumps on a signal, the watchdog.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include <weft/weft.h>
+
+#include "death/death.h"
+#include "os/signals.h"
+#include "support/eventually.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Observe : public DeathTest {};
+
+// Runs body as main, in a process with this in RUN_DEBUG, and ends with 0.
+template <typename F>
+void run_main(const char* debug, unsigned procs, F&& body) {
+    setenv("RUN_DEBUG", debug, 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+    std::_Exit(weft::main({.procs = procs}, body));
+}
+
+#define EXPECT_SAYS(statement, ...) EXPECT_EXIT(statement, ::testing::ExitedWithCode(0), says({__VA_ARGS__}))
+
+// Enough for a monitor that has to share its core with much else.
+constexpr auto some_time = 1200ms;
+
+TEST_F(Observe, ATraceIsWrittenWhileAllPsCompute) {
+    EXPECT_SAYS(run_main("schedtrace=50", 2,
+                         [] {
+                             wait_group all;
+                             for (int i = 0; i < 2; ++i) all.go([] { compute_for(some_time); });
+                             all.wait();
+                         }),
+                "SCHED %dms: gomaxprocs=2 idleprocs=0 threads=%d spinningthreads=%d needspinning=%d idlethreads=%d "
+                "runqueue=%d [ %d %d ] schedticks=[ %d %d ]");
+}
+
+TEST_F(Observe, ATraceIsWrittenWhileNothingHappens) {
+    EXPECT_SAYS(run_main("schedtrace=50", 1, [] { sleep_for(some_time); }),
+                "SCHED %dms: gomaxprocs=1 idleprocs=1 threads=%d spinningthreads=0 needspinning=%d idlethreads=%d "
+                "runqueue=0 [ 0 ] schedticks=[ %d ]",
+                "SCHED %dms: gomaxprocs=1 idleprocs=1 %s");
+}
+
+TEST_F(Observe, ADetailedTraceHasALineForEachPMAndG) {
+    EXPECT_SAYS(run_main("schedtrace=100,scheddetail=1", 1,
+                         [] {
+                             const chan<int> c;
+                             go([c] { c.recv(); });
+                             yield();
+                             compute_for(some_time);
+                             c.send(1);
+                         }),
+                "SCHED %dms: gomaxprocs=1 idleprocs=%d threads=%d %s",
+                "  P0: status=running schedtick=%d m=0 runqsize=0 runnext=0 high=0 low=0 nexttimer=nil",
+                "  M0: p=0 curg=1 incall=0 spinning=0 blocked=0 lockedg=nil tid=%d");
+    EXPECT_SAYS(run_main("schedtrace=100,scheddetail=1", 1,
+                         [] {
+                             go([] { chan<int>::nil().recv(); });
+                             sleep_for(some_time);
+                         }),
+                "  P0: status=idle schedtick=%d m=nil %s", "  M0: p=nil curg=nil incall=0 spinning=0 blocked=1 %s");
+}
+
+TEST_F(Observe, ATraceShowsWhatGreenThreadsWaitFor) {
+    EXPECT_SAYS(run_main("schedtrace=100,scheddetail=1", 1, [] { sleep_for(some_time); }),
+                "  G1: status=waiting(sleep) m=nil lockedm=nil");
+}
+
+std::atomic<bool> chained{false};
+
+TEST_F(Observe, ASignalDumpsWhileAllPsCompute) {
+    EXPECT_SAYS(run_main("dumpsignal=USR1", 2,
+                         [] {
+                             wait_group all;
+                             all.go({.name = "hog"}, [] { compute_for(some_time); });
+                             all.go({.name = "sender"}, [] {
+                                 kill(getpid(), SIGUSR1);
+                                 compute_for(some_time);
+                             });
+                             all.wait();
+                         }),
+                "weft: runtime \"weft\", 2 Ps (%d idle), %d threads (%d idle)");
+}
+
+TEST_F(Observe, ASignalDumpsWhileAllWait) {
+    EXPECT_SAYS(run_main("dumpsignal=QUIT", 2,
+                         [] {
+                             kill(getpid(), SIGQUIT);
+                             sleep_for(some_time);
+                         }),
+                "green thread 1 \"main\" [%s, P%d]:");
+}
+
+TEST_F(Observe, TheDumpOnASignalShowsTheFramesOfWhatComputes) {
+    if (!weft::detail::os::can_ask) GTEST_SKIP() << "signals come later with ThreadSanitizer";
+    EXPECT_SAYS(run_main("dumpsignal=USR1", 1,
+                         [] {
+                             kill(getpid(), SIGUSR1);
+                             compute_for(some_time);
+                         }),
+                "green thread 1 \"main\" [running, P0]:", "    (running on thread %d, with P0)", "    #0 %s");
+}
+
+TEST_F(Observe, TheHandlerThatWasThereBeforeIsCalledToo) {
+    EXPECT_SAYS(
+        {
+            signal(SIGUSR2, [](int) { chained.store(true); });  // NOLINT
+            if (dump_on_signal(SIGUSR2) != 0) std::_Exit(1);
+            if (dump_on_signal(SIGUSR2) != 0) std::_Exit(2);
+            if (dump_on_signal(SIGSEGV) == 0) std::_Exit(3);
+            run_main("", 1, [] {
+                kill(getpid(), SIGUSR2);
+                sleep_for(some_time);
+                return chained.load() ? 0 : 4;
+            });
+        },
+        "weft: runtime \"weft\", 1 Ps (%d idle), %d threads (%d idle)");
+}
+
+TEST_F(Observe, TheWatchdogNamesWhoRunsForTooLong) {
+    EXPECT_SAYS(run_main("watchdog=50", 1, [] { compute_for(some_time); }),
+                "weft: watchdog: green thread 1 \"main\" (started by a plain thread at %s) has run for %d ms without "
+                "coming to the scheduler",
+                "    (running on thread %d, with P0)");
+}
+
+TEST_F(Observe, TheWatchdogNamesEachOnlyOnce) {
+    EXPECT_EXIT(run_main("watchdog=50", 1, [] { compute_for(some_time); }), ::testing::ExitedWithCode(0),
+                ::testing::Truly([](const std::string& text) {
+                    return occurrences(text, "has run for") == 1 || occurrences(text, "came") != 0;
+                }));
+}
+
+TEST_F(Observe, TheWatchdogNamesWhoIsNotRun) {
+    EXPECT_SAYS(
+        run_main("watchdog=50,retake=0", 1,
+                 [] {
+                     go({.name = "left"}, [] {});
+                     compute_for(some_time);
+                 }),
+        "weft: watchdog: green thread %d \"left\" %s has been runnable for %d ms and does not run; 0 of 1 Ps are "
+        "idle");
+}
+
+TEST_F(Observe, TheWatchdogIsQuietWhenAllIsWell) {
+    EXPECT_EXIT(run_main("watchdog=5000", 2,
+                         [] {
+                             wait_group all;
+                             for (int i = 0; i < 4; ++i) {
+                                 all.go([] {
+                                     for (int k = 0; k < 20; ++k) {
+                                         compute_for(2ms);
+                                         yield();
+                                     }
+                                 });
+                             }
+                             all.wait();
+                             sleep_for(some_time);
+                         }),
+                ::testing::ExitedWithCode(0), "^$");
+}
+
+TEST_F(Observe, TheWatchdogReportsFiveAMinute) {
+    EXPECT_SAYS(run_main("watchdog=10", 1,
+                         [] {
+                             for (int i = 0; i < 12; ++i) {
+                                 compute_for(60ms);
+                                 go([] {});
+                                 yield();
+                             }
+                         }),
+                "weft: watchdog: more reports are left out until a minute has passed");
+}
+
+}  // namespace
+}  // namespace weft::test

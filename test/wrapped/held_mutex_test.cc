@@ -1,0 +1,100 @@
+// held_mutex_test.cc: who waits while he holds a mutex of the system is told. This program is linked with weft_check_mutexes().
+
+#include <mutex>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/captured.h"
+
+namespace weft::test {
+namespace {
+
+class HeldMutex : public ::testing::Test {
+protected:
+    // What one green thread that runs body makes the runtime say.
+    template <typename F>
+    std::string said(F&& body) {
+        return stderr_of([&] { rt_.run(body); });
+    }
+
+    runtime rt_{{.procs = 1}};
+};
+
+constexpr const char* complaint = "leaves its OS thread (it waits, yields or ends) while it holds";
+
+TEST_F(HeldMutex, IsToldToWhoYieldsWithIt) {
+    const std::string text = said([] {
+        std::mutex m;
+        const std::lock_guard held(m);
+        go([] {});
+        yield();
+    });
+    EXPECT_EQ(occurrences(text, complaint), 1U) << text;
+    EXPECT_NE(text.find("green thread 1 \"run\""), text.npos) << text;
+    EXPECT_NE(text.find("1 mutex of the system"), text.npos) << text;
+    EXPECT_NE(text.find("locked at\n    #0"), text.npos) << text;
+}
+
+TEST_F(HeldMutex, IsToldToWhoWaitsWithIt) {
+    const std::string text = said([] {
+        std::mutex m;
+        const chan<int> c;
+        go([c] { c.send(1); });
+        const std::lock_guard held(m);
+        c.recv();
+    });
+    EXPECT_EQ(occurrences(text, complaint), 1U) << text;
+}
+
+TEST_F(HeldMutex, IsToldOnceForEachPlaceThatLocks) {
+    const std::string text = said([] {
+        std::mutex m;
+        for (int i = 0; i < 5; ++i) {
+            const std::lock_guard held(m);
+            go([] {});
+            yield();
+        }
+    });
+    EXPECT_EQ(occurrences(text, complaint), 1U) << text;
+}
+
+TEST_F(HeldMutex, IsNoMatterIfItWasFreedBefore) {
+    const std::string text = said([] {
+        std::mutex a;
+        std::mutex b;
+        for (int i = 0; i < 100; ++i) {
+            {
+                const std::scoped_lock held(a, b);
+            }
+            if (a.try_lock()) a.unlock();
+            go([] {});
+            yield();
+        }
+    });
+    EXPECT_EQ(text, "");
+}
+
+TEST_F(HeldMutex, IsNoMatterInAPlainThread) {
+    const std::string text = stderr_of([&] {
+        std::mutex m;
+        const std::lock_guard held(m);
+        rt_.run([] { yield(); });
+    });
+    EXPECT_EQ(text, "");
+}
+
+TEST_F(HeldMutex, OfWeftMayBeHeld) {
+    const std::string text = said([] {
+        mutex m;
+        const std::lock_guard held(m);
+        go([] {});
+        yield();
+    });
+    EXPECT_EQ(text, "");
+}
+
+}  // namespace
+}  // namespace weft::test
