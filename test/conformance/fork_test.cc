@@ -80,7 +80,9 @@ protected:
     void start_work() {
         for (int i = 0; i < 4; ++i) {
             rt().go([this] {
-                while (!done_) c_.send(1), yield();
+                try {
+                    while (!done_) c_.send(1), yield();
+                } catch (const channel_closed&) {}  // in the middle of stop_work()
             });
             rt().go([this] {
                 while (!done_) c_.recv(), yield();
