@@ -42,6 +42,18 @@ extern spin_lock installing_handlers;
 // Returns false for what it has not sent: then whoever was there before us has it. Returns 0 or an errno value.
 [[nodiscard]] int install_interrupt(int signal, bool (*handler)(const interruption& at) noexcept) noexcept;
 
+// ---- A signal that is pending already is not kept twice: one that comes may stand for an interruption and a question (signals.h) at once. So
+// whichever handler is in front serves both, and what is marked as ours is never passed on to others.
+
+// If the calling thread is asked where it is, it answers. context: the system's. In a handler.
+void answer_if_asked(int signal, const void* context) noexcept;
+
+// Whether it carries the mark of a question. info: the system's.
+[[nodiscard]] bool is_question(const void* info) noexcept;
+
+// Whether handler is that of interruptions.
+[[nodiscard]] bool is_interrupt_handler(void (*handler)(int, void*, void*)) noexcept;
+
 // Whether signal may be chosen: not one of those that tell of faults, or cannot be handled.
 [[nodiscard]] bool may_interrupt(int signal) noexcept;
 

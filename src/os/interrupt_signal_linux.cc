@@ -49,18 +49,17 @@ interruption read(const ucontext_t* c) noexcept {
 #endif
 }
 
+bool is_interruption(const siginfo_t& info) noexcept {
+    return info.si_code == SI_QUEUE && info.si_pid == getpid() && info.si_ptr == &table;
+}
+
 void on_signal(int signal, siginfo_t* info, void* context) {
     const int kept_errno = errno;
-    // Sent by a thread of this process to just one.
-    if (info->si_code == SI_TKILL && info->si_pid == getpid()) {
-        interruption at = read(static_cast<const ucontext_t*>(context));
-        at.registers = context;
-        if (table[signal].ours(at)) {
-            errno = kept_errno;
-            return;
-        }
-    }
-    pass_on(signal, info, context);
+    answer_if_asked(signal, context);
+    interruption at = read(static_cast<const ucontext_t*>(context));
+    at.registers = context;
+    const bool marked = is_question(info) || is_interruption(*info);
+    if (!table[signal].ours(at) && !marked) pass_on(signal, info, context);
     errno = kept_errno;
 }
 
@@ -106,7 +105,18 @@ void unblock_interrupt(int signal) noexcept {
     pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
 }
 
-bool send_interrupt(int tid, int signal) noexcept { return syscall(SYS_tgkill, getpid(), tid, signal) == 0; }
+bool is_interrupt_handler(void (*handler)(int, void*, void*)) noexcept {
+    return handler == reinterpret_cast<void (*)(int, void*, void*)>(&on_signal);
+}
+
+bool send_interrupt(int tid, int signal) noexcept {
+    siginfo_t info{};
+    info.si_signo = signal;
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_ptr = &table;
+    return syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, signal, &info) == 0;
+}
 
 void go_on_in(const interruption& at, void (*entry)()) noexcept {
 #if defined(__x86_64__)

@@ -36,6 +36,7 @@ struct {
     atomic<uint32_t> word{idle};  // state + states * number
     void (*look)(void*, const fault&) noexcept = nullptr;
     void* closure = nullptr;
+    atomic<int> tid{0};
 } constinit question;
 
 constinit spin_lock asking;
@@ -64,10 +65,16 @@ void answer(uint32_t number, const ucontext_t* context) noexcept {
     question.word.store(answered + states * number, release);  // pairs with ask_thread
 }
 
+bool previous_is_ours() noexcept {
+    return (previous.sa_flags & SA_SIGINFO) != 0 &&
+           is_interrupt_handler(reinterpret_cast<void (*)(int, void*, void*)>(previous.sa_sigaction));
+}
+
 void on_question(int signal, siginfo_t* info, void* context) {
     const int kept_errno = errno;
-    if (info->si_code == SI_QUEUE && info->si_pid == getpid() && info->si_ptr == &question) {
-        answer(static_cast<uint32_t>(info->si_uid), static_cast<const ucontext_t*>(context));
+    answer_if_asked(signal, context);
+    if (is_question(info) && !previous_is_ours()) {
+        // nobody else's
     } else if ((previous.sa_flags & SA_SIGINFO) != 0) {
         previous.sa_sigaction(signal, info, context);
     } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
@@ -88,6 +95,19 @@ bool send_question(int tid, uint32_t number) noexcept {
 }
 
 }  // namespace
+
+void answer_if_asked(int signal, const void* context) noexcept {
+    if (signal != question_signal) return;
+    const uint32_t seen = question.word.load(acquire);  // pairs with ask_thread
+    // relaxed: as the word says
+    if (seen % states != asked || question.tid.load(relaxed) != current_tid()) return;
+    answer(seen / states, static_cast<const ucontext_t*>(context));
+}
+
+bool is_question(const void* info) noexcept {
+    const auto* i = static_cast<const siginfo_t*>(info);
+    return i->si_code == SI_QUEUE && i->si_pid == getpid() && i->si_ptr == &question;
+}
 
 void enable_questions() noexcept {
     if (!can_ask || enabled.exchange(true, acq_rel)) return;  // acq_rel: one of us installs
@@ -126,6 +146,7 @@ bool ask_thread(int tid, void (*look)(void* closure, const fault& where) noexcep
     const uint32_t number = (question.word.load(relaxed) / states + 1) % (UINT32_MAX / states);  // relaxed: locked
     question.look = look;
     question.closure = closure;
+    question.tid.store(tid, relaxed);                       // relaxed: published by the word
     question.word.store(asked + states * number, release);  // pairs with answer
     bool done = false;
     if (send_question(tid, number)) {
