@@ -49,6 +49,7 @@ void compute_in_marked_code() {
             for (int i = 0; i < 100'000 && !over.load(std::memory_order_relaxed); ++i) {}
         }
         interrupted = times_interrupted();
+        yield();  // it may have lost its processor, and without one nobody interrupts it
     }
 }
 
