@@ -55,7 +55,8 @@ bool is_long(const call_site& site) noexcept {
 // Waits for a place for a call, if there are places. Returns the M it goes on on.
 [[gnu::noinline]] M* take_place(M* m) noexcept {
     scheduler& s = *m->home;
-    {
+    if (!s.call_places->try_acquire()) {
+        s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
         const ambient_scope not_interrupted(shield_context(), false);
         s.call_places->acquire();
     }

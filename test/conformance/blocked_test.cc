@@ -141,8 +141,8 @@ TEST_P(Blocked, SixtyFourReadersOfAnotherProcess) {
 // Who computes meanwhile gets about what a plain thread gets.
 TEST_P(Blocked, WhoComputesBesideReadersLosesNothing) {
     constexpr unsigned n = 16;
-    constexpr long pieces = 2000;
-    constexpr long factor = 8;
+    constexpr long pieces = 10'000;
+    constexpr long factor = 16;
     const auto piece = [] { compute_for(20us); };
     std::vector<std::unique_ptr<pipe_ends>> pipes;
     for (unsigned i = 0; i < n; ++i) pipes.push_back(std::make_unique<pipe_ends>(O_CLOEXEC));
