@@ -63,6 +63,7 @@ void renew_heavy_fence() noexcept;
 
 // Instead of join_thread: the calling thread ends by itself, and nobody waits for that.
 void detach_this_thread() noexcept;
+[[nodiscard]] thread_id this_thread_id() noexcept;
 [[nodiscard]] int current_tid() noexcept;  // as debuggers show it
 void yield_thread() noexcept;
 void sleep_ns(int64_t ns) noexcept;

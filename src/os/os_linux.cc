@@ -145,6 +145,8 @@ void join_thread(thread_id id) noexcept {
     WEFT_ASSERT(result == 0);
 }
 
+thread_id this_thread_id() noexcept { return pthread_self(); }
+
 int current_tid() noexcept { return static_cast<int>(syscall(SYS_gettid)); }
 
 void yield_thread() noexcept { sched_yield(); }

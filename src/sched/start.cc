@@ -125,6 +125,7 @@ void reap(scheduler& s) noexcept;
 void* m_thread(void* argument) {
     M* m = static_cast<M*>(argument);
     scheduler& s = *m->home;
+    m->thread = os::this_thread_id();
     char name[16];
     std::snprintf(name, sizeof(name), "%.9s-%u", s.name.c_str(), m->index);
     os::name_thread(name);
@@ -463,8 +464,9 @@ int start_m(scheduler& s, P* p, G* g) noexcept {
     if (p == nullptr) count_coming(s, m, 1);
     const M* caller = current_m();
     const bool from_pinned = caller != nullptr && caller->pins != 0;
+    os::thread_id made = 0;  // which it knows itself, and may have ended before we do
     const int error =
-        from_pinned ? caller->home->maker.make(m->thread, &m_thread, m) : os::start_thread(m->thread, &m_thread, m);
+        from_pinned ? caller->home->maker.make(made, &m_thread, m) : os::start_thread(made, &m_thread, m);
     if (error != 0) {
         if (p == nullptr) count_coming(s, m, -1);
         delist(s, m);
