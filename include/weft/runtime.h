@@ -161,10 +161,10 @@ private:
     detail::scheduler* scheduler_ = nullptr;
 };
 
-// From now on n green threads of the caller's runtime run at once, or of the default one if the caller is a plain thread; 1 to 1024. 0: as
-// many as affinity and CPU quota allow, followed from then on while they change. Nothing is lost: what is queued and what sleeps on
-// a processor that goes is taken over by others. Returns when it is so, how many it was before. Throws std::invalid_argument, and
-// std::bad_alloc or resource_exhausted with nothing changed.
+// From now on n green threads of the caller's runtime run at once, or of the default one if the caller is a plain thread; 1 to 1024.
+// 0: the usual number, RUN_MAXPROCS, else as many as affinity and CPU quota allow, followed from then on while they change.
+// Nothing is lost: what is queued and what sleeps on a processor that goes is taken over by others. Returns when it is so, how
+// many it was before. Throws std::invalid_argument, and std::bad_alloc or resource_exhausted with nothing changed.
 unsigned set_max_procs(unsigned n);
 
 namespace detail {

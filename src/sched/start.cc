@@ -401,11 +401,15 @@ int choose_signal(const runtime_options& options) {
 
 }  // namespace
 
+uint32_t usual_procs() noexcept {
+    const uint32_t cpus = std::min(os::usable_cpus(), procs_max);
+    return static_cast<uint32_t>(os::env_number("RUN_MAXPROCS", 1, procs_max, cpus));
+}
+
+bool usual_procs_follow() noexcept { return !os::env_is_set("RUN_MAXPROCS"); }
+
 scheduler* make_scheduler(const runtime_options& options) {
-    uint32_t procs = options.procs;
-    if (procs == 0)
-        procs =
-            static_cast<uint32_t>(os::env_number("RUN_MAXPROCS", 1, procs_max, std::min(os::usable_cpus(), procs_max)));
+    const uint32_t procs = options.procs != 0 ? options.procs : usual_procs();
     if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
     const int interrupt_signal = choose_signal(options);
     install_fatal_report();
@@ -421,7 +425,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->slice_ns = static_cast<int64_t>(os::env_number("RUN_SLICE", 1, 10'000, default_slice_ms)) * 1'000'000;
     s->retakes = debug.retake && options.retake;
     // relaxed: nobody else yet
-    s->follows_cpus.store(options.procs == 0 && !os::env_is_set("RUN_MAXPROCS"), relaxed);
+    s->follows_cpus.store(options.procs == 0 && usual_procs_follow(), relaxed);
     s->deadlocks = debug.deadlock;
     if (debug.lock_owners) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
     s->watch.start(*s, debug, std::chrono::nanoseconds(options.watchdog).count());
@@ -465,8 +469,7 @@ int start_m(scheduler& s, P* p, G* g) noexcept {
     const M* caller = current_m();
     const bool from_pinned = caller != nullptr && caller->pins != 0;
     os::thread_id made = 0;  // which it knows itself, and may have ended before we do
-    const int error =
-        from_pinned ? caller->home->maker.make(made, &m_thread, m) : os::start_thread(made, &m_thread, m);
+    const int error = from_pinned ? caller->home->maker.make(made, &m_thread, m) : os::start_thread(made, &m_thread, m);
     if (error != 0) {
         if (p == nullptr) count_coming(s, m, -1);
         delist(s, m);

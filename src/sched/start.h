@@ -9,6 +9,10 @@
 
 namespace weft::detail {
 
+// How many Ps there are if nobody says: RUN_MAXPROCS, else the processors the process may use; and whether it is the latter, which may change.
+[[nodiscard]] uint32_t usual_procs() noexcept;
+[[nodiscard]] bool usual_procs_follow() noexcept;
+
 // Makes a scheduler for options, with environment and defaults filled in, and no threads yet. Throws resource_exhausted.
 [[nodiscard]] scheduler* make_scheduler(const runtime_options& options);
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -60,7 +61,7 @@ TEST_P(MaxProcs, TooManyAreRefused) {
     EXPECT_EQ(rt().procs(), procs());
 }
 
-TEST_P(MaxProcs, ZeroIsWhatTheProcessMayUse) {
+TEST_P(MaxProcs, ZeroIsTheUsualNumber) {
     runtime other;
     const unsigned usual = other.procs();
     rt().set_max_procs(7);
@@ -68,7 +69,13 @@ TEST_P(MaxProcs, ZeroIsWhatTheProcessMayUse) {
     EXPECT_EQ(rt().procs(), usual);
 }
 
-// With RUN_MAXPROCS in the environment the usual number is that.
+TEST_P(MaxProcs, RunMaxprocsIsTheUsualNumber) {
+    ::setenv("RUN_MAXPROCS", "3", 1);  // NOLINT(concurrency-mt-unsafe): nobody else reads it now
+    rt().set_max_procs(0);
+    ::unsetenv("RUN_MAXPROCS");  // NOLINT(concurrency-mt-unsafe): as above
+    EXPECT_EQ(rt().procs(), 3U);
+}
+
 TEST_P(MaxProcs, OneIsOneAtATime) {
     rt().set_max_procs(1);
     const auto before = rt().stats();
