@@ -112,11 +112,5 @@ WEFT_FUNCTION_END(run_call_on_stack)
 
 #if defined(__APPLE__)
     .subsections_via_symbols
-#elif defined(__ELF__)
-    .section .note.GNU-stack, "", %progbits
-    .section .note.gnu.property, "a"           // IBT: every indirect target above starts with endbr64
-    .p2align 3
-    .long 4, 16, 5
-    .asciz "GNU"
-    .long 0xc0000002, 4, 1, 0
 #endif
+#include "elf_notes_x86_64.h"

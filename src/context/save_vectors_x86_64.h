@@ -7,7 +7,7 @@
 // Not saved: AMX tiles and protection keys. Both stay in the thread, and an interrupted green thread is kept on its own.
 #pragma once
 
-// clang-format off
+// clang-format off: assembly to the end
 
 #define WEFT_VECTORS_MASK 0xe7   // x87, SSE, AVX, and three parts of AVX-512: at most 2,688 bytes in either layout
 #define WEFT_VECTORS_SIZE 2752
@@ -53,4 +53,3 @@
 94: fxrstor64 (%rsp)
 95:
 .endm
-// clang-format on

@@ -87,4 +87,4 @@ WEFT_FUNCTION_END(__morestack_allocate_stack_space)
     .p2align 3
     .quad run_preempt_announce
 
-    .section .note.GNU-stack, "", %progbits
+#include "context/elf_notes_x86_64.h"

@@ -1,4 +1,4 @@
-// interrupt_x86_64.S: see interrupt.h.
+// interrupt_linux_x86_64.S: see interrupt.h.
 //
 // At the entry: (rsp) is the interrupted pc, 8(rsp) up to 136(rsp) the red zone of the interrupted function, whose own stack pointer is
 // 136 above. All registers are live, and so are the flags.
@@ -53,4 +53,4 @@ WEFT_FUNCTION_BEGIN(run_interrupt_entry)
     .cfi_endproc
 WEFT_FUNCTION_END(run_interrupt_entry)
 
-    .section .note.GNU-stack, "", %progbits
+#include "elf_notes_x86_64.h"

@@ -1,0 +1,12 @@
+// elf_notes_x86_64.h: the last include of an assembly file: what the linker of an ELF system has to know of it.
+#pragma once
+
+// clang-format off: assembly to the end
+#if defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits    // no executable stack
+    .section .note.gnu.property, "a"           // IBT: every target of an indirect jump starts with endbr64
+    .p2align 3
+    .long 4, 16, 5
+    .asciz "GNU"
+    .long 0xc0000002, 4, 1, 0
+#endif
