@@ -86,7 +86,11 @@ WEFT_NO_SANITIZE uint64_t id_of(const G* g) noexcept {
     return g == nullptr ? 0 : __atomic_load_n(&g->id, __ATOMIC_RELAXED);
 }
 
-WEFT_NO_SANITIZE wait_reason reason_of(const G& g) noexcept { return __atomic_load_n(&g.reason, __ATOMIC_RELAXED); }
+WEFT_NO_SANITIZE wait_reason reason_of(const G& g) noexcept {
+    wait_reason reason;
+    __atomic_load(&g.reason, &reason, __ATOMIC_RELAXED);
+    return reason;
+}
 
 // What is printed of an M, taken under threads_lock.
 struct m_row {

@@ -115,7 +115,7 @@ bool is_long(const call_site& site) noexcept {
         leave(m);
         return;
     }
-    if (began_ns == 0) learn(site, 2 * long_ns);  // it was long enough to be noticed
+    if (began_ns == 0) learn(site, int64_t{2} * long_ns);  // it was long enough to be noticed
     get_p_again(m);
 }
 
