@@ -108,7 +108,7 @@ leg_clang() {
 
 leg_shared() {
     need "${base_packages[@]}" pkgconf
-    build_step shared storm_tests && ctest_step shared -L '^storm$' &&
+    build_step shared storm_tests weft_instrument && ctest_step shared -L '^storm$' &&
         step "consumers" python3 test/house/consumer.py build/shared
 }
 
@@ -144,7 +144,7 @@ leg_assemble() {
 
 leg_consumer() {
     need "${base_packages[@]}" pkgconf
-    build_step native weft && step "consumers" python3 test/house/consumer.py build/native
+    build_step native weft weft_instrument && step "consumers" python3 test/house/consumer.py build/native
 }
 
 # ---- Running them.
