@@ -26,13 +26,10 @@
 #define leave_wait() deadline_ns()
 #elif defined(MUTANT_QUEUE_LEFT)
 #define remove(w) front()
-#elif defined(MUTANT_TOKEN_LAGS)
-#define tell_tokens(why) deadline_ns()
 #endif
 #include "sync/wait.cc"
 #undef leave_wait
 #undef remove
-#undef tell_tokens
 #if defined(MUTANT_READY_IN_BOTH)
 #define try_claim(who, must) try_claim(who, must) && (must = true)
 #elif defined(MUTANT_READY_IN_NEITHER)
@@ -42,11 +39,14 @@
 #elif defined(MUTANT_UNLOCKED)
 #define lock() word()
 #define unlock() word()
+#elif defined(MUTANT_TOKEN_LAGS)
+#define told_cancelled_ requested_  // so nobody is concerned
 #elif defined(MUTANT_TOLD_TOO_EARLY)
 #define request_stop(b) (beyond->lock_.lock(), beyond->told_cancelled_ = true, beyond->lock_.unlock(), request_stop(b))
 #endif
 #include "sync/cancel.cc"
 #undef request_stop
+#undef told_cancelled_
 #undef try_claim
 #undef lock
 #undef unlock
