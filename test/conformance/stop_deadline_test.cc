@@ -54,6 +54,7 @@ TEST_P(StopDeadline, EveryCancellationPointEndsAndUnwinds) {
     event never_set;
     promise<int> kept;
     future<int> result = kept.get_future();
+    std::atomic<int> unwound = 0;
     std::atomic<int> went_on = 0;
     park(14, [&] {
         const auto start = [&](auto wait) {
@@ -241,6 +242,7 @@ TEST_P(StopDeadline, ScopesAndTheirTokensAreCancelled) {
 
 TEST_P(StopDeadline, ThrowIfCancelledTellsThoseThatCompute) {
     std::atomic<bool> computes = false;
+    std::atomic<int> unwound = 0;
     rt().go([&] {
         const counted c{unwound};
         for (;;) {
@@ -268,6 +270,7 @@ TEST_P(StopDeadline, ManyGreenThreadsInTheMidstOfTalking) {
     const int rounds = scaled(procs() > 4 ? 3 : 20);
     for (int round = 0; round < rounds; ++round) {
         rt().start();
+        std::atomic<int> unwound = 0;
         const chan<int> ring(3);
         mutex m;
         condition_variable cv;
