@@ -32,4 +32,6 @@ function(weft_check_mutexes target)
   foreach(name lock trylock timedlock clocklock unlock)
     target_link_options(${target} PRIVATE "LINKER:--wrap=pthread_mutex_${name}")
   endforeach()
+  # Beside a weak pthread_mutex_lock, as ThreadSanitizer's is, the reference is weak, too, and would not fetch it from the library.
+  target_link_options(${target} PRIVATE "LINKER:--undefined=__wrap_pthread_mutex_lock")
 endfunction()

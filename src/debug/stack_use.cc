@@ -30,7 +30,8 @@ WEFT_NO_SANITIZE void measure_one(scheduler& s, const G& g) noexcept {
     if (on == g.stack) {
         waiting = static_cast<std::size_t>(on->high() - static_cast<const std::byte*>(g.context.sp));
     }
-    s.places.note(g.where, waiting, touched_bytes(*on));
+    const std::source_location where = g.where;  // here, where it is known to be no race
+    s.places.note(where, waiting, touched_bytes(*on));
 }
 
 void measure(scheduler& s, G* const* gs, int count) noexcept {

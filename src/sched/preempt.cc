@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <weft/detail/hold.h>
+#include <weft/go.h>
 #include <weft/preemptible.h>
 #include <weft/run/preempt.h>
 
@@ -142,6 +143,11 @@ bool begin_interruptible(M* m) noexcept {
     if ((g->special.load(relaxed) & special::interruptible) != 0) return false;  // relaxed: ours
     g->special.fetch_or(special::interruptible, relaxed);                        // relaxed: ours, but for frozen
     open_gate(m);
+    // A request that came while the gate was shut was not sent. relaxed: one that is missed here has the retake follow it
+    const uintptr_t word = m->p->owner.load(relaxed);
+    const bool lost = (word & ~attention::mask) != reinterpret_cast<uintptr_t>(m);
+    if (lost || (word & attention::preempt) != 0) [[unlikely]]
+        yield();
     return true;
 }
 

@@ -54,7 +54,8 @@ void request_preempt(scheduler& s, P& p) noexcept;
 // The G that runs on m lets others run, if there are any: by way of the scheduler's queue, and comes back on m. Outside of the runtime.
 void yield_preempted(M* m) noexcept;
 
-// Marks the G that runs on m as interruptible anywhere, or as not so. begin: false if it was so before.
+// Marks the G that runs on m as interruptible anywhere, or as not so. begin: false if it was so before; otherwise it gives way if it was
+// asked to before, and may come back on another M.
 bool begin_interruptible(M* m) noexcept;
 void end_interruptible(M* m) noexcept;
 

@@ -122,7 +122,7 @@ int processors::make_up_to(uint32_t n) noexcept {
 }
 
 void processors::set_reach(uint32_t n) noexcept {
-    reach_.store(n, relaxed);                 // relaxed: a look
+    reach_.store(n, release);                 // pairs with reach: who knows of a P sees it made
     order_.store(orders_[n].get(), release);  // pairs with order
 }
 
@@ -173,7 +173,8 @@ void change_procs(scheduler& s, uint32_t n) {
     P* gone[procs_max];
     idle.lock.lock();
     if (order != nullptr) all.orders_[n] = std::move(order);
-    all.in_use_.store(n, relaxed);  // relaxed: those that run Ps above it are asked, or see it under the lock
+    all.in_use_.store(
+        n, release);  // pairs with in_use, as reach; those that run Ps above it are asked, or see it under the lock
     if (n > all.reach()) all.set_reach(n);
     if (n > before) revive_locked(s, before, n, all.alive_);
     for (uint32_t i = n; i < before; ++i) {

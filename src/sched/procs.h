@@ -68,16 +68,16 @@ public:
     [[nodiscard]] P& operator[](uint32_t index) const noexcept;
 
     // How many are to run, 1 to procs_max.
-    [[nodiscard]] uint32_t in_use() const noexcept { return in_use_.load(relaxed); }  // relaxed: a look
+    [[nodiscard]] uint32_t in_use() const noexcept { return in_use_.load(acquire); }  // pairs with change_procs
 
     // All that are not dead have a lower index.
-    [[nodiscard]] uint32_t reach() const noexcept { return reach_.load(relaxed); }  // relaxed: as above
+    [[nodiscard]] uint32_t reach() const noexcept { return reach_.load(acquire); }  // pairs with set_reach
 
     // All that ever were, for counters.
     [[nodiscard]] uint32_t made() const noexcept { return made_.load(acquire); }  // pairs with make_up_to
 
     // Those that are not dead. Exact under idle.lock.
-    [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: as above
+    [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: a look
 
     [[nodiscard]] const stealing_order& order() const noexcept {
         return *order_.load(acquire);  // pairs with set_reach

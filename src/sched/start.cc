@@ -145,8 +145,9 @@ void* m_thread(void* argument) {
         reap(s);                          // those that did so before
         s.retired.fetch_add(1, relaxed);  // relaxed: a hint
     }
-    m->has_ended.store(true, release);  // pairs with threads_running, reap
-    s.ended.fetch_add(1, release);      // pairs with stop_scheduler
+    if (m->parting.exchange(true, acq_rel)) os::detach_this_thread();  // pairs with leave_threads
+    m->has_ended.store(true, release);                                 // pairs with threads_running, reap
+    s.ended.fetch_add(1, release);                                     // pairs with stop_scheduler
     os::futex_wake_one(s.ended);
     return nullptr;
 }
@@ -497,16 +498,32 @@ void request_stop(scheduler& s) noexcept {
     }
 }
 
+namespace {
+
+// Nobody will wait for the threads of s that have not ended. Always false.
+bool leave_threads(scheduler& s) noexcept {
+    s.threads_lock.lock();
+    for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
+        if (m->is_main || !m->parting.exchange(true, acq_rel)) continue;  // pairs with m_thread
+        os::join_thread(m->thread);                                       // it needs no lock any more
+        m->retired = false;                                               // so nobody joins it again
+    }
+    s.threads_lock.unlock();
+    return false;
+}
+
+}  // namespace
+
 bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept {
     request_stop(s);
     s.sysmon.stop();  // it makes Ms
     // First, because an outsider that did not see the request may still be starting an M. Those that come later start none.
-    if (!await_outsiders(s, deadline_ns)) return false;
+    if (!await_outsiders(s, deadline_ns)) return leave_threads(s);
     for (;;) {
         const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
         // Looked at anew each time: an M that has not ended yet may just be starting another one.
         if (!threads_running(s)) break;
-        if (!os::futex_wait(s.ended, ended, deadline_ns)) return false;
+        if (!os::futex_wait(s.ended, ended, deadline_ns)) return leave_threads(s);
     }
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
         if (!m->is_main) os::join_thread(m->thread);

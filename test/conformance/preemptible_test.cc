@@ -34,6 +34,7 @@ namespace weft::test {
 namespace {
 
 using namespace std::chrono_literals;
+using std::chrono::steady_clock;
 
 // Signals that came to code that is not ours: the handler that was there before the runtime's.
 std::atomic<int> strays = 0;
@@ -102,12 +103,17 @@ TEST_P(Preemptible, TheMonitorSendsTheSignalAtTheEndOfATimeSlice) {
         for (unsigned i = 0; i <= procs(); ++i) {
             all.go([&] {
                 while (!over) {
-                    {
-                        const preemptible here;
-                        if (with_integers(1, 50'000) == 0) over = true;
+                    // One that has lost its P for being deaf gets one again, so that there is always somebody who waits for one.
+                    const auto until = steady_clock::now() + 50ms;
+                    while (!over && steady_clock::now() < until) {
+                        {
+                            const preemptible here;
+                            if (with_integers(1, 50'000) == 0) over = true;
+                        }
+                        times = times_interrupted();
+                        if (times != 0) over = true;
                     }
-                    times = times_interrupted();
-                    if (times != 0) over = true;
+                    weft::yield();
                 }
             });
         }
@@ -363,13 +369,13 @@ TEST_P(Preemptible, AYieldInAScopeMovesTheScopeWithIt) {
 
 TEST_P(Preemptible, AnInterruptedOneGoesOnOnItsThread) {
     std::atomic<int> moves = 0;
-    uint64_t times = 0;
     rt().run([&] {
         const asking monitor(100us);
         wait_group all;
         for (int who = 0; who < 4; ++who) {
             all.go([&] {
-                for (int i = 0; i < scaled(100); ++i) {
+                // On a busy machine it may be long until the monitor has its turn.
+                for (int i = 0; i < scaled(100) || times_interrupted() == 0; ++i) {
                     const int mine = gettid();
                     {
                         const preemptible here;
@@ -381,10 +387,8 @@ TEST_P(Preemptible, AnInterruptedOneGoesOnOnItsThread) {
             });
         }
         all.wait();
-        times = times_interrupted();
     });
     EXPECT_EQ(moves, 0);
-    EXPECT_GT(times, 0U);
 }
 
 TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsNeverEnd) {

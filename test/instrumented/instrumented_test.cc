@@ -40,7 +40,10 @@ WEFT_SWEEP_OVER(Instrumented, 1U, 2U, 4U);
 
 // ---- Functions of all shapes, none of them inlined: each begins with a look.
 
-WEFT_TEST_OPAQUE int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+WEFT_TEST_OPAQUE int fib(int n) {
+    asm volatile("");  // or a loop that does nothing else may be taken for one that never goes round
+    return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
 
 WEFT_TEST_OPAQUE long eight(long a, long b, long c, long d, long e, long f, long g, long h) {
     return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
@@ -316,6 +319,9 @@ TEST_P(Instrumented, AFunctionMayBeStoppedAtItsFirstInstruction) {
     EXPECT_GE(times, static_cast<uint64_t>(scaled(200)) * 8);
 }
 
+// Compilers take the address of errno for a constant, which it is not for who moves to another thread.
+WEFT_TEST_OPAQUE void set_errno(int value) { errno = value; }
+
 TEST_P(Instrumented, ErrnoIsKept) {
     int wrong = 0;
     rt().run([&] {
@@ -323,7 +329,7 @@ TEST_P(Instrumented, ErrnoIsKept) {
         wait_group others;
         others.go([&] {
             while (!over) {
-                errno = 5;
+                set_errno(5);
                 weft::yield();
             }
         });
@@ -373,13 +379,13 @@ TEST_P(Instrumented, ExceptionsCaughtByOthersMeanwhileStayTheirs) {
 TEST_P(Instrumented, APreemptedOneGoesOnOnItsThreadUntilItLeavesByItself) {
     std::atomic<int> moves = 0;
     std::atomic<int> pinned = 0;
-    uint64_t times = 0;
     rt().run([&] {
         const asking monitor;
         wait_group all;
         for (int who = 0; who < 6; ++who) {
             all.go([&] {
-                for (int round = 0; round < scaled(200); ++round) {
+                // On a busy machine it may be long until the monitor has its turn.
+                for (int round = 0; round < scaled(200) || times_preempted() == 0; ++round) {
                     const int mine = gettid();
                     for (int i = 0; i < 20; ++i) {
                         fib(8);
@@ -392,11 +398,9 @@ TEST_P(Instrumented, APreemptedOneGoesOnOnItsThreadUntilItLeavesByItself) {
             });
         }
         all.wait();
-        times = times_preempted();
     });
     EXPECT_EQ(moves, 0);
     EXPECT_EQ(pinned, 0);
-    EXPECT_GT(times, 0U);
 }
 
 TEST_P(Instrumented, AWaitEndsBeingKept) {
