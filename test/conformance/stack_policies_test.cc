@@ -23,6 +23,7 @@
 #include "sched/switch.h"
 #include "sched/trim.h"
 #include "support/build.h"
+#include "support/deep.h"
 #include "support/eventually.h"
 #include "support/resources.h"
 #include "support/scale.h"
@@ -53,19 +54,6 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values(1U, 2U, 4U),
                        ::testing::Values(stack_policy::paged, stack_policy::fixed, stack_policy::growing)),
     name_of);
-
-// Calls itself until that much stack is used; at the bottom, bottom() is called.
-[[gnu::noinline]] int deep(std::size_t bytes, const std::function<void()>& bottom) {
-    volatile std::byte some[1024];
-    some[0] = std::byte{1};
-    int calls = 0;
-    if (bytes <= sizeof(some)) {
-        bottom();
-    } else {
-        calls = deep(bytes - sizeof(some), bottom) + 1;
-    }
-    return some[0] == std::byte{1} ? calls : -1;
-}
 
 constexpr std::size_t much = built_with_sanitizer ? 20 * 1024 : 180 * 1024;
 
@@ -164,7 +152,7 @@ std::size_t burst(runtime& rt, int count, std::size_t depth) {
         std::atomic<int> arrived{0};
         for (int i = 0; i < count; ++i) {
             all.go([&] {
-                deep(depth, [] {});
+                deep(depth);
                 ++arrived;
                 static_cast<void>(gate.recv());
             });

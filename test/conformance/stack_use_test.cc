@@ -14,16 +14,11 @@
 
 #include "support/build.h"
 #include "support/captured.h"
+#include "support/deep.h"
 #include "support/procs_test.h"
 
 namespace weft::test {
 namespace {
-
-[[gnu::noinline]] int deep(std::size_t bytes) {
-    volatile std::byte some[1024];
-    some[0] = std::byte{1};
-    return bytes <= sizeof(some) ? 0 : deep(bytes - sizeof(some)) + (some[0] == std::byte{1} ? 1 : 0);
-}
 
 stack_use_at row_of(const runtime& rt, unsigned line) {
     std::vector<stack_use_at> places(300);
