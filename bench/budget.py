@@ -37,12 +37,12 @@ class Budget:
 BUDGETS = [
     Budget("yield", "yield", goal=110, limit=142),
     Budget("spawn_join", "spawn + join", goal=190, limit=565, mallocs=0),
-    Budget("round_trip", "unbuffered round trip", goal=420, limit=627),
+    Budget("round_trip", "unbuffered round trip", goal=420, limit=620),
     Budget("buffered", "buffered message (128)", goal=110, limit=94),
     Budget("select", "send + select of 4", goal=300, limit=390, mallocs=0),
     Budget("mutex", "mutex lock + unlock", goal=12, limit=12.2, mallocs=0),
     Budget("semaphore", "semaphore acq. + release", goal=24, limit=21.5, mallocs=0),
-    Budget("timer", "after_func + stop", goal=115, limit=1110, mallocs=1),
+    Budget("timer", "after_func + stop", goal=115, limit=1020, mallocs=1),
 ]
 
 

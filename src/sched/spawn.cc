@@ -405,21 +405,6 @@ void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint3
 
 void wait_is_over() noexcept { current_m()->g->waiting = nullptr; }
 
-void spawn_abandon(G* g) noexcept {
-    scheduler& s = *g->home;
-    if (g->stack != nullptr) g->stack->sanitizers.end_g();
-    unbind_stack(s, g);
-    if (!g->closure_is_inline()) free_closure(*g->entry, g->closure());
-    if ((g->traits & trait::locals) != 0) discard_locals(g->locals);
-    drop_labels(*g);
-    fifo<G> one;
-    one.push_back(g);
-    s.gs.give(one);
-    s.stacks.unreserve(1);
-    const M* m = current_g_m();
-    if (m == nullptr || m->home != &s) s.unpin();
-}
-
 // The P's cache of stacks is empty.
 [[gnu::noinline]] static struct stack* take_stack_slowly(M* m) noexcept {
     P* p = m->p;
@@ -512,16 +497,21 @@ void empty_caches(scheduler& s, P& p) noexcept {
     s.stacks.unreserve(std::exchange(p.credits, 0));
 }
 
+// g, which is dead, and its credit go back to the pools.
+static void give_to_pools(scheduler& s, G* g) noexcept {
+    fifo<G> one;
+    one.push_back(g);
+    s.gs.give(one);
+    s.stacks.unreserve(1);
+}
+
 void recycle_g_outside(scheduler& s, G* g) noexcept {
     g->set_state(g_state::running, g_state::dead);
     s.foreign_ends.fetch_add(1, release);  // as in recycle_g
     if (g->stack != nullptr) g->stack->sanitizers.end_g();
     if (g->stack != nullptr && g->stack->measured) note_depth(s, *g, *g->stack);
     unbind_stack(s, g);
-    fifo<G> one;
-    one.push_back(g);
-    s.gs.give(one);
-    s.stacks.unreserve(1);
+    give_to_pools(s, g);
 }
 
 // The P has more dead Gs, or more credits, than it may keep.
@@ -545,16 +535,40 @@ void recycle_g_outside(scheduler& s, G* g) noexcept {
     }
 }
 
-void recycle_g(M* m, G* g) noexcept {
+// g, which is dead, goes into the caches of m's P, with a credit. In the runtime.
+[[gnu::always_inline]] static inline void keep_dead(M* m, G* g) noexcept {
     P* p = m->p;
-    g->set_state(g_state::running, g_state::dead);
-    p->count.finished.add_release();  // what it did is visible after drain()
     // It keeps its stack for its next life, as long as few do.
     if (g->stack != nullptr && (sanitized || g->size_class != 0 || p->dead_gs.size() >= P::bound_gs_max)) [[unlikely]]
         leave_stack_behind(m, g);
     p->dead_gs.push(g);
     if (++p->credits > P::credits_max || p->dead_gs.size() > P::cached_gs_max) [[unlikely]]
         spill_caches(m);
+}
+
+void recycle_g(M* m, G* g) noexcept {
+    g->set_state(g_state::running, g_state::dead);
+    m->p->count.finished.add_release();  // what it did is visible after drain()
+    keep_dead(m, g);
+}
+
+void spawn_abandon(G* g) noexcept {
+    scheduler& s = *g->home;
+    if (!g->closure_is_inline()) free_closure(*g->entry, g->closure());
+    if ((g->traits & trait::locals) != 0) discard_locals(g->locals);
+    drop_labels(*g);
+    M* m = current_g_m();
+    const bool local = m != nullptr && m->home == &s;
+    if (local && g->stack == nullptr) {
+        const bool has_p = enter(m);
+        if (has_p) keep_dead(m, g);
+        leave(m);
+        if (has_p) return;
+    }
+    if (g->stack != nullptr) g->stack->sanitizers.end_g();
+    unbind_stack(s, g);
+    give_to_pools(s, g);
+    if (!local) s.unpin();
 }
 
 }  // namespace weft::detail

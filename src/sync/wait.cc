@@ -299,7 +299,9 @@ namespace {
 
 // How a wait that no party but its queue could end has ended: it, or the runtime that stops.
 [[gnu::always_inline]] inline wait_result served_or_stopped(const waiter& w) noexcept {
-    return w.claim == nullptr ? wait_result::served : wait_result::cancelled;
+    if (w.claim != nullptr) [[unlikely]]
+        return wait_result::cancelled;
+    return wait_result::served;
 }
 
 // A wait that would begin now, under lock, in a runtime that stops.

@@ -283,7 +283,7 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     G* unneeded = t.placed ? nullptr : release_g_locked(t);  // its time never comes
     c.lock.unlock();
     if (has_p) {
-        after_push(*home, home->idle);
+        if (earlier) after_push(*home, home->idle);  // else the queue's own deadline is known to who sleeps
         leave(m);
     } else {
         if (earlier) wake_for_outside(*home, procs_max);

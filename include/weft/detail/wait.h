@@ -225,7 +225,7 @@ public:
     // somebody else claimed are unlinked on the way (L2).
     [[nodiscard]] waiter* pop_claimed() noexcept {
         while (waiter* w = head_) {
-            remove(*w);
+            pop_front(*w);
             if (w->claim == nullptr || w->claim->try_claim(w->which, w->must_ready)) return w;
         }
         return nullptr;
@@ -251,6 +251,13 @@ public:
     }
 
 private:
+    // As remove(), for the head.
+    void pop_front(waiter& w) noexcept {
+        head_ = w.next;
+        (w.next != nullptr ? w.next->prev : tail_) = nullptr;
+        w.queue = nullptr;
+    }
+
     peekable<waiter*> head_ = nullptr;
     guarded<waiter*> tail_ = nullptr;
 };
