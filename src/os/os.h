@@ -71,7 +71,9 @@ void sleep_ns(int64_t ns) noexcept;
 // Another thread of this process, by its tid. thread_cpu_ns: how much CPU time it has used; -1 if there is no such thread.
 // thread_wants_cpu: whether it runs or would like to; false if it sleeps, is stopped, or nobody knows.
 [[nodiscard]] int64_t thread_cpu_ns(int tid) noexcept;
+// thread_waited_ns: how long it has wanted to run and did not; 0 if nobody knows.
 [[nodiscard]] bool thread_wants_cpu(int tid) noexcept;
+[[nodiscard]] int64_t thread_waited_ns(int tid) noexcept;
 
 // Calls each(closure, tid) for every thread of the process, until one returns false. False: the system does not say which there are.
 bool for_each_thread(bool (*each)(void* closure, int tid) noexcept, void* closure) noexcept;

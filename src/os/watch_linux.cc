@@ -45,6 +45,18 @@ clockid_t cpu_clock_of(int tid) noexcept {
     return static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | per_thread | scheduled_time);
 }
 
+// The beginning of a file that the kernel has about a thread.
+bool read_about_thread(int tid, const char* file, char (&text)[128]) noexcept {
+    char path[64];
+    std::snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, file);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const ssize_t size = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[size < 0 ? 0 : size] = '\0';
+    return size > 0;
+}
+
 }  // namespace
 
 int64_t thread_cpu_ns(int tid) noexcept {
@@ -54,18 +66,19 @@ int64_t thread_cpu_ns(int tid) noexcept {
 }
 
 bool thread_wants_cpu(int tid) noexcept {
-    char path[64];
-    std::snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
     char text[128];
-    const ssize_t size = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (size <= 0) return false;
-    text[size] = '\0';
+    if (!read_about_thread(tid, "stat", text)) return false;
     // "tid (name) S …", and the name may contain anything but is short.
     const char* name_end = std::strrchr(text, ')');
     return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
+int64_t thread_waited_ns(int tid) noexcept {
+    char text[128];
+    if (!read_about_thread(tid, "schedstat", text)) return 0;
+    // "run waited slices", in nanoseconds.
+    const char* waited = std::strchr(text, ' ');
+    return waited == nullptr ? 0 : std::strtoll(waited, nullptr, 10);
 }
 
 bool for_each_thread(bool (*each)(void* closure, int tid) noexcept, void* closure) noexcept {

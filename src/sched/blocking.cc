@@ -22,7 +22,9 @@ namespace detail {
 
 namespace {
 
-constexpr uint32_t long_ns = 40'000;    // about what a hand-over costs: a call that is longer is worth one
+// A call that is longer is worth a hand-over, which costs about 40 µs where cores are free; where they are not, whoever comes back from a
+// shorter one waits for its own heir to let it have the core.
+constexpr uint32_t long_ns = 100'000;
 constexpr uint64_t sample_every = 128;  // calls of an M, for one that is timed although it is expected to be short
 constexpr std::size_t below_g0 = 256;   // kept clear below g0's last frame: more than any ABI's red zone
 

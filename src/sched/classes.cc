@@ -95,9 +95,10 @@ G* take_high(scheduler& s, P* p) noexcept {
     return g;
 }
 
-// A P that changes hands loses who asks for its attention: so it looks at the scheduler's list itself.
+// A P that changes hands loses who asks for its attention: so it looks at the scheduler's lists itself.
 void keep_hurry(const scheduler& s, P* p) noexcept {
-    if (p->ticks_left.load(relaxed) <= 1 || s.high.size() != 0) come_back_next_time(p);  // relaxed: ours
+    const bool waited_for = s.high.size() != 0 || s.arrivals.size() != 0;
+    if (p->ticks_left.load(relaxed) <= 1 || waited_for) come_back_next_time(p);  // relaxed: ours
 }
 
 G* take_turn(scheduler& s, P* p) noexcept {

@@ -312,7 +312,7 @@ M* take_idle_m_locked(scheduler& s) noexcept {
 }
 
 bool anything_to_do(scheduler& s, int64_t now_ns) noexcept {
-    if (s.global.size() != 0 || s.high.size() != 0 || s.low.size() != 0) return true;
+    if (s.has_shared_work()) return true;
     for (uint32_t i = 0; i < s.ps.reach(); ++i) {
         if (s.ps[i].has_work() || s.ps[i].timers.next_deadline() <= now_ns) return true;
     }
@@ -325,17 +325,29 @@ int64_t earliest_deadline(const scheduler& s) noexcept {
     return earliest;
 }
 
-P* disown_p_locked(M* m) noexcept {
-    P* p = std::exchange(m->p, nullptr);
+P* try_disown_p_locked(M* m) noexcept {
+    P* p = m->p;
     uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
-    for (uint32_t attempt = 0;;) {
-        if ((word & attention::asked) != 0) {
-            spin_backoff(attempt++);        // not under a thief's hands (p.h, I3)
-            word = p->owner.load(relaxed);  // relaxed: as above
-            continue;
-        }
+    while ((word & attention::asked) == 0) {
         // acq_rel: whoever acquires it sees all we did with it; relaxed: tried again
-        if (p->owner.compare_exchange_weak(word, 0, acq_rel, relaxed)) return p;
+        if (!p->owner.compare_exchange_weak(word, 0, acq_rel, relaxed)) continue;
+        m->p = nullptr;
+        return p;
+    }
+    return nullptr;
+}
+
+void await_thief(const P& p) noexcept {
+    // relaxed: a look, the exchange decides
+    for (uint32_t attempt = 0; (p.owner.load(relaxed) & attention::asked) != 0; ++attempt) spin_backoff(attempt);
+}
+
+P* lock_and_disown_p(scheduler& s, M* m) noexcept {
+    for (;;) {
+        s.idle.lock.lock();
+        if (P* p = try_disown_p_locked(m)) return p;
+        s.idle.lock.unlock();
+        await_thief(*m->p);
     }
 }
 
@@ -435,8 +447,7 @@ void stop_spinning(scheduler& s, M* m) noexcept {
 void sleep_until_work(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     // Step 1.
-    idle.lock.lock();
-    P* surplus = shelve_p_locked(s, disown_p_locked(m));
+    P* surplus = shelve_p_locked(s, lock_and_disown_p(s, m));
     if (m->spinning) add(idle.spinning, -1);
     m->spinning = false;
     publish_wanted_locked(idle);

@@ -36,6 +36,7 @@ struct after_switch {
         die,
         park_claimable_many,
         requeue_outside,
+        arrive,  // as requeue_outside, before others: see arrivals.h
         die_outside,
     };
     kind what = kind::nothing;
@@ -104,6 +105,10 @@ struct alignas(cache_line) M {
     M* idle_next = nullptr;
     bool on_idle_list = false;
     bool coming = false;  // counted in idle.coming
+
+    // How it has lost its P; guarded by idle.lock.
+    bool overran = false;         // its time slice was over
+    bool has_long_slice = false;  // the system lets it run for longer at once since; to be taken back
 
     // What others want it to do: with which P, and which G first (nullptr: it is to look for one). Written before park.wake(), or, for the
     // M of a pinned G, under idle.lock; see pin.h.

@@ -52,6 +52,7 @@ inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: sl
 inline constexpr uintptr_t fence = 4;    // no heavy fence in this system: entering takes a full one; never cleared
 inline constexpr uintptr_t retake =
     8;  // the monitor is about to take the P away: whoever enters clears it, and keeps the P
+inline constexpr uintptr_t arrival = 16;  // go through g0 at the next switch: somebody has come back, see arrivals.h
 inline constexpr uintptr_t mask = 63;
 }  // namespace attention
 
@@ -109,6 +110,12 @@ struct alignas(2 * cache_line) P {
     bool low_waits = false;   // low ones were seen to wait
     uint64_t low_due = 0;     // if so: the tick from which on one of them has its turn
     uint64_t global_due = 0;  // the tick from which on the global queue is looked at
+
+    // Whose turn it is, arrivals' or the others': see arrivals.h.
+    int64_t arrival_began_ns = 0;      // an arrival runs, since; 0: none
+    int64_t arrivals_due_ns = 0;       // the next one not before this time …
+    uint64_t arrivals_due = 0;         // … nor before this tick
+    uint32_t arrivals_look_after = 1;  // schedules, while one waits for that
 
     uint32_t left_behind = 0;  // stacks whose Gs have ended and that did not stay with them; for samples of their depth
 

@@ -2,6 +2,7 @@
 #include "sched/park.h"
 
 #include "base/assert.h"
+#include "sched/arrivals.h"
 #include "sched/classes.h"
 #include "sched/fork.h"
 #include "sched/switch.h"
@@ -38,7 +39,7 @@ void ready_g_outside(G* g) noexcept {
     s.pin();  // g waits, which keeps s alive until here
     g->since_ns = os::monotonic_ns();
     g->set_state(g_state::waiting, g_state::runnable);
-    push_outside(g);
+    push_arrival(g);
     s.unpin();
 }
 

@@ -2,7 +2,9 @@
 //
 // Where a G goes:   started or made ready by a G of the same runtime   its P's run_next; the displaced G to the ring's tail
 //                   yields                                              its P's ring, tail
-//                   made ready from outside                             the global queue; an idle P is woken
+//                   started from outside                                the global queue; an idle P is woken
+//                   made ready from outside, or comes back from a       the arrivals; an idle P is woken, or one that runs is asked to
+//                   call without a P                                    look there: arrivals.h
 //                   does not fit the ring                               with half of the ring to the global queue
 //                   is of another class than normal                     that class's queue, of the P or, from outside, of the scheduler
 //

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "os/os.h"
+#include "sched/gift.h"
 #include "sched/idle.h"
 #include "sched/park.h"
 #include "sched/start.h"
@@ -20,55 +21,6 @@ namespace {
 
 // How long an M keeps its P before it asks for another thread again.
 constexpr int64_t no_thread_nap_ns = 1'000'000;
-
-// H1 to H3: m's P goes to m's target with g, or, if g is nullptr, to any M that looks for work with it. Returns whether it went, or whether
-// the scheduler stops.
-enum class gift { given, refused, stopping };
-
-gift give_p(scheduler& s, M* m, G* g) noexcept {
-    idle_state& idle = s.idle;
-    M* to = g == nullptr ? nullptr : pinned_to(g);
-    idle.lock.lock();
-    if (s.stopping.load(relaxed)) {  // relaxed: set under the lock
-        idle.lock.unlock();
-        return gift::stopping;
-    }
-    bool asleep = true;
-    if (to == nullptr) {
-        to = take_idle_m_locked(s);
-    } else if (to->on_idle_list) {
-        remove_idle_m_locked(s, to);
-    } else {
-        asleep = false;
-    }
-    P* p = disown_p_locked(m);
-    if (g == nullptr) count_spinner_locked(idle, 1);  // on behalf of the M that gets it
-    if (m->retired) ++idle.unavailable;
-    if (to != nullptr) {
-        WEFT_ASSERT(to->next_p == nullptr);
-        to->next_p = p;
-        to->next_g = g;
-    }
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
-
-    s.hand_offs.fetch_add(1, relaxed);  // relaxed: statistics
-    if (to != nullptr) {
-        if (asleep) {
-            s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
-            to->park.wake();
-        }
-        return gift::given;
-    }
-    if (start_m(s, p, g) == 0) return gift::given;
-    acquire_p(m, p);
-    idle.lock.lock();
-    if (g == nullptr) count_spinner_locked(idle, -1);
-    if (m->retired) --idle.unavailable;
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
-    return gift::refused;
-}
 
 // I1, for m's G or, when that is leaving, g.
 void tie(M* m, uint16_t bits) noexcept {
@@ -86,7 +38,7 @@ void untie(M* m, G* g, uint16_t bits) noexcept {
 }  // namespace
 
 void hand_over(scheduler& s, M* m, G* g) noexcept {
-    switch (give_p(s, m, g)) {
+    switch (give_p(s, m, g, giver::looks_for_another)) {
         case gift::given:
             sleep_without_p(s, m);  // H4
             return;
@@ -110,7 +62,7 @@ void retire(scheduler& s, M* m) noexcept {
         return;
     }
     // picked: what it was to switch to when it ended
-    while (give_p(s, m, m->picked) == gift::refused) os::sleep_ns(no_thread_nap_ns);
+    while (give_p(s, m, m->picked, giver::retires) == gift::refused) os::sleep_ns(no_thread_nap_ns);
     m->picked = nullptr;
 }
 

@@ -223,8 +223,7 @@ void bury_p(scheduler& s, P& p) noexcept {
 
 void give_up_surplus_p(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
-    idle.lock.lock();
-    P* p = disown_p_locked(m);
+    P* p = lock_and_disown_p(s, m);
     if (m->spinning) count_spinner_locked(idle, -1);
     m->spinning = false;
     publish_wanted_locked(idle);

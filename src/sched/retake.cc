@@ -1,9 +1,11 @@
 // retake.cc: see retake.h.
 #include "sched/retake.h"
 
+#include <utility>
+
 #include "base/assert.h"
 #include "os/os.h"
-#include "sched/start.h"
+#include "sched/gift.h"
 #include "sched/switch.h"
 #include "sched/sysmon.h"
 
@@ -11,45 +13,7 @@ namespace weft::detail {
 
 namespace {
 
-bool anything_waits_for(const scheduler& s, const P* p) noexcept {
-    return p->has_work() || s.global.size() != 0 || s.high.size() != 0 || s.low.size() != 0;
-}
-
-// As pin.cc's give_p, for an M that goes on with its G.
-void give_p_away(scheduler& s, M* m) noexcept {
-    P* p = m->p;
-    idle_state& idle = s.idle;
-    if (!anything_waits_for(s, p)) return;
-    idle.lock.lock();
-    if (s.stopping.load(relaxed)) {  // relaxed: set under the lock
-        idle.lock.unlock();
-        return;
-    }
-    M* heir = take_idle_m_locked(s);
-    static_cast<void>(disown_p_locked(m));
-    m->p = p;  // the last one
-    ++idle.off_p;
-    count_spinner_locked(idle, 1);  // on behalf of the heir
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
-    s.hand_offs.fetch_add(1, relaxed);  // relaxed: statistics
-    if (heir != nullptr) {
-        heir->next_p = p;
-        s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
-        heir->park.wake();
-        return;
-    }
-    if (start_m(s, p, nullptr) == 0) return;
-    s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
-    m->p = nullptr;
-    acquire_p(m, p);
-    idle.lock.lock();
-    --idle.off_p;
-    count_spinner_locked(idle, -1);
-    publish_wanted_locked(idle);
-    idle.lock.unlock();
-    call_monitor(s);  // a spinner less, and work waits
-}
+bool anything_waits_for(const scheduler& s, const P* p) noexcept { return p->has_work() || s.has_shared_work(); }
 
 }  // namespace
 
@@ -83,7 +47,8 @@ void withdraw_retake(P& p) noexcept {
 
 void leave_p_to_others(scheduler& s, M* m) noexcept {
     const bool has_p = enter(m);
-    if (has_p) give_p_away(s, m);
+    if (has_p && anything_waits_for(s, m->p) && give_p(s, m, nullptr, giver::goes_on) == gift::refused)
+        s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
     leave(m);
 }
 
@@ -92,12 +57,13 @@ bool take_back_p(scheduler& s, M* m) noexcept {
     idle.lock.lock();
     P* p = s.stopping.load(relaxed) ? nullptr : take_idle_p_locked(s, m->p->index);  // relaxed: locked
     if (p != nullptr) --idle.off_p;
+    const bool had_long_slice = p != nullptr && std::exchange(m->has_long_slice, false);
     idle.lock.unlock();
     if (p == nullptr) return false;
     m->p = nullptr;
     acquire_p(m, p);
     p->now_ns = os::monotonic_ns();
-    os::want_short_slices(m->tid, true);
+    if (had_long_slice) os::want_short_slices(m->tid, true);
     call_monitor(s);  // an idle P less
     return true;
 }
@@ -110,8 +76,10 @@ M* switch_away_without_p(M* m) noexcept {
 }
 
 M* queue_for_p(M* m) noexcept {
-    m->after.what = after_switch::kind::requeue_outside;
+    // overran: written before we came to have the lock without a P, and not again until we have one
+    m->after.what = m->overran ? after_switch::kind::requeue_outside : after_switch::kind::arrive;
     m->after.g = m->g;
+    m->g->last_p = static_cast<uint16_t>(m->p->index);
     return switch_away_without_p(m);
 }
 
@@ -124,10 +92,11 @@ void exit_without_p(M* m) noexcept {
 }
 
 void come_back_without_p(scheduler& s, M* m) noexcept {
-    os::want_short_slices(m->tid, true);
     s.idle.lock.lock();
     --s.idle.off_p;
+    const bool had_long_slice = std::exchange(m->has_long_slice, false);
     s.idle.lock.unlock();
+    if (had_long_slice) os::want_short_slices(m->tid, true);
     sleep_without_p(s, m);
 }
 

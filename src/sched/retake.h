@@ -26,8 +26,9 @@
 //
 //   in user code   m->p is the P that it had, whose owner word is not m's. Whatever does not park works as in a plain thread: go, ready,
 //                  unlock, try_send … never waits, and never moves the G. What parks switches to g0, which needs no P for that.
-//                  yield(), checkpoint() and the end of a blocking() take an idle P, that one first; if there is none, the G goes to the end
-//                  of the global queue. These, and what parks, are the only places where a G changes threads.
+//                  yield(), checkpoint() and the end of a blocking() take an idle P, that one first; if there is none, the G waits with
+//                  the arrivals, or, if it had used up its time slice, at the end of the global queue. These, and what parks, are the
+//                  only places where a G changes threads.
 //   on g0          m->p is nullptr, as for any M that has given its P up: it lies down by the idle protocol.
 //
 // The heir. A P that is taken has work waiting: an M to run it must be there before. So idle.lock is held for R4 and R5, and without an idle
@@ -71,7 +72,8 @@ void leave_p_to_others(scheduler& s, M* m) noexcept;
 // Leaves the current G for what m->after says. Returns the M on which it goes on, which has a P.
 [[nodiscard]] M* switch_away_without_p(M* m) noexcept;
 
-// Leaves the current G for the end of the global queue. Returns the M on which it goes on, which has a P.
+// Leaves the current G for the arrivals (arrivals.h) or, if its P was taken because its time slice was over, for the end of the global
+// queue. Returns the M on which it goes on, which has a P.
 [[nodiscard]] M* queue_for_p(M* m) noexcept;
 
 // The current G has finished.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "os/os.h"
+#include "sched/arrivals.h"
 #include "sched/classes.h"
 #include "sched/park.h"
 #include "sched/pin.h"
@@ -131,6 +132,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         const bool countdown_over = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
         if (countdown_over) p->restart_ticks(P::global_every + 1);     // this schedule ends the old countdown
         if (G* g = take_turn(s, p)) return g;
+        if (G* g = take_arrival(s, p)) return g;
         if (countdown_over && p->tick() >= p->global_due) {
             p->global_due = p->tick() + P::global_every;
             if (G* g = take_global(s, p, 1)) return g;
@@ -139,6 +141,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         if (s.global.size() != 0) {
             if (G* g = take_global(s, p, global_share(s))) return g;
         }
+        if (G* g = take_any_arrival(s, p)) return g;
         if (G* g = take_high(s, p)) return g;
         if (start_spinning(s, m)) {
             if (G* g = steal(s, m, p->now_ns)) return g;

@@ -2,10 +2,11 @@
 //
 // The order, pinned by a test:
 //
-//   1  timers of the own P that are due             5  a batch from the global queue
-//   2  every 61st time: one G from the global queue  6  (ready I/O: comes with the poller)
+//   1  timers of the own P that are due             4  the own ring
+//   2  an arrival, if it is its turn; every 61st     5  a batch from the global queue; any arrival
+//      time: one G from the global queue             6  (ready I/O: comes with the poller)
 //   3  run_next                                      7  half of another P's ring; the last of four rounds also
-//   4  the own ring                                     fires others' due timers and takes a stale run_next
+//                                                       fires others' due timers and takes a stale run_next
 //
 // then the M goes to sleep by the protocol of idle.h and starts again at 1.
 //
@@ -63,8 +64,8 @@ namespace weft::detail {
 
 // Nothing to run in the P's own queue. Whether g0 may find something else.
 [[nodiscard]] inline bool g0_may_find(const scheduler& s, const P* p) noexcept {
-    return p->has_work() || s.global.size() != 0 || s.high.size() != 0 || s.low.size() != 0 ||
-           p->timers.next_deadline() != never || s.stopping.load(relaxed);  // relaxed: a look
+    return p->has_work() || s.has_shared_work() || p->timers.next_deadline() != never ||
+           s.stopping.load(relaxed);  // relaxed: a look
 }
 
 // The loop of g0: runs Gs until the scheduler stops.

@@ -7,6 +7,7 @@
 //   idle.{h,cc}  sleeping and waking Ms             start.cc       starting and stopping it all
 //   procs.{h,cc} how many Ps there are              classes.{h,cc} Gs of other classes than normal
 //   sysmon.{h,cc} looking after those who hold Ps   retake.{h,cc}  taking Ps away, and being without one
+//   arrivals.{h,cc} Gs that come back
 //
 // Lock order, outermost first: an object's lock (channel, mutex …), timer_queue.lock, idle.lock; threads_lock, and the locks of
 // global queue, stack pool and G pool are leaves. No G is made ready while an object's lock is held.
@@ -66,8 +67,15 @@ struct scheduler {
     stack_pool stacks;
     g_pool gs;
     shared_queue global;
-    shared_queue high;  // Gs of these classes that were made ready from outside
+    shared_queue arrivals;  // those that come back without a P, or were woken without one: see arrivals.h
+    shared_queue high;      // Gs of these classes that were made ready from outside
     shared_queue low;
+
+    // Whether any G waits that is on no P. A look.
+    [[nodiscard]] bool has_shared_work() const noexcept {
+        return global.size() != 0 || arrivals.size() != 0 || high.size() != 0 || low.size() != 0;
+    }
+
     idle_state idle;
     thread_maker maker;
     weft::detail::monitor sysmon;

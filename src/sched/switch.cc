@@ -4,6 +4,7 @@
 #include "context/fp_control.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
+#include "sched/arrivals.h"
 #include "sched/crash.h"
 #include "sched/pin.h"
 #include "sched/preempt.h"
@@ -41,14 +42,12 @@ bool enter_slow(M* m) noexcept {
             spin_backoff(attempt++);
             continue;
         }
-        const uintptr_t heeded = attention::preempt | attention::retake;
+        const uintptr_t heeded = attention::preempt | attention::arrival | attention::retake;
         if ((word & heeded) == 0) return true;
         // E4. acq_rel: what the asker wrote before is seen; relaxed: tried again
         if (p->owner.compare_exchange_weak(word, word & ~heeded, acq_rel, relaxed)) {
-            if ((word & attention::preempt) != 0) {
-                p->count.preemptions.add();
-                p->end_ticks();  // the way through g0 is due
-            }
+            if ((word & attention::preempt) != 0) p->count.preemptions.add();
+            if ((word & (attention::preempt | attention::arrival)) != 0) p->end_ticks();  // the way through g0 is due
             return true;
         }
     }
@@ -151,6 +150,11 @@ void finish_park_claimable_many(M* m) noexcept {
     if (!parked) ready_not_parked(m, after.g);
 }
 
+void make_runnable_outside(G* g) noexcept {
+    g->since_ns = os::monotonic_ns();
+    g->set_state(g_state::running, g_state::runnable);
+}
+
 }  // namespace
 
 void finish_rare(M* m) noexcept {
@@ -160,9 +164,12 @@ void finish_rare(M* m) noexcept {
             finish_park_claimable_many(m);
             return;
         case after_switch::kind::requeue_outside:
-            g->since_ns = os::monotonic_ns();
-            g->set_state(g_state::running, g_state::runnable);
+            make_runnable_outside(g);
             push_outside(g);
+            return;
+        case after_switch::kind::arrive:
+            make_runnable_outside(g);
+            push_arrival(g);
             return;
         case after_switch::kind::die_outside:
             recycle_g_outside(*m->home, g);

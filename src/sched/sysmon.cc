@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/assert.h"
+#include "sched/arrivals.h"
 #include "sched/preempt.h"
 #include "sched/retake.h"
 #include "sched/scheduler.h"
@@ -221,6 +222,7 @@ uint32_t monitor::look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noe
                                                       : why::none;  // relaxed: looked at again by the handshake
             look_again_in(after_request_ns);
         } else if (some_wait) {
+            if (home_->arrivals.size() != 0) ask_to_look(p);
             reason = judge(seen_[i], as_before, p, m, now_ns);
         }
         if (reason != why::none) all[n++] = {i, const_cast<M*>(m), reason};
@@ -342,6 +344,8 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
         if (!take_p_locked(p, all[i].m)) continue;
         ++idle.off_p;
         os::want_short_slices(all[i].m->tid, false);
+        all[i].m->has_long_slice = true;
+        all[i].m->overran = all[i].reason == why::burning;
         seen_[all[i].p] = {};
         if (surplus) {
             buried[dead++] = &p;

@@ -67,7 +67,7 @@ public:
     static constexpr int64_t deaf_ns = 1'000'000;    // after asking, for an M that does not get a CPU
     static constexpr int64_t after_request_ns = 100'000;  // from asking to yield to taking the P away
     static constexpr int64_t blocked_allowance_ns = 200'000;
-    static constexpr int64_t call_allowance_ns = 20'000;
+    static constexpr int64_t call_allowance_ns = 100'000;
     static constexpr int64_t spare_ns = 50'000;  // a thread that was made will be there then
     static constexpr int64_t late_ns = 5'000'000;
     static constexpr int64_t no_fence_ns = 10'000'000;   // the longest sleep where there is no heavy fence

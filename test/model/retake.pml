@@ -29,6 +29,7 @@
 /* spin: mutant_not_cleared     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NOT_CLEARED" */
 /* spin: mutant_under_a_thief   expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DTHIEVES=1 -DMUTANT_UNDER_A_THIEF" */
 /* spin: mutant_bit_refused     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DENTRIES=3 -DMUTANT_BIT_REFUSED" */
+/* spin: mutant_disowns_blindly expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DENTRIES=4 -DTHIEVES=1 -DMUTANT_DISOWNS_BLINDLY" */
 /* spin: mutant_bit_left        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DENTRIES=3 -DMUTANT_BIT_LEFT" */
 /* spin: mutant_no_heir         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NO_HEIR" */
 /* spin: mutant_gives_up        expect=fail pan="-E -l -m100000" cc="-O2 -w -DNP" defs="-DMUTANT_GIVES_UP" */
@@ -158,10 +159,18 @@ inline free_word(n) {
 #endif
 }
 
+/* try_disown_p_locked: not under a thief's hands. The M frees the lock, awaits the thief, and tries again. */
 #ifdef MUTANT_BIT_REFUSED
 #define MAY_DISOWN(n) (!asked[n] && !retake[n] && !preempt[n])
+#elif defined(MUTANT_DISOWNS_BLINDLY)
+#define MAY_DISOWN(n) true
 #else
 #define MAY_DISOWN(n) !asked[n]
+#endif
+#if defined(MUTANT_BIT_REFUSED) || defined(MUTANT_DISOWNS_BLINDLY)
+#define TRIES_AGAIN(n) false            /* the first one waits under the lock */
+#else
+#define TRIES_AGAIN(n) asked[n]
 #endif
 
 inline take_idle_m() {
@@ -200,8 +209,10 @@ user:   /* In user code, with P number p or without it. */
               :: seen != 0 -> atomic { nfull(buffer[m]) -> STORE_RUN_NEXT(0) }; runs(seen)
               :: else
               fi
-           :: atomic { LOCK; drain(m) };    /* leave_p_to_others */
+           :: skip;                         /* leave_p_to_others */
+gives:        atomic { LOCK; drain(m) };
               if
+              :: atomic { SOMEBODY_SLEEPS && TRIES_AGAIN(p) -> UNLOCK }; !asked[p]; goto gives
               :: atomic { SOMEBODY_SLEEPS && MAY_DISOWN(p) ->
                      inside[p]--; has = false; free_word(p);
                      take_idle_m(); hand_over(p); UNLOCK }
@@ -235,13 +246,16 @@ g0:     /* With P number p. */
            leave();
            goto user
     :: else ->
-           atomic { LOCK; drain(m) };
-           atomic {                         /* disown_p_locked */
-               MAY_DISOWN(p);
-               inside[p]--; has = false;
-               free_word(p); idle_p[p] = true; p = NONE;
-               UNLOCK
-           }
+rests:     atomic { LOCK; drain(m) };
+           if
+           :: atomic { TRIES_AGAIN(p) -> UNLOCK }; !asked[p]; goto rests
+           :: atomic {
+                  MAY_DISOWN(p);
+                  inside[p]--; has = false;
+                  free_word(p); idle_p[p] = true; p = NONE;
+                  UNLOCK
+              }
+           fi
     fi;
 
 sleeps: /* Without a P, in the runtime. */

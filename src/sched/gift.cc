@@ -1,0 +1,86 @@
+// gift.cc: see gift.h.
+#include "sched/gift.h"
+
+#include "base/assert.h"
+#include "sched/pin.h"
+#include "sched/start.h"
+
+namespace weft::detail {
+
+namespace {
+
+// H1, and the part of H2 that takes the P from its M. idle.lock is held if there is one; nullptr: the scheduler stops.
+P* take_from_giver(scheduler& s, M* m) noexcept {
+    for (;;) {
+        s.idle.lock.lock();
+        const bool stops = s.stopping.load(relaxed);  // relaxed: set under the lock
+        P* p = stops ? nullptr : try_disown_p_locked(m);
+        if (p != nullptr) return p;
+        s.idle.lock.unlock();
+        if (stops) return nullptr;
+        await_thief(*m->p);
+    }
+}
+
+// H2: who gets a P with g, or, if g is nullptr, to look for work. nullptr: an M that is to be made. asleep: it is to be told.
+M* take_target_locked(scheduler& s, const G* g, bool& asleep) noexcept {
+    M* to = g == nullptr ? nullptr : pinned_to(g);
+    asleep = true;
+    if (to == nullptr) return take_idle_m_locked(s);
+    if (to->on_idle_list) {
+        remove_idle_m_locked(s, to);
+    } else {
+        asleep = false;
+    }
+    return to;
+}
+
+void count_giver_locked(idle_state& idle, M* m, giver what, int change) noexcept {
+    uint32_t& count = what == giver::retires ? idle.unavailable : idle.off_p;
+    if (what != giver::looks_for_another) count += static_cast<uint32_t>(change);
+    if (what == giver::goes_on) m->overran = false;
+}
+
+// There is no M to be had: m has p again.
+void take_back(scheduler& s, M* m, P* p, const G* g, giver what) noexcept {
+    m->p = nullptr;
+    acquire_p(m, p);
+    idle_state& idle = s.idle;
+    idle.lock.lock();
+    if (g == nullptr) count_spinner_locked(idle, -1);
+    count_giver_locked(idle, m, what, -1);
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    call_monitor(s);  // perhaps a spinner less, and work waits
+}
+
+}  // namespace
+
+gift give_p(scheduler& s, M* m, G* g, giver what) noexcept {
+    idle_state& idle = s.idle;
+    P* p = take_from_giver(s, m);
+    if (p == nullptr) return gift::stopping;
+    bool asleep = false;
+    M* to = take_target_locked(s, g, asleep);
+    if (what == giver::goes_on) m->p = p;             // the last one
+    if (g == nullptr) count_spinner_locked(idle, 1);  // on behalf of the M that gets it
+    count_giver_locked(idle, m, what, 1);
+    if (to != nullptr) {
+        WEFT_ASSERT(to->next_p == nullptr);
+        to->next_p = p;
+        to->next_g = g;
+    }
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+
+    s.hand_offs.fetch_add(1, relaxed);  // relaxed: statistics
+    if (to != nullptr && asleep) {
+        s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
+        to->park.wake();
+    }
+    if (to != nullptr || start_m(s, p, g) == 0) return gift::given;
+    take_back(s, m, p, g, what);
+    return gift::refused;
+}
+
+}  // namespace weft::detail

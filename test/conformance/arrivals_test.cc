@@ -1,0 +1,129 @@
+// arrivals_test.cc: who comes back from a call without a processor, or is woken by a plain thread, has its turn soon; and no oftener
+// than the others.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/procs_test.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Computes in pieces, and yields after each.
+class piecework {
+public:
+    void run(std::chrono::microseconds piece) {
+        while (!over_) {
+            const auto end = std::chrono::steady_clock::now() + piece;
+            while (std::chrono::steady_clock::now() < end) {}
+            ++pieces_;
+            yield();
+        }
+    }
+
+    [[nodiscard]] int pieces() const { return pieces_; }
+
+    void end() { over_ = true; }
+
+private:
+    std::atomic<int> pieces_{0};
+    std::atomic<bool> over_{false};
+};
+
+class Arrivals : public procs_test {
+protected:
+    Arrivals() : procs_test(60s) {}
+};
+
+WEFT_SWEEP_OVER(Arrivals, 1U, 2U, 4U);
+
+constexpr int tries = 20;
+constexpr int few = 12;  // schedules; without arrivals it is 61 and more
+
+// The least of several, because the system may not let a thread run for many pieces.
+TEST_P(Arrivals, WhoReturnsFromACallWaitsForFewPieces) {
+    int least = 1000;
+    rt().run([&] {
+        piecework work;
+        wait_group all;
+        for (unsigned i = 0; i < procs(); ++i) all.go([&] { work.run(200us); });
+        for (int i = 0; i < tries; ++i) {
+            int before = 0;
+            blocking(hand_off::at_once, [&] {
+                const int begun = work.pieces();
+                while (work.pieces() < begun + 2) std::this_thread::yield();
+                before = work.pieces();
+            });
+            least = std::min(least, work.pieces() - before);
+        }
+        work.end();
+        all.wait();
+    });
+    EXPECT_LE(least, few * static_cast<int>(procs()));
+}
+
+TEST_P(Arrivals, WhoIsWokenByAPlainThreadWaitsForFewPieces) {
+    int least = 1000;
+    rt().run([&] {
+        piecework work;
+        wait_group all;
+        chan<int> ticks;
+        for (unsigned i = 0; i < procs(); ++i) all.go([&] { work.run(200us); });
+        std::thread outside([&] {
+            for (int i = 0; i < tries; ++i) {
+                const int begun = work.pieces();
+                while (work.pieces() < begun + 70) std::this_thread::yield();
+                ticks.send(work.pieces());
+            }
+            ticks.close();
+        });
+        for (const int before : ticks) least = std::min(least, work.pieces() - before);
+        work.end();
+        all.wait();
+        outside.join();
+    });
+    EXPECT_LE(least, few * static_cast<int>(procs()));
+}
+
+// Two that are woken from outside again and again, and those that yield on the only processor, take turns.
+TEST_P(Arrivals, LeaveTheOthersHalfOfTheTime) {
+    std::atomic<int> woken{0};
+    int pieces = 0;
+    rt().run([&] {
+        piecework work;
+        wait_group all;
+        chan<int> ticks(2);
+        all.go([&] { work.run(100us); });
+        for (int i = 0; i < 2; ++i) {
+            all.go([&] {
+                for ([[maybe_unused]] const int tick : ticks) {
+                    const auto end = std::chrono::steady_clock::now() + 100us;
+                    while (std::chrono::steady_clock::now() < end) {}
+                    ++woken;
+                }
+            });
+        }
+        std::thread outside([&] {
+            for (int i = 0; i < 300; ++i) ticks.send(i);
+            ticks.close();
+        });
+        while (woken < 300) yield();
+        pieces = work.pieces();
+        work.end();
+        all.wait();
+        outside.join();
+    });
+    EXPECT_GE(pieces, 75);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,140 @@
+/* arrivals.pml: whose turn it is, those that have come back or those that were there: N1 to N3 and A1 to A3 of src/sched/arrivals.h.
+ *
+ * Each P always has green threads of its own to run; one piece of one of them is a step, and so is a piece of an arrival. A piece of the
+ * others may last for ever (computes). The way through g0 is taken when the countdown is over, which begins at EVERY, or when a
+ * request was found at the entry into the runtime. A P may change hands at any moment outside of the runtime, as it does when it is
+ * retaken or given away, GIFTS times: then its owner word, with the request, is empty until its next M has it; and that M may have been
+ * given a green thread along with it, and runs that one first.
+ *
+ * Time is left out: pieces are of one length, so A3 is one schedule of the others for each arrival. Memory is sequentially consistent: a
+ * request that is overlooked is a matter of time, which the look at every 61st schedule bounds (I2). That work is not left lying while
+ * a P is idle is idle.pml's business, where arrivals are the global queue.
+ *
+ * Checked: while arrivals wait, a P that was asked, or has changed hands, begins no more than PATIENCE pieces of the others before one of
+ * them has its turn; any P no more than EVERY, whatever becomes of the others; no P runs two arrivals in a row.
+ *
+ * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
+ */
+/* spin: one         expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DARRIVALS=3 -DGIFTS=2" */
+/* spin: two         expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=2 -DARRIVALS=2" */
+/* spin: mutant_not_asked    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DARRIVALS=1 -DMUTANT_NOT_ASKED" */
+/* spin: mutant_bit_ignored  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DARRIVALS=1 -DMUTANT_BIT_IGNORED" */
+/* spin: mutant_heir_blind   expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DARRIVALS=1 -DGIFTS=1 -DMUTANT_HEIR_BLIND" */
+/* spin: mutant_one_turn     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DARRIVALS=2 -DMUTANT_ONE_TURN" */
+/* spin: mutant_no_turn_of_others expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DARRIVALS=2 -DMUTANT_NO_TURN_OF_OTHERS" */
+/* spin: mutant_only_asked   expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=2 -DARRIVALS=1 -DMUTANT_ONLY_ASKED" */
+
+#ifndef GIFTS
+#define GIFTS 0         /* times that a P changes hands */
+#endif
+#define EVERY 4         /* P::global_every */
+#define PATIENCE 2      /* what the next M was given, and what began between the push and the request */
+
+byte arrivals = 0, to_come = ARRIVALS, taken = 0, gifts = GIFTS;
+
+/* ---- Of each P. */
+bool held[NP], asked[NP];   /* the owner word */
+byte overtaken[NP];         /* pieces of the others that it has begun while one waits, since it was asked or has changed hands */
+bool counts[NP], computes[NP];
+
+inline start_counting(q) { counts[q] = true; overtaken[q] = 0 }
+
+proctype P(byte me) {
+    byte left = EVERY;
+    bool after_arrival = false;
+
+user:   /* A piece of the others has run. */
+    if
+    :: computes[me] = true; false
+    :: gifts > 0 -> /* to an M that looks for work, or has been given a green thread to run */
+           atomic { gifts--; held[me] = false; asked[me] = false };
+           atomic { held[me] = true; if :: arrivals > 0 -> start_counting(me) :: else fi };
+           if
+           :: goto g0
+#ifdef MUTANT_HEIR_BLIND
+           :: goto piece
+#else
+           :: atomic { if :: arrivals > 0 -> left = 2 :: else fi; goto piece }      /* keep_hurry */
+#endif
+           fi
+    :: skip
+    fi;
+    /* enter_slow */
+#ifndef MUTANT_BIT_IGNORED
+    atomic { if :: asked[me] -> asked[me] = false; left = 1 :: else fi };
+#else
+    asked[me] = false;
+#endif
+    if
+    :: left == 1 -> goto g0
+    :: else
+    fi;
+
+piece:  /* One of the others begins. */
+    atomic {
+        left--;
+        after_arrival = false;
+        if :: arrivals > 0 -> overtaken[me]++ :: else -> overtaken[me] = 0; counts[me] = false fi;
+        assert(overtaken[me] <= EVERY + PATIENCE);
+        assert(!counts[me] || overtaken[me] <= PATIENCE)
+    };
+    goto user;
+
+g0:
+    left = EVERY;
+#ifdef MUTANT_ONLY_ASKED
+    if :: counts[me] -> skip :: else -> goto piece fi;
+#endif
+    if
+#ifdef MUTANT_NO_TURN_OF_OTHERS
+    :: atomic { arrivals > 0 ->                                                 /* A1 */
+#else
+    :: atomic { arrivals > 0 && !after_arrival ->                               /* A1 */
+#endif
+           arrivals--; taken++;
+           assert(!after_arrival);
+           after_arrival = true;
+           overtaken[me] = 0;
+           if :: arrivals > 0 -> counts[me] = true :: else -> counts[me] = false fi };
+       goto g0                                                                  /* A2: back after one schedule */
+    :: atomic { arrivals > 0 && after_arrival ->                                /* A3 */
+#ifndef MUTANT_ONE_TURN
+           left = 2;
+#endif
+           goto piece }
+    :: atomic { arrivals == 0 -> counts[me] = false; goto piece }
+    fi
+}
+
+proctype pusher() {
+    byte q;
+    do
+    :: to_come > 0 ->
+           atomic { to_come--; arrivals++ };                                    /* N1 */
+#ifndef MUTANT_NOT_ASKED
+           q = 0;                                                               /* N3 */
+           do
+           :: atomic { q < NP && held[q] -> asked[q] = true; if :: arrivals > 0 -> start_counting(q) :: else fi; break }
+           :: atomic { q < NP && !held[q] -> q++ }
+           :: q == NP -> break
+           od
+#else
+           atomic { if :: held[0] -> start_counting(0) :: else fi }
+#endif
+    :: to_come == 0 -> break
+    od
+}
+
+active proctype end() {
+    timeout;
+    assert(taken + arrivals == ARRIVALS);
+    assert(arrivals == 0 || (computes[0] && computes[NP - 1]))
+}
+
+init {
+    byte n = 0;
+    atomic {
+        do :: n < NP -> held[n] = true; run P(n); n++ :: else -> n = 0; break od;
+        run pusher()
+    }
+}

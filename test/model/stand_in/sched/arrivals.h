@@ -1,0 +1,10 @@
+// arrivals.h: in models it is all one where a green thread waits to run.
+#pragma once
+
+#include "sched/park.h"
+
+namespace weft::detail {
+
+inline void push_arrival(G* g) noexcept { push_outside(g); }
+
+}  // namespace weft::detail
