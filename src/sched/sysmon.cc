@@ -152,6 +152,7 @@ bool monitor::go_far() noexcept {
     // Called again so soon, it stays longer: being called costs more than a few looks.
     const int64_t then_ns = os::monotonic_ns();
     const bool soon = then_ns - now_ns < soon_ns && then_ns < watch_ns;
+    if (!soon) calm_ = std::min(calm_, 0);
     quiet_ = soon ? -patient_looks : all_are_busy(idle) ? 0 : quiet_looks - 1;
     forget();
     return true;
@@ -166,7 +167,7 @@ void monitor::look_again_in(int64_t ns) noexcept { look_in_ns_ = std::min(look_i
 void monitor::look(int64_t now_ns) noexcept {
     scheduler& s = *home_;
     count.looks.fetch_add(1, relaxed);  // relaxed: statistics
-    look_in_ns_ = hot_ > 0 ? hot_look_ns : look_ns;
+    look_in_ns_ = period_ns();
     if (hot_ > 0) --hot_;
     const bool queued = anything_to_do(s, now_ns);
     quiet_ = queued ? 0 : quiet_ + 1;
@@ -180,14 +181,32 @@ void monitor::look(int64_t now_ns) noexcept {
 
     candidate all[candidates_max];
     looking_.lock();
+    amiss_ = false;
     const uint32_t n = look_at_ps(all, some_wait, now_ns);
     looking_.unlock();
+    if (some_wait) take_note();
     if (n == 0) return;
     const auto needs_heir = [](const candidate& c) { return c.reason != why::surplus; };
     if (!provide_heirs(static_cast<uint32_t>(std::count_if(all, all + n, needs_heir)))) look_again_in(spare_ns);
     looking_.lock();
     retake(all, n);
     looking_.unlock();
+}
+
+// Counts calm looks.
+void monitor::take_note() noexcept {
+    if (amiss_) {
+        calm_ = std::min(calm_, 0);
+    } else if (calm_ < calm_looks + calm_doublings) {
+        ++calm_;
+    }
+    look_again_in(period_ns());
+}
+
+int64_t monitor::period_ns() const noexcept {
+    if (hot_ > 0) return hot_look_ns;
+    if (calm_ < calm_looks) return look_ns;
+    return std::min(look_ns << (calm_ - calm_looks), calm_look_ns);
 }
 
 void monitor::trim(int64_t now_ns) noexcept {
@@ -238,19 +257,49 @@ bool monitor::observe(observation& seen, const P& p, const M* m, int64_t now_ns)
     trims_left_ = trim_calls;
     // Few schedules since the last look: it may have been long at this one.
     if (seen.m == m && tick - seen.tick <= 1) look_again_in(blocked_allowance_ns);
-    seen = {m, tick, calls, now_ns, 0, 0, 0};
+    if (seen.m != m) {
+        seen = {};
+        seen.m = m;
+    } else if (calls != seen.calls || has_blocked(seen, m, now_ns)) {
+        amiss_ = true;
+    }
+    seen.tick = tick;
+    seen.calls = calls;
+    seen.since_ns = now_ns;
+    seen.cpu_at_ns = seen.cpu_ns = seen.asked_ns = 0;
     return false;
+}
+
+// Whether m, which has scheduled since its CPU clock was read, was blocked for a while in between: did not run, and did not want to.
+bool monitor::has_blocked(observation& seen, const M* m, int64_t now_ns) noexcept {
+    if (seen.cpu_at_ns == 0) return false;
+    const int64_t cpu_ns = os::thread_cpu_ns(m->tid);
+    if (now_ns - seen.cpu_at_ns - (cpu_ns - seen.cpu_ns) < blocked_allowance_ns) return false;
+    const int64_t waited_ns = os::thread_waited_ns(m->tid);
+    if (os::thread_cpu_ns(m->tid) == cpu_ns) return false;  // it may be waiting now, and that is not counted yet
+    if (seen.missed_at_ns == 0) {
+        // The first time: how long it had waited before is not known.
+        seen.missed_at_ns = now_ns;
+        seen.missed_cpu_ns = cpu_ns;
+        seen.missed_wait_ns = waited_ns;
+        return false;
+    }
+    const int64_t before_ns = seen.blocked_ns;
+    const int64_t accounted_ns = cpu_ns - seen.missed_cpu_ns + waited_ns - seen.missed_wait_ns;
+    seen.blocked_ns = now_ns - seen.missed_at_ns - accounted_ns;
+    return seen.blocked_ns - before_ns >= blocked_allowance_ns;
 }
 
 // What m, which holds p while others wait for a P, has to lose it for.
 monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m, int64_t now_ns) noexcept {
-    if (m->in_runtime.load(relaxed) != 0) return why::none;  // relaxed: looked at again by the handshake
-    if (!m->in_call.load(relaxed)) {                         // relaxed: as above
-        if (as_before) return judge_undeclared(seen, p, m, now_ns);
+    if (!as_before) {
         seen.cpu_at_ns = now_ns;
         seen.cpu_ns = os::thread_cpu_ns(m->tid);
-        return why::none;
     }
+    if (m->in_runtime.load(relaxed) != 0) return why::none;  // relaxed: looked at again by the handshake
+    if (!m->in_call.load(relaxed))                           // relaxed: as above
+        return as_before ? judge_undeclared(seen, p, m, now_ns) : why::none;
+    amiss_ = true;
     if (now_ns - seen.since_ns >= call_allowance_ns) return why::in_call;
     look_again_in(call_allowance_ns);
     return why::none;
@@ -259,6 +308,7 @@ monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m,
 monitor::why monitor::judge_undeclared(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
     const int64_t slice_end_ns = seen.since_ns + home_->slice_ns;
     if (now_ns >= slice_end_ns) {
+        amiss_ = true;
         if (seen.asked_ns != 0) return has_heard(seen, m, now_ns) ? why::burning : why::none;
         seen.asked_ns = now_ns;
         seen.cpu_ns = os::thread_cpu_ns(m->tid);
@@ -332,6 +382,7 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
     M* heirs = nullptr;
     P* buried[candidates_max];
     uint32_t dead = 0;
+    bool one_was_blocked = false;
     idle.lock.lock();
     for (uint32_t i = 0; i < n; ++i) {
         if (!announced[i]) continue;
@@ -360,10 +411,12 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
                                     : all[i].reason == why::burning ? count.retakes_burning
                                                                     : count.retakes_in_call;
         counted.fetch_add(1, relaxed);  // relaxed: statistics
+        one_was_blocked = one_was_blocked || all[i].reason == why::blocked;
     }
     publish_wanted_locked(idle);
     idle.lock.unlock();
     if (heirs != nullptr) {
+        if (one_was_blocked) calm_ = -retaken_looks;
         hot_ = hot_looks;
         look_again_in(hot_look_ns);
     }

@@ -7,6 +7,12 @@
 // So the monitor is near, or far. Near, it looks every look_ns at what the Ps do. When nothing is queued for some looks, it goes far: it
 // sleeps until the next deadline of a timer, or until it is called.
 //
+// Calm. Work may be queued all the time, although every G gives way in time; and a wake-up costs 20 µs of CPU, whatever is done in it. So
+// after calm_looks looks in a row that saw nothing amiss the time to the next one doubles, up to calm_look_ns. Amiss is: a P that has
+// been, or could be, taken away; a declared call that began; an M that did not run for a while although it held a P and wanted
+// no CPU, as its CPU clock and the system's own count say: so calls that block and return between two looks are noticed, too. After
+// a P was taken from one that blocked, for retaken_looks looks.
+//
 // A look. Nobody waits for a P if nothing is queued and no timer is due, or if a P is idle or an M looks for work: those are the business of
 // the idle protocol. Then nothing is done. Otherwise each P whose M is outside of the runtime, and has not scheduled anything since
 // the last look, has an allowance:
@@ -78,6 +84,10 @@ public:
     static constexpr int patient_looks = 12;
     static constexpr int quiet_looks = 4;  // then it goes far
     static constexpr int hot_looks = 100;
+    static constexpr int calm_looks = 50;        // that saw nothing amiss, until it looks less often
+    static constexpr int retaken_looks = 1'000;  // the same, after a P was taken from one that blocked
+    static constexpr int calm_doublings = 4;
+    static constexpr int64_t calm_look_ns = 12'000'000;  // from one look to the next, at most, then
 
     monitor() = default;
     monitor(const monitor&) = delete;
@@ -116,6 +126,12 @@ private:
         int64_t cpu_at_ns = 0;  // when cpu_ns was read; 0: not yet
         int64_t cpu_ns = 0;
         int64_t asked_ns = 0;  // when it was asked to yield; 0: it was not
+
+        // Since the M was first seen to have missed CPU time.
+        int64_t missed_at_ns = 0;    // when that was; 0: not yet
+        int64_t missed_cpu_ns = 0;   // what its clocks said then
+        int64_t missed_wait_ns = 0;  // …
+        int64_t blocked_ns = 0;      // for how long it has neither run nor waited for a CPU since
     };
 
     enum class why : uint8_t { none, blocked, burning, in_call, surplus };
@@ -139,6 +155,9 @@ private:
     why judge_undeclared(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
     bool has_heard(const observation& seen, const M* m, int64_t now_ns) noexcept;
     bool is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
+    bool has_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
+    void take_note() noexcept;
+    [[nodiscard]] int64_t period_ns() const noexcept;
     void forget() noexcept;
     void retake(const candidate* all, uint32_t count) noexcept;
     bool provide_heirs(uint32_t count) noexcept;
@@ -156,8 +175,10 @@ private:
     int trims_left_ = 0;  // after something has run
     int64_t no_threads_until_ns_ = 0;
     int64_t cpus_seen_ns_ = 0;
-    int quiet_ = 0;  // looks in a row that saw nothing queued
-    int hot_ = 0;    // looks to come that are hot
+    int quiet_ = 0;       // looks in a row that saw nothing queued
+    int hot_ = 0;         // looks to come that are hot
+    int calm_ = 0;        // looks in a row that saw nothing amiss, less those that do not count; see calm_looks
+    bool amiss_ = false;  // what the present look sees
 
     bool ending_ = false;  // guarded by idle.lock
     bool started_ = false;
