@@ -167,10 +167,10 @@ void monitor::look_again_in(int64_t ns) noexcept { look_in_ns_ = std::min(look_i
 void monitor::look(int64_t now_ns) noexcept {
     scheduler& s = *home_;
     count.looks.fetch_add(1, relaxed);  // relaxed: statistics
-    look_in_ns_ = period_ns();
-    if (hot_ > 0) --hot_;
     const bool queued = anything_to_do(s, now_ns);
     quiet_ = queued ? 0 : quiet_ + 1;
+    look_in_ns_ = period_ns();
+    if (hot_ > 0) --hot_;
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
     if (trims_left_ != 0 && now_ns - trimmed_ns_ >= trim_ns) trim(now_ns);
     if (s.ps.alive() != s.ps.in_use()) {
@@ -205,7 +205,7 @@ void monitor::take_note() noexcept {
 
 int64_t monitor::period_ns() const noexcept {
     if (hot_ > 0) return hot_look_ns;
-    if (calm_ < calm_looks) return look_ns;
+    if (calm_ < calm_looks || quiet_ > 0) return look_ns;  // quiet: until it is far, nobody calls
     return std::min(look_ns << (calm_ - calm_looks), calm_look_ns);
 }
 

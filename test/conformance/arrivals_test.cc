@@ -46,12 +46,17 @@ protected:
 
 WEFT_SWEEP_OVER(Arrivals, 1U, 2U, 4U);
 
-constexpr int tries = 20;
-constexpr int few = 12;  // schedules; without arrivals it is 61 and more
+constexpr int tries = 21;
+constexpr int few = 16;  // pieces on each processor; 30 to 60 if they waited for the look at every 61st
 
-// The least of several, because the system may not let a thread run for many pieces.
+// Of several, because the system may not let a thread run for many pieces.
+int median(std::vector<int> all) {
+    std::sort(all.begin(), all.end());
+    return all.at(all.size() / 2);
+}
+
 TEST_P(Arrivals, WhoReturnsFromACallWaitsForFewPieces) {
-    int least = 1000;
+    std::vector<int> waited;
     rt().run([&] {
         piecework work;
         wait_group all;
@@ -63,16 +68,16 @@ TEST_P(Arrivals, WhoReturnsFromACallWaitsForFewPieces) {
                 while (work.pieces() < begun + 2) std::this_thread::yield();
                 before = work.pieces();
             });
-            least = std::min(least, work.pieces() - before);
+            waited.push_back(work.pieces() - before);
         }
         work.end();
         all.wait();
     });
-    EXPECT_LE(least, few * static_cast<int>(procs()));
+    EXPECT_LE(median(waited), few * static_cast<int>(procs()));
 }
 
 TEST_P(Arrivals, WhoIsWokenByAPlainThreadWaitsForFewPieces) {
-    int least = 1000;
+    std::vector<int> waited;
     rt().run([&] {
         piecework work;
         wait_group all;
@@ -86,12 +91,12 @@ TEST_P(Arrivals, WhoIsWokenByAPlainThreadWaitsForFewPieces) {
             }
             ticks.close();
         });
-        for (const int before : ticks) least = std::min(least, work.pieces() - before);
+        for (const int before : ticks) waited.push_back(work.pieces() - before);
         work.end();
         all.wait();
         outside.join();
     });
-    EXPECT_LE(least, few * static_cast<int>(procs()));
+    EXPECT_LE(median(waited), few * static_cast<int>(procs()));
 }
 
 // Two that are woken from outside again and again, and those that yield on the only processor, take turns.
