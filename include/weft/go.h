@@ -134,7 +134,7 @@ void go(const spawn_options& options, F&& f, std::source_location where = std::s
 // is a fatal error. The caller may be on another OS thread afterwards.
 bool yield();
 
-// A cheap place to be interrupted: yields if the scheduler has asked for it or the caller has run for a time slice of 10 ms, counted from
+// A cheap place to be interrupted: yields if the scheduler has asked for it or the caller has run for a time slice, counted from
 // its first checkpoint; else costs some ten nanoseconds. For long computations. Any thread; does nothing in a plain one.
 void checkpoint();
 

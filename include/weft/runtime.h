@@ -43,6 +43,9 @@ struct runtime_options {
     int preempt_signal =
         0;  // what interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: nothing does
 
+    std::chrono::nanoseconds slice{
+        0};  // how long a G may run while others wait, 10 us to 10 s. 0: RUN_SLICE, else 10 ms
+
     std::chrono::milliseconds watchdog{
         0};  // says which G runs, or waits for a P, for longer. 0: RUN_DEBUG=watchdog=, else never
 };

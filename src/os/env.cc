@@ -1,4 +1,4 @@
-// env.cc: numbers from environment variables, with one clear line when they are junk.
+// env.cc: numbers and times from environment variables, with one clear line when they are junk.
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -34,6 +34,58 @@ bool parse(const char* text, uint64_t& value) noexcept {
     return *end == '\0';
 }
 
+struct time_unit {
+    const char* name;
+    int64_t ns;
+};
+
+constexpr time_unit time_units[] = {{"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};
+
+// The nanoseconds of a unit; of no unit those of a millisecond; 0: there is no such unit.
+int64_t ns_of_unit(const char* name) noexcept {
+    if (*name == '\0') return 1'000'000;
+    for (const time_unit& unit : time_units) {
+        if (std::strcmp(name, unit.name) == 0) return unit.ns;
+    }
+    return 0;
+}
+
+bool is_digit(char c) noexcept { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// A decimal number, optionally with a fraction, and a unit or none. What is less than a nanosecond is cut off. No floating point: 0.1 is
+// exact.
+bool parse_time(const char* text, int64_t& value_ns) noexcept {
+    if (!is_digit(*text)) return false;
+    int64_t whole = 0;
+    for (; is_digit(*text); ++text) {
+        if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, *text - '0', &whole))
+            return false;
+    }
+    const char* fraction = text;
+    if (*text == '.') {
+        if (!is_digit(*++text)) return false;
+        fraction = text;
+        while (is_digit(*text)) ++text;
+    }
+    const int64_t unit_ns = ns_of_unit(text);
+    if (unit_ns == 0 || __builtin_mul_overflow(whole, unit_ns, &value_ns)) return false;
+    for (int64_t place_ns = unit_ns / 10; fraction != text && place_ns != 0; ++fraction, place_ns /= 10) {
+        if (__builtin_add_overflow(value_ns, (*fraction - '0') * place_ns, &value_ns)) return false;
+    }
+    return true;
+}
+
+// A time in the largest unit of which it is a multiple.
+struct time_text {
+    explicit time_text(int64_t ns) noexcept {
+        const time_unit* unit = time_units;
+        while (ns % unit->ns != 0) ++unit;
+        std::snprintf(text, sizeof(text), "%lld%s", static_cast<long long>(ns / unit->ns), unit->name);
+    }
+
+    char text[24];
+};
+
 }  // namespace
 
 bool env_is_set(const char* name) noexcept {
@@ -57,6 +109,22 @@ uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t defa
         return high;
     }
     return value;
+}
+
+int64_t env_time_ns(const char* name, int64_t low_ns, int64_t high_ns, int64_t default_ns) noexcept {
+    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as above
+    if (text == nullptr || *text == '\0') return default_ns;
+    int64_t value_ns = 0;
+    if (!parse_time(text, value_ns) || value_ns < low_ns) {
+        warn("%s=\"%s\" is not a time from %s to %s, in ms or with a unit (ns, us, ms, s); using %s", name, text,
+             time_text(low_ns).text, time_text(high_ns).text, time_text(default_ns).text);
+        return default_ns;
+    }
+    if (value_ns > high_ns) {
+        warn("%s=%s is more than %s; using %s", name, text, time_text(high_ns).text, time_text(high_ns).text);
+        return high_ns;
+    }
+    return value_ns;
 }
 
 unsigned env_word(const char* name, std::span<const char* const> words, unsigned default_index) noexcept {

@@ -1,4 +1,4 @@
-// env_test.cc: numbers from the environment: units, bounds, and one line for junk.
+// env_test.cc: numbers and times from the environment: units, bounds, and one line for junk.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -103,6 +103,110 @@ TEST_F(EnvNumber, AVeryLongVariableIsStillOneLine) {
     EXPECT_EQ(number_, fallback);
     EXPECT_EQ(test::lines_of(said_).size(), 1U);
     EXPECT_EQ(said_.back(), '\n');
+}
+
+constexpr int64_t us = 1'000;
+constexpr int64_t ms = 1'000 * us;
+
+class EnvTime : public ::testing::Test {
+protected:
+    ~EnvTime() override { ::unsetenv(variable); }
+
+    // What the variable set to text is read as, from 10 us to 10 s with 10 ms as the default, and what is said about it.
+    void read(const char* text) {
+        ::setenv(variable, text, 1);
+        said_ = test::stderr_of([&] { ns_ = env_time_ns(variable, 10 * us, 10'000 * ms, 10 * ms); });
+    }
+
+    void expect_silent(const char* text, int64_t ns) {
+        read(text);
+        EXPECT_EQ(ns_, ns) << text;
+        EXPECT_EQ(said_, "") << text;
+    }
+
+    int64_t ns_ = 0;
+    std::string said_;
+};
+
+TEST_F(EnvTime, WithoutAUnitIsMilliseconds) {
+    expect_silent("", 10 * ms);
+    expect_silent("3", 3 * ms);
+    expect_silent("10000", 10'000 * ms);
+}
+
+TEST_F(EnvTime, MayHaveAFraction) {
+    expect_silent("0.1", 100 * us);
+    expect_silent("0.25", 250 * us);
+    expect_silent("1.5", 1'500 * us);
+    expect_silent("2.0", 2 * ms);
+    expect_silent("0.123456", 123'456);
+    expect_silent("00.10", 100 * us);
+}
+
+TEST_F(EnvTime, MayHaveAUnit) {
+    expect_silent("100us", 100 * us);
+    expect_silent("100000ns", 100 * us);
+    expect_silent("10ms", 10 * ms);
+    expect_silent("0.1ms", 100 * us);
+    expect_silent("2s", 2'000 * ms);
+    expect_silent("0.0001s", 100 * us);
+    expect_silent("10000.5ns", 10'000);
+    expect_silent("0.0000199999999999999999999s", 19'999);  // what is less than a nanosecond is cut off
+}
+
+TEST_F(EnvTime, JunkIsTheDefaultAndOneLine) {
+    for (const char* junk : {"fast",
+                             "-1",
+                             "+1",
+                             " 1",
+                             "1 ",
+                             ".1",
+                             "1.",
+                             "1.ms",
+                             "1..5",
+                             "1.5.5",
+                             "1,5",
+                             "0x10",
+                             "1e3",
+                             "1m",
+                             "1min",
+                             "1k",
+                             "us",
+                             "1 ms",
+                             "1MS",
+                             "9223372036854775808",
+                             "99999999999999999999s",
+                             "9223372036854775807s",
+                             "inf",
+                             "nan"}) {
+        read(junk);
+        EXPECT_EQ(ns_, 10 * ms) << junk;
+        EXPECT_EQ(said_, "weft: WEFT_ENV_TEST=\"" + std::string(junk) +
+                             "\" is not a time from 10us to 10s, in ms or with a unit (ns, us, ms, s); using 10ms\n");
+    }
+}
+
+TEST_F(EnvTime, OneBelowTheRangeIsTheDefaultAndOneLine) {
+    for (const char* small : {"0", "0.0", "9us", "0.009999", "0.0000000000001"}) {
+        read(small);
+        EXPECT_EQ(ns_, 10 * ms) << small;
+        EXPECT_EQ(test::lines_of(said_).size(), 1U) << small;
+    }
+}
+
+TEST_F(EnvTime, OneAboveTheRangeIsTheMostThereMayBeAndOneLine) {
+    read("10000.000001");
+    EXPECT_EQ(ns_, 10'000 * ms);
+    EXPECT_EQ(said_, "weft: WEFT_ENV_TEST=10000.000001 is more than 10s; using 10s\n");
+    read("11s");
+    EXPECT_EQ(ns_, 10'000 * ms);
+    EXPECT_EQ(said_, "weft: WEFT_ENV_TEST=11s is more than 10s; using 10s\n");
+}
+
+TEST_F(EnvTime, TheEndsOfTheRangeAreInIt) {
+    expect_silent("10us", 10 * us);
+    expect_silent("0.01", 10 * us);
+    expect_silent("10s", 10'000 * ms);
 }
 
 }  // namespace

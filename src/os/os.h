@@ -110,6 +110,9 @@ inline void cpu_relax() noexcept {
 [[nodiscard]] bool env_is_set(const char* name) noexcept;
 [[nodiscard]] uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t default_value) noexcept;
 
+// The same for a time: a decimal number, with a fraction or without, and ns, us, ms or s after it; without a unit it is milliseconds.
+[[nodiscard]] int64_t env_time_ns(const char* name, int64_t low_ns, int64_t high_ns, int64_t default_ns) noexcept;
+
 // The variable as one of a list of words, by its index; default_index if it is unset. Anything else is answered by one line.
 [[nodiscard]] unsigned env_word(const char* name, std::span<const char* const> words, unsigned default_index) noexcept;
 

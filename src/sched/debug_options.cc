@@ -38,6 +38,15 @@ void parse_switch(std::string_view word, std::size_t at, bool& on) noexcept {
     warn("RUN_DEBUG: \"%.*s\" is neither 0 nor 1 and ignored", static_cast<int>(word.size()), word.data());
 }
 
+void parse_retake(std::string_view word, std::size_t at, debug_options& options) noexcept {
+    options.retake_always = at != std::string_view::npos && word.substr(at + 1) == "always";
+    if (options.retake_always) {
+        options.retake = true;
+    } else {
+        parse_switch(word, at, options.retake);
+    }
+}
+
 // word is key=milliseconds, and the key ends at at.
 void parse_period(std::string_view word, std::size_t at, uint32_t& ms) noexcept {
     constexpr uint64_t longest_ms = 86'400'000;
@@ -88,7 +97,7 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
     const std::size_t at = word.find('=');
     const std::string_view key = word.substr(0, at);
     if (key == "random") return parse_random(word, at, options);
-    if (key == "retake") return parse_switch(word, at, options.retake);
+    if (key == "retake") return parse_retake(word, at, options);
     if (key == "stack_use") return parse_switch(word, at, options.stack_use);
     if (key == "schedtrace") return parse_period(word, at, options.trace_ms);
     if (key == "scheddetail") return parse_switch(word, at, options.trace_detail);
@@ -97,7 +106,8 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
     if (key == "deadlock") return parse_deadlock(word, at, options.deadlock);
     if (key == "lockowners") return parse_switch(word, at, options.lock_owners);
     warn(
-        "RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED, retake=0, stack_use=1, "
+        "RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED, retake=0, retake=always, "
+        "stack_use=1, "
         "schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, deadlock=strict, lockowners=1",
         static_cast<int>(key.size()), key.data());
 }

@@ -3,6 +3,7 @@
 //     random          order nobody may rely on is drawn by lot, from a seed that is printed
 //     random=SEED     the same, from that seed: the same draws again
 //     retake=0        no P is taken away from an M that blocks or computes: see docs/retake.md
+//     retake=always   Ps are taken away as often as can be, whether anybody waits or not: a storm for tests
 //     stack_use       how deep each green thread has used its stack is measured exactly, see docs/stacks.md
 //     schedtrace=MS   a line on what Ps, Ms and queues look like, every MS milliseconds: see docs/debugging.md
 //     scheddetail=1   with it: a line for each P, M and G
@@ -27,6 +28,7 @@ enum class deadlock_search : uint8_t { off, on, strict };
 struct debug_options {
     std::optional<uint64_t> random_seed;
     bool retake = true;
+    bool retake_always = false;
     bool stack_use = false;
     bool trace_detail = false;
     bool lock_owners = false;

@@ -33,6 +33,18 @@ TEST(DebugOptions, StackUseIsOnOrOff) {
     EXPECT_EQ(said, "weft: RUN_DEBUG: \"stack_use=2\" is neither 0 nor 1 and ignored\n");
 }
 
+TEST(DebugOptions, RetakeIsOffOnOrAlways) {
+    EXPECT_TRUE(parse_debug_options("").retake);
+    EXPECT_FALSE(parse_debug_options("").retake_always);
+    EXPECT_FALSE(parse_debug_options("retake=0").retake);
+    EXPECT_TRUE(parse_debug_options("retake=always").retake);
+    EXPECT_TRUE(parse_debug_options("retake=0,retake=always").retake) << "the last one counts";
+    EXPECT_TRUE(parse_debug_options("retake=0,retake=always").retake_always);
+    EXPECT_FALSE(parse_debug_options("retake=always,retake=1").retake_always);
+    const std::string said = test::stderr_of([] { EXPECT_TRUE(parse_debug_options("retake=never").retake); });
+    EXPECT_EQ(said, "weft: RUN_DEBUG: \"retake=never\" is neither 0 nor 1 and ignored\n");
+}
+
 TEST(DebugOptions, JunkIsSaidAndIgnored) {
     const auto said = [](const char* text) {
         debug_options options;
@@ -40,10 +52,11 @@ TEST(DebugOptions, JunkIsSaidAndIgnored) {
         EXPECT_FALSE(options.random_seed) << text;
         return line;
     };
-    EXPECT_EQ(said("ramdom"),
-              "weft: RUN_DEBUG: \"ramdom\" is not known and ignored; known: random, random=SEED, "
-              "retake=0, stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, "
-              "deadlock=strict, lockowners=1\n");
+    EXPECT_EQ(
+        said("ramdom"),
+        "weft: RUN_DEBUG: \"ramdom\" is not known and ignored; known: random, random=SEED, "
+        "retake=0, retake=always, stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, "
+        "deadlock=strict, lockowners=1\n");
     EXPECT_EQ(said("random=yes"), "weft: RUN_DEBUG: random=\"yes\" is not a number and ignored\n");
     EXPECT_EQ(said("random="), "weft: RUN_DEBUG: random=\"\" is not a number and ignored\n");
     EXPECT_EQ(said("random=-1"), "weft: RUN_DEBUG: random=\"-1\" is not a number and ignored\n");

@@ -41,8 +41,13 @@ constexpr std::size_t fixed_stack_size = 64 * 1024;
 constexpr std::size_t smallest_stack = 16 * 1024;
 constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
 constexpr uint64_t default_threads_max = 10'000;
-constexpr uint64_t default_slice_ms = 10;
-constexpr uint64_t default_thread_idle_ms = 5'000;
+constexpr int64_t us = 1'000;  // in ns
+constexpr int64_t ms = 1'000 * us;
+constexpr int64_t sec = 1'000 * ms;
+constexpr int64_t default_slice_ns = 10 * ms;
+constexpr int64_t shortest_slice_ns = 10 * us;
+constexpr int64_t longest_slice_ns = 10 * sec;
+constexpr int64_t default_thread_idle_ns = 5 * sec;
 constexpr uint32_t few_threads = 256;  // a limit below which threads are always scarce
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
@@ -400,6 +405,14 @@ int choose_signal(const runtime_options& options) {
         std::to_string(signal) + ", which cannot be used for that");
 }
 
+// How long a G may run while others wait. Throws.
+int64_t choose_slice(const runtime_options& options) {
+    const int64_t ns = std::chrono::nanoseconds(options.slice).count();
+    if (ns == 0) return os::env_time_ns("RUN_SLICE", shortest_slice_ns, longest_slice_ns, default_slice_ns);
+    if (ns >= shortest_slice_ns && ns <= longest_slice_ns) return ns;
+    throw std::invalid_argument("weft: runtime_options::slice must be from 10 us to 10 s");
+}
+
 }  // namespace
 
 uint32_t usual_procs() noexcept {
@@ -413,6 +426,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     const uint32_t procs = options.procs != 0 ? options.procs : usual_procs();
     if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
     const int interrupt_signal = choose_signal(options);
+    const int64_t slice_ns = choose_slice(options);
     install_fatal_report();
     install_fork_handler();
     // Objects with static storage made before now are destroyed after that.
@@ -423,16 +437,16 @@ scheduler* make_scheduler(const runtime_options& options) {
     auto s = std::make_unique<scheduler>(options, procs, stack_options(options, procs, debug));
     s->interrupt_signal = interrupt_signal;
     if (debug.random_seed) s->g_flags |= special::shuffled;
-    s->slice_ns = static_cast<int64_t>(os::env_number("RUN_SLICE", 1, 10'000, default_slice_ms)) * 1'000'000;
+    s->slice_ns = slice_ns;
     s->retakes = debug.retake && options.retake;
+    s->retakes_always = s->retakes && debug.retake_always;
     // relaxed: nobody else yet
     s->follows_cpus.store(options.procs == 0 && usual_procs_follow(), relaxed);
     s->deadlocks = debug.deadlock;
     if (debug.lock_owners) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
     s->watch.start(*s, debug, std::chrono::nanoseconds(options.watchdog).count());
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
-    s->thread_idle_ns =
-        static_cast<int64_t>(os::env_number("RUN_THREAD_IDLE", 1, 3'600'000, default_thread_idle_ms)) * 1'000'000;
+    s->thread_idle_ns = os::env_time_ns("RUN_THREAD_IDLE", 1 * ms, 3'600 * sec, default_thread_idle_ns);
     make_call_places(*s);
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");

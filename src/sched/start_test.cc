@@ -20,6 +20,7 @@
 #include "sched/scheduler.h"
 #include "support/build.h"
 #include "support/captured.h"
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/resources.h"
 
@@ -31,14 +32,12 @@ constexpr std::size_t mib = 1024 * kib;
 
 class Environment : public ::testing::Test {
 protected:
-    ~Environment() override {
-        for (const char* name : {"RUN_MAXPROCS", "RUN_STACK_MAX", "RUN_MAX_THREADS"}) ::unsetenv(name);
-    }
-
     struct settings {
         unsigned procs;
         std::size_t stack_size;
         uint32_t threads_max;
+        int64_t slice_ns;
+        int64_t thread_idle_ns;
     };
 
     // What a runtime with these options has.
@@ -48,7 +47,8 @@ protected:
             runtime rt(options);
             s = rt.run([] {
                 const scheduler& home = *current_m()->home;
-                return settings{home.ps.in_use(), home.stacks.usable_size(0), home.threads_max};
+                return settings{home.ps.in_use(), home.stacks.usable_size(0), home.threads_max, home.slice_ns,
+                                home.thread_idle_ns};
             });
             EXPECT_EQ(rt.procs(), s.procs);
         });
@@ -56,6 +56,14 @@ protected:
     }
 
     std::string said_;
+
+private:
+    // The suite itself may run with some of them.
+    test::environment_variable procs_{"RUN_MAXPROCS", nullptr};
+    test::environment_variable stack_max_{"RUN_STACK_MAX", nullptr};
+    test::environment_variable max_threads_{"RUN_MAX_THREADS", nullptr};
+    test::environment_variable slice_{"RUN_SLICE", nullptr};
+    test::environment_variable thread_idle_{"RUN_THREAD_IDLE", nullptr};
 };
 
 TEST_F(Environment, UnsetItIsWhatTheMachineHas) {
@@ -63,6 +71,8 @@ TEST_F(Environment, UnsetItIsWhatTheMachineHas) {
     EXPECT_EQ(s.procs, os::usable_cpus());
     EXPECT_EQ(s.stack_size, 256 * kib);
     EXPECT_EQ(s.threads_max, 10'000U);
+    EXPECT_EQ(s.slice_ns, 10'000'000);
+    EXPECT_EQ(s.thread_idle_ns, 5'000'000'000);
     EXPECT_EQ(said_, "");
 }
 
@@ -80,6 +90,21 @@ TEST_F(Environment, IsTaken) {
 TEST_F(Environment, IsTakenByMainToo) {
     ::setenv("RUN_MAXPROCS", "3", 1);
     EXPECT_EQ(weft::main([] { return static_cast<int>(stats().procs); }), 3);
+}
+
+TEST_F(Environment, TimesMayBeShort) {
+    ::setenv("RUN_SLICE", "0.1", 1);
+    ::setenv("RUN_THREAD_IDLE", "1.5s", 1);
+    const settings s = seen();
+    EXPECT_EQ(s.slice_ns, 100'000);
+    EXPECT_EQ(s.thread_idle_ns, 1'500'000'000);
+    EXPECT_EQ(seen({.slice = std::chrono::microseconds(20)}).slice_ns, 20'000) << "options have precedence";
+    EXPECT_EQ(said_, "");
+    ::setenv("RUN_SLICE", "1us", 1);
+    EXPECT_EQ(seen().slice_ns, 10'000'000);
+    EXPECT_EQ(
+        said_,
+        "weft: RUN_SLICE=\"1us\" is not a time from 10us to 10s, in ms or with a unit (ns, us, ms, s); using 10ms\n");
 }
 
 TEST_F(Environment, OptionsHavePrecedence) {
@@ -166,6 +191,9 @@ TEST(RuntimeOptions, WhatCannotBeIsInvalid) {
     EXPECT_THROW(runtime({.procs = 1025}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .stack_size = 16 * kib - 1}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .stack_size = 64 * mib + 1}), std::invalid_argument);
+    EXPECT_THROW(runtime({.procs = 1, .slice = std::chrono::microseconds(9)}), std::invalid_argument);
+    EXPECT_THROW(runtime({.procs = 1, .slice = std::chrono::seconds(11)}), std::invalid_argument);
+    EXPECT_THROW(runtime({.procs = 1, .slice = std::chrono::nanoseconds(-1)}), std::invalid_argument);
     EXPECT_THROW(weft::main({.procs = 1025}, [] {}), std::invalid_argument);
     EXPECT_EQ(weft::main({.procs = 1}, [] { return 4; }), 4) << "a main that failed is over";
 }

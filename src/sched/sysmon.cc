@@ -168,7 +168,8 @@ void monitor::look(int64_t now_ns) noexcept {
     scheduler& s = *home_;
     count.looks.fetch_add(1, relaxed);  // relaxed: statistics
     const bool queued = anything_to_do(s, now_ns);
-    quiet_ = queued ? 0 : quiet_ + 1;
+    quiet_ = queued || s.retakes_always ? 0 : quiet_ + 1;
+    storm_ = s.retakes_always && !storm_;
     look_in_ns_ = period_ns();
     if (hot_ > 0) --hot_;
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
@@ -177,7 +178,7 @@ void monitor::look(int64_t now_ns) noexcept {
         quiet_ = 0;
         bury_idle_surplus(s);
     }
-    const bool some_wait = queued && all_are_busy(s.idle) && s.retakes;
+    const bool some_wait = storm_ || (queued && all_are_busy(s.idle) && s.retakes);
 
     candidate all[candidates_max];
     looking_.lock();
@@ -297,10 +298,12 @@ monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m,
         seen.cpu_ns = os::thread_cpu_ns(m->tid);
     }
     if (m->in_runtime.load(relaxed) != 0) return why::none;  // relaxed: looked at again by the handshake
-    if (!m->in_call.load(relaxed))                           // relaxed: as above
+    if (!m->in_call.load(relaxed)) {                         // relaxed: as above
+        if (storm_) return why::burning;
         return as_before ? judge_undeclared(seen, p, m, now_ns) : why::none;
+    }
     amiss_ = true;
-    if (now_ns - seen.since_ns >= call_allowance_ns) return why::in_call;
+    if (storm_ || now_ns - seen.since_ns >= call_allowance_ns) return why::in_call;
     look_again_in(call_allowance_ns);
     return why::none;
 }

@@ -179,6 +179,7 @@ private:
     int hot_ = 0;         // looks to come that are hot
     int calm_ = 0;        // looks in a row that saw nothing amiss, less those that do not count; see calm_looks
     bool amiss_ = false;  // what the present look sees
+    bool storm_ = false;  // this look takes whatever it can get: with RUN_DEBUG=retake=always each second one does
 
     bool ending_ = false;  // guarded by idle.lock
     bool started_ = false;

@@ -15,8 +15,6 @@ namespace {
 
 using namespace detail;
 
-constexpr int64_t slice_ns = 10'000'000;
-
 [[gnu::noinline]] bool look_at_slice(M* m, uint64_t ticks) noexcept {
     const int64_t now_ns = os::monotonic_ns();
     const uint64_t tick = m->p->tick();
@@ -25,7 +23,7 @@ constexpr int64_t slice_ns = 10'000'000;
         m->checkpoint_tick = tick;
         m->slice_began_ns = now_ns;
     }
-    return now_ns - m->slice_began_ns >= slice_ns;
+    return now_ns - m->slice_began_ns >= m->home->slice_ns;
 }
 
 // yield() by way of g0.

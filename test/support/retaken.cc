@@ -46,11 +46,7 @@ crowd::~crowd() {
 }
 
 short_slices::short_slices() {
-    ::setenv("RUN_SLICE", "1", 1);  // NOLINT(concurrency-mt-unsafe): before the threads of the test
-}
-
-short_slices::~short_slices() {
-    ::unsetenv("RUN_SLICE");  // NOLINT(concurrency-mt-unsafe): after them
+    if (std::getenv("RUN_SLICE") == nullptr) slice_.emplace("RUN_SLICE", "1");  // NOLINT(concurrency-mt-unsafe)
 }
 
 }  // namespace weft::test

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include <weft/runtime.h>
 #include <weft/wait_group.h>
 
+#include "environment.h"
 #include "procs_test.h"
 
 namespace weft::test {
@@ -31,13 +33,13 @@ private:
     wait_group members_;
 };
 
-// While one exists, runtimes begin with a slice of 1 ms.
+// While one exists, runtimes begin with a slice of 1 ms; or with that with which the whole suite runs.
 class short_slices {
 public:
     short_slices();
-    ~short_slices();
-    short_slices(const short_slices&) = delete;
-    short_slices& operator=(const short_slices&) = delete;
+
+private:
+    std::optional<environment_variable> slice_;
 };
 
 // A procs_test whose runtime has a slice of 1 ms.

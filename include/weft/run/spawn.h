@@ -62,7 +62,7 @@ run_status_t run_spawn_at(const run_spawn_opts_t* opts,
 bool run_yield(void) RUN_NOEXCEPT;
 
 // A cheap place to be interrupted, for long computations: yields if the scheduler has asked for it or the caller has run for a time
-// slice of 10 ms. Any thread; does nothing in a plain one.
+// slice. Any thread; does nothing in a plain one.
 void run_checkpoint(void) RUN_NOEXCEPT;
 
 // The caller's number, unique in its scheduler, counted from 1 (main); 0 in a plain thread.

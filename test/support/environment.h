@@ -1,0 +1,29 @@
+// environment.h: variables of the environment for the length of a scope.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace weft::test {
+
+// The variable is set to value, or unset for nullptr, until the object is gone; then it is what it was: a whole suite may run with settings
+// of its own. Not while other threads read the environment.
+class environment_variable {
+public:
+    environment_variable(const char* name, const char* value);
+    ~environment_variable();
+    environment_variable(const environment_variable&) = delete;
+    environment_variable& operator=(const environment_variable&) = delete;
+
+private:
+    const char* name_;
+    std::optional<std::string> before_;
+};
+
+// While one exists, runtimes begin as if the suite did not run with settings of its own: for tests of what the scheduler does not do.
+struct calm {
+    environment_variable debug{"RUN_DEBUG", nullptr};
+    environment_variable slice{"RUN_SLICE", nullptr};
+};
+
+}  // namespace weft::test
