@@ -74,8 +74,7 @@ void heed(uintptr_t sp) noexcept {
     preempt_word()->store(0, relaxed);  // relaxed: who asks again stores again
     M* m = current_m();
     if (m == nullptr || !may_stop(m, sp, hook_room)) return;
-    m->p->count.preempted.add();
-    yield_preempted(m);
+    yield_preempted(m, false);
 }
 
 // The handler of the signal.
@@ -101,9 +100,12 @@ void request_preempt(scheduler& s, P& p) noexcept {
     p.owner.fetch_and(~attention::asked, release);       // Q5
 }
 
-void yield_preempted(M* m) noexcept {
+void yield_preempted(M* m, bool by_signal) noexcept {
     // Without a P there is nobody whom it holds up.
-    if (!enter(m) || !g0_may_find(*m->home, m->p)) {
+    const bool has_p = enter(m);
+    // Not before: until then the P may be taken away, and its counters are its owner's.
+    if (has_p) (by_signal ? m->p->count.interrupted : m->p->count.preempted).add();
+    if (!has_p || !g0_may_find(*m->home, m->p)) {
         leave(m);
         return;
     }
@@ -202,9 +204,7 @@ void run_preempt_announce(void) noexcept { has_hooks.store(true, relaxed); }  //
 
 void run_interrupted(void) {
     const int kept_errno = errno;
-    M* m = current_m();
-    m->p->count.interrupted.add();
-    yield_preempted(m);
+    yield_preempted(current_m(), true);
     errno = kept_errno;
 }
 

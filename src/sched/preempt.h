@@ -52,7 +52,8 @@ namespace weft::detail {
 void request_preempt(scheduler& s, P& p) noexcept;
 
 // The G that runs on m lets others run, if there are any: by way of the scheduler's queue, and comes back on m. Outside of the runtime.
-void yield_preempted(M* m) noexcept;
+// by_signal: as what it is counted.
+void yield_preempted(M* m, bool by_signal) noexcept;
 
 // Marks the G that runs on m as interruptible anywhere, or as not so. begin: false if it was so before; otherwise it gives way if it was
 // asked to before, and may come back on another M.
