@@ -17,6 +17,7 @@
 #include "support/build.h"
 #include "support/bystanders.h"
 #include "support/captured.h"
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/resources.h"
@@ -74,6 +75,7 @@ TEST_P(BlockingHandOff, AtOnceOnesHoldNobodyUp) {
 
 // With one P, and the monitor out of the game: what is queued runs because the call has given the P away itself.
 TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
+    const calm no_storm;
     runtime rt({.procs = 1});
     const int rounds = scaled(100);
     int met = 0;
@@ -93,7 +95,11 @@ TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
 }
 
 // Nobody waits: the caller keeps its P, and its thread.
-TEST_P(BlockingHandOff, NothingIsGivenAwayWhenNobodyWaits) {
+class CalmHandOff : private calm, public procs_test {};
+
+WEFT_SWEEP_OVER(CalmHandOff, 1U, 2U, 4U);
+
+TEST_P(CalmHandOff, NothingIsGivenAwayWhenNobodyWaits) {
     const uint64_t wakes = rt().run([] {
         const uint64_t before = stats().wakes;
         const int thread = os_thread_id();

@@ -12,6 +12,7 @@
 #include <weft/blocking.h>
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/resources.h"
@@ -21,7 +22,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Monitor : public procs_test {
+// Not in a storm: then it always looks.
+class Monitor : private calm, public procs_test {
 protected:
     // Looks of the monitor while body runs, after it has had time to lose interest.
     template <typename F>

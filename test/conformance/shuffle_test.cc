@@ -11,6 +11,7 @@
 
 #include "support/build.h"
 #include "support/captured.h"
+#include "support/environment.h"
 
 namespace weft::test {
 namespace {
@@ -24,7 +25,7 @@ struct outcome {
 };
 
 outcome run_with(const char* debug) {
-    if (debug != nullptr) ::setenv("RUN_DEBUG", debug, 1);
+    const environment_variable debugging("RUN_DEBUG", debug);
     outcome result;
     result.said = stderr_of([&] {
         runtime rt({.procs = 1});
@@ -56,7 +57,6 @@ outcome run_with(const char* debug) {
             }
         });
     });
-    ::unsetenv("RUN_DEBUG");
     return result;
 }
 

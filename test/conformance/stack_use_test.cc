@@ -15,6 +15,7 @@
 #include "support/build.h"
 #include "support/captured.h"
 #include "support/deep.h"
+#include "support/environment.h"
 #include "support/procs_test.h"
 
 namespace weft::test {
@@ -107,9 +108,8 @@ TEST_P(StackUse, OfBigStacksIsNotCounted) {
 class MeasuredStackUse : public ::testing::TestWithParam<stack_policy> {
 protected:
     MeasuredStackUse() {
-        ::setenv("RUN_DEBUG", "stack_use=1", 1);
+        const environment_variable debugging("RUN_DEBUG", "stack_use=1");
         rt_ = std::make_unique<runtime>(runtime_options{.procs = 2, .stack_size = 256 * 1024, .stacks = GetParam()});
-        ::unsetenv("RUN_DEBUG");
     }
 
     std::unique_ptr<runtime> rt_;
