@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,7 +22,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using MaxProcs = procs_test;
+// How long the storm below goes on: WEFT_STRESS_SECONDS, else one.
+std::chrono::milliseconds storm_time() {
+    const auto seconds = number_from_environment("WEFT_STRESS_SECONDS", 0);
+    return seconds != 0 ? std::chrono::seconds(seconds) : std::chrono::milliseconds(scaled(1000));
+}
+
+class MaxProcs : public procs_test {
+protected:
+    MaxProcs() : procs_test(std::chrono::ceil<std::chrono::seconds>(storm_time())) {}
+};
+
 WEFT_SWEEP(MaxProcs);
 
 // How many green threads run at once, at most, of n that compute for a while.
@@ -196,16 +207,18 @@ TEST_P(MaxProcs, ClassesAndPinnedOnesStayWhatTheyAre) {
     EXPECT_EQ(ran, 12);
 }
 
-// Everything at once, and every message is accounted for.
+// Everything at once, and every message is accounted for. Most changes are from 1 to 8 and back.
 TEST_P(MaxProcs, ChangingAllTheTimeLosesNothing) {
     std::atomic<bool> over = false;
     std::atomic<long> sent = 0;
     std::atomic<long> received = 0;
     std::atomic<int> early = 0;
+    std::atomic<int> changes_made = 0;
     std::thread changes([&] {
-        constexpr unsigned numbers[] = {1, 8, 3, 5, 1, 2, 64, 8};
+        constexpr unsigned numbers[] = {1, 8, 1, 8, 1, 8, 3, 5, 1, 2, 64, 8};
         for (std::size_t i = 0; !over; ++i) {
             rt().set_max_procs(numbers[i % std::size(numbers)]);
+            ++changes_made;
             std::this_thread::sleep_for(1ms);
         }
     });
@@ -240,7 +253,7 @@ TEST_P(MaxProcs, ChangingAllTheTimeLosesNothing) {
         writers.go([&] {
             while (!over) blocking([] { std::this_thread::sleep_for(1ms); });
         });
-        sleep_for(std::chrono::milliseconds(scaled(1000)));
+        sleep_for(storm_time());
         over = true;
         writers.wait();
         c.close();
@@ -250,6 +263,8 @@ TEST_P(MaxProcs, ChangingAllTheTimeLosesNothing) {
     EXPECT_GT(sent, 0);
     EXPECT_EQ(received, sent);
     EXPECT_EQ(early, 0);
+    RecordProperty("changes", changes_made);
+    RecordProperty("messages", std::to_string(sent));
 }
 
 TEST_P(MaxProcs, StoppingMeanwhileIsNoTrouble) {
