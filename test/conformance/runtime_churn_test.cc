@@ -1,0 +1,101 @@
+// runtime_churn_test.cc: runtimes that come and go by the thousand, several at once, and leave nothing behind.
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/build.h"
+#include "support/eventually.h"
+#include "support/leaks.h"
+#include "support/resources.h"
+#include "support/scale.h"
+#include "support/watchdog.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RuntimeChurn : public ::testing::TestWithParam<unsigned> {};
+
+INSTANTIATE_TEST_SUITE_P(Procs,
+                         RuntimeChurn,
+                         ::testing::Values(1U, 2U, 4U),
+                         [](const ::testing::TestParamInfo<unsigned>& p) { return "P" + std::to_string(p.param); });
+
+constexpr unsigned threads = 4;
+constexpr int messages = 20;
+
+// Green threads of a send, those of b receive, and some of both have something else to do. Returns how much came.
+int talk(runtime& a, runtime& b) {
+    const chan<int> c(2);
+    a.go([=] {
+        for (int i = 0; i < messages; ++i) c.send(1);
+        c.close();
+    });
+    a.go([] { sleep_for(20us); });
+    b.go([] { compute_for(20us); });
+    return b.run([=] {
+        int sum = 0;
+        for (const int v : c) sum += v;
+        return sum;
+    });
+}
+
+// One round: two runtimes start, talk, and end, each in another way each time.
+bool start_and_stop(unsigned procs, int round) {
+    std::optional<runtime> a(std::in_place, runtime_options{.procs = procs});
+    runtime b({.procs = procs});
+    bool good = talk(*a, b) == messages;
+    if (round % 4 == 0) b.stop();
+    if (round % 4 == 1) {
+        a->stop();
+        a->start();  // and ends by its destructor
+    }
+    if (round % 4 == 2) good = good && b.stop(10s).stragglers == 0;
+    if (round % 4 == 3) a.reset();  // before b
+    return good;
+}
+
+// rounds on each of several threads, at once. Returns how many went wrong.
+int churn(unsigned procs, int rounds) {
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> all;
+    all.reserve(threads);
+    for (unsigned t = 0; t < threads; ++t) {
+        all.emplace_back([&, t] {
+            for (int round = 0; round < rounds; ++round)
+                wrong += start_and_stop(procs, round + static_cast<int>(t)) ? 0 : 1;
+        });
+    }
+    for (std::thread& t : all) t.join();
+    return wrong;
+}
+
+// A leak of one for each round would be a thousand.
+TEST_P(RuntimeChurn, TwoAtOnceAThousandTimesFromSeveralThreadsLeaveNothing) {
+    leak_on_purpose();  // the frames of those who were asleep
+    const watchdog dog("RuntimeChurn", patience() + 120s, [] {});
+    constexpr int warm_up = 20;  // allocator arenas, cached stacks of threads
+    constexpr std::size_t mapping_allowance = 100;
+    EXPECT_EQ(churn(GetParam(), warm_up), 0);
+    const resources before = resources::now();
+    EXPECT_EQ(churn(GetParam(), scaled(1000 / threads)), 0);
+    eventually(
+        [&] { return resources::now().threads <= before.threads; });  // joined ones are gone from /proc a moment later
+    const resources after = resources::now();
+    EXPECT_LE(after.fds, before.fds) << "file descriptors left open";
+    if (!built_with_sanitizer) {  // its own mappings come and go
+        EXPECT_LE(after.mappings, before.mappings + mapping_allowance) << "mappings left behind";
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
