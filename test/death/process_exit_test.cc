@@ -1,0 +1,344 @@
+// process_exit_test.cc: every way in which a process may end while green threads run, and objects with static storage that outlive them, or
+// do not. What is said here is told in docs/runtime.md.
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <weft/weft.h>
+
+#include "death/death.h"
+#include "support/build.h"
+#include "support/eventually.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What the dying process says, in order.
+void say(const char* text) {
+    const std::string line = std::string(text) + '\n';
+    static_cast<void>(::write(2, line.data(), line.size()));
+}
+
+// Green threads on the default runtime, or the caller's, that compute, yield, sleep, block, and wait: all of them began when this returns.
+// On the heap for ever: they go on while the process ends.
+void start_all_kinds() {
+    struct shared {
+        std::atomic<int> began = 0;
+        chan<int> never;
+        mutex locked;
+    };
+
+    auto& s = *new shared;  // NOLINT: see above
+    const auto begin = [&s](auto f) {
+        go([&s, f] {
+            ++s.began;
+            f(s);
+        });
+    };
+    begin([](shared&) {
+        for (static const std::atomic<bool> over = false; !over;) {}
+    });
+    begin([](shared&) {
+        for (;;) weft::yield();
+    });
+    begin([](shared&) {
+        for (;;) sleep_for(50us);
+    });
+    begin([](shared&) { blocking([] { std::this_thread::sleep_for(1h); }); });
+    begin([](shared&) { std::this_thread::sleep_for(1h); });
+    begin([](shared& all) { all.never.recv(); });
+    begin([](shared& all) {
+        all.locked.lock();
+        all.locked.lock();
+    });
+    eventually([&] { return s.began == 7; });
+}
+
+class ProcessExit : public DeathTest {
+protected:
+    void SetUp() override {
+        // What only the stacks of threads know that are stuck is a leak then; and some of these end by the thread of a green one.
+        if (built_with_asan) GTEST_SKIP() << "the leak checker does not know green threads that go on";
+    }
+};
+
+// ---- The end by a plain thread.
+
+TEST_F(ProcessExit, ByReturningFromMainWhileTheDefaultRuntimeWorks) {
+    EXPECT_EXIT(
+        {
+            start_all_kinds();
+            std::exit(3);  // what the C library does with what main returns
+        },
+        ::testing::ExitedWithCode(3), "^$");
+}
+
+TEST_F(ProcessExit, ByReturningFromWeftMainWhileOthersWork) {
+    for (const unsigned procs : {1U, 2U, 4U}) {
+        EXPECT_EXIT(std::exit(weft::main({.procs = procs},
+                                         [] {
+                                             start_all_kinds();
+                                             return 4;
+                                         })),
+                    ::testing::ExitedWithCode(4), "^$");
+    }
+}
+
+TEST_F(ProcessExit, ByQuickExitOfAPlainThread) {
+    EXPECT_EXIT(
+        {
+            std::atexit([] { say("exit"); });
+            std::at_quick_exit([] { say("quick exit"); });
+            start_all_kinds();
+            std::quick_exit(5);
+        },
+        ::testing::ExitedWithCode(5), "^quick exit\n$");
+}
+
+TEST_F(ProcessExit, ByUnderscoreExitOfAPlainThread) {
+    EXPECT_EXIT(
+        {
+            std::atexit([] { say("exit"); });
+            start_all_kinds();
+            ::_exit(6);
+        },
+        ::testing::ExitedWithCode(6), "^$");
+}
+
+TEST_F(ProcessExit, ByAbortOfAPlainThread) {
+    EXPECT_EXIT(
+        {
+            start_all_kinds();
+            std::abort();
+        },
+        ::testing::KilledBySignal(SIGABRT), "^$");
+}
+
+// ---- The end by a green thread: of weft::main, of the default runtime, and of a runtime object.
+
+// f ends the process.
+template <typename F>
+void in_main(F f) {
+    weft::main({.procs = 2}, [&] {
+        start_all_kinds();
+        f();
+    });
+}
+
+template <typename F>
+void in_default_runtime(F f) {
+    start_all_kinds();
+    go(f);
+    std::this_thread::sleep_for(1h);
+}
+
+template <typename F>
+void in_runtime_object(F f) {
+    runtime rt({.procs = 2});
+    rt.run([&] {
+        start_all_kinds();
+        f();
+    });
+}
+
+#define EXPECT_END(f, how, said)                       \
+    do {                                               \
+        EXPECT_EXIT(in_main(f), how, said);            \
+        EXPECT_EXIT(in_default_runtime(f), how, said); \
+        EXPECT_EXIT(in_runtime_object(f), how, said);  \
+    } while (false)
+
+TEST_F(ProcessExit, ByExitOfAGreenThread) {
+    const auto f = [] {
+        std::atexit([] { say("exit"); });
+        std::exit(7);
+    };
+    EXPECT_END(f, ::testing::ExitedWithCode(7), "^exit\n$");
+}
+
+TEST_F(ProcessExit, ByQuickExitOfAGreenThread) {
+    const auto f = [] {
+        std::atexit([] { say("exit"); });
+        std::at_quick_exit([] { say("quick exit"); });
+        std::quick_exit(8);
+    };
+    EXPECT_END(f, ::testing::ExitedWithCode(8), "^quick exit\n$");
+}
+
+TEST_F(ProcessExit, ByUnderscoreExitOfAGreenThread) {
+    const auto f = [] {
+        std::atexit([] { say("exit"); });
+        ::_exit(9);
+    };
+    EXPECT_END(f, ::testing::ExitedWithCode(9), "^$");
+}
+
+TEST_F(ProcessExit, ByAbortOfAGreenThread) {
+    const auto f = [] { std::abort(); };
+    EXPECT_END(f, ::testing::KilledBySignal(SIGABRT), "^$");
+}
+
+TEST_F(ProcessExit, ByExitWithinABlockingCall) {
+    const auto f = [] { blocking([] { std::exit(10); }); };
+    EXPECT_END(f, ::testing::ExitedWithCode(10), "^$");
+}
+
+TEST_F(ProcessExit, ByExitOfAPinnedGreenThread) {
+    const auto f = [] {
+        const pin here;
+        std::exit(11);
+    };
+    EXPECT_END(f, ::testing::ExitedWithCode(11), "^$");
+}
+
+// The exit handlers run on the green thread, with all that a green thread may do. Others go on meanwhile.
+TEST_F(ProcessExit, HandlersOfAGreenThreadsExitMayWait) {
+    const auto f = [] {
+        std::atexit([] {
+            sleep_for(100us);
+            chan<int> c;
+            go([c] { c.send(1); });
+            if (c.recv() == 1) say("received");
+        });
+        std::exit(12);
+    };
+    EXPECT_END(f, ::testing::ExitedWithCode(12), "^received\n$");
+}
+
+// ---- Objects with static storage. Those of the statements below are made when they are first used, and destroyed by exit() in reverse.
+
+// Talks to a green thread when it is destroyed.
+class last_words {
+public:
+    explicit last_words(const char* text) : text_(text) {}
+
+    last_words(const last_words&) = delete;
+    last_words& operator=(const last_words&) = delete;
+
+    ~last_words() {
+        const chan<int> answers;
+        go([answers] { answers.send(1); });
+        if (answers.recv() == 1) say(text_);
+    }
+
+private:
+    const char* text_;
+};
+
+TEST_F(ProcessExit, ADestructorMayUseTheDefaultRuntimeWhichNeverStops) {
+    EXPECT_EXIT(
+        {
+            static const last_words before("made before the runtime");
+            start_all_kinds();
+            static const last_words after("made after it");
+            std::exit(20);
+        },
+        ::testing::ExitedWithCode(20), "^made after it\nmade before the runtime\n$");
+}
+
+// The runtime of weft::main is gone by then: the default one is started for it.
+TEST_F(ProcessExit, ADestructorMayUseChannelsAfterWeftMain) {
+    EXPECT_EXIT(
+        {
+            static const last_words object("a fresh runtime");
+            std::exit(weft::main({.procs = 2}, [] { return 21; }));
+        },
+        ::testing::ExitedWithCode(21), "^a fresh runtime\n$");
+}
+
+TEST_F(ProcessExit, ADestructorMayUseAChannelThatGreenThreadsWaitOn) {
+    EXPECT_EXIT(
+        {
+            struct closer {
+                chan<int> c;
+                chan<int> heard;
+                ~closer() {
+                    c.close();
+                    if (heard.recv() == 1) say("closed");
+                }
+            };
+            static const closer object;
+            go([c = object.c, heard = object.heard] {
+                c.recv();
+                heard.send(1);
+            });
+            eventually([] { return stats().parks >= 1; });
+            std::exit(22);
+        },
+        ::testing::ExitedWithCode(22), "^closed\n$");
+}
+
+TEST_F(ProcessExit, ARuntimeThatIsDestroyedLastStopsWithItsGreenThreadsAtWork) {
+    EXPECT_EXIT(
+        {
+            static runtime rt({.procs = 2});
+            static const chan<int> c;
+            static const last_words object("words");
+            for (int i = 0; i < 4; ++i) {
+                rt.go([copy = c] { copy.recv(); });
+                rt.go([] {
+                    for (;;) weft::yield();
+                });
+            }
+            eventually([] { return rt.stats().parks >= 4; });
+            std::exit(23);
+        },
+        ::testing::ExitedWithCode(23), "^words\n$");
+}
+
+TEST_F(ProcessExit, ARuntimeThatIsDestroyedFirstStopsWithItsGreenThreadsAtWork) {
+    EXPECT_EXIT(
+        {
+            static const chan<int> c;
+            static mutex m;
+            static wait_group group;
+            static std::optional<runtime> rt;
+            rt.emplace(runtime_options{.procs = 2});
+            group.add();
+            m.lock();
+            for (int i = 0; i < 4; ++i) {
+                rt->go([] { c.recv(); });
+                rt->go([] { m.lock(); });
+                rt->go([] { group.wait(); });
+                rt->go([] {
+                    for (;;) weft::yield();
+                });
+            }
+            eventually([] { return rt->stats().parks >= 12; });
+            m.unlock();  // one of them has it for ever
+            std::exit(24);
+        },
+        ::testing::ExitedWithCode(24), "^$");
+}
+
+// exit() destroys the runtime on one of its own threads, which cannot be: so end otherwise, or keep the runtime elsewhere.
+TEST_F(ProcessExit, ByExitOfAGreenThreadWhoseRuntimeHasStaticStorageIsAMistake) {
+    EXPECT_ABORT(
+        {
+            static runtime rt({.procs = 2});
+            rt.run([] { std::exit(25); });
+        },
+        fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside"));
+}
+
+TEST_F(ProcessExit, ByQuickExitOfAGreenThreadWhoseRuntimeHasStaticStorageIsNone) {
+    EXPECT_EXIT(
+        {
+            static runtime rt({.procs = 2});
+            rt.run([] { std::quick_exit(26); });
+        },
+        ::testing::ExitedWithCode(26), "^$");
+}
+
+}  // namespace
+}  // namespace weft::test
