@@ -44,6 +44,9 @@ run_status_t run_stats(run_counts_t* counts) noexcept {
         .retakes_burning = s.retakes_burning,
         .retakes_in_call = s.retakes_in_call,
         .monitor_late = s.monitor_late,
+        .yield_requests = s.yield_requests,
+        .preempted = s.preempted,
+        .interrupted = s.interrupted,
     };
     std::memcpy(counts, &all, counts->size < sizeof(all) ? counts->size : sizeof(all));
     return RUN_OK;

@@ -1,8 +1,13 @@
-// scheduler.cc: run_scheduler_init and run_scheduler_stop. See weft/run/scheduler.h, sched/adopt.h.
+// scheduler.cc: run_scheduler_init, run_scheduler_stop, run_set_max_procs. See weft/run/scheduler.h, sched/adopt.h.
 #include "sched/scheduler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
 
 #include <weft/debug.h>
 #include <weft/run/scheduler.h>
+#include <weft/runtime.h>
 
 #include "c/place.h"
 #include "c/status.h"
@@ -36,6 +41,7 @@ run_status_t run_scheduler_init_at(const run_scheduler_opts_t* opts,
     const run_status_t status = guarded_call([&] {
         if (m != nullptr || o.stacks < RUN_STACKS_AUTOMATIC || o.stacks > RUN_STACKS_GROWING) return RUN_INVALID;
         weft::runtime_options wanted{.procs = o.procs, .stack_size = o.stack_size};
+        wanted.slice = std::chrono::nanoseconds(o.slice_ns);
         if (o.always_guard) wanted.guard = weft::guard_policy::always;
         if (o.name != nullptr) wanted.name = o.name;
         wanted.stacks = static_cast<weft::stack_policy>(o.stacks);
@@ -54,4 +60,25 @@ run_status_t run_scheduler_stop(void) noexcept {
     return all_ended ? RUN_OK : RUN_TIMEOUT;
 }
 
+run_status_t run_scheduler_stop_for(int64_t timeout_ns, run_stop_outcome_t* outcome) noexcept {
+    if (outcome != nullptr && outcome->size < sizeof(outcome->size)) return RUN_INVALID;
+    const M* m = current_g_m();
+    if (m == nullptr || !is_on_own_stack(m->g)) return RUN_INVALID;
+    weft::stop_outcome done;
+    const bool all_ended = end_on_this_stack_by(deadline_of(timeout_ns), done);
+    release_main();
+    if (outcome != nullptr) {
+        const run_stop_outcome_t all = {outcome->size, done.drained, done.cancelled, done.abandoned, done.stragglers};
+        std::memcpy(outcome, &all, std::min(outcome->size, sizeof(all)));
+    }
+    return all_ended ? RUN_OK : RUN_TIMEOUT;
+}
+
 unsigned run_procs(void) noexcept { return weft::stats().procs; }
+
+run_status_t run_set_max_procs(unsigned n, unsigned* before) noexcept {
+    return guarded_call([&] {
+        const unsigned was = weft::set_max_procs(n);
+        if (before != nullptr) *before = was;
+    });
+}

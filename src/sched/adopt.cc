@@ -15,6 +15,7 @@
 #include "sched/schedule.h"
 #include "sched/spawn.h"
 #include "sched/start.h"
+#include "sched/stopping.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -116,28 +117,50 @@ void begin_on_this_stack(const runtime_options& options, std::source_location wh
 
 bool is_on_own_stack(const G* g) noexcept { return g->stack != nullptr && g->stack->end != nullptr; }
 
-bool end_on_this_stack() noexcept {
-    std::unique_ptr<adopted> a(std::exchange(the_one, nullptr));
+namespace {
+
+// The main G leaves, and the caller is a plain thread again; the scheduler has been asked to stop.
+void leave_this_stack(adopted& a) noexcept {
     end_locals();  // as long as others run
-    drop_labels(*a->g);
-    if ((a->g->traits & trait::recorded) != 0) drop_record(*a->g);
-    a->leaving.lock_bits();
-    request_stop(*a->s);
+    drop_labels(*a.g);
+    if ((a.g->traits & trait::recorded) != 0) drop_record(*a.g);
+    a.leaving.lock_bits();
+    request_stop(*a.s);
     M* m = current_m();
     const bool has_p = enter(m);
-    a->g->reason = wait_reason::none;
-    m->after = {after_switch::kind::park, 0, {&a->leaving}, nullptr, a->g};
+    a.g->reason = wait_reason::none;
+    m->after = {after_switch::kind::park, 0, {&a.leaving}, nullptr, a.g};
     if (!has_p) m->p = nullptr;
-    m = switch_g_to_g0(m, a->g, false);
+    m = switch_g_to_g0(m, a.g, false);
 
-    WEFT_ASSERT(m == a->m0);
+    WEFT_ASSERT(m == a.m0);
     m->g = nullptr;
-    a->g->set_state(g_state::running, g_state::dead);
+    a.g->set_state(g_state::running, g_state::dead);
     abandon_thread(m);
-    exchange_default(a->default_before);
-    if (finish_main(a->s)) return true;
-    [[maybe_unused]] adopted* const kept = a.release();  // somebody may still look at the G
-    return false;
+    exchange_default(a.default_before);
+}
+
+// Frees a if its scheduler has ended; if not, somebody may still look at the G.
+bool free_if_ended(adopted* a, bool ended) noexcept {
+    if (ended) delete a;
+    return ended;
+}
+
+}  // namespace
+
+bool end_on_this_stack() noexcept {
+    adopted* a = std::exchange(the_one, nullptr);
+    leave_this_stack(*a);
+    return free_if_ended(a, finish_main(a->s));
+}
+
+bool end_on_this_stack_by(int64_t deadline_ns, stop_outcome& done) noexcept {
+    adopted* a = the_one;
+    const uint64_t finished = finished_gs(*a->s);
+    done.cancelled = cancel_and_drain(*a->s, a->g, deadline_ns);
+    the_one = nullptr;
+    leave_this_stack(*a);
+    return free_if_ended(a, finish_stop(a->s, finished, done));
 }
 
 }  // namespace weft::detail

@@ -52,4 +52,7 @@ void begin_on_this_stack(const runtime_options& options, std::source_location wh
 // release_main().
 [[nodiscard]] bool end_on_this_stack() noexcept;
 
+// The same with a deadline, as runtime::stop: cancels the others' waits, and waits until they have finished, before.
+[[nodiscard]] bool end_on_this_stack_by(int64_t deadline_ns, stop_outcome& done) noexcept;
+
 }  // namespace weft::detail

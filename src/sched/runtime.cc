@@ -109,6 +109,17 @@ bool finish_main(scheduler* s) noexcept {
     return true;
 }
 
+bool finish_stop(scheduler* s, uint64_t finished, stop_outcome& done) noexcept {
+    const bool ended = stop_scheduler(*s, os::monotonic_ns() + straggler_grace_ns, done.abandoned);
+    done.drained = static_cast<std::size_t>(finished_gs(*s) - finished);
+    if (ended) {
+        destroy(s);
+    } else {
+        done.stragglers = leave_stragglers(*s, done.abandoned);
+    }
+    return ended;
+}
+
 namespace {
 
 // A green thread in a blocking call counts as a plain thread, but of its own runtime. Pinned.
@@ -252,14 +263,7 @@ stop_outcome runtime::stop_by(int64_t deadline_ns) {
     detail::scheduler* s = std::exchange(scheduler_, nullptr);
     const uint64_t before = detail::finished_gs(*s);
     done.cancelled = detail::cancel_and_drain(*s, nullptr, deadline_ns);
-    const int64_t grace_ends_ns = detail::os::monotonic_ns() + detail::straggler_grace_ns;
-    const bool ended = detail::stop_scheduler(*s, grace_ends_ns, done.abandoned);
-    done.drained = static_cast<std::size_t>(detail::finished_gs(*s) - before);
-    if (ended) {
-        detail::destroy(s);
-    } else {
-        done.stragglers = detail::leave_stragglers(*s, done.abandoned);
-    }
+    static_cast<void>(detail::finish_stop(s, before, done));  // done says it
     return done;
 }
 

@@ -49,12 +49,15 @@ typedef struct run_counts {
     uint64_t retakes_burning;  // that had computed for longer than a slice,
     uint64_t retakes_in_call;  // that was in a declared blocking call
     uint64_t monitor_late;     // times the monitor came late: the machine was busy elsewhere, or stopped
+    uint64_t yield_requests;   // green threads that were asked to give way because their slice was over,
+    uint64_t preempted;        // that did so in code that checks by itself,
+    uint64_t interrupted;      // that were, by a signal, in code marked as preemptible
 } run_counts_t;
 
 // clang-format off
 #define RUN_COUNTS_INIT {sizeof(run_counts_t), \
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 // clang-format on
 
 // Fills in counts for the caller's scheduler, or the default one; zeros if there is none yet. Any thread.

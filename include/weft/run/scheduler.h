@@ -15,7 +15,7 @@
 // green thread parks, and the green threads it starts run on a default scheduler with threads of its own, which is started at
 // first use and never stops. A library should leave run_scheduler_init to the program.
 //
-// Environment: RUN_MAXPROCS, RUN_STACK_MAX, RUN_STACK_POLICY, RUN_MAX_THREADS (docs/environment.md).
+// Environment: RUN_MAXPROCS, RUN_STACK_MAX, RUN_STACK_POLICY, RUN_MAX_THREADS, RUN_SLICE (docs/environment.md).
 //
 // See: docs/c_api.md, docs/runtime.md
 #pragma once
@@ -45,9 +45,10 @@ typedef struct run_scheduler_opts {
     size_t stack_size;          // usable bytes of a default stack, 16 KiB to 64 MiB. 0: RUN_STACK_MAX, else 256 KiB
     const char* name;           // begins the names of its threads; copied. NULL: "weft"
     run_stack_policy_t stacks;  // where their memory comes from
+    int64_t slice_ns;  // how long a green thread may run while others wait, 10 us to 10 s. 0: RUN_SLICE, else 10 ms
 } run_scheduler_opts_t;
 
-#define RUN_SCHEDULER_OPTS_INIT {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC}
+#define RUN_SCHEDULER_OPTS_INIT {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC, 0}
 
 // The calling plain thread goes on as the main green thread of a new scheduler. RUN_BUSY if there is one already, made by this
 // function or by weft::main; RUN_INVALID from a green thread; RUN_EXHAUSTED.
@@ -73,8 +74,33 @@ run_status_t run_scheduler_init_at(const run_scheduler_opts_t* opts, const char*
 // thread that called init, this function waits for it.
 run_status_t run_scheduler_stop(void) RUN_NOEXCEPT;
 
+// How run_scheduler_stop_for went.
+typedef struct run_stop_outcome {
+    size_t size;       // sizeof(run_stop_outcome_t): tells which of the following there are
+    size_t drained;    // green threads that finished during it
+    size_t cancelled;  // waits that it interrupted; those that would have begun later are not counted
+    size_t abandoned;  // green threads that had not finished, and never will, but for those of stragglers
+    size_t
+        stragglers;  // OS threads whose green thread has not come back: they are left behind, with the scheduler's memory
+} run_stop_outcome_t;
+
+#define RUN_STOP_OUTCOME_INIT {sizeof(run_stop_outcome_t), 0, 0, 0, 0}
+
+// The same with good manners: every wait of the others that can be cancelled ends with RUN_CANCELLED (in C++ functions with
+// weft::cancelled), those that go on already and those that begin later, as if all of them ran in a scope that was cancelled. Then it waits
+// until all have finished, at most for timeout_ns: not at all if that is zero or less, as long as it takes for RUN_FOREVER. Then as
+// run_scheduler_stop; but those that have not come back 100 ms after that, where they may be found, are named on stderr, too.
+// outcome may be NULL; it is filled in for RUN_OK and RUN_TIMEOUT. Not a cancellation point.
+run_status_t run_scheduler_stop_for(int64_t timeout_ns, run_stop_outcome_t* outcome) RUN_NOEXCEPT;
+
 // The number of processors of the caller's scheduler, or of the default one; 0 if there is none yet.
 unsigned run_procs(void) RUN_NOEXCEPT;
+
+// Changes that to n, at most RUN_MAX_P_COUNT, while green threads run; 0: the usual number, RUN_MAXPROCS, else as many as affinity and
+// CPU quota allow, followed from then on while they change. Returns when it is so; before, which may be NULL, is how many it was. Nothing is
+// lost: what is queued and what sleeps on a processor that goes is taken over by others. Any thread; one without a scheduler
+// starts the default one. RUN_INVALID if n is too large, RUN_EXHAUSTED; then nothing has changed.
+run_status_t run_set_max_procs(unsigned n, unsigned* before) RUN_NOEXCEPT;
 
 #ifdef __cplusplus
 }
