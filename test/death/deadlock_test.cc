@@ -29,20 +29,31 @@ void look_at_green_threads_only() {
         setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
 }
 
+// How many processors the programs below have: each is run with several numbers of them.
+unsigned procs = 0;
+
 template <typename F>
 void run_main(F&& body) {
     look_at_green_threads_only();
-    std::_Exit(weft::main({.procs = 2}, body));
+    std::_Exit(weft::main({.procs = procs}, body));
 }
 
 class Deadlock : public DeathTest {};
 
-#define EXPECT_DEADLOCK(statement, ...)                                         \
-    EXPECT_EXIT(statement, ::testing::ExitedWithCode(weft::deadlock_exit_code), \
-                says({fatal_line("all green threads are asleep: deadlock"), __VA_ARGS__}))
+#define EXPECT_DEADLOCK(statement, ...)                                                        \
+    for (const unsigned n : {1U, 2U, 4U}) {                                                    \
+        procs = n;                                                                             \
+        EXPECT_EXIT(statement, ::testing::ExitedWithCode(weft::deadlock_exit_code),            \
+                    says({fatal_line("all green threads are asleep: deadlock"), __VA_ARGS__})) \
+            << n << " processors";                                                             \
+    }
 
 // Ends well, and says nothing.
-#define EXPECT_NO_DEADLOCK(statement) EXPECT_EXIT(statement, ::testing::ExitedWithCode(0), "^$")
+#define EXPECT_NO_DEADLOCK(statement)                                                     \
+    for (const unsigned n : {1U, 2U, 4U}) {                                               \
+        procs = n;                                                                        \
+        EXPECT_EXIT(statement, ::testing::ExitedWithCode(0), "^$") << n << " processors"; \
+    }
 
 // ---- Those that are.
 
@@ -100,7 +111,7 @@ TEST_F(Deadlock, OfAMutexLockedTwice) {
     EXPECT_DEADLOCK(
         {
             setenv("RUN_DEBUG", "lockowners=1,deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
-            std::_Exit(weft::main({.procs = 2}, [] {
+            std::_Exit(weft::main({.procs = procs}, [] {
                 mutex m;
                 m.lock();
                 m.lock();
@@ -181,7 +192,7 @@ TEST_F(Deadlock, WithStrictSearchAlthoughThereIsAnotherThread) {
     EXPECT_DEADLOCK(
         {
             setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
-            std::_Exit(weft::main({.procs = 2}, [] {
+            std::_Exit(weft::main({.procs = procs}, [] {
                 std::thread([] { pause(); }).detach();
                 chan<int>::nil().recv();
             }));
@@ -287,7 +298,7 @@ TEST_F(Deadlock, IsNoneIfAnotherRuntimeWillSend) {
 TEST_F(Deadlock, IsNoneWhileATokenForAnOutsideWakerExists) {
     EXPECT_NO_DEADLOCK({
         setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
-        std::_Exit(weft::main({.procs = 2}, [] {
+        std::_Exit(weft::main({.procs = procs}, [] {
             const chan<int> values;
             std::thread([values, token = std::make_shared<external_waker>()] {
                 std::this_thread::sleep_for(long_enough);
@@ -305,7 +316,7 @@ TEST_F(Deadlock, IsNotLookedForIfNotWanted) {
             std::this_thread::sleep_for(long_enough);
             std::_Exit(0);
         }).detach();
-        weft::main({.procs = 2}, [] { chan<int>::nil().recv(); });
+        weft::main({.procs = procs}, [] { chan<int>::nil().recv(); });
     });
 }
 

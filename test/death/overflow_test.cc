@@ -154,13 +154,25 @@ TEST_F(Overflow, OnAThreadThatWasReusedIsTheNewGs) {
 
 // ---- Each policy: a stack that has no guard to install, and one whose guard lies below little.
 
-void overflow_with(stack_policy policy) {
-    runtime rt({.procs = 2, .stacks = policy});
+void overflow_with(stack_policy policy, unsigned procs = 2) {
+    runtime rt({.procs = procs, .stacks = policy});
     rt.run([] {
         wait_group all;
         all.go({.name = "deep"}, [] { recurse(0); });
         all.wait();
     });
+}
+
+TEST_F(Overflow, IsFoundWithEachPolicyAndAnyNumberOfProcessors) {
+    if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
+    for (const stack_policy policy : {stack_policy::paged, stack_policy::fixed, stack_policy::growing}) {
+        for (const unsigned procs : {1U, 4U}) {
+            EXPECT_OVERFLOW(
+                overflow_with(policy, procs),
+                fatal_line(
+                    "stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"));
+        }
+    }
 }
 
 TEST_F(Overflow, OfAFixedStackTellsItsSize) {

@@ -1,0 +1,91 @@
+// many_hogs_test.cc: a thousand that compute and never give way, and what is left for the others.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/build.h"
+#include "support/environment.h"
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Short, or it takes a thousand slices until all have begun.
+struct slices_of_100us {
+    environment_variable slice{"RUN_SLICE", "0.1"};
+};
+
+class ManyHogs : private slices_of_100us, public procs_test {
+protected:
+    ManyHogs() : procs_test(120s) {}
+};
+
+WEFT_SWEEP_OVER(ManyHogs, 1U, 2U, 4U);
+
+int64_t cpu_ns(clockid_t whose) {
+    timespec t{};
+    ::clock_gettime(whose, &t);
+    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+// Some ten microseconds of work.
+WEFT_TEST_OPAQUE unsigned piece_of_work() {
+    unsigned x = 1;
+    for (int i = 0; i < 20'000; ++i) x = x * 1'664'525 + 1'013'904'223;
+    return x;
+}
+
+// Each hog begins on a processor and goes on without one. Then P of the P + H threads that want to run have processors: whoever plays
+// by the rules has that share of the CPU time that the process gets, but for a factor.
+TEST_P(ManyHogs, AThousandLeaveTheOthersTheirShare) {
+    const int hogs = scaled(1000);
+    constexpr int64_t factor = 8;
+    const auto pieces_wanted = static_cast<int64_t>(50 * procs());
+    std::atomic<int> began = 0;
+    std::atomic<bool> over = false;
+    for (int i = 0; i < hogs; ++i) {
+        rt().go([&] {
+            ++began;
+            while (!over.load(std::memory_order_relaxed)) {}
+        });
+    }
+    std::atomic<int64_t> pieces = 0;
+    std::atomic<int64_t> worked_ns = 0;
+    for (unsigned i = 0; i < 2 * procs(); ++i) {
+        rt().go([&] {
+            while (!over.load(std::memory_order_relaxed)) {
+                const int64_t before_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+                if (piece_of_work() != 0) ++pieces;
+                worked_ns += cpu_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+                weft::yield();
+            }
+        });
+    }
+    eventually([&] { return began == hogs; });
+    const int64_t first_piece = pieces;
+    const int64_t first_worked_ns = worked_ns;
+    const int64_t first_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+    eventually([&] { return pieces >= first_piece + pieces_wanted; });
+    const int64_t worked = worked_ns - first_worked_ns;
+    const int64_t used = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - first_ns;
+    over = true;
+    rt().drain();
+    EXPECT_GE(worked * factor * (int64_t{procs()} + hogs), used * int64_t{procs()})
+        << worked << " of " << used << " ns";
+    RecordProperty("worked_ns", std::to_string(worked));
+    RecordProperty("used_ns", std::to_string(used));
+}
+
+}  // namespace
+}  // namespace weft::test
