@@ -299,7 +299,7 @@ monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m,
     }
     if (m->in_runtime.load(relaxed) != 0) return why::none;  // relaxed: looked at again by the handshake
     if (!m->in_call.load(relaxed)) {                         // relaxed: as above
-        if (storm_) return why::burning;
+        if (storm_) return os::thread_wants_cpu(m->tid) ? why::burning : why::blocked;
         return as_before ? judge_undeclared(seen, p, m, now_ns) : why::none;
     }
     amiss_ = true;

@@ -90,8 +90,7 @@ TEST_P(BlockedFault, HoldsNobodyElseUp) {
     pages->provide();
     rt().drain();
     EXPECT_EQ(read, n);
-    const stats_snapshot s = rt().stats();
-    EXPECT_GT(s.retakes_blocked + s.retakes_burning, 0U);  // in a storm nobody asks why
+    EXPECT_GT(rt().stats().retakes_blocked, 0U);
 }
 
 }  // namespace
