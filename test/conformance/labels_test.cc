@@ -160,7 +160,7 @@ TEST_P(Labels, StayWithTheirGreenThreadWhereverItRuns) {
 }
 
 TEST_P(Labels, OfThoseThatNeverRanAreReleasedToo) {
-    runtime other({.procs = 1});
+    runtime other({.procs = 1, .retake = false});  // or they have run by then
     std::atomic<bool> laid_out = false;
     other.go([&] {
         this_g::set_label("some", "label");

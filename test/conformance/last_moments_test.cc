@@ -97,7 +97,7 @@ TEST(LastMoments, EveryWaiterOfAGroupMayCallWaitAtOnce) {
 
 // Whoever was served and has not run since does not keep what served it alive.
 TEST(LastMoments, AnObjectMayDieBeforeTheOneItServedHasRun) {
-    runtime rt({.procs = 1});
+    runtime rt({.procs = 1, .retake = false});
     auto c = std::make_unique<chan<int>>();
     std::atomic<bool> computes{false};
     rt.go([&c = *c] { c.send(1); });
@@ -115,7 +115,7 @@ TEST(LastMoments, AnObjectMayDieBeforeTheOneItServedHasRun) {
 // What an abandoned green thread has locked stays locked, and may be destroyed all the same.
 TEST(LastMoments, AMutexThatAnAbandonedGreenThreadHoldsMayBeDestroyed) {
     mutex m;
-    runtime rt({.procs = 1});
+    runtime rt({.procs = 1, .retake = false});
     rt.go([&] {
         m.lock();
         chan<int>::nil().recv();
@@ -127,7 +127,7 @@ TEST(LastMoments, AMutexThatAnAbandonedGreenThreadHoldsMayBeDestroyed) {
 
 // The same for one that a closure owns which never runs.
 TEST(LastMoments, AClosureMayOwnTheMutexThatAnAbandonedGreenThreadHolds) {
-    runtime rt({.procs = 1});
+    runtime rt({.procs = 1, .retake = false});
     std::atomic<bool> computes{false};
     rt.go([&] {
         auto owned = std::make_unique<mutex>();
@@ -150,7 +150,7 @@ struct joined_state {
 
 // A closure that never ran owns what another green thread waits on.
 TEST(LastMoments, WhatAClosureOwnsOutlivesThoseWhoWaitOnIt) {
-    runtime rt({.procs = 1});
+    runtime rt({.procs = 1, .retake = false});
     std::atomic<bool> computes{false};
     rt.go([&] {
         auto state = std::make_unique<joined_state>();
@@ -172,7 +172,7 @@ TEST(LastMoments, AMutexGivenToAnAbandonedGreenThreadIsFree) {
     mutex m;
     std::atomic<bool> computes{false};
     std::atomic<bool> over{false};
-    runtime rt({.procs = 1});
+    runtime rt({.procs = 1, .retake = false});
     m.lock();
     rt.go([&] {
         m.lock();

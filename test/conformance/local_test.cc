@@ -526,7 +526,7 @@ TEST(LocalAtTheEnd, OfTheAbandonedIsNotDestroyedButForCopiesThatNobodyHasSeen) {
 
     std::atomic<int> destroyed = 0;
     const local<counted> thing([&] { return counted(destroyed); });
-    runtime rt({.procs = 1});
+    runtime rt({.procs = 1, .retake = false});
     std::atomic<bool> runs = false;
     rt.go([&] {
         static_cast<void>(*thing);

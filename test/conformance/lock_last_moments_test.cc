@@ -45,7 +45,7 @@ protected:
         eventually([&] { return computes_.load(); });
     }
 
-    runtime rt{runtime_options{.procs = 1}};
+    runtime rt{runtime_options{.procs = 1, .retake = false}};
 
 private:
     std::atomic<bool> computes_{false};

@@ -166,7 +166,7 @@ TEST_P(PriorityTurn, AMutexThatAnAbandonedHolderWaitedForMayGoBeforeOthersLookFo
 
     timed_mutex held;
     {
-        runtime other({.procs = 1});
+        runtime other({.procs = 1, .retake = false});
         std::atomic<bool> computes = false;
         other.go([&] {
             auto wanted = std::make_shared<mutex>();

@@ -262,7 +262,7 @@ TEST_P(Semaphore, AWaiterWhoseRuntimeStopsIsForgotten) {
 TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadIsGivenBack) {
     binary_semaphore s(0);
     std::atomic<bool> computes{false};
-    runtime rt({.procs = 1});
+    runtime rt({.procs = 1, .retake = false});
     rt.go([&] { s.acquire(); });
     eventually([&] { return rt.stats().parks == 1; });
     rt.go([&] {
@@ -280,7 +280,7 @@ TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadIsGivenBack)
 TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadServesTheNextOne) {
     binary_semaphore s(0);
     std::atomic<bool> computes{false};
-    runtime rt({.procs = 1});
+    runtime rt({.procs = 1, .retake = false});
     runtime other({.procs = 1});
     rt.go([&] { s.acquire(); });
     eventually([&] { return rt.stats().parks == 1; });
