@@ -13,6 +13,7 @@
 
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -26,7 +27,7 @@ using namespace std::chrono_literals;
 using ConditionVariable = procs_test;
 WEFT_SWEEP(ConditionVariable);
 
-class ConditionVariableOnOneProcessor : public procs_test {};
+class ConditionVariableOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(ConditionVariableOnOneProcessor, 1U);
 

@@ -13,6 +13,7 @@
 #include <weft/weft.h>
 
 #include "support/build.h"
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/resources.h"
@@ -333,7 +334,7 @@ TEST_P(Lifecycle, StoppingOneRuntimeLeavesTheOtherAlone) {
 
 // Green threads that have been woken but do not get to run before the runtime stops: the only processor is held by one that
 // computes until stop() waits for it.
-class StoppedAmidWork : public procs_test {
+class StoppedAmidWork : private calm, public procs_test {
 protected:
     // Starts one that, once `prepare` has returned in it, computes until the runtime is being stopped; then stops it.
     template <typename Prepare>

@@ -12,6 +12,7 @@
 
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -25,7 +26,7 @@ using std::chrono::steady_clock;
 using Mutex = procs_test;
 WEFT_SWEEP(Mutex);
 
-class MutexOnOneProcessor : public procs_test {};
+class MutexOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(MutexOnOneProcessor, 1U);
 

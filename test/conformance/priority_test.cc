@@ -15,6 +15,7 @@
 
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/random.h"
@@ -29,7 +30,7 @@ using Priority = procs_test;
 WEFT_SWEEP(Priority);
 
 // Order can be promised where there is only one place to run.
-class PriorityOnOneProcessor : public procs_test {};
+class PriorityOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(PriorityOnOneProcessor, 1U);
 

@@ -11,6 +11,7 @@
 
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -24,7 +25,7 @@ using namespace std::chrono_literals;
 using PriorityTurn = procs_test;
 WEFT_SWEEP(PriorityTurn);
 
-class PriorityTurnOnOneProcessor : public procs_test {};
+class PriorityTurnOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(PriorityTurnOnOneProcessor, 1U);
 

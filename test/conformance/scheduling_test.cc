@@ -9,6 +9,7 @@
 
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -23,7 +24,7 @@ using Scheduling = procs_test;
 WEFT_SWEEP(Scheduling);
 
 // Order can be promised where there is only one place to run.
-class OneProcessor : public procs_test {};
+class OneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(OneProcessor, 1U);
 

@@ -14,6 +14,7 @@
 #include <weft/shared_mutex.h>
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -27,7 +28,7 @@ using namespace std::chrono_literals;
 using SharedMutexFairness = procs_test;
 WEFT_SWEEP(SharedMutexFairness);
 
-class SharedMutexOnOneProcessor : public procs_test {};
+class SharedMutexOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(SharedMutexOnOneProcessor, 1U);
 

@@ -14,6 +14,7 @@
 #include <weft/shared_timed_mutex.h>
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/random.h"
@@ -29,7 +30,7 @@ using std::chrono::steady_clock;
 using SharedTimedMutex = procs_test;
 WEFT_SWEEP(SharedTimedMutex);
 
-class SharedTimedMutexOnOneProcessor : public procs_test {};
+class SharedTimedMutexOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(SharedTimedMutexOnOneProcessor, 1U);
 

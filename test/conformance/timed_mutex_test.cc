@@ -13,6 +13,7 @@
 #include <weft/timed_mutex.h>
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/random.h"
@@ -27,7 +28,7 @@ using std::chrono::steady_clock;
 using TimedMutex = procs_test;
 WEFT_SWEEP(TimedMutex);
 
-class TimedMutexOnOneProcessor : public procs_test {};
+class TimedMutexOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(TimedMutexOnOneProcessor, 1U);
 

@@ -20,7 +20,8 @@ private:
     std::optional<std::string> before_;
 };
 
-// While one exists, runtimes begin as if the suite did not run with settings of its own: for tests of what the scheduler does not do.
+// While one exists, runtimes begin as if the suite did not run with settings of its own: for tests of what the scheduler does not do, or
+// of whose turn it is when nobody is taken a processor away.
 struct calm {
     environment_variable debug{"RUN_DEBUG", nullptr};
     environment_variable slice{"RUN_SLICE", nullptr};
