@@ -39,8 +39,8 @@ TEST_P(RetakenPark, YieldsAndGetsAPBack) {
         for (int i = 0; i < scaled(40); ++i) {
             lose_p();
             const bool another_ran = weft::yield();
-            // With several Ps it may have met one that was idle for a moment.
-            EXPECT_TRUE(another_ran || stats().procs > 1);
+            // With several Ps, or when others lose theirs too, it may have met one that was idle for a moment.
+            EXPECT_TRUE(another_ran || stats().procs > 1 || in_storm());
         }
     });
 }

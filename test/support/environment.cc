@@ -1,6 +1,7 @@
 #include "environment.h"
 
 #include <cstdlib>
+#include <cstring>
 
 namespace weft::test {
 
@@ -23,5 +24,10 @@ environment_variable::environment_variable(const char* name, const char* value) 
 }
 
 environment_variable::~environment_variable() { set(name_, before_ ? before_->c_str() : nullptr); }
+
+bool in_storm() {
+    const char* debug = std::getenv("RUN_DEBUG");  // NOLINT(concurrency-mt-unsafe): as above
+    return debug != nullptr && std::strstr(debug, "retake=always") != nullptr;
+}
 
 }  // namespace weft::test

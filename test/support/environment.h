@@ -20,6 +20,9 @@ private:
     std::optional<std::string> before_;
 };
 
+// Whether the suite runs with processors taken away at will.
+[[nodiscard]] bool in_storm();
+
 // While one exists, runtimes begin as if the suite did not run with settings of its own: for tests of what the scheduler does not do, or
 // of whose turn it is when nobody is taken a processor away.
 struct calm {
