@@ -14,9 +14,12 @@
 #include <cstring>
 #include <optional>
 
+#include <weft/blocking.h>
 #include <weft/semaphore.h>
 #include <weft/timer.h>
 #include <weft/weft.h>
+
+#include "sched/switch.h"
 
 // glibc's own names for its allocator, so that ours can count and pass on. operator new ends here too.
 extern "C" {
@@ -188,6 +191,25 @@ void timer(int64_t n) {
     }
 }
 
+// What operations pay for entering the runtime and leaving it; they look for their M first, which is not in it.
+void entry(int64_t n) {
+    using namespace weft::detail;
+    M* m = current_g_m();
+    int64_t entered = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        entered += enter(m) ? 1 : 0;
+        leave(m);
+    }
+    check(entered == n, "the P stays where nobody waits for it");
+}
+
+// A call that does nothing and is declared all the same.
+void blocking(int64_t n) {
+    int64_t calls = 0;
+    for (int64_t i = 0; i < n; ++i) weft::blocking([&calls] { ++calls; });
+    check(calls == n, "every call was made");
+}
+
 struct program {
     const char* name;
     void (*run)(int64_t n);
@@ -196,6 +218,7 @@ struct program {
 constexpr program programs[] = {
     {"yield", yield},         {"spawn_join", spawn_join}, {"round_trip", round_trip}, {"buffered", buffered},
     {"select", select_ready}, {"mutex", mutex},           {"semaphore", semaphore},   {"timer", timer},
+    {"entry", entry},         {"blocking", blocking},
 };
 
 }  // namespace
