@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rows import FORKS, MILLION, WAITERS, WIDTHS
+from rows import CALLERS, FORKS, MILLION, WAITERS, WIDTHS
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ CURVES = [
     *(Curve(f"waiters-{metric}", title, "ns", {k: (f"waiters-curve-{k}", f"{metric}_ns") for k in WAITERS}, of="waiters")
       for metric, title in (("send", "A send to each of N who wait on a channel"), ("recv", "A receive from each of N who wait"),
                             ("close", "A close, for each of N who wait"))),
+    Curve("call-crowd", "N calls that block for 10 ms, beside a task that computes: until all are done", "ms", {
+        k: (f"call-crowd-{'' if k == 64 else 'curve-'}{k}", "p50_ms") for k in CALLERS}, of="calls"),
     Curve("withdraw", "A select that waits on a channel beside N others, and is served elsewhere", "ns",
           {k: (f"withdraw-curve-{k}", "ns_per_op") for k in WAITERS}, of="waiters"),
 ]
@@ -68,11 +70,40 @@ FAIRNESS_DETAILS = [
         ("arm_ns", "to start one", "ns"))),
     *((f"sleep-{us}us", "p99_us", f"sleep {us} µs: late by, p99", "µs") for us in (50, 100, 500, 2000)),
     ("sleep-50-tasks", "wakes_per_s", "50 tasks sleep: sleeping OS threads woken, per second", ""),
-    *((row, metric, f"{what}, {title}", "ns") for row, what in (("wake-same", "the waker parks"), ("wake-busy", "the waker works on"),
-                                                                ("wake-idle", "all asleep"))
+    *((row, metric, f"{what}, {title}", "ns") for row, what in (
+        ("wake-same", "the waker parks"), ("wake-spinning", "the other has just parked"), ("wake-busy", "the waker works on"),
+        ("wake-idle", "all asleep"))
       for metric, title in (("p99_ns", "p99"), ("p999_ns", "p99.9"))),
     *((f"fan-out-{n}", metric, f"a close wakes {n}: {title}", unit) for n in ("2", "64", "1e4") for metric, title, unit in (
         ("p99_us", "until the last runs, p99", "µs"), ("os_wakes", "sleeping OS threads woken by it", ""),
         ("futexes", "futex calls, with starting and parking them, under strace", ""))),
 ]
-DETAILS = {"Memory, and the first time": MEMORY_DETAILS, "How late, and how fairly": FAIRNESS_DETAILS}
+DECLARED_OR_NOT = (("", ""), ("-undeclared", ", undeclared"))
+CALL_DETAILS = [
+    ("call-guard", "raw_ns", "the system call itself", "ns"),
+    *((f"call-wait{suffix}", metric, f"a call of 50 µs{how}: {title}", "µs") for suffix, how in DECLARED_OR_NOT
+      for metric, title in (("p99_us", "until both are through, p99"), ("other_p50_us", "until the other runs, p50"),
+                            ("other_p99_us", "until the other runs, p99"))),
+    *((f"call-count-{name}{suffix}", metric, f"calls of {what}{how}: {title}", unit)
+      for name, what in (("50us", "50 µs"), ("5ms", "5 ms")) for suffix, how in DECLARED_OR_NOT
+      for metric, title, unit in (("call_p50_us", "from call to going on, p50", "µs"), ("calls_per_s", "calls made, per second", ""),
+                                  ("new_threads", "threads created", ""))),
+    *((f"call-crowd-64{suffix}", metric, f"64 calls{how}: {title}", unit) for suffix, how in DECLARED_OR_NOT
+      for metric, title, unit in (("max_ms", "the slowest round of 7", "ms"), ("threads", "threads of the process", ""))),
+    *(("hog-sleeper", metric, f"a sleeper beside hogs: late by, {title}", "µs") for metric, title in (
+        ("p99_us", "p99"), ("max_us", "at most"))),
+    *(("hog-tail", metric, f"beside a hog: {title}", unit) for metric, title, unit in (
+        ("p50_us", "requests of 2 µs, p50", "µs"), ("p999_us", "requests of 2 µs, p99.9", "µs"),
+        ("long_p50_us", "requests of 2 ms, p50", "µs"), ("requests_per_s", "requests served, per second", ""),
+        ("hog_share", "what the hog computes, in cores", ""))),
+    *(("lifetimes", metric, f"100 000 come and go: {title}", unit) for metric, title, unit in (
+        ("spawn_p50_ns", "starting one, p50", "ns"), ("spawn_p999_ns", "starting one, p99.9", "ns"),
+        ("start_p50_ns", "until it runs, p50", "ns"), ("start_p999_ns", "until it runs, p99.9", "ns"),
+        ("lives_per_s", "lives, per second", ""), ("resident_mib", "resident memory", "MiB"),
+        ("drift_percent", "resident memory at the end, against after the warm-up", "%"))),
+    ("idle", "cpu_percent", "nothing happens: CPU time", "%"),
+]
+# More is better, or neither: not compared.
+NOT_LESS = {"calls_per_s", "requests_per_s", "lives_per_s", "hog_share", "raw_ns"}
+DETAILS = {"Memory, and the first time": MEMORY_DETAILS, "How late, and how fairly": FAIRNESS_DETAILS,
+           "Who holds up whom, and what stays": CALL_DETAILS}

@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from statistics import median
 
 import chart
-from curves import CURVES, DETAILS
-from rows import GROUPS, MAIN_PEERS, PEERS, ROWS
+import record
+from curves import CURVES, DETAILS, NOT_LESS
+from record import Ratio, factor
+from rows import EVERY_ROUND, GROUPS, MAIN_PEERS, PEERS, ROWS
 from targets import TARGETS
 
 ROW = {row.id: row for row in ROWS}
+SCALING_LIMIT = 1.15
 
 
 def number(value):
@@ -20,41 +23,34 @@ def number(value):
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
-def factor(value):
-    """A ratio: two digits after the point, or two that are not zero."""
-    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """Of figures of the same round."""
-
-    middle: float
-    low: float
-    high: float
-    rounds: int
-
-    def __str__(self):
-        return f"×{factor(self.middle)} ({factor(self.low)}–{factor(self.high)})"
-
-
 class Results:
-    def __init__(self, raw):
+    """What was measured, over what an earlier report says of the rows that were not."""
+
+    def __init__(self, raw, kept=None):
         self.raw = raw
         self.lines = {}  # (row, p, peer): {round: line}
         for run in raw["runs"]:
             if not run["failure"]:
                 self.lines.setdefault((run["row"], run["p"], run["peer"]), {})[run["round"]] = run["line"]
+        self.measured = sorted({run["row"] for run in raw["runs"]}, key=list(ROW).index)
+        self.kept = kept or record.Record()
+        self.kept.forget(self.measured)
 
     def by_round(self, row, p, peer, metric):
         return {index: line[metric] for index, line in self.lines.get((row, p, peer), {}).items() if metric in line}
 
     def middle(self, row, p, peer, metric):
         values = self.by_round(row, p, peer, metric).values()
-        return median(values) if values else None
+        return median(values) if values else self.kept.middles.get((row, p, peer, metric))
 
     def has(self, row):
-        return any(key[0] == row for key in self.lines)
+        return any(self.has_run(row, p, peer) for p in ROW[row].procs for peer in PEERS)
+
+    def has_run(self, row, p, peer):
+        return (row, p, peer) in self.lines or self.kept.has(row, p, peer)
+
+    def rounds_of(self, row):
+        return self.raw["rounds"] if row in self.measured else EVERY_ROUND
 
     @staticmethod
     def ratio(ours, theirs):
@@ -63,7 +59,8 @@ class Results:
         return Ratio(median(ratios), min(ratios), max(ratios), len(ratios)) if ratios else None
 
     def to_peer(self, row, p, peer, metric):
-        return self.ratio(self.by_round(row, p, "weft", metric), self.by_round(row, p, peer, metric))
+        measured = self.ratio(self.by_round(row, p, "weft", metric), self.by_round(row, p, peer, metric))
+        return measured or self.kept.ratios.get((row, p, peer, metric))
 
     def to_best(self, row, p, metric):
         best = {}
@@ -72,6 +69,14 @@ class Results:
                 for index, value in self.by_round(row, p, peer, metric).items():
                     best[index] = min(value, best.get(index, value))
         return self.ratio(self.by_round(row, p, "weft", metric), best)
+
+    def between(self, peer, metric, first, second):
+        """One peer's figure in one (row, p) against that in another: of medians, where they are not of the same rounds."""
+        measured = self.ratio(self.by_round(*first, peer, metric), self.by_round(*second, peer, metric))
+        ours, theirs = self.middle(*first, peer, metric), self.middle(*second, peer, metric)
+        if measured or not ours or not theirs:
+            return measured
+        return Ratio(ours / theirs, ours / theirs, ours / theirs, 0)
 
 
 # Targets.
@@ -98,10 +103,13 @@ def judge(results, target):
     figures = {}
     for p in target.procs:
         ours = results.by_round(target.row, p, "weft", target.metric)
-        if not ours:
+        if not ours and target.row not in results.measured and (target.text, p) in results.kept.verdicts:
+            figures[p] = results.kept.verdicts[target.text, p]
+            continue
+        if not ours and target.against != "P=1":
             continue
         if target.against == "":
-            value = median(ours.values())
+            value = max(ours.values()) if target.in_every_run else median(ours.values())
             text = f"{number(value)} {target.unit}".rstrip()
             if target.metric == "parked_bytes":
                 text += f" + {number(results.middle(target.row, p, 'weft', 'page_table_bytes'))} B page tables"
@@ -110,9 +118,9 @@ def judge(results, target):
         if target.against == "best":
             ratio = results.to_best(target.row, p, target.metric)
         elif target.against == "P=1":
-            ratio = results.ratio(ours, results.by_round(target.row, 1, "weft", target.metric))
+            ratio = results.between("weft", target.metric, (target.row, p), (target.row, 1))
         elif target.against.startswith("self:"):
-            ratio = results.ratio(ours, results.by_round(target.against[5:], p, "weft", target.metric))
+            ratio = results.between("weft", target.metric, (target.row, p), (target.against[5:], p))
         else:
             ratio = results.to_peer(target.row, p, target.against, target.metric)
         if ratio is not None:
@@ -122,13 +130,14 @@ def judge(results, target):
 
 def targets_as_text(raw):
     results = Results(raw)
-    out = ["", f"{'target':<52}{'P=1':<30}{'P=2':<30}"]
+    width = max(len(target.text) for target in TARGETS) + 2
+    out = ["", f"{'target':<{width}}{'P=1':<30}{'P=2':<30}"]
     for target in TARGETS:
         verdict = judge(results, target)
         if not verdict.figures:
             continue
         cells = "".join(f"{verdict.figures[p][0] if p in verdict.figures else '':<30}" for p in (1, 2))
-        out.append(f"{verdict.text:<52}{cells}{verdict.word}")
+        out.append(f"{verdict.text:<{width}}{cells}{verdict.word}")
     return "\n".join(out) if len(out) > 2 else ""
 
 
@@ -146,7 +155,7 @@ def targets_table(results):
 
 
 def peers_in(results, rows):
-    return [peer for peer in PEERS if any((row.id, p, peer) in results.lines for row in rows for p in row.procs)]
+    return [peer for peer in PEERS if any(results.has_run(row.id, p, peer) for row in rows for p in row.procs)]
 
 
 def group_table(results, rows):
@@ -165,7 +174,7 @@ def group_table(results, rows):
                     text = f"**{text}**"
                 ratio = None if peer == "weft" else results.to_peer(row.id, p, peer, row.metric)
                 if ratio is not None:
-                    rounds = f", n={ratio.rounds}" if ratio.rounds < results.raw["rounds"] else ""
+                    rounds = f", n={ratio.rounds}" if ratio.rounds < results.rounds_of(row.id) else ""
                     text += f" <sub>{ratio}{rounds}</sub>"
                 cells.append(text)
             title = f"{row.title} <sub>{row.note}</sub>" if row.note else row.title
@@ -198,6 +207,8 @@ def losses(results):
     out = []
     compared = [(row.id, row.metric, row.title) for row in ROWS] + [detail[:3] for details in DETAILS.values() for detail in details]
     for row, metric, title in compared:
+        if metric in NOT_LESS:
+            continue
         for p in (1,) if "P=1" in title else ROW[row].procs:
             slower = []
             for peer in PEERS:
@@ -209,13 +220,47 @@ def losses(results):
     return out or ["- Nowhere in these tables."]
 
 
+def scales(row):
+    """Whether the same work is done at P=1 and P=2, and time is what is counted."""
+    of_time = row.metric in ("ns_per_op", "us_per_op", "ms") and row.group != "rest"
+    return of_time and row.procs == (1, 2) and not row.k_per_p
+
+
+def scaling_section(results):
+    """P=2 against P=1, row by row; first those that are slower."""
+    rows = [row for row in ROWS if row.group != "curve" and scales(row)]
+    of_weft = {row.id: results.between("weft", row.metric, (row.id, 2), (row.id, 1)) for row in rows}
+    rows = [row for row in rows if of_weft[row.id] is not None]
+    if not rows:
+        return []
+    slower = [row for row in rows if of_weft[row.id].middle > SCALING_LIMIT]
+    steps = [row for row in rows if row.serial]
+
+    def names(chosen):
+        return "; ".join(f"{row.title} ({of_weft[row.id]})" for row in chosen) or "none"
+
+    peers = [peer for peer in peers_in(results, rows) if peer != "weft"]
+    out = [f"Time for an operation at P=2, divided by that at P=1. Above {SCALING_LIMIT} a second P is in the way. Where each step",
+           f"waits for the one before (→), 1 is as good as it gets: {len(steps)} of {len(rows)} rows.", "",
+           f"- Above {SCALING_LIMIT} with each step waiting for the one before: {names([row for row in slower if row.serial])}.",
+           f"- Above {SCALING_LIMIT} elsewhere: {names([row for row in slower if not row.serial])}.", "",
+           "| | weft | " + " | ".join(PEERS[peer] for peer in peers) + " |", "|---|---|" + "---|" * len(peers)]
+    for row in rows:
+        others = [results.between(peer, row.metric, (row.id, 2), (row.id, 1)) for peer in peers]
+        cells = " | ".join("—" if ratio is None else f"×{factor(ratio.middle)}" for ratio in others)
+        ours = f"**{of_weft[row.id]}**" if row in slower else str(of_weft[row.id])
+        out.append(f"| {row.title}{' →' if row.serial else ''} | {ours} | {cells} |")
+    return out
+
+
 # The page.
 
 PEER_NOTES = """\
 - **Go**: goroutines, channels, `select`, package `sync`, `time.AfterFunc`, default settings. "GOGC=off" is the same program
   without garbage collection, where memory matters. Go's stacks grow by copying and start at 2 KiB. Its semaphore is a channel
   with room for one. Where the number of cases is known at run time only, `reflect.Select`. It has no thread outside of its
-  scheduler that could wake an idle process.
+  scheduler that could wake an idle process. System calls are made through package `syscall`, which declares every one of them
+  to the scheduler; what declaring costs is `Syscall` against `RawSyscall`.
 - **tokio**: stackless tasks on the multi-threaded runtime with P workers, no I/O driver, and a time driver only where time is
   waited for, link-time optimization, mimalloc (glibc's malloc makes spawning twice as slow). It has no rendezvous channel:
   where the others are unbuffered it has an `mpsc` of capacity 1, whose send returns before anyone has received. Channels with
@@ -226,10 +271,13 @@ PEER_NOTES = """\
   others do not steal.
 - **Boost.Fiber**: `round_robin` and pooled stacks at P=1; `work_stealing` and a malloc that never trims at P=2, whose threads
   do not sleep when there is nothing to do; 16 KiB stacks without guard pages. A `buffered_channel` of capacity 128 holds 127
-  values. Where a task forks, children start by `launch::dispatch`. It has no select, no semaphore, no reader-writer lock, no
+  values. Where a task forks, children start by `launch::dispatch`. A call that blocks, or a task that computes, holds up its
+  thread and what is queued there. It has no select, no semaphore, no reader-writer lock, no
   timers other than sleeping.
 - **std::thread**: one OS thread per task, held to P CPUs by affinity; channels are a mutex and condition variables. Fewer
   operations and at most 1000 threads.
+- **tokio** is left out of the rows about blocking calls and hogs: its tasks must not do either, and it has nothing to set against
+  it but a pool of threads that calls are sent to.
 - **oneTBB**: tasks of a `task_group`, which have no stack and wait for nothing but their children; for fork and join only.
 - **weft**: default stacks of 256 KiB with guard regions; checks of arguments and states are on, as in every build. Fork and join
   by `weft::go` and a `wait_group`, as in Go; with `weft::scope`, which adds exceptions and cancellation, in rows of its own.
@@ -246,34 +294,70 @@ METHOD = """\
 - A run during which other processes or the hypervisor took more than 15 % of a core that the run needed is repeated once.
 - Lateness and wake-ups are single measurements, of which percentiles are taken; two readings of the clock are in each. A thread
   that has to be woken by the kernel takes longest to run in a virtual machine.
+- What is to be on time is measured from when it was due, not from when somebody got round to it: requests that come at given
+  moments, whatever became of those before, and a sleeper that wants to wake at multiples of 10 ms.
+- Work that takes so many microseconds is hashing, measured out at the start of each process, not a look at the clock: who loses the
+  core meanwhile still has to do it.
+- Blocking calls are `clock_nanosleep` with a timer slack of 1 ns, made on the task's own thread. "Declared" is `weft::blocking`.
+  Counting beside calls is compared with counting alone, 100 ms each in turns, in the same process.
+- Runs of what goes on for ever are short: requests come for 5 s, the crowd that comes and goes is watched for about 10 s after
+  a warm-up of 1.5 s, the idle process for 10 s after two seconds of rest, by a thread whose own share is not counted.
 - Futex calls are counted in a run of its own, under strace, which makes everything slower: spinning ends in sleep more often there.
 - Differences below about 10 % say nothing on a machine like this one."""
 
 
-def page(results):
-    raw = results.raw
-    m = raw["machine"]
-    runs = raw["runs"]
-    versions = {run["peer"]: run["line"]["version"] for run in runs if not run["failure"]}
+def header(raw):
+    """What was measured, when, and with what."""
+    m, runs = raw["machine"], raw["runs"]
+    versions = versions_of(raw)
+    return [
+        "| | |", "|---|---|",
+        f"| date | {raw['date']} |",
+        machine_line(m),
+        f"| system | {m['system']}, Linux {m['kernel']}; huge pages: {m['thp']}; vm.max_map_count {m['max_map_count']} |",
+        *(f"| {PEERS[peer]} | {versions[peer]} |" for peer in PEERS if peer in versions and peer != "go-nogc"),
+        *(f"| {PEERS[peer]} | left out: {reason} |" for peer, reason in raw["missing"].items()),
+        f"| rounds | {rounds_of(raw)} |",
+    ]
+
+
+def machine_line(m):
+    return f"| machine | {m['cpu']}, {m['cores']} cores{', virtual machine' if m['virtual'] else ''}, {m['memory_gib']} GiB |"
+
+
+def versions_of(raw):
+    versions = {run["peer"]: run["line"]["version"] for run in raw["runs"] if not run["failure"]}
     if "weft" in versions:
         versions["weft"] = f"{raw['weft']}, {versions['weft']}"
-    disturbed = sum(run["disturbed"] for run in runs)
+    return versions
+
+
+def rounds_of(raw):
+    disturbed = sum(run["disturbed"] for run in raw["runs"])
+    return f"{raw['rounds']}; {len(raw['runs'])} runs, {raw['retries']} repeated, {disturbed} kept although disturbed"
+
+
+def added_line(results):
+    """The line of the header that says which rows are younger than the rest."""
+    raw = results.raw
+    with_what = ", ".join(f"{PEERS[peer]} {version}" for peer, version in versions_of(raw).items() if peer != "go-nogc")
+    names = ", ".join(f"`{row}`" for row in results.measured)
+    return f"| {record.LATER} | {raw['date']}; {with_what}; rounds: {rounds_of(raw)}: {names} |"
+
+
+def page(results):
+    raw = results.raw
     out = [
         "# Benchmarks", "",
         "weft beside the same work in Go, tokio, Boost.Fiber, std::thread and oneTBB, on one machine, in turns. Written by",
         "`bench/run.py`" + (" in its **quick** form: fewer rounds of less work." if raw["quick"] else "; do not edit."), "",
-        "| | |", "|---|---|",
-        f"| date | {raw['date']} |",
-        f"| machine | {m['cpu']}, {m['cores']} cores{', virtual machine' if m['virtual'] else ''}, {m['memory_gib']} GiB |",
-        f"| system | {m['system']}, Linux {m['kernel']}; huge pages: {m['thp']}; vm.max_map_count {m['max_map_count']} |",
-        *(f"| {PEERS[peer]} | {versions[peer]} |" for peer in PEERS if peer in versions and peer != "go-nogc"),
-        *(f"| {PEERS[peer]} | left out: {reason} |" for peer, reason in raw["missing"].items()),
-        f"| rounds | {raw['rounds']}; {len(runs)} runs, {raw['retries']} repeated, {disturbed} kept although disturbed |",
+        *([*results.kept.header, added_line(results)] if results.kept.header else header(raw)),
         "",
     ]
-    failures = [run for run in runs if run["failure"]]
+    failures = results.kept.failures + [f"- {PEERS[run['peer']]}, {run['row']}, P={run['p']}: {run['failure']}"
+                                        for run in raw["runs"] if run["failure"]]
     if failures:
-        out += ["Failed runs:", "", *(f"- {PEERS[run['peer']]}, {run['row']}, P={run['p']}: {run['failure']}" for run in failures), ""]
+        out += ["Failed runs:", "", *failures, ""]
     if raw["skipped"]:
         out += [f"Left out for want of memory: {', '.join(raw['skipped'])}.", ""]
 
@@ -291,6 +375,8 @@ def page(results):
                 *curve_table(results, curve), ""]
         if curve.id == "bytes":
             out += ["Memory is counted in pages by the kernel: below a thousand tasks the figures are mostly the runtime's own.", ""]
+    if section := scaling_section(results):
+        out += ["## A second P", "", *section, ""]
     for title, details in DETAILS.items():
         table = details_table(results, details)
         if len(table) > 2:
@@ -325,9 +411,9 @@ def charts(results):
     return out
 
 
-def write(raw, folder):
+def write(raw, folder, kept=None):
     """Writes the page, and the charts in img/ beside it, into the folder; returns their paths."""
-    results = Results(raw)
+    results = Results(raw, kept)
     images = folder / "img"
     images.mkdir(parents=True, exist_ok=True)
     for old in images.glob("bench-*.svg"):

@@ -22,6 +22,10 @@ WITH_SEMAPHORE = ("weft", "go", "tokio", "std")
 WITH_CONDITION = ("weft", "go", "boost", "std")
 WITH_OUTSIDE = ("weft", "tokio", "boost", "std")
 WITH_FORKS = ("weft", "go", "tokio", "boost", "tbb")
+WITH_CALLS = ("weft", "go", "boost", "std")
+WITH_OTHERS = ("weft", "go", "std")  # in Boost.Fiber there are none beside a call
+WITH_DECLARED_CALLS = ("weft", "go")
+WITH_MANY_SLEEPERS = ("weft", "go", "boost")
 
 EVERY_ROUND = 1_000_000
 
@@ -45,6 +49,7 @@ class Row:
     memory_gib: float = 1.0
     quick_rounds: int = EVERY_ROUND
     k_per_p: bool = False  # k is multiplied by P
+    serial: bool = False  # each step waits for the one before: a second P can only be in the way
     futexes: bool = False  # once, under strace: futex calls for each round of n/k
     note: str = ""
 
@@ -62,6 +67,9 @@ GROUPS = {
     "fork": "Fork and join",
     "timer": "Timers and sleep",
     "wake": "From a wake-up to running",
+    "call": "Blocking calls",
+    "hog": "Beside tasks that never give way",
+    "rest": "Coming and going, and at rest",
     "program": "Whole programs",
     "cforall": "What schedulers stumble over: Cforall's five",
     "savina": "Actors: five of Savina",
@@ -76,21 +84,24 @@ WIDTHS = (1, 4, 16, 64, 256, 1024)
 # How many timers are pending, and how seldom that is measured.
 PENDING = (("0", 0, {}), ("1e3", 1000, {}), ("1e5", 100_000, {}), ("1e6", MILLION, {"rounds": 3, "memory_gib": 2}),
            ("1e7", 10 * MILLION, {"rounds": 2, "quick_rounds": 1, "memory_gib": 8}))
+CALLERS = (1, 4, 16, 64, 256)
+SELDOM = {"rounds": 3, "quick_rounds": 1}
+UNDECLARED = ("weft", "go")
 # At P=2 Boost.Fiber moves a message between threads, and a thread is always slow at it.
 SLOW_HOPS = {"boost": 300_000, "std": 10_000}
 
 ROWS = [
     # Taking turns.
-    Row("yield-2", "yield, 2 tasks", "yield", "yield", 5 * MILLION, k=2, n_for={"std": 200_000}),
-    Row("yield-10", "yield, 10 tasks", "yield", "yield", 5 * MILLION, k=10, n_for={"std": 200_000}),
-    Row("yield-1000", "yield, 1000 tasks", "yield", "yield", 4 * MILLION, k=1000, n_for={"std": 200_000}),
+    Row("yield-2", "yield, 2 tasks", "yield", "yield", 5 * MILLION, k=2, n_for={"std": 200_000}, serial=True),
+    Row("yield-10", "yield, 10 tasks", "yield", "yield", 5 * MILLION, k=10, n_for={"std": 200_000}, serial=True),
+    Row("yield-1000", "yield, 1000 tasks", "yield", "yield", 4 * MILLION, k=1000, n_for={"std": 200_000}, serial=True),
     Row("yield-1e4", "yield, 10 000 tasks", "yield", "yield", 2 * MILLION, k=10_000, peers=MAIN_PEERS),
     Row("yield-1e5", "yield, 100 000 tasks", "yield", "yield", 2 * MILLION, k=100_000, peers=MAIN_PEERS,
         rounds_for={"boost": 3}),
     Row("yield-1e6", "yield, 1 000 000 tasks", "yield", "yield", 4 * MILLION, k=MILLION, peers=MAIN_PEERS,
         rounds_for={"boost": 2, "tokio": 3}, memory_gib=9, quick_rounds=1),
     # Starting and ending.
-    Row("spawn_join", "spawn + join, one by one", "spawn", "spawn_join", MILLION, n_for={"std": 5_000}),
+    Row("spawn_join", "spawn + join, one by one", "spawn", "spawn_join", MILLION, n_for={"std": 5_000}, serial=True),
     Row("spawn_batch-1000", "spawn 1000, join all: per task", "spawn", "spawn_batch", MILLION, k=1000,
         n_for={"std": 10_000}),
     Row("spawn_batch-1e6", "spawn 1 000 000, join all: per task", "spawn", "spawn_batch", MILLION, k=MILLION,
@@ -99,11 +110,11 @@ ROWS = [
         peers=WITH_GC_OFF, rounds_for={"boost": 2, "go-nogc": 3}, memory_gib=9, quick_rounds=1),
     # Channels and the mutex.
     Row("pingpong-0", "unbuffered round trip", "channel", "pingpong", MILLION, n_for=SLOW_HOPS,
-        note="tokio: capacity 1"),
-    Row("pingpong-1", "round trip, capacity 1", "channel", "pingpong", MILLION, cap=1, n_for=SLOW_HOPS),
+        note="tokio: capacity 1", serial=True),
+    Row("pingpong-1", "round trip, capacity 1", "channel", "pingpong", MILLION, cap=1, n_for=SLOW_HOPS, serial=True),
     Row("stream-0", "stream, unbuffered: per message", "channel", "mpmc", MILLION, n_for=SLOW_HOPS,
-        note="tokio: capacity 1"),
-    Row("stream-1", "stream, capacity 1: per message", "channel", "mpmc", MILLION, cap=1, n_for=SLOW_HOPS),
+        note="tokio: capacity 1", serial=True),
+    Row("stream-1", "stream, capacity 1: per message", "channel", "mpmc", MILLION, cap=1, n_for=SLOW_HOPS, serial=True),
     Row("stream-128", "stream, capacity 128: per message", "channel", "mpmc", 5 * MILLION, cap=128,
         n_for={"std": 500_000}, note="Boost.Fiber: 127 slots"),
     Row("mpmc-4", "4 senders, 4 receivers, capacity 128: per message", "channel", "mpmc", 4 * MILLION, k=4, cap=128,
@@ -113,13 +124,13 @@ ROWS = [
     # Select.
     Row("select-ready", "select among 4, one ready", "select", "select_ready", 2 * MILLION, peers=WITH_SELECT),
     Row("select-block", "select among 4, all empty: per message", "select", "select_block", MILLION, peers=WITH_SELECT,
-        note="tokio: capacity 1"),
+        note="tokio: capacity 1", serial=True),
     Row("select-default-1", "select of 1 and a default, empty", "select", "select_default", 5 * MILLION, k=1,
         peers=WITH_SELECT),
     Row("select-default-4", "select among 4 and a default, all empty", "select", "select_default", 2 * MILLION, k=4,
         peers=WITH_SELECT),
     Row("select-meet", "2 tasks select among the same 16: per message", "select", "select_meet", 200_000,
-        peers=WITH_SELECT, note="tokio: capacity 1"),
+        peers=WITH_SELECT, note="tokio: capacity 1", serial=True),
     # Locks and conditions.
     Row("mutex-1", "mutex, nobody else: lock + unlock", "lock", "mutex", 10 * MILLION, procs=(1,)),
     Row("mutex-8", "mutex shared by 8: lock + unlock", "lock", "mutex", 4 * MILLION, k=8,
@@ -130,7 +141,7 @@ ROWS = [
     Row("rwlock-64", "reader-writer lock shared by 64, 90 % read", "lock", "rwlock", 2 * MILLION, k=64,
         n_for={"std": 500_000}, peers=WITH_SHARED_LOCK),
     Row("cond", "condition variable, round trip", "lock", "cond_pingpong", 500_000, n_for={"boost": 200_000, "std": 20_000},
-        peers=WITH_CONDITION),
+        peers=WITH_CONDITION, serial=True),
     # Fork and join.
     *(Row(workload, title, "fork", workload, n, metric="ms", unit="ms", peers=WITH_FORKS,
           rounds_for={"boost": 2, "go": 3}, memory_gib=9 if workload == "fib" else 4, note=note)
@@ -152,7 +163,9 @@ ROWS = [
     # From a wake-up to running.
     Row("wake-same", "the waker parks, p50", "wake", "wake_same", 200_000, n_for={"std": 20_000}, metric="p50_ns",
         procs=(1,)),
-    Row("wake-busy", "the waker works on, p50", "wake", "wake_busy", 5000, metric="p50_ns", procs=(2,)),
+    Row("wake-spinning", "the waker works on, and the other has just parked, p50", "wake", "wake_busy", 5000, cap=500,
+        metric="p50_ns", procs=(2,)),
+    Row("wake-busy", "the waker works on, p50", "wake", "wake_busy", 5000, cap=5000, metric="p50_ns", procs=(2,)),
     Row("wake-idle", "all asleep, woken by an OS thread, p50", "wake", "wake_idle", 1000, metric="p50_ns",
         peers=WITH_OUTSIDE, rounds=3, quick_rounds=1),
     Row("fan-out-2", "a close wakes 2: until both run, p50", "wake", "fan_out", 20_000, k=2, metric="p50_us", unit="µs",
@@ -161,11 +174,38 @@ ROWS = [
         unit="µs", n_for={"std": 6_400}, procs=(2,), futexes=True),
     Row("fan-out-1e4", "a close wakes 10 000: until the last runs, p50", "wake", "fan_out", 200_000, k=10_000,
         metric="p50_us", unit="µs", procs=(2,), peers=MAIN_PEERS, futexes=True),
+    # Blocking calls.
+    Row("call-guard", "declaring a system call: beyond the call itself", "call", "call_guard", 2 * MILLION, metric="guard_ns",
+        peers=WITH_DECLARED_CALLS, note="Go: Syscall, not RawSyscall"),
+    Row("entry", "entering the runtime and leaving it, as most operations do", "call", "entry", 50 * MILLION, procs=(1,),
+        peers=("weft",)),
+    *(Row(f"call-wait{suffix}", f"{who}, until both it and a task made runnable before are through, p50", "call",
+          "call_wait", 3000, k=50, cap=declared, metric="p50_us", unit="µs", peers=peers, note=note, **SELDOM)
+      for suffix, who, declared, peers, note in (
+          ("", "a call of 50 µs", 1, WITH_CALLS, ""),
+          ("-undeclared", "the same, undeclared", 0, UNDECLARED, "in Go every call is declared"))),
+    *(Row(f"call-count-{name}{suffix}", f"counting beside calls of {title}{how}: against counting alone", "call",
+          "call_count", 9, k=us, cap=declared, metric="slowdown", unit="", peers=peers, **SELDOM)
+      for name, title, us in (("50us", "50 µs", 50), ("5ms", "5 ms", 5000))
+      for suffix, how, declared, peers in (("", "", 1, WITH_OTHERS), ("-undeclared", ", undeclared", 0, UNDECLARED))),
+    *(Row(f"call-crowd-64{suffix}", f"64 calls of 10 ms{how}, beside computing: until all are done, p50", "call",
+          "call_crowd", 7, k=64, cap=declared, metric="p50_ms", unit="ms", procs=(1,), peers=peers, n_for={"boost": 2}, **SELDOM)
+      for suffix, how, declared, peers in (("", "", 1, WITH_CALLS), ("-undeclared", ", undeclared", 0, UNDECLARED))),
+    # Beside tasks that never give way.
+    Row("hog-sleeper", "every 10 ms, beside a hog for each P: late by, p50", "hog", "hog_sleeper", 300, k=1, k_per_p=True,
+        metric="p50_us", unit="µs", peers=WITH_CALLS, note="Boost.Fiber: when the hogs end", **SELDOM),
+    Row("hog-tail", "requests of 2 µs, half the capacity, 1 in 100 takes 2 ms, beside a hog: until served, p99", "hog",
+        "hog_tail", 5000, metric="p99_us", unit="µs", peers=WITH_DECLARED_CALLS, note="for 5 s", **SELDOM),
+    # A process over time.
+    Row("lifetimes", "100 000 live for up to a second each, and start another: CPU time for each", "rest", "lifetimes",
+        2 * MILLION, k=100_000, peers=WITH_MANY_SLEEPERS, memory_gib=4, note="for about 10 s", **SELDOM),
+    Row("idle", "100 tasks wait, and nothing happens: context switches a second", "rest", "idle", 10_000, k=100,
+        metric="switches_per_s", unit="", peers=WITH_CALLS, note="for 10 s", rounds=2, quick_rounds=1),
     # Whole programs.
     Row("sieve", "prime sieve, 2000 primes", "program", "sieve", 17_389, metric="ms", unit="ms", peers=MAIN_PEERS,
         note="tokio: capacity 1"),
     Row("ring", "thread ring of 503: per hop", "program", "ring", 2 * MILLION, k=503, n_for=SLOW_HOPS,
-        note="tokio: capacity 1"),
+        note="tokio: capacity 1", serial=True),
     Row("skynet", "skynet, 1 000 000 leaves", "program", "skynet", MILLION, metric="ms", unit="ms", peers=WITH_GC_OFF,
         rounds_for={"boost": 2, "go-nogc": 3}, memory_gib=9, quick_rounds=1, note="tokio: capacity 1"),
     # What schedulers stumble over.
@@ -211,6 +251,9 @@ ROWS = [
     *(Row(f"timer-fire-curve-{n}", f"{n} timers fire: CPU time for each", "curve", "timer_fire", n, metric="fire_ns",
           procs=(1,), peers=WITH_TIMERS, rounds=3 if n < 10 * MILLION else 1, quick_rounds=1, memory_gib=1 + n // MILLION)
       for n in (1, 10, 100, 1000, 10_000, 100_000, 10 * MILLION)),
+    *(Row(f"call-crowd-curve-{k}", f"{k} calls of 10 ms, beside computing: until all are done, p50", "curve", "call_crowd", 5,
+          k=k, cap=1, metric="p50_ms", unit="ms", procs=(1,), peers=("weft", "go", "boost"), n_for={"boost": 1}, **SELDOM)
+      for k in CALLERS if k != 64),
     *(Row(f"waiters-curve-{k}", f"{k} wait on one channel: served by send, receive, close", "curve", "chan_waiters",
           200_000, k=k, procs=(1,), peers=MAIN_PEERS, rounds=3, quick_rounds=1) for k in WAITERS),
     *(Row(f"withdraw-curve-{k}", f"{k} wait on one channel: one more comes and goes", "curve", "withdraw", 200_000, k=k,

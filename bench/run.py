@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Measures weft beside the same work in Go, tokio, Boost.Fiber, std::thread and oneTBB.
 
-    bench/run.py                    everything: about an hour and a quarter on 2 cores
-    bench/run.py --quick            about 20 minutes, fewer rounds of less work
+    bench/run.py                    everything: about an hour and a half on 2 cores
+    bench/run.py --quick            about 25 minutes, fewer rounds of less work
     bench/run.py --only pingpong    the rows whose name contains the word
+    bench/run.py --only hog --add   the same, into docs/benchmarks.md; what it says of other rows stays
     bench/run.py --report-only      the tables and charts again, from the last results
 
 Builds weft and the peers and runs them in turns (A B C D, A B C D, …), so that a slow minute of the machine hits
@@ -26,6 +27,7 @@ import sys
 import tempfile
 import time
 
+import record
 import report
 import toolchain
 from rows import PEERS, ROWS
@@ -175,7 +177,7 @@ class Campaign:
         self.programs = programs
         self.quick = arguments.quick
         self.rounds = arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS)
-        chosen = [row for row in ROWS if not arguments.only or any(word in row.id for word in arguments.only)]
+        chosen = [row for row in ROWS if not arguments.only or any(word in row.id or word == row.group for word in arguments.only)]
         self.skipped = [row.id for row in chosen if row.memory_gib > available_gib()]
         self.rows = [row for row in chosen if row.id not in self.skipped]
         self.runs = []
@@ -256,12 +258,15 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, help=f"rounds (default {ROUNDS}; quick: {QUICK_ROUNDS})")
     parser.add_argument("--quick", action="store_true", help="fewer rounds of less work")
-    parser.add_argument("--only", action="append", metavar="WORD", help="only rows whose name contains WORD; repeatable")
+    parser.add_argument("--only", action="append", metavar="WORD", help="only rows whose name contains WORD, or of that group; repeatable")
+    parser.add_argument("--add", action="store_true", help="with --only: put the rows into docs/benchmarks.md; it keeps the others")
     parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated: %(default)s")
     parser.add_argument("--report-only", action="store_true", help="write the report from the last results")
     arguments = parser.parse_args()
     if arguments.rounds is not None and arguments.rounds < 1:
         parser.error("--rounds must be at least 1")
+    if arguments.add and (arguments.quick or not arguments.only):
+        parser.error("--add goes with --only, and not with --quick")
     wanted = arguments.peers.split(",")
     if unknown := [peer for peer in wanted if peer not in PEERS]:
         parser.error(f"no peer {unknown[0]}; there are: {', '.join(PEERS)}")
@@ -299,7 +304,13 @@ def main():
         print(f"measured in {(time.monotonic() - begin) / 60:.1f} minutes; raw results: {stored.relative_to(toolchain.ROOT)}")
 
     print(report.targets_as_text(results))
-    for path in report.write(results, toolchain.ROOT / "docs" if full else toolchain.OUT / "report"):
+    docs = toolchain.ROOT / "docs"
+    kept = None
+    if arguments.add:
+        kept = record.read((docs / "benchmarks.md").read_text(encoding="utf-8"))
+        if kept.machine() != report.machine_line(results["machine"]):
+            sys.exit("run.py: docs/benchmarks.md is of another machine; figures of two machines do not go into one table")
+    for path in report.write(results, docs if full or kept else toolchain.OUT / "report", kept):
         print(f"wrote {path.relative_to(toolchain.ROOT)}")
     return 1 if any(run["failure"] for run in results["runs"]) else 0
 

@@ -20,6 +20,12 @@ class Target:
     metric: str = "ns_per_op"
     procs: tuple = (1, 2)
     unit: str = "B"
+    in_every_run: bool = False  # the worst round counts, not the middle one; with against = ""
+
+
+# Shorter than the row's title.
+PLAIN = {"yield-2": "yield, 2 Gs", "yield-10": "yield, 10 Gs", "yield-1000": "yield, 1000 Gs", "spawn_join": "spawn + join",
+         "ring": "thread ring"}
 
 
 def _targets():
@@ -38,10 +44,10 @@ def _targets():
     yield Target("1e6 parked, create + release, warm ≤ 0.3 × Go", "spawn_block-1e6", 0.3, "go")
     yield Target("yield among 1e6 ≤ 8 × among 1e3", "yield-1e6", 8.0, "self:yield-1000")
     yield Target("yield among 1e6 ≤ 0.1 × Go", "yield-1e6", 0.1, "go")
-    for row, what in (("yield-2", "yield, 2 Gs"), ("yield-10", "yield, 10 Gs"), ("yield-1000", "yield, 1000 Gs"),
-                      ("spawn_join", "spawn + join"), ("pingpong-0", "unbuffered round trip"),
-                      ("pingpong-1", "round trip, capacity 1"), ("ring", "thread ring")):
-        yield Target(f"P=2 ≤ 1.15 × P=1: {what}", row, 1.15, "P=1", procs=(2,))
+    for row in ROWS:
+        if row.serial:
+            what = PLAIN.get(row.id, row.title.split(": ")[0])
+            yield Target(f"P=2 ≤ 1.15 × P=1: {what}", row.id, 1.15, "P=1", metric=row.metric, procs=(2,))
     yield Target("G that has not run ≤ 256 B + its closure (8 B)", "spawn_batch-1e6", 264, "", metric="unstarted_bytes",
                  procs=(1,))
     yield Target("parked G ≤ 4416 B resident", "spawn_block-1e6", 4416, "", metric="parked_bytes")
@@ -66,17 +72,49 @@ def _targets():
     yield Target("the same ≤ 0.06 × Go", "sleep-100us", 0.06, "go", metric="p50_us", procs=(1,))
     yield Target("50 short sleepers, CPU ≤ 2 × Go", "sleep-50-tasks", 2.0, "go", metric="cpu_percent")
     yield Target("wake-up, the waker parks ≤ 0.6 × Go", "wake-same", 0.6, "go", metric="p50_ns", procs=(1,))
+    yield Target("wake-up, the waker parks, at p99 ≤ 0.6 × Go", "wake-same", 0.6, "go", metric="p99_ns", procs=(1,))
+    yield Target("wake-up, the other has just parked ≤ 0.6 × Go", "wake-spinning", 0.6, "go", metric="p50_ns", procs=(2,))
     yield Target("wake-up, the waker works on ≤ 0.6 × Go", "wake-busy", 0.6, "go", metric="p50_ns", procs=(2,))
+    yield Target("wake-up, the other has just parked, at p99 ≤ 0.6 × Go", "wake-spinning", 0.6, "go", metric="p99_ns", procs=(2,))
+    yield Target("wake-up, the waker works on, at p99 ≤ 0.6 × Go", "wake-busy", 0.6, "go", metric="p99_ns", procs=(2,))
     yield Target("wake-up, all asleep ≤ 1.15 × std::thread", "wake-idle", 1.15, "std", metric="p50_ns")
     for n in ("2", "64", "1e4"):
         yield Target(f"a close wakes {n} ≤ 0.8 × Go", f"fan-out-{n}", 0.8, "go", metric="p50_us", procs=(2,))
         yield Target(f"a close wakes {n}: OS threads woken ≤ P", f"fan-out-{n}", 2, "", metric="os_wakes", procs=(2,), unit="")
+    yield from _promises()
     for row in ROWS:
         if row.group == "cforall":
             yield Target(f"{row.id} ≤ Go", row.id, 1.0, "go", metric=row.metric, procs=row.procs)
         if row.group == "savina":
             yield Target(f"{row.id} ≤ 0.6 × Go", row.id, 0.6, "go")
     yield Target("a wait beside 1e5 others ≤ 2 × beside one", "withdraw-curve-100000", 2.0, "self:withdraw-curve-1", procs=(1,))
+
+
+def _promises():
+    """Nobody holds up the others, and nothing is paid for by whoever does nothing."""
+    yield Target("declaring a call costs ≤ 10 ns", "call-guard", 10, "", metric="guard_ns", unit="ns")
+    yield Target("the same ≤ 0.2 × Go", "call-guard", 0.2, "go", metric="guard_ns")
+    yield Target("entering the runtime and leaving it ≤ 1 ns", "entry", 1, "", procs=(1,), unit="ns")
+    yield Target("a call of 50 µs and a runnable G ≤ 0.5 × Go: until both are through", "call-wait", 0.5, "go", metric="p50_us")
+    yield Target("a call of 50 µs and a runnable G ≤ 0.5 × Go: until that G runs", "call-wait", 0.5, "go", metric="other_p50_us")
+    for row, what in (("50us", "50 µs"), ("5ms", "5 ms")):
+        yield Target(f"counting beside calls of {what}: ≥ 95 % kept", f"call-count-{row}", 1 / 0.95, "", metric="slowdown",
+                     unit="× as long")
+        yield Target(f"counting beside calls of {what}, undeclared: as much kept as in Go", f"call-count-{row}-undeclared", 1.0, "go",
+                     metric="slowdown")
+    for suffix, how, limit_ms in (("", "", 35), ("-undeclared", ", undeclared", 60)):
+        yield Target(f"64 calls of 10 ms{how}, beside computing, all done ≤ {limit_ms} ms", f"call-crowd-64{suffix}", limit_ms, "",
+                     metric="p50_ms", procs=(1,), unit="ms")
+        yield Target(f"64 calls of 10 ms{how}, never one after the other: < 600 ms in each round", f"call-crowd-64{suffix}", 600, "",
+                     metric="max_ms", procs=(1,), unit="ms", in_every_run=True)
+    yield Target("a sleeper beside a hog for each P, late by at p50 ≤ 0.5 ms", "hog-sleeper", 500, "", metric="p50_us", unit="µs")
+    yield Target("the same at p99 ≤ 11 ms", "hog-sleeper", 11_000, "", metric="p99_us", unit="µs")
+    yield Target("requests of 2 µs beside a hog, p99 ≤ 0.5 × Go", "hog-tail", 0.5, "go", metric="p99_us", procs=(2,))
+    yield Target("requests of 2 µs beside a hog, p99 ≤ a slice of 10 ms", "hog-tail", 10_000, "", metric="p99_us", procs=(1,), unit="µs")
+    yield Target("100 000 come and go: resident memory grows by ≤ 2 %", "lifetimes", 2, "", metric="drift_percent", unit="%")
+    yield Target("100 000 come and go: starting one at p99.9 ≤ 0.5 × Go", "lifetimes", 0.5, "go", metric="spawn_p999_ns")
+    yield Target("a process in which nothing happens: no context switches", "idle", 0, "", metric="switches_per_s", unit="/s")
+    yield Target("a process in which nothing happens: CPU < 0.1 %", "idle", 0.1, "", metric="cpu_percent", unit="%")
 
 
 TARGETS = list(_targets())

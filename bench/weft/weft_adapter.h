@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <weft/blocking.h>
 #include <weft/condition_variable.h>
 #include <weft/semaphore.h>
 #include <weft/shared_mutex.h>
@@ -79,6 +80,11 @@ struct weft_adapter {
     static void yield() { weft::yield(); }
 
     static void sleep_for(int64_t ns) { weft::sleep_for(std::chrono::nanoseconds(ns)); }
+
+    template <typename F>
+    static auto blocking(F f) {
+        return weft::blocking(std::move(f));
+    }
 
     static constexpr bool counts_os_wakes = true;
 

@@ -1,5 +1,6 @@
 // weft_bench.cc: the suite over weft.
 #include "weft_adapter.h"
+#include "weft_entry.h"
 #include "workload/suite.h"
 
 namespace {
@@ -14,12 +15,17 @@ constexpr bench::workload scoped[] = {
     {"matmul_scoped", bench::run_matmul<weft_scoped>},
 };
 
+constexpr bench::workload entries[] = {
+    {"entry", bench::run_entry},
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
     using namespace bench;
-    return suite_main<weft_adapter>(argc, argv,
-                                    {basics<weft_adapter>, waking<weft_adapter>, sleeping<weft_adapter>,
-                                     conditions<weft_adapter>, shared_locks<weft_adapter>, semaphores<weft_adapter>,
-                                     forks<weft_adapter>, timers<weft_adapter>, selects<weft_adapter>, scoped});
+    return suite_main<weft_adapter>(
+        argc, argv,
+        {basics<weft_adapter>, waking<weft_adapter>, sleeping<weft_adapter>, conditions<weft_adapter>,
+         shared_locks<weft_adapter>, semaphores<weft_adapter>, forks<weft_adapter>, timers<weft_adapter>,
+         selects<weft_adapter>, calls<weft_adapter>, hogs<weft_adapter>, crowds<weft_adapter>, scoped, entries});
 }

@@ -17,7 +17,8 @@
 //
 // and, for the tables of workloads after `basics` that it has in its list:
 //
-//     sleep_for(ns)                           waking, sleeping
+//     sleep_for(ns)                           waking, sleeping, hogs, crowds
+//     blocking(f)                             calls: f() blocks its OS thread, and the runtime is told
 //     counts_os_wakes, os_wakes()             waking: how often a sleeping thread was woken, if the library counts that
 //     condition_variable                      conditions: wait(std::unique_lock<mutex>&), notify_one()
 //     shared_mutex                            shared_locks: as std's
@@ -39,10 +40,14 @@
 #include <initializer_list>
 #include <span>
 
+#include "calls.h"
 #include "cforall.h"
 #include "channel.h"
 #include "classic.h"
 #include "fork_join.h"
+#include "hogs.h"
+#include "idle.h"
+#include "lifetimes.h"
 #include "locks.h"
 #include "mutex.h"
 #include "savina.h"
@@ -95,6 +100,26 @@ template <typename Runtime>
 constexpr workload sleeping[] = {
     {"sleep_precision", run_sleep_precision<Runtime>},
     {"sleep_staggered", run_sleep_staggered<Runtime>},
+};
+
+template <typename Runtime>
+constexpr workload calls[] = {
+    {"call_guard", run_call_guard<Runtime>},
+    {"call_wait", run_call_wait<Runtime>},
+    {"call_count", run_call_count<Runtime>},
+    {"call_crowd", run_call_crowd<Runtime>},
+};
+
+template <typename Runtime>
+constexpr workload hogs[] = {
+    {"hog_sleeper", run_hog_sleeper<Runtime>},
+    {"hog_tail", run_hog_tail<Runtime>},
+};
+
+template <typename Runtime>
+constexpr workload crowds[] = {
+    {"lifetimes", run_lifetimes<Runtime>},
+    {"idle", run_idle<Runtime>},
 };
 
 template <typename Runtime>

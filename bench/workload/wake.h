@@ -42,11 +42,11 @@ measurement run_wake_same(const run_arguments& arguments) {
     return result;
 }
 
-// The waker works on for 200 µs, or until the other has run; so somebody else's P has to come for it. It has parked some
-// microseconds before. After that the waker gives way.
+// The waker works on for 200 µs, or until the other has run; so somebody else's P has to come for it. It has parked C ns
+// before, which decides whether that P's thread still looks for work or sleeps already. After that the waker gives way.
 template <typename Runtime>
 measurement run_wake_busy(const run_arguments& arguments) {
-    constexpr int64_t pause_ns = 5'000;
+    const int64_t pause_ns = arguments.cap;
     constexpr int64_t patience_ns = 200'000;
     samples latency(arguments.n);
     std::atomic<int64_t> answered{0};

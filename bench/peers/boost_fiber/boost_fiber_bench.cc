@@ -100,6 +100,11 @@ struct boost_fiber {
 
     static void sleep_for(int64_t ns) { boost::this_fiber::sleep_for(std::chrono::nanoseconds(ns)); }
 
+    template <typename F>
+    static auto blocking(F f) {
+        return f();
+    }
+
     static constexpr bool counts_os_wakes = false;
 
     static int64_t os_wakes() { return 0; }
@@ -187,5 +192,6 @@ int main(int argc, char** argv) {
     using namespace bench;
     return suite_main<boost_fiber>(
         argc, argv,
-        {basics<boost_fiber>, waking<boost_fiber>, sleeping<boost_fiber>, conditions<boost_fiber>, forks<boost_fiber>});
+        {basics<boost_fiber>, waking<boost_fiber>, sleeping<boost_fiber>, conditions<boost_fiber>, forks<boost_fiber>,
+         calls<boost_fiber>, hogs<boost_fiber>, crowds<boost_fiber>});
 }

@@ -69,6 +69,18 @@ func check(ok bool, what string) {
 	}
 }
 
+// threads is how many threads the process has; 0 where nobody tells.
+func threads() float64 {
+	text, _ := os.ReadFile("/proc/self/status")
+	for _, line := range strings.Split(string(text), "\n") {
+		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == "Threads:" {
+			count, _ := strconv.ParseFloat(fields[1], 64)
+			return count
+		}
+	}
+	return 0
+}
+
 type memory struct {
 	resident  float64
 	pageTable float64
@@ -148,6 +160,15 @@ var suite = map[string]func(arguments) measurement{
 	"wake_same":       runWakeSame,
 	"wake_busy":       runWakeBusy,
 	"fan_out":         runFanOut,
+
+	"call_guard":  runCallGuard,
+	"call_wait":   runCallWait,
+	"call_count":  runCallCount,
+	"call_crowd":  runCallCrowd,
+	"hog_sleeper": runHogSleeper,
+	"hog_tail":    runHogTail,
+	"lifetimes":   runLifetimes,
+	"idle":        runIdle,
 
 	"cycle":    runCycle,
 	"churn":    runMeetings,

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"math"
 	"sort"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -48,13 +50,47 @@ func processUsage() (cpuNs, voluntarySwitches int64) {
 // samples are single durations, of which percentiles are asked.
 type samples []int64
 
-func (s samples) report(m *measurement, unit string, scale float64) {
+// percentile is, of at least one sample, the smallest that is not below a share of them. Sorts.
+func (s samples) percentile(share float64) int64 {
 	sort.Slice(s, func(i, j int) bool { return s[i] < s[j] })
+	return s[int(share*float64(len(s)-1))]
+}
+
+func (s samples) report(m *measurement, unit string, scale float64) {
 	put := func(name string, share float64) {
-		m.add(name+"_"+unit, float64(s[int(share*float64(len(s)-1))])/scale)
+		m.add(name+"_"+unit, float64(s.percentile(share))/scale)
 	}
 	put("p50", 0.5)
 	put("p99", 0.99)
 	put("p999", 0.999)
 	put("max", 1.0)
 }
+
+// A pieceOfWork is so many nanoseconds of a core that has nothing else to do: hashing, measured out beforehand. The result is
+// checked each time.
+type pieceOfWork struct {
+	seed     *atomic.Uint64 // read anew each time: the compiler is not to know the result
+	steps    int
+	expected uint64
+}
+
+func newPieceOfWork(ns int64) pieceOfWork {
+	const trialSteps = 50000
+	w := pieceOfWork{seed: new(atomic.Uint64)}
+	w.seed.Store(1)
+	shortest := int64(math.MaxInt64) // The other trials were disturbed.
+	var sink uint64
+	for trial := 0; trial < 20; trial++ {
+		begin := nowNs()
+		sink += hashOver(w.seed.Load()+sink, trialSteps)
+		if took := nowNs() - begin; took < shortest {
+			shortest = took
+		}
+	}
+	check(sink != 0, "work: it is done")
+	w.steps = 1 + int(ns*trialSteps/shortest)
+	w.expected = hashOver(w.seed.Load(), w.steps)
+	return w
+}
+
+func (w pieceOfWork) run() { check(hashOver(w.seed.Load(), w.steps) == w.expected, "work: the hash") }

@@ -36,7 +36,8 @@ func runWakeSame(a arguments) measurement {
 
 // The waker works on for 200 µs, or until the other has run; so somebody else's P has to come for it.
 func runWakeBusy(a arguments) measurement {
-	const pauseNs, patienceNs = 5000, 200000
+	const patienceNs = 200000
+	pauseNs := int64(a.cap)
 	latency := make(samples, 0, a.n)
 	var answered int64
 	call := make(chan int64, 2)

@@ -59,6 +59,11 @@ struct std_thread {
 
     static void sleep_for(int64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
 
+    template <typename F>
+    static auto blocking(F f) {
+        return f();
+    }
+
     static constexpr bool counts_os_wakes = false;
 
     static int64_t os_wakes() { return 0; }
@@ -168,7 +173,8 @@ struct std_thread {
 
 int main(int argc, char** argv) {
     using namespace bench;
-    return suite_main<std_thread>(argc, argv,
-                                  {basics<std_thread>, waking<std_thread>, sleeping<std_thread>, conditions<std_thread>,
-                                   shared_locks<std_thread>, semaphores<std_thread>});
+    return suite_main<std_thread>(
+        argc, argv,
+        {basics<std_thread>, waking<std_thread>, sleeping<std_thread>, conditions<std_thread>, shared_locks<std_thread>,
+         semaphores<std_thread>, calls<std_thread>, hogs<std_thread>, crowds<std_thread>});
 }

@@ -38,8 +38,8 @@ pub async fn run_wake_same(a: &Arguments) -> Measurement {
 
 /// The waker works on for 200 µs, or until the other has run; so somebody else's P has to come for it.
 pub async fn run_wake_busy(a: &Arguments) -> Measurement {
-    const PAUSE_NS: i64 = 5_000;
     const PATIENCE_NS: i64 = 200_000;
+    let pause_ns = a.cap as i64;
     let answered = Arc::new(AtomicI64::new(0));
     let (call, mut calls) = mpsc::channel::<i64>(2);
     let mut latency = Vec::with_capacity(a.n);
@@ -52,7 +52,7 @@ pub async fn run_wake_busy(a: &Arguments) -> Measurement {
         latency
     });
     for i in 0..a.n as i64 {
-        spin_for(PAUSE_NS);
+        spin_for(pause_ns);
         let begin = now_ns();
         call.send(begin).await.unwrap();
         while answered.load(Ordering::SeqCst) <= i {

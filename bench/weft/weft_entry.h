@@ -1,0 +1,39 @@
+// weft_entry.h: what every operation pays for entering the runtime and leaving it again.
+//
+// Measured on the scheduler's own functions, as they are inlined into each operation; that a thread finds its M first, and what
+// the operation then does, is not in it.
+#pragma once
+
+#include "sched/switch.h"
+#include "workload/measurement.h"
+#include "workload/samples.h"
+
+namespace bench {
+
+// enter() and leave(), N times, and as often a loop that does nothing, in batches by turns. ns_per_op is the median of the
+// differences.
+inline measurement run_entry(const run_arguments& arguments) {
+    using namespace weft::detail;
+    constexpr int64_t batch = 10'000;
+    const int64_t batches = 1 + arguments.n / batch;
+    samples difference(batches);
+    for (int64_t i = 0; i < batches; ++i) {
+        M* m = current_g_m();
+        int64_t entered = 0;
+        const int64_t begin = now_ns();
+        for (int64_t j = 0; j < batch; ++j) {
+            entered += enter(m) ? 1 : 0;
+            leave(m);
+        }
+        const int64_t middle = now_ns();
+        for (int64_t j = 0; j < batch; ++j) asm volatile("" ::: "memory");
+        difference.add((middle - begin) - (now_ns() - middle));
+        check(entered == batch, "entry: with nobody waiting the P stays");
+    }
+
+    measurement result;
+    result.add_per_op("ns_per_op", difference.percentile(0.5), batch);
+    return result;
+}
+
+}  // namespace bench
