@@ -324,7 +324,7 @@ TEST_F(Schedule, AFullRingSpillsHalfOfItselfAndTheNewcomer) {
     EXPECT_EQ(order, numbers(0, full + 1)) << "each ran once";
 }
 
-TEST_F(Schedule, WhatPlainThreadsStartOrWakeGoesToTheGlobalQueueInOrder) {
+TEST_F(Schedule, WhatPlainThreadsStartGoesToTheGlobalQueueInOrderAndWhatTheyWakeComesBeforeThat) {
     const chan<int> gate;
     rt_.run([&] {
         all_.go([&] {
@@ -335,11 +335,12 @@ TEST_F(Schedule, WhatPlainThreadsStartOrWakeGoesToTheGlobalQueueInOrder) {
         start_outside(0, 2);
         outside([&] { gate.send(1); });
         start_outside(3, 2);
-        EXPECT_EQ(my_scheduler().global.size(), 5U);
+        EXPECT_EQ(my_scheduler().global.size(), 4U);
+        EXPECT_EQ(my_scheduler().arrivals.size(), 1U);
         EXPECT_FALSE(my_p()->has_work());
         all_.wait();
     });
-    EXPECT_EQ(ran_.all(), numbers(0, 5));
+    EXPECT_EQ(ran_.all(), (std::vector<int>{2, 0, 1, 3, 4}));
 }
 
 // What the first G of a batch from the global queue finds: the rest of its batch, and what was left.
