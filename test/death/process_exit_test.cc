@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <type_traits>
 
 #include <weft/weft.h>
 
@@ -151,11 +152,12 @@ void in_runtime_object(F f) {
     });
 }
 
-#define EXPECT_END(f, how, said)                       \
-    do {                                               \
-        EXPECT_EXIT(in_main(f), how, said);            \
-        EXPECT_EXIT(in_default_runtime(f), how, said); \
-        EXPECT_EXIT(in_runtime_object(f), how, said);  \
+// f ends the process, as a green thread of each of these.
+#define EXPECT_END(f, how, said)                                                                          \
+    do {                                                                                                  \
+        using body = std::remove_const_t<decltype(f)>;                                                    \
+        for (void (*place)(body) : {&in_main<body>, &in_default_runtime<body>, &in_runtime_object<body>}) \
+            EXPECT_EXIT(place(f), how, said);                                                             \
     } while (false)
 
 TEST_F(ProcessExit, ByExitOfAGreenThread) {
