@@ -67,12 +67,13 @@ void use_fresh_runtimes() {
 class Fork : public procs_test {
 protected:
     Fork() : procs_test(60s) {
-        if (built_with_tsan) skip_ = true;
+        if (built_with_tsan || emulated) skip_ = true;
     }
 
     void SetUp() override {
         if (skip_)
-            GTEST_SKIP() << "ThreadSanitizer does not know processes that fork with threads and start some after that";
+            GTEST_SKIP()
+                << "neither ThreadSanitizer nor QEMU knows processes that fork with threads and start some after that";
         leak_on_purpose();
     }
 
