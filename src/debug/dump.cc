@@ -191,7 +191,7 @@ WEFT_NO_SANITIZE m_snapshot::m_snapshot(const M& m) noexcept {
     has_p = p != nullptr && (p->owner.load(relaxed) & ~attention::mask) == reinterpret_cast<uintptr_t>(&m);
 }
 
-bool find_runner(scheduler& s, const G* g, runner& r) noexcept {
+WEFT_NO_SANITIZE bool find_runner(scheduler& s, const G* g, runner& r) noexcept {
     if (!lock_soon(s.threads_lock)) return false;
     bool found = false;
     for (const M* m = s.all_ms; m != nullptr && !found; m = m->all_next) {

@@ -119,9 +119,10 @@ struct alignas(cache_line) M {
     // Its thread will not touch the scheduler any more.
     atomic<bool> has_ended{false};
 
-    // Set by its thread when it ends, and by a runtime that stops without it. The second of them sees that the first has been there, and frees
-    // what the system keeps of the thread.
-    atomic<bool> parting{false};
+    // Who has parted last: its thread when it ends, or a runtime that stops without it. Who finds that the other has been there frees what the
+    // system keeps of the thread.
+    enum class parted : uint8_t { nobody, thread, runtime };
+    atomic<parted> parting{parted::nobody};
 
     // What it was doing when the watchdog last looked. The monitor's.
     struct {

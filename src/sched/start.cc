@@ -110,6 +110,19 @@ void abandon_thread(M* m) noexcept {
 
 namespace {
 
+// Nobody will wait for the threads of s that have not ended. May be called again. Always false.
+bool leave_threads(scheduler& s) noexcept {
+    s.threads_lock.lock();
+    for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
+        // pairs with m_thread
+        if (m->is_main || m->parting.exchange(M::parted::runtime, acq_rel) != M::parted::thread) continue;
+        os::join_thread(m->thread);  // it needs no lock any more
+        m->retired = false;          // so nobody joins it again
+    }
+    s.threads_lock.unlock();
+    return false;
+}
+
 // main has returned on this thread. M0 has to leave weft::main now; if it cannot, because its G does not come back, the
 // process ends from here: with main's exit code, or as for any exception that leaves main.
 void await_main_thread(scheduler& s) noexcept {
@@ -120,6 +133,7 @@ void await_main_thread(scheduler& s) noexcept {
         // acq_rel: one of the two threads goes on
         if (!s.main_thread_back.compare_exchange_strong(away, main_thread::too_late, acq_rel)) return;
         abandoned::add(abandoned::waits);
+        leave_threads(s);
         if (s.main_error != nullptr && *s.main_error) std::rethrow_exception(*s.main_error);  // noexcept: terminates
         std::exit(s.main_code == nullptr ? 0 : *s.main_code);                                 // NOLINT
     }
@@ -150,9 +164,10 @@ void* m_thread(void* argument) {
         reap(s);                          // those that did so before
         s.retired.fetch_add(1, relaxed);  // relaxed: a hint
     }
-    if (m->parting.exchange(true, acq_rel)) os::detach_this_thread();  // pairs with leave_threads
-    m->has_ended.store(true, release);                                 // pairs with threads_running, reap
-    s.ended.fetch_add(1, release);                                     // pairs with stop_scheduler
+    // pairs with leave_threads
+    if (m->parting.exchange(M::parted::thread, acq_rel) == M::parted::runtime) os::detach_this_thread();
+    m->has_ended.store(true, release);  // pairs with threads_running, reap
+    s.ended.fetch_add(1, release);      // pairs with stop_scheduler
     os::futex_wake_one(s.ended);
     return nullptr;
 }
@@ -228,9 +243,7 @@ bool threads_running(scheduler& s) noexcept {
 }
 
 // Whether w is on a queue. Without the queue's lock it may be taken off a moment later, but not be put on one: its G does not run.
-WEFT_NO_SANITIZE bool is_linked(const waiter& w) noexcept {
-    return __atomic_load_n(&w.queue, __ATOMIC_ACQUIRE) != nullptr;
-}
+bool is_linked(const waiter& w) noexcept { return w.queue.peek() != nullptr; }
 
 // Takes w off its queue. False: somebody else had done so.
 bool unlink(waiter& w) noexcept {
@@ -511,22 +524,6 @@ void request_stop(scheduler& s) noexcept {
         request_preempt(s, s.ps[i]);
     }
 }
-
-namespace {
-
-// Nobody will wait for the threads of s that have not ended. Always false.
-bool leave_threads(scheduler& s) noexcept {
-    s.threads_lock.lock();
-    for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
-        if (m->is_main || !m->parting.exchange(true, acq_rel)) continue;  // pairs with m_thread
-        os::join_thread(m->thread);                                       // it needs no lock any more
-        m->retired = false;                                               // so nobody joins it again
-    }
-    s.threads_lock.unlock();
-    return false;
-}
-
-}  // namespace
 
 bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept {
     request_stop(s);

@@ -207,7 +207,7 @@ TEST(RuntimeOptions, StacksHaveTheSizeThatWasAskedFor) {
 
 TEST(RuntimeOptions, MoreThreadsThanPsAreNotStarted) {
     const std::size_t before = test::resources::now().threads;
-    runtime rt({.procs = 2});
+    runtime rt({.procs = 2, .retake = false});  // with it, one that is slow to be scheduled gets an heir
     rt.run([] {
         wait_group all;
         for (int i = 0; i < 100; ++i) all.go([] { test::compute_for(std::chrono::microseconds(100)); });

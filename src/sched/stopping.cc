@@ -80,7 +80,7 @@ bool try_lock_bits(guarded_word& lock, uint32_t& bits) noexcept {
 
 // w is in a queue that alone may end its wait.
 bool unlink_if_free(waiter& w) noexcept {
-    if (__atomic_load_n(&w.queue, __ATOMIC_ACQUIRE) == nullptr) return false;  // it is being served
+    if (w.queue.peek() == nullptr) return false;  // it is being served
     uint32_t bits = 0;
     if (!try_lock_bits(*w.lock, bits)) return false;
     const bool ours = w.queue != nullptr;

@@ -132,16 +132,16 @@ struct waiter {
 
     guarded<waiter*> next;
     guarded<waiter*> prev;
-    guarded<wait_queue*> queue = nullptr;  // where it is linked; nullptr once unlinked
-    guarded<guarded_word*> lock;           // the lock of that queue
-    guarded<G*> g;                         // who waits: a green thread, or if nullptr …
-    guarded<thread_note*> note;            // … a plain thread
-    guarded<claim_word*> claim = nullptr;  // nullptr: nobody else can end the wait (L6)
-    guarded<void*> slot = nullptr;         // what the object hands over, or takes from
-    guarded<bool> ok = false;              // set by the winner before ready(): true if slot was served, false if closed
-    bool must_ready;                       // set by the winner's claim
-    uint32_t which;                        // with a claim: the number of its case
-    waiter* also;                          // with a claim: the next one of the same wait
+    peekable<wait_queue*> queue = nullptr;  // where it is linked; nullptr once unlinked
+    guarded<guarded_word*> lock;            // the lock of that queue
+    guarded<G*> g;                          // who waits: a green thread, or if nullptr …
+    guarded<thread_note*> note;             // … a plain thread
+    guarded<claim_word*> claim = nullptr;   // nullptr: nobody else can end the wait (L6)
+    guarded<void*> slot = nullptr;          // what the object hands over, or takes from
+    guarded<bool> ok = false;  // set by the winner before ready(): true if slot was served, false if closed
+    bool must_ready;           // set by the winner's claim
+    uint32_t which;            // with a claim: the number of its case
+    waiter* also;              // with a claim: the next one of the same wait
 };
 
 // A waiter of a lock. What it is served may have to go on to somebody else: the lock itself, or the duty to see that somebody takes it.
