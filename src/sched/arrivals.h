@@ -15,7 +15,8 @@
 // Fairness. An arrival overtakes the ring, which may be long. So arrivals together run no longer than the others do: after one that ran for
 // t comes no other for t, unless the rest has nothing to run. g0 looks for the end of that after 1, 2, 4 … schedules, up to P::global_every:
 // seldom where schedules are short, soon where they are long. So the wait of one that comes alone is what runs now; of the n-th, n pieces of
-// the others and those of the n - 1 before it.
+// the others and those of the n - 1 before it. Whom an arrival leaves in run_next comes after one of the ring: it would else be overtaken by
+// all that an arrival starts, for a slice each.
 //
 // A G that has lost its P because its time slice was over is no arrival: it goes to the global queue, as if preempted. Else one that computes
 // for a slice, yields, and comes back would have every other slice.
