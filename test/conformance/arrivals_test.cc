@@ -11,6 +11,7 @@
 
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/procs_test.h"
 
 namespace weft::test {
@@ -39,7 +40,7 @@ private:
     std::atomic<bool> over_{false};
 };
 
-class Arrivals : public procs_test {
+class Arrivals : private calm, public procs_test {
 protected:
     Arrivals() : procs_test(60s) {}
 };

@@ -376,9 +376,10 @@ TEST_P(Preemptible, AnInterruptedOneGoesOnOnItsThread) {
             all.go([&] {
                 // On a busy machine it may be long until the monitor has its turn.
                 for (int i = 0; i < scaled(100) || times_interrupted() == 0; ++i) {
-                    const int mine = gettid();
+                    int mine = 0;
                     {
                         const preemptible here;
+                        mine = gettid();  // here: at its beginning a scope may give way
                         if (with_integers(1, 50'000) == 0) ++moves;
                     }
                     moves += gettid() != mine;
