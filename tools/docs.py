@@ -6,6 +6,9 @@
   3. A ```cpp block under a line <!-- example: examples/x.cc --> equals that file.
   4. A block under a line <!-- lines: examples/x.cc --> holds lines that follow one another in that file. Indentation does not
      matter; a line of dots (…) stands for any lines left out.
+  5. Where a Markdown file says that something is missing ("not there yet", "waits for sysmon"), tools/missing.txt agrees: else such
+     sentences outlive what they speak of. Each line there is a file and words of the line in question; it says that somebody
+     has looked. One that fits nothing any more is to go.
 """
 import os
 import re
@@ -17,6 +20,9 @@ FENCE = re.compile(r"^\s*(```|~~~)")
 EXAMPLE = re.compile(r"^<!-- example: (\S+) -->$")
 LINES = re.compile(r"^<!-- lines: (\S+) -->$")
 NAMED_MARKDOWN = re.compile(r"(?<![\w*<{])((?:[\w.-]+/)*[\w-]+\.md)\b")
+MISSING = re.compile(r"\b(yet|not there|is fixed|are fixed|no monitor|not implemented|not supported|for now|planned)\b"
+                     r"|\| waits for \w+( support)? \|$", re.IGNORECASE)
+MISSING_LIST = "tools/missing.txt"
 SKIPPED_FOLDERS = {".git", "build", "install", "__pycache__", ".cache", "node_modules", "target"}
 
 
@@ -173,6 +179,35 @@ def stale_examples(root, path, text):
             yield f"{path}:{number}: the block differs from {example} at its line {first + 1}: copy the file here"
 
 
+def said_to_be_missing(text):
+    """The lines outside of code blocks that say that something is not there: their numbers and they themselves."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and MISSING.search(line):
+            yield number, line
+
+
+def stale_gaps(files):
+    """What is said to be missing and is not in the list of that, and what is in the list and is said nowhere."""
+    allowed = []
+    for number, line in enumerate((files.get(MISSING_LIST) or "").splitlines(), start=1):
+        if line and not line.startswith("#"):
+            path, _, words = line.partition(": ")
+            allowed.append((number, path, words))
+    used = set()
+    for path in sorted(name for name in files if name.endswith(".md")):
+        for number, line in said_to_be_missing(files[path] or ""):
+            fitting = [n for n, where, words in allowed if where == path and words and words in line]
+            used.update(fitting)
+            if not fitting:
+                yield f"{path}:{number}: says that something is missing; if so, enter it in {MISSING_LIST}: {line.strip()[:80]}"
+    for number, path, words in allowed:
+        if number not in used:
+            yield f"{MISSING_LIST}:{number}: {path} says no such thing any more: take it out"
+
+
 def check(root):
     files = dict(text_files(root))
     known = set(files)
@@ -187,6 +222,7 @@ def check(root):
         # The tests of the checkers name files that do not exist on purpose.
         if not path.startswith("tools/"):
             complaints += missing_documents(root, path, text, known)
+    complaints += stale_gaps(files)
     return complaints
 
 

@@ -54,6 +54,20 @@ class Docs(unittest.TestCase):
         for text in "text\n", "```\n```\n", "```\nx\n":
             self.assertIn("no block", self.complaints({"README.md": "<!-- lines: a.cc -->\n" + text, "a.cc": source})[0])
 
+    def test_gaps(self):
+        missing = "docs/a.md: no monitor yet\n"
+        text = "There is no monitor yet.\n"
+        self.assertEqual(self.complaints({"docs/a.md": text, "tools/missing.txt": "# why\n\n" + missing}), [])
+        self.assertEqual(self.complaints({"docs/a.md": "It is there.\n```\nnot yet\n```\n"}), [])
+        for text in text, "Not there\n", "Their number is fixed\n", "| 1 | x | waits for sysmon |\n":
+            self.assertIn("docs/a.md:1: says that", self.complaints({"docs/a.md": text})[0])
+            # Allowed elsewhere, and in other words.
+            self.assertIn("docs/a.md:1: says that", self.complaints({"docs/a.md": text, "tools/missing.txt": "docs/b.md: t\n"})[0])
+        self.assertEqual(self.complaints({"docs/a.md": "Here.\n", "tools/missing.txt": missing}), [
+            "tools/missing.txt:1: docs/a.md says no such thing any more: take it out"])
+        # No words allow nothing.
+        self.assertEqual(len(self.complaints({"docs/a.md": "Not yet.\n", "tools/missing.txt": "docs/a.md: \n"})), 2)
+
 
 if __name__ == "__main__":
     unittest.main()
