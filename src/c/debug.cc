@@ -1,4 +1,6 @@
 // debug.cc: statistics and dumps, for C. See weft/run/debug.h.
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -10,7 +12,7 @@ run_status_t run_stats(run_counts_t* counts) noexcept {
     if (counts == nullptr || counts->size < sizeof(counts->size)) return RUN_INVALID;
     const weft::stats_snapshot s = weft::stats();
     const run_counts_t all = {
-        .size = counts->size,
+        .size = std::min(counts->size, sizeof(run_counts_t)),
         .procs = s.procs,
         .procs_idle = s.procs_idle,
         .threads = s.threads,
@@ -47,8 +49,16 @@ run_status_t run_stats(run_counts_t* counts) noexcept {
         .yield_requests = s.yield_requests,
         .preempted = s.preempted,
         .interrupted = s.interrupted,
+        .monitor_looks = s.monitor_looks,
+        .thread_shortages = s.thread_shortages,
+        .threads_with_p = s.threads_with_p,
+        .threads_without_p = s.threads_without_p,
+        .queued_local = s.queued_local,
+        .queued_global = s.queued_global,
+        .queued_high = s.queued_high,
+        .queued_low = s.queued_low,
     };
-    std::memcpy(counts, &all, counts->size < sizeof(all) ? counts->size : sizeof(all));
+    std::memcpy(counts, &all, all.size);
     return RUN_OK;
 }
 
@@ -75,10 +85,31 @@ run_status_t run_dump(int fd) noexcept {
 }
 
 run_status_t run_dump_on_signal(int signal) noexcept {
-    return weft::dump_on_signal(signal) == 0 ? RUN_OK : RUN_INVALID;
+    switch (weft::dump_on_signal(signal)) {
+        case 0:
+            return RUN_OK;
+        case EBUSY:
+            return RUN_BUSY;
+        default:
+            return RUN_INVALID;
+    }
 }
 
 uint64_t run_scheduling_latency_ns(double q) noexcept { return weft::scheduling_latency().quantile_ns(q); }
+
+static_assert(RUN_LATENCY_BUCKETS == weft::latency_histogram::buckets);
+
+size_t run_scheduling_latency(uint64_t* counts, size_t max) noexcept {
+    if (counts != nullptr && max != 0) {
+        const weft::latency_histogram all = weft::scheduling_latency();
+        std::copy_n(all.counts, std::min(max, weft::latency_histogram::buckets), counts);
+    }
+    return weft::latency_histogram::buckets;
+}
+
+uint64_t run_latency_bucket_ns(size_t bucket) noexcept {
+    return weft::latency_histogram::least_ns(std::min(bucket, weft::latency_histogram::buckets));
+}
 
 static_assert(RUN_EXIT_DEADLOCK == weft::deadlock_exit_code);
 

@@ -21,6 +21,24 @@ using namespace weft::detail;
 
 static_assert(RUN_MAX_P_COUNT == procs_max);
 static_assert(RUN_STACKS_GROWING == static_cast<int>(weft::stack_policy::growing));
+static_assert(RUN_NO_SIGNAL == weft::runtime_options::no_signal);
+
+bool make_sense(const run_scheduler_opts_t& o) noexcept {
+    return o.stacks >= RUN_STACKS_AUTOMATIC && o.stacks <= RUN_STACKS_GROWING && o.watchdog_ns >= 0;
+}
+
+weft::runtime_options options_of(const run_scheduler_opts_t& o) {
+    using std::chrono::nanoseconds;
+    weft::runtime_options wanted{.procs = o.procs, .stack_size = o.stack_size};
+    if (o.always_guard) wanted.guard = weft::guard_policy::always;
+    if (o.name != nullptr) wanted.name = o.name;
+    wanted.stacks = static_cast<weft::stack_policy>(o.stacks);
+    wanted.slice = nanoseconds(o.slice_ns);
+    wanted.retake = !o.no_retake;
+    wanted.preempt_signal = o.preempt_signal;
+    wanted.watchdog = std::chrono::ceil<std::chrono::milliseconds>(nanoseconds(o.watchdog_ns));
+    return wanted;
+}
 
 }  // namespace
 
@@ -39,13 +57,8 @@ run_status_t run_scheduler_init_at(const run_scheduler_opts_t* opts,
     const M* m = current_g_m();
     if (!claim_main()) return RUN_BUSY;
     const run_status_t status = guarded_call([&] {
-        if (m != nullptr || o.stacks < RUN_STACKS_AUTOMATIC || o.stacks > RUN_STACKS_GROWING) return RUN_INVALID;
-        weft::runtime_options wanted{.procs = o.procs, .stack_size = o.stack_size};
-        wanted.slice = std::chrono::nanoseconds(o.slice_ns);
-        if (o.always_guard) wanted.guard = weft::guard_policy::always;
-        if (o.name != nullptr) wanted.name = o.name;
-        wanted.stacks = static_cast<weft::stack_policy>(o.stacks);
-        begin_on_this_stack(wanted, place_of(file, line, function));
+        if (m != nullptr || !make_sense(o)) return RUN_INVALID;
+        begin_on_this_stack(options_of(o), place_of(file, line, function));
         return RUN_OK;
     });
     if (status != RUN_OK) release_main();
@@ -68,8 +81,9 @@ run_status_t run_scheduler_stop_for(int64_t timeout_ns, run_stop_outcome_t* outc
     const bool all_ended = end_on_this_stack_by(deadline_of(timeout_ns), done);
     release_main();
     if (outcome != nullptr) {
-        const run_stop_outcome_t all = {outcome->size, done.drained, done.cancelled, done.abandoned, done.stragglers};
-        std::memcpy(outcome, &all, std::min(outcome->size, sizeof(all)));
+        const std::size_t size = std::min(outcome->size, sizeof(*outcome));
+        const run_stop_outcome_t all = {size, done.drained, done.cancelled, done.abandoned, done.stragglers};
+        std::memcpy(outcome, &all, size);
     }
     return all_ended ? RUN_OK : RUN_TIMEOUT;
 }

@@ -13,6 +13,18 @@
 
 #include <weft/run.h>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NO_SIGNALS 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define NO_SIGNALS 1
+#endif
+#ifndef NO_SIGNALS
+#define NO_SIGNALS 0  // ThreadSanitizer delivers them too late
+#endif
+
 #define CHECK(condition)                                                                   \
     do {                                                                                   \
         if (!(condition)) check_failed(__FILE__, __LINE__, __func__, #condition, "false"); \
@@ -46,6 +58,12 @@ static inline void step_aside(void) {
 static __attribute__((noinline, unused)) pthread_t thread_now(void) {
     __asm__ volatile("" ::: "memory");
     return pthread_self();
+}
+
+// With RUN_DEBUG=retake=always processors are taken away all the time.
+static inline bool in_storm(void) {
+    const char* debug = getenv("RUN_DEBUG");
+    return debug != NULL && strstr(debug, "retake=always") != NULL;
 }
 
 // A counter of several threads.

@@ -29,6 +29,71 @@ static void counts_are_filled_in(void) {
     fewer.size = 0;
     CHECK_STATUS(RUN_INVALID, run_stats(&fewer));
     CHECK_STATUS(RUN_INVALID, run_stats(NULL));
+
+    // A newer one knows more: it is told how much of it there is.
+    struct {
+        run_counts_t known;
+        uint64_t unknown;
+    } more = {RUN_COUNTS_INIT, 4711};
+
+    more.known.size = sizeof(more);
+    CHECK_OK(run_stats(&more.known));
+    CHECK(more.known.size == sizeof(run_counts_t) && more.unknown == 4711 && more.known.procs == counts.procs);
+}
+
+// With one processor, and whoever asks on it, nobody moves meanwhile.
+static void queues_and_threads_are_counted(void) {
+    enum { normal = 7, high = 3, low = 2 };
+
+    run_scheduler_opts_t alone = RUN_SCHEDULER_OPTS_INIT;
+    alone.procs = 1;
+    alone.no_retake = true;
+    int done = 0;
+    run_spawn_opts_t opts = RUN_SPAWN_OPTS_INIT;
+    CHECK_OK(run_scheduler_init_with(&alone));
+    for (int i = 0; i < normal; ++i) CHECK_OK(run_spawn_with(&opts, count, &done));
+    opts.priority = RUN_PRIORITY_HIGH;
+    for (int i = 0; i < high; ++i) CHECK_OK(run_spawn_with(&opts, count, &done));
+    opts.priority = RUN_PRIORITY_LOW;
+    for (int i = 0; i < low; ++i) CHECK_OK(run_spawn_with(&opts, count, &done));
+    run_counts_t counts = RUN_COUNTS_INIT;
+    CHECK_OK(run_stats(&counts));
+    CHECK(counts.queued_local == normal && counts.queued_global == 0);
+    CHECK(counts.queued_high == high && counts.queued_low == low);
+    CHECK(counts.runnable == normal + high + low);
+    CHECK(counts.threads_with_p == 1 && counts.threads_without_p == 0 && counts.thread_shortages == 0);
+    WAIT_UNTIL(load(&done) == normal + high + low);
+    CHECK_OK(run_stats(&counts));
+    CHECK(counts.queued_local + counts.queued_high + counts.queued_low == 0);
+    CHECK_OK(run_scheduler_stop());
+}
+
+// The main green thread computes until another one has run, which needs a processor taken away: the monitor has looked.
+static void looks_are_counted(void) {
+    int done = 0;
+    CHECK_OK(run_spawn(count, &done));
+    while (load(&done) == 0) {}
+    run_counts_t counts = RUN_COUNTS_INIT;
+    CHECK_OK(run_stats(&counts));
+    CHECK(counts.monitor_looks > 0);
+}
+
+static void latencies_lie_in_buckets(void) {
+    uint64_t counts[RUN_LATENCY_BUCKETS + 1];
+    for (size_t i = 0; i <= RUN_LATENCY_BUCKETS; ++i) counts[i] = 4711;
+    int done = 0;
+    for (int i = 0; i < 1000; ++i) CHECK_OK(run_spawn(count, &done));
+    WAIT_UNTIL(load(&done) == 1000);
+    CHECK(run_scheduling_latency(counts, RUN_LATENCY_BUCKETS + 1) == RUN_LATENCY_BUCKETS);
+    CHECK(counts[RUN_LATENCY_BUCKETS] == 4711);
+    uint64_t all = 0;
+    for (size_t i = 0; i < RUN_LATENCY_BUCKETS; ++i) {
+        all += counts[i];
+        CHECK(run_latency_bucket_ns(i) < run_latency_bucket_ns(i + 1));
+    }
+    CHECK(all > 0);
+    CHECK(run_scheduling_latency(counts, 1) == RUN_LATENCY_BUCKETS);
+    CHECK(run_scheduling_latency(NULL, 0) == RUN_LATENCY_BUCKETS);
 }
 
 static void wait_in_here(void* chan) { run_chan_recv(chan, NULL); }
@@ -124,6 +189,9 @@ static void statuses_have_texts(void) {
 
 int main(void) {
     RUN_EVERYWHERE(counts_are_filled_in);
+    if (!in_storm()) RUN_TEST(queues_and_threads_are_counted);
+    in_scheduler(1, looks_are_counted);
+    in_scheduler(2, latencies_lie_in_buckets);
     RUN_EVERYWHERE(a_dump_names_them_and_where_they_were_started);
     in_scheduler(1, a_dump_shows_main_on_its_own_stack);
     in_scheduler(2, a_dump_shows_main_on_its_own_stack);

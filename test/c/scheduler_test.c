@@ -1,4 +1,7 @@
 // scheduler_test.c: run_scheduler_init and run_scheduler_stop.
+#include <signal.h>
+#include <unistd.h>
+
 #include "check.h"
 
 static void count(void* counter) { add(counter, 1); }
@@ -196,6 +199,88 @@ static void others_are_abandoned(void) {
     run_chan_release(f.never);
 }
 
+// ---- Options that change what the monitor does.
+
+// Computes for so long, and does not come to the scheduler.
+static void hog_for_ns(int64_t ns) {
+    const int64_t began = run_now_ns();
+    while (run_now_ns() - began < ns) {}
+}
+
+static void begin_with_short_slices(run_scheduler_opts_t opts) {
+    opts.procs = 1;
+    opts.slice_ns = 1000000;
+    CHECK_OK(run_scheduler_init_with(&opts));
+}
+
+static void the_monitor_takes_processors_away_unless_told_not_to(void) {
+    run_scheduler_opts_t opts = RUN_SCHEDULER_OPTS_INIT;
+    int done = 0;
+    begin_with_short_slices(opts);
+    CHECK_OK(run_spawn(count, &done));
+    while (load(&done) == 0) {}  // would not end
+    CHECK_OK(run_scheduler_stop());
+
+    opts.no_retake = true;
+    begin_with_short_slices(opts);
+    CHECK_OK(run_spawn(count, &done));
+    hog_for_ns(50000000);
+    CHECK(load(&done) == 1);
+    WAIT_UNTIL(load(&done) == 2);
+    run_counts_t counts = RUN_COUNTS_INIT;
+    CHECK_OK(run_stats(&counts));
+    CHECK(counts.retakes_burning == 0 && counts.retakes_blocked == 0);
+    CHECK_OK(run_scheduler_stop());
+}
+
+static bool is_handled(int signal) {
+    struct sigaction now;
+    CHECK(sigaction(signal, NULL, &now) == 0);
+    return (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL;
+}
+
+// Marked code is what the handler is installed for.
+static void mark_some_code(const run_scheduler_opts_t* opts) {
+    CHECK_OK(run_scheduler_init_with(opts));
+    CHECK_OK(run_preempt_enable());
+    CHECK_OK(run_preempt_disable());
+    CHECK_OK(run_scheduler_stop());
+}
+
+static void the_signal_that_interrupts_is_chosen(void) {
+    run_scheduler_opts_t opts = RUN_SCHEDULER_OPTS_INIT;
+    opts.preempt_signal = SIGSEGV;
+    CHECK_STATUS(RUN_INVALID, run_scheduler_init_with(&opts));
+    opts.preempt_signal = RUN_NO_SIGNAL;
+    mark_some_code(&opts);
+    CHECK(!is_handled(SIGUSR2));
+    opts.preempt_signal = SIGUSR2;
+    mark_some_code(&opts);
+    CHECK(NO_SIGNALS || is_handled(SIGUSR2));
+}
+
+static void the_watchdog_says_who_computes(void) {
+    char text[4096] = "";
+    FILE* said = tmpfile();
+    const int real = dup(STDERR_FILENO);
+    CHECK(said != NULL && real >= 0);
+    run_scheduler_opts_t opts = RUN_SCHEDULER_OPTS_INIT;
+    opts.watchdog_ns = -1;
+    CHECK_STATUS(RUN_INVALID, run_scheduler_init_with(&opts));
+    opts.watchdog_ns = 20000000;
+    CHECK(dup2(fileno(said), STDERR_FILENO) >= 0);
+    CHECK_OK(run_scheduler_init_with(&opts));
+    while (strstr(text, "\"main\"") == NULL) {
+        hog_for_ns(30000000);
+        CHECK(pread(fileno(said), text, sizeof(text) - 1, 0) >= 0);
+    }
+    CHECK_OK(run_scheduler_stop());
+    CHECK(dup2(real, STDERR_FILENO) >= 0);
+    CHECK(strstr(text, "weft: watchdog: ") != NULL && strstr(text, "has run for") != NULL);
+    close(real);
+    fclose(said);
+}
+
 int main(void) {
     RUN_TEST(the_caller_becomes_the_main_green_thread);
     RUN_TEST(it_may_be_started_anew);
@@ -206,5 +291,8 @@ int main(void) {
     RUN_TEST(main_moves_to_other_threads_and_comes_back);
     RUN_EVERYWHERE(main_has_the_stack_of_its_thread);
     RUN_TEST(others_are_abandoned);
+    if (!in_storm()) RUN_TEST(the_monitor_takes_processors_away_unless_told_not_to);
+    RUN_TEST(the_signal_that_interrupts_is_chosen);
+    RUN_TEST(the_watchdog_says_who_computes);
     return 0;
 }

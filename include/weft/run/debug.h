@@ -12,8 +12,8 @@ extern "C" {
 // What a scheduler has counted since it was started, and what it has now. Taken without stopping anything: the figures are each
 // right, not all of the same instant.
 typedef struct run_counts {
-    size_t size;            // sizeof(run_counts_t), to be set by the caller: tells which of the following are filled in
-    uint64_t procs;         // processors
+    size_t size;     // sizeof(run_counts_t), set by the caller: what it knows of; then: how much of it was filled in
+    uint64_t procs;  // processors
     uint64_t procs_idle;    // processors without an OS thread
     uint64_t threads;       // OS threads
     uint64_t threads_idle;  // OS threads asleep
@@ -52,12 +52,24 @@ typedef struct run_counts {
     uint64_t yield_requests;   // green threads that were asked to give way because their slice was over,
     uint64_t preempted;        // that did so in code that checks by itself,
     uint64_t interrupted;      // that were, by a signal, in code marked as preemptible
+
+    uint64_t monitor_looks;      // times the monitor has looked at the processors
+    uint64_t thread_shortages;   // times an OS thread was needed and could not be had
+    uint64_t threads_with_p;     // OS threads that hold a processor, those that look for work included
+    uint64_t threads_without_p;  // OS threads that run a green thread, or are in a call, without one
+
+    // Where the runnable ones are queued.
+    uint64_t queued_local;   // on processors, normal class
+    uint64_t queued_global;  // in the global queue
+    uint64_t queued_high;    // of these classes, wherever
+    uint64_t queued_low;
 } run_counts_t;
 
 // clang-format off
 #define RUN_COUNTS_INIT {sizeof(run_counts_t), \
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+    0, 0, 0, 0, 0, 0, 0, 0}
 // clang-format on
 
 // Fills in counts for the caller's scheduler, or the default one; zeros if there is none yet. Any thread.
@@ -83,12 +95,18 @@ run_status_t run_dump(int fd) RUN_NOEXCEPT;
 
 // From now on this signal (SIGQUIT, SIGUSR1 …) makes each scheduler of the process write such a dump to stderr, whatever its green threads
 // do. A handler that was there before is called too. To see also the stacks of green threads that run, call it before
-// run_scheduler_init. RUN_INVALID if the signal cannot be used for that, or is used by somebody else's dumps.
+// run_scheduler_init. RUN_INVALID if the signal cannot be used for that; RUN_BUSY if the library uses it for something else.
 run_status_t run_dump_on_signal(int signal) RUN_NOEXCEPT;
 
 // How long green threads of the caller's scheduler, or of the default one, were runnable before they ran: what a part q (0 to 1) of a sample
 // did not exceed, in nanoseconds; see docs/debugging.md. 0 if nothing is known.
 uint64_t run_scheduling_latency_ns(double q) RUN_NOEXCEPT;
+
+// The same sample as a histogram: fills in up to max of its RUN_LATENCY_BUCKETS counts and returns how many buckets there are. In bucket i lie
+// times from run_latency_bucket_ns(i) on, below that of i + 1.
+#define RUN_LATENCY_BUCKETS 160
+size_t run_scheduling_latency(uint64_t* counts, size_t max) RUN_NOEXCEPT;
+uint64_t run_latency_bucket_ns(size_t bucket) RUN_NOEXCEPT;
 
 // How a process ends all of whose green threads wait for ever (docs/deadlocks.md).
 #define RUN_EXIT_DEADLOCK 86

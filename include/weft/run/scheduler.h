@@ -15,7 +15,8 @@
 // green thread parks, and the green threads it starts run on a default scheduler with threads of its own, which is started at
 // first use and never stops. A library should leave run_scheduler_init to the program.
 //
-// Environment: RUN_MAXPROCS, RUN_STACK_MAX, RUN_STACK_POLICY, RUN_MAX_THREADS, RUN_SLICE (docs/environment.md).
+// Environment: RUN_MAXPROCS, RUN_STACK_MAX, RUN_STACK_POLICY, RUN_MAX_THREADS, RUN_PREEMPT_SIGNAL, RUN_SLICE, RUN_THREAD_IDLE, RUN_DEBUG
+// (docs/environment.md).
 //
 // See: docs/c_api.md, docs/runtime.md
 #pragma once
@@ -46,9 +47,16 @@ typedef struct run_scheduler_opts {
     const char* name;           // begins the names of its threads; copied. NULL: "weft"
     run_stack_policy_t stacks;  // where their memory comes from
     int64_t slice_ns;  // how long a green thread may run while others wait, 10 us to 10 s. 0: RUN_SLICE, else 10 ms
+    bool no_retake;    // processors stay with who blocks or computes, though others wait; as RUN_DEBUG=retake=0
+    int preempt_signal;  // what interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG; or RUN_NO_SIGNAL
+    int64_t
+        watchdog_ns;  // stderr says which green thread runs, or waits for a processor, for longer. 0: RUN_DEBUG=watchdog=, else none
 } run_scheduler_opts_t;
 
-#define RUN_SCHEDULER_OPTS_INIT {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC, 0}
+// As preempt_signal: nothing interrupts.
+#define RUN_NO_SIGNAL (-1)
+
+#define RUN_SCHEDULER_OPTS_INIT {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC, 0, false, 0, 0}
 
 // The calling plain thread goes on as the main green thread of a new scheduler. RUN_BUSY if there is one already, made by this
 // function or by weft::main; RUN_INVALID from a green thread; RUN_EXHAUSTED.
@@ -76,7 +84,7 @@ run_status_t run_scheduler_stop(void) RUN_NOEXCEPT;
 
 // How run_scheduler_stop_for went.
 typedef struct run_stop_outcome {
-    size_t size;       // sizeof(run_stop_outcome_t): tells which of the following there are
+    size_t size;       // sizeof(run_stop_outcome_t), set by the caller: what it knows of; then: how much was filled in
     size_t drained;    // green threads that finished during it
     size_t cancelled;  // waits that it interrupted; those that would have begun later are not counted
     size_t abandoned;  // green threads that had not finished, and never will, but for those of stragglers
