@@ -1,5 +1,9 @@
 // trace.cc: RUN_DEBUG=schedtrace: lines in the form of Go's, so that eyes and tools that know those can read them.
 //
+// Names and order are Go's where the thing is the same. States are words: ours are others than Go's, so its numbers would lie. What has no
+// counterpart here is left out, not printed as zero: gcwaiting, stopwait (the world is never stopped), nmidlelocked, mallocing, throwing,
+// preemptoff, locks, dying, syscalltick, gfreecnt, timerslen. docs/debugging.md has the list.
+//
 // Nothing is waited for: what a stopped thread may hold is tried a few times, and left out then.
 #include <cstdio>
 #include <optional>
@@ -56,8 +60,8 @@ void print_summary(report& out, const scheduler& s, int64_t ms, bool detail) noe
         look_at(s.idle.spinning), (wanted & wanted::an_m) != 0 ? 1U : 0U, look_at(s.idle.idle_m_count),
         s.global.size() + s.arrivals.size());
     if (detail) {
-        out.print(" high=%u low=%u monitorfar=%u stopping=%u", s.high.size(), s.low.size(),
-                  (wanted & wanted::monitor) != 0 ? 1U : 0U, look_at(s.stopping) ? 1U : 0U);
+        out.print(" sysmonwait=%u high=%u low=%u stopping=%u", (wanted & wanted::monitor) != 0 ? 1U : 0U, s.high.size(),
+                  s.low.size(), look_at(s.stopping) ? 1U : 0U);
     } else {
         out.print(" [");
         for (uint32_t i = 0; i < s.ps.reach(); ++i) out.print(" %u", s.ps[i].queue.size() + run_next_of(s.ps[i]));
@@ -138,16 +142,26 @@ void print_ms(report& out, scheduler& s) noexcept {
     }
 }
 
-// The number of p's M, by the list of those; or -1.
-int64_t holder_of(scheduler& s, const P& p) noexcept {
+// The number of the M that fits, by the list of those; or -1.
+template <typename F>
+int64_t index_of_m(scheduler& s, F&& fits) noexcept {
     if (!lock_soon(s.threads_lock)) return -1;
     int64_t found = -1;
     for (const M* m = s.all_ms; m != nullptr && found < 0; m = m->all_next) {
-        const m_snapshot now(*m);
-        if (now.has_p && now.p == &p) found = m->index;
+        if (fits(m_snapshot(*m))) found = m->index;
     }
     s.threads_lock.unlock();
     return found;
+}
+
+int64_t holder_of(scheduler& s, const P& p) noexcept {
+    return index_of_m(s, [&](const m_snapshot& now) { return now.has_p && now.p == &p; });
+}
+
+// The M that g is pinned to.
+int64_t locked_m_of(scheduler& s, const G& g) noexcept {
+    if ((g.special.load(relaxed) & special::pinned) == 0) return -1;  // relaxed: a look
+    return index_of_m(s, [&](const m_snapshot& now) { return now.pinned == &g; });
 }
 
 void print_g(report& out, scheduler& s, const G& g) noexcept {
@@ -155,9 +169,10 @@ void print_g(report& out, scheduler& s, const G& g) noexcept {
     if (state == g_state::dead || state == g_state::idle) return;
     runner r;
     const bool runs = (state == g_state::running || state == g_state::in_call) && find_runner(s, &g, r);
-    const bool pinned = (g.special.load(relaxed) & special::pinned) != 0;  // relaxed: a look
+    const int64_t locked_m = locked_m_of(s, g);
     out.print("  G%llu: status=%s(%s) m=%s lockedm=%s\n", static_cast<unsigned long long>(id_of(&g)), text(state),
-              state == g_state::waiting ? text(reason_of(g)) : "", number(runs, r.m).text, pinned ? "yes" : "nil");
+              state == g_state::waiting ? text(reason_of(g)) : "", number(runs, r.m).text,
+              number(locked_m >= 0, static_cast<uint64_t>(locked_m)).text);
 }
 
 void print_details(report& out, scheduler& s) noexcept {

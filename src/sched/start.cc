@@ -114,7 +114,7 @@ namespace {
 bool leave_threads(scheduler& s) noexcept {
     s.threads_lock.lock();
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
-        // pairs with m_thread
+        // acq_rel: pairs with m_thread
         if (m->is_main || m->parting.exchange(M::parted::runtime, acq_rel) != M::parted::thread) continue;
         os::join_thread(m->thread);  // it needs no lock any more
         m->retired = false;          // so nobody joins it again
@@ -164,7 +164,7 @@ void* m_thread(void* argument) {
         reap(s);                          // those that did so before
         s.retired.fetch_add(1, relaxed);  // relaxed: a hint
     }
-    // pairs with leave_threads
+    // acq_rel: pairs with leave_threads
     if (m->parting.exchange(M::parted::thread, acq_rel) == M::parted::runtime) os::detach_this_thread();
     m->has_ended.store(true, release);  // pairs with threads_running, reap
     s.ended.fetch_add(1, release);      // pairs with stop_scheduler

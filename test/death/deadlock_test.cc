@@ -205,9 +205,9 @@ TEST_F(Deadlock, WithStrictSearchAlthoughThereIsAnotherThread) {
 constexpr auto long_enough = 200ms;
 
 TEST_F(Deadlock, IsNoneIfAPlainThreadWillSend) {
+    if (!weft::detail::os::can_ask) GTEST_SKIP() << "threads are not looked at then";
     EXPECT_NO_DEADLOCK(run_main([] {
         const chan<int> values;
-        const external_waker token;
         std::thread sender([values] {
             std::this_thread::sleep_for(long_enough);
             values.send(1);

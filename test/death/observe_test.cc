@@ -71,6 +71,17 @@ TEST_F(Observe, ADetailedTraceHasALineForEachPMAndG) {
                 "  P0: status=idle schedtick=%d m=nil %s", "  M0: p=nil curg=nil incall=0 spinning=0 blocked=1 %s");
 }
 
+TEST_F(Observe, ADetailedTraceNamesTheThreadAGreenThreadIsPinnedTo) {
+    EXPECT_SAYS(run_main("schedtrace=100,scheddetail=1", 1,
+                         [] {
+                             const pin here;
+                             sleep_for(some_time);
+                         }),
+                "SCHED %dms: gomaxprocs=1 idleprocs=%d threads=%d %s sysmonwait=%d high=0 low=0 stopping=0",
+                "  M0: p=nil curg=nil incall=0 spinning=0 blocked=%d lockedg=1 tid=%d",
+                "  G1: status=waiting(sleep) m=nil lockedm=0");
+}
+
 TEST_F(Observe, ATraceShowsWhatGreenThreadsWaitFor) {
     EXPECT_SAYS(run_main("schedtrace=100,scheddetail=1", 1, [] { sleep_for(some_time); }),
                 "  G1: status=waiting(sleep) m=nil lockedm=nil");
@@ -137,7 +148,10 @@ TEST_F(Observe, TheWatchdogNamesWhoRunsForTooLong) {
 TEST_F(Observe, TheWatchdogNamesEachOnlyOnce) {
     EXPECT_EXIT(run_main("watchdog=50", 1, [] { compute_for(some_time); }), ::testing::ExitedWithCode(0),
                 ::testing::Truly([](const std::string& text) {
-                    return occurrences(text, "has run for") == 1 || occurrences(text, "came") != 0;
+                    // A monitor that was late itself forgets, and begins anew.
+                    const auto late = occurrences(text, "weft: watchdog: the monitor came");
+                    const auto named = occurrences(text, "has run for");
+                    return named <= 1 + late && (named >= 1 || late >= 1);
                 }));
 }
 
@@ -153,12 +167,13 @@ TEST_F(Observe, TheWatchdogNamesWhoIsNotRun) {
 }
 
 TEST_F(Observe, TheWatchdogIsQuietWhenAllIsWell) {
-    EXPECT_EXIT(run_main("watchdog=5000", 2,
+    // Each of them runs, and is queued, for longer than that, but not in one stretch; and sleeps for longer.
+    EXPECT_EXIT(run_main("watchdog=300", 2,
                          [] {
                              wait_group all;
                              for (int i = 0; i < 4; ++i) {
                                  all.go([] {
-                                     for (int k = 0; k < 20; ++k) {
+                                     for (int k = 0; k < 200; ++k) {
                                          compute_for(2ms);
                                          yield();
                                      }
@@ -167,7 +182,9 @@ TEST_F(Observe, TheWatchdogIsQuietWhenAllIsWell) {
                              all.wait();
                              sleep_for(some_time);
                          }),
-                ::testing::ExitedWithCode(0), "^$");
+                ::testing::ExitedWithCode(0), ::testing::Truly([](const std::string& text) {
+                    return text.empty() || occurrences(text, "weft: watchdog: the monitor came") != 0;
+                }));
 }
 
 TEST_F(Observe, TheWatchdogReportsFiveAMinute) {

@@ -41,7 +41,7 @@ public:
     // Starts them on rt. They end soon, if nobody holds them up.
     explicit bystanders(runtime& rt);
 
-    // Whether they have ended, and were not much later than plain threads. Waits for that, but not for ever. By a plain thread.
+    // Whether they have ended, and were not much later than plain threads (the bar is in bystanders.cc). Waits for that, but not for ever. By a plain thread.
     // On failure they may still be there: they are to be let go, and drained, before this is destroyed.
     [[nodiscard]] ::testing::AssertionResult go_on();
 
