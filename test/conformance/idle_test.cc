@@ -1,0 +1,157 @@
+// idle_test.cc: a process at rest does not wake up. What may wake one: docs/idle.md.
+//
+// At rest: all green threads wait, and no timer is set. Some seconds before, there was work: memory of stacks goes back once a second until
+// all of it has. From then on, for a second, or WEFT_STRESS_SECONDS, nothing of ours may run: nothing is allowed for.
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/environment.h"
+#include "support/eventually.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::set<std::string> threads_now() {
+    std::set<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) all.insert(entry.path().string());
+    return all;
+}
+
+// How often a thread has been switched away from: each time it is woken adds one. 0 for one that has ended.
+uint64_t switches_of(const std::string& thread) {
+    std::ifstream status(thread + "/status");
+    uint64_t sum = 0;
+    for (std::string line; std::getline(status, line);) {
+        if (line.find("voluntary_ctxt_switches:") != std::string::npos)
+            sum += std::stoull(line.substr(line.find(':') + 1));
+    }
+    return sum;
+}
+
+// The threads that come into being after it was made, and not those of a sanitizer or of the test.
+class new_threads {
+public:
+    [[nodiscard]] std::size_t count() const { return ours().size(); }
+
+    [[nodiscard]] uint64_t switches() const {
+        uint64_t sum = 0;
+        for (const std::string& thread : ours()) sum += switches_of(thread);
+        return sum;
+    }
+
+    // How often they wake up during so much time.
+    [[nodiscard]] uint64_t wakes_during(std::chrono::milliseconds time) const {
+        const uint64_t before = switches();
+        std::this_thread::sleep_for(time);
+        return switches() - before;
+    }
+
+private:
+    [[nodiscard]] std::vector<std::string> ours() const {
+        std::vector<std::string> all;
+        for (const std::string& thread : threads_now()) {
+            if (!before_.contains(thread)) all.push_back(thread);
+        }
+        return all;
+    }
+
+    std::set<std::string> before_ = threads_now();
+};
+
+std::chrono::milliseconds watched_for() {
+    return std::chrono::seconds(number_from_environment("WEFT_STRESS_SECONDS", 1));
+}
+
+// Longer than from one look at unused stacks to the next: when that passes without one, the last of them is over.
+constexpr auto longer_than_a_period = 1300ms;
+
+void expect_rest(const new_threads& threads) {
+    eventually([&] { return threads.wakes_during(longer_than_a_period) == 0; });
+    EXPECT_EQ(threads.wakes_during(watched_for()), 0U);
+}
+
+// Some work for all, deep stacks, sleeps; then many wait.
+void begin(runtime& rt, const chan<int>& never) {
+    rt.run([] {
+        wait_group all;
+        for (int i = 0; i < 100; ++i) {
+            all.go([] {
+                sleep_for(1ms);
+                yield();
+            });
+        }
+        all.wait();
+    });
+    for (int i = 0; i < 10; ++i) rt.go([=] { never.recv(); });
+}
+
+// In a storm it always looks.
+class Idle : private calm, public ::testing::Test {};
+
+TEST_F(Idle, AProcessAtRestDoesNotWakeUp) {
+    const new_threads threads;
+    const chan<int> never;
+    std::vector<std::unique_ptr<runtime>> all;
+    for (const unsigned procs : {1U, 2U, 4U}) {
+        all.push_back(std::make_unique<runtime>(runtime_options{.procs = procs}));
+        begin(*all.back(), never);
+    }
+    EXPECT_GE(threads.count(), all.size());
+    expect_rest(threads);
+    // And it was not dead.
+    never.close();
+    for (const auto& rt : all) rt->drain();
+}
+
+// What looks for a deadlock wakes up for that: not if nobody wants it to.
+TEST_F(Idle, AMainAtRestDoesNotWakeUpEither) {
+    const environment_variable no_looks("RUN_DEBUG", "deadlock=0");
+    const chan<int> begun;
+    const chan<int> never;
+    const new_threads threads;
+    // The thread of main is one of those that are watched.
+    std::thread of_main([=] {
+        weft::main({.procs = 2}, [=] {
+            for (int i = 0; i < 10; ++i) go([=] { never.recv(); });
+            begun.close();
+            never.recv();
+        });
+    });
+    begun.recv();
+    expect_rest(threads);
+    never.close();
+    of_main.join();
+}
+
+// The watch itself sees what there is to see.
+TEST_F(Idle, AWakeUpIsSeen) {
+    const new_threads threads;
+    const chan<int> never;
+    runtime rt({.procs = 1});
+    begin(rt, never);
+    rt.go([=] {
+        while (never.recv_for(20ms).status == chan_status::timeout) {}
+    });
+    EXPECT_GE(threads.wakes_during(500ms), 5U);
+    never.close();
+    rt.drain();
+}
+
+}  // namespace
+}  // namespace weft::test

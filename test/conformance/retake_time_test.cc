@@ -1,0 +1,87 @@
+// retake_time_test.cc: how soon a P is taken away from who holds on to it.
+//
+// The time from when somebody is queued until it runs, while a hog is on each P. What else the machine does makes that longer, never shorter;
+// so the best of some rounds is what the scheduler itself takes, and that has a narrow bar. A round whose plain threads are late, too,
+// is no good round: but a retake that is late by itself is late in all of them.
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "support/bystanders.h"
+#include "support/environment.h"
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+// In a storm it comes sooner.
+class RetakeTime : private calm, public procs_test {
+protected:
+    // One hog for each P; then somebody is queued by a plain thread, and runs this much later.
+    template <typename F>
+    nanoseconds one_round(F hog) {
+        const auto l = std::make_unique<leash>();
+        std::atomic<unsigned> began = 0;
+        std::atomic<bool> ran = false;
+        steady_clock::time_point when;
+        for (unsigned i = 0; i < procs(); ++i) {
+            rt().go([&] {
+                ++began;
+                hog(*l);
+            });
+        }
+        eventually([&] { return began == procs(); });
+        const auto queued = steady_clock::now();
+        rt().go([&] {
+            when = steady_clock::now();
+            ran = true;
+        });
+        eventually([&] { return ran.load(); });
+        l->let_go();
+        rt().drain();
+        return when - queued;
+    }
+
+    template <typename F>
+    void expect_best_within(nanoseconds bar, F hog) {
+        constexpr int rounds = 20;
+        nanoseconds best = nanoseconds::max();
+        for (int i = 0; i < rounds && best > bar; ++i) best = std::min(best, one_round(hog));
+        EXPECT_LE(best.count(), bar.count() * scale()) << "ns, the best of " << rounds << " rounds";
+        RecordProperty("best_ns", std::to_string(best.count()));
+    }
+};
+
+WEFT_SWEEP_OVER(RetakeTime, 1U, 2U, 4U);
+
+// A slice of 10 ms, and what it takes to ask first, and to wake who gets the P.
+TEST_P(RetakeTime, AHogKeepsItsPForASlice) {
+    expect_best_within(15ms, [](const leash& l) {
+        while (l.holds()) {}
+    });
+}
+
+// Who is blocked: the monitor's next look, its allowance of 0.2 ms, and one more look to be sure.
+TEST_P(RetakeTime, WhoIsBlockedLosesItSooner) {
+    expect_best_within(5ms, [](const leash& l) {
+        pollfd until{.fd = l.fd(), .events = POLLIN, .revents = 0};
+        ::poll(&until, 1, -1);
+    });
+}
+
+}  // namespace
+}  // namespace weft::test
