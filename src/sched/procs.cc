@@ -15,8 +15,8 @@
 #include "os/commit.h"
 #include "os/os.h"
 #include "sched/classes.h"
+#include "sched/recycle.h"
 #include "sched/retake.h"
-#include "sched/spawn.h"
 #include "sched/switch.h"
 
 namespace weft::detail {

@@ -27,6 +27,7 @@
 #include "sched/park.h"
 #include "sched/schedule.h"
 #include "sched/scheduler.h"
+#include "sched/recycle.h"
 #include "sched/spawn.h"
 
 // The pieces of a switch. Sanitizers want them apart and uninstrumented.

@@ -1,0 +1,74 @@
+// g_main.cc: see g_main.h.
+#include "sched/g_main.h"
+
+#include "sched/belongings.h"
+#include "sched/big_stack.h"
+#include "sched/fork.h"
+#include "sched/labels.h"
+#include "sched/lending.h"
+#include "sched/preempt.h"
+#include "sched/scheduler.h"
+#include "sched/stopping.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+// The function of g, which is the caller, has returned: what is left to be done outside of the runtime.
+[[gnu::noinline]] void end_slowly(G* g) noexcept {
+    if (current_m() == nullptr) fatal("%s", returned_in_child);
+    if ((g->traits & trait::marked) != 0) end_interruptible(current_m());
+    destroy_locals();
+    drop_labels(*g);
+    if ((g->traits & trait::recorded) != 0) drop_record(*g);
+    if (!g->closure_is_inline()) free_closure(*g->entry, g->closure());
+}
+
+}  // namespace
+
+void g_main(void* argument, void* baton) {
+    G* g = static_cast<G*>(argument);
+    M* m = static_cast<M*>(baton);
+    arrive_on_stack(g->stack->sanitizers);
+    finish_switch(m);
+    for (;;) {
+        leave(m);
+        try {
+            g->entry->run(g->closure());
+        } catch (const runtime_stopped&) {
+            if (!g->home->cancelling.load(relaxed)) throw;  // another's. relaxed: set before ours was thrown
+            g->entry->destroy(g->closure());
+        }
+        if ((g->traits & trait::ends_slowly) != 0) [[unlikely]]
+            end_slowly(g);
+        m = current_m();  // not the one from before: g may have migrated
+        g = exit_g(m);
+    }
+}
+
+}  // namespace weft::detail
+
+// Ends the current G from within: its function's frames are left as they are. The stack may be another one than its own, for a context
+// that its user made.
+extern "C" void run_g_exit(void) {
+    using namespace weft::detail;
+    M* m = current_g_m();
+    if (m == nullptr) fatal("run_g_exit() was called, or a context's entry function returned, in a plain thread");
+    G* g = m->g;
+    if (g->entry->end_early == nullptr) {
+        fatal(
+            "run_g_exit() was called, or a context's entry function returned, in a green thread that C has not "
+            "started");
+    }
+    g->entry->end_early(g->closure());
+    if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);
+    give_continued_back(*g);
+    m = current_m();
+    // If the next G is to start on this G's stack, then from its top on: we do not return to g_main.
+    g = exit_g(m);
+    m->after.what = after_switch::kind::nothing;
+    run_context_init(&g->context, g->stack->top(), &g_main, g);
+    run_context_t nowhere;
+    leave_context(&nowhere, &g->context, m);
+}
