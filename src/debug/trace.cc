@@ -136,9 +136,11 @@ void print_ms(report& out, scheduler& s) noexcept {
             if (m->index < below) rows[count++].emplace(*m);
         }
         s.threads_lock.unlock();
-        for (uint32_t i = 0; i < count; ++i) rows[i]->print(out);
-        if (count < at_once) return;
-        below = rows[count - 1]->index;
+        for (const std::optional<m_row>& row : rows) {
+            if (!row.has_value()) return;
+            row->print(out);
+            below = row->index;
+        }
     }
 }
 
