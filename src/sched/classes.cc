@@ -14,12 +14,8 @@ void come_back_next_time(P* p) noexcept { p->restart_ticks(2); }
 
 // Not to m's own queues: the others of all Ps have their turn first.
 void push_preempted(M* m, G* g) noexcept {
-    scheduler& s = *m->home;
-    // relaxed: ours, but for frozen
-    const uint16_t bits = g->special.fetch_and(static_cast<uint16_t>(~special::preempted), relaxed);
-    shared_queue& q = (bits & special::high) != 0 ? s.high : (bits & special::low) != 0 ? s.low : s.global;
-    q.push(g);
-    after_push(s, s.idle);
+    g->special.fetch_and(static_cast<uint16_t>(~special::preempted), relaxed);  // relaxed: ours, but for frozen
+    push_shared(*m->home, g);
 }
 
 G* take_low(scheduler& s, P* p) noexcept {
@@ -48,6 +44,13 @@ void ask_to_hurry(P& p) noexcept {
     uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
     // acq_rel: publishes what was queued with the bit; relaxed: tried again
     while (word != 0 && !p.owner.compare_exchange_weak(word, word | attention::preempt, acq_rel, relaxed)) {}
+}
+
+void push_shared(scheduler& s, G* g) noexcept {
+    const uint16_t bits = g->special.load(relaxed);  // relaxed: published with the G
+    shared_queue& q = (bits & special::high) != 0 ? s.high : (bits & special::low) != 0 ? s.low : s.global;
+    q.push(g);
+    after_push(s, s.idle);
 }
 
 void push_apart(M* m, G* g, bool next) noexcept {

@@ -44,6 +44,9 @@ void ask_to_hurry(P& p) noexcept;
 // As push_outside, for a G of another class than the normal one. False: it is a normal one, and nothing was done.
 [[nodiscard]] bool push_class_outside(G* g) noexcept;
 
+// g, which is runnable, goes to the tail of the scheduler's queue of its class: all Ps take from there. In the runtime.
+void push_shared(scheduler& s, G* g) noexcept;
+
 // The G whose turn it is before all normal ones; nullptr: theirs.
 [[nodiscard]] G* take_turn(scheduler& s, P* p) noexcept;
 

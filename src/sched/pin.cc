@@ -7,9 +7,10 @@
 
 #include "base/assert.h"
 #include "os/os.h"
+#include "sched/classes.h"
 #include "sched/gift.h"
 #include "sched/idle.h"
-#include "sched/park.h"
+#include "sched/schedule.h"
 #include "sched/start.h"
 #include "sched/switch.h"
 
@@ -21,6 +22,36 @@ namespace {
 
 // How long an M keeps its P before it asks for another thread again.
 constexpr int64_t no_thread_nap_ns = 1'000'000;
+
+// H5: whether somebody has handed m its own G meanwhile, with a P.
+bool was_handed(scheduler& s, const M* m) noexcept {
+    s.idle.lock.lock();
+    const bool handed = m->next_p != nullptr;
+    s.idle.lock.unlock();
+    return handed;
+}
+
+// H5: m's pinned G, if it can be found in a queue. m's P has none of its own.
+G* take_own(scheduler& s, M* m) noexcept {
+    G* own = m->pinned;
+    if (own->state.load(relaxed) != g_state::runnable) return nullptr;  // relaxed: the queues' locks
+    if (s.global.take(own) || s.arrivals.take(own) || s.high.take(own) || s.low.take(own)) return own;
+    G* g = steal(s, m, os::monotonic_ns());
+    if (g != nullptr && g != own) push_shared(s, g);
+    return g == own ? own : nullptr;
+}
+
+// H5.
+void keep_p(scheduler& s, M* m, G* g) noexcept {
+    move_gs(s, *m->p);
+    push_shared(s, g);
+    if (was_handed(s, m)) {
+        sleep_until_work(s, m);
+        return;
+    }
+    m->picked = take_own(s, m);
+    if (m->picked == nullptr) os::sleep_ns(no_thread_nap_ns);
+}
 
 // I1, for m's G or, when that is leaving, g.
 void tie(M* m, uint16_t bits) noexcept {
@@ -43,9 +74,7 @@ void hand_over(scheduler& s, M* m, G* g) noexcept {
             sleep_without_p(s, m);  // H4
             return;
         case gift::refused:
-            // Others may steal it; and behind it there may be the G that we can run.
-            push_last(m, g);
-            os::sleep_ns(no_thread_nap_ns);
+            keep_p(s, m, g);
             return;
         case gift::stopping:
             return;

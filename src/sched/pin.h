@@ -10,6 +10,13 @@
 //   H3  if the target slept, its note is told (or its thread is made)
 //   H4  the giver lies down by the idle protocol, with a look at everything first
 //
+// There may be no M to be had. That concerns the M of a pinned G only, with a G that is not pinned in its hand: it is stuck with a P whose
+// Gs it may not run. As it runs none, no countdown of schedules ends: its own G must not have to wait for its turn.
+//
+//   H5  the G, and all others that are queued on the P, go to the scheduler's queues, for other Ps. Was a P handed to the M meanwhile, with
+//       its G? Then it gives up its own and lies down, to find the other one at once. Else, if its own G is runnable, it takes that out of
+//       the scheduler's queues, or steals; what it steals besides goes the same way. Else it naps for 1 ms, and tries again
+//
 // The M of a pinned G, once that has left, is an M like any other: it holds its P, looks for work, hands over what is not its own, and
 // sleeps when there is nothing, on a list of its own (idle.pinned_ms). It may be handed its G while it is awake: it finds next_p
 // before it lies down. As it does not look at anything then, somebody else has to: it wakes another M if wanted is set.
@@ -20,7 +27,7 @@
 //             I2. An M with pinned set runs no other G; a switch to or from a pinned G passes through g0.
 //             I3. next_p of a pinned G's M is written by who has its G in hand (so by one at a time), or, while it is off its list and
 //                 not pinned any more, as of any M.
-// Locks:      idle.lock.
+// Locks:      idle.lock; with H5, those of the queues.
 // Who:        g0 of the M, in the runtime.
 // See:        docs/pin.md, test/model/pin.pml
 #pragma once
@@ -43,7 +50,7 @@ namespace weft::detail {
 }
 
 // H1 to H4: gives m's P to an M that may run g, which m has taken from a queue. Returns when m has a P again (and perhaps a G in picked),
-// or with none if the scheduler is stopping. If there is no M to be had, m keeps the P and g is queued last.
+// or with none if the scheduler is stopping. If there is no M to be had, g is queued elsewhere, and m keeps the P: H5.
 void hand_over(scheduler& s, M* m, G* g) noexcept;
 
 // Pins the G that runs on m, once more, or once less. False: it is not pinned.

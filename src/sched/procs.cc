@@ -56,7 +56,8 @@ void move_timers(timer_queue& from, timer_queue& to) noexcept {
     }
 }
 
-// What is queued on p goes to the scheduler's queues.
+}  // namespace
+
 void move_gs(scheduler& s, P& p) noexcept {
     fifo<G> all;
     if (G* g = p.run_next.load(relaxed)) {   // relaxed: p is ours
@@ -74,8 +75,6 @@ void move_gs(scheduler& s, P& p) noexcept {
     while (G* g = p.low.pop()) s.low.push(g);
     p.low_waits = false;
 }
-
-}  // namespace
 
 processors::processors(uint32_t n) : at_(static_cast<P*>(os::map_reserved(whole_pages(area)))) {
     if (at_ == nullptr) throw_no_memory(errno);

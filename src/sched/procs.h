@@ -112,6 +112,9 @@ void change_procs(scheduler& s, uint32_t n);
 // As change_procs, and waits until it is so.
 void change_procs_and_wait(scheduler& s, uint32_t n);
 
+// What is queued on p, which is the caller's, goes to the scheduler's queues. Nobody is woken.
+void move_gs(scheduler& s, P& p) noexcept;
+
 // p is one too many and belongs to the caller alone, on no list and without an owner: empties it, and it is dead.
 void bury_p(scheduler& s, P& p) noexcept;
 

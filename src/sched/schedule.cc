@@ -103,6 +103,8 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
     return nullptr;
 }
 
+}  // namespace
+
 G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
     m->p->count.steal_rounds.add();
     if (s.ps.reach() == 1)
@@ -112,6 +114,8 @@ G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
     }
     return nullptr;
 }
+
+namespace {
 
 // The next G for m, which holds a P or, when it comes back from sleep without one, none: then nullptr, to stop.
 G* find_runnable(scheduler& s, M* m) noexcept {

@@ -68,6 +68,9 @@ namespace weft::detail {
            s.stopping.load(relaxed);  // relaxed: a look
 }
 
+// Step 7: a G for m to run now, and perhaps others in its ring, which is empty before; nullptr: there is nothing, or other thieves win.
+[[nodiscard]] G* steal(scheduler& s, M* m, int64_t now_ns) noexcept;
+
 // The loop of g0: runs Gs until the scheduler stops.
 void schedule_loop(M* m) noexcept;
 

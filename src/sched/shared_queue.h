@@ -62,6 +62,25 @@ public:
         return batch;
     }
 
+    // Takes g, wherever it is in the list. False: it is not. Walks the list.
+    [[nodiscard]] bool take(G* g) noexcept {
+        if (size() == 0) return false;
+        bool found = false;
+        fifo<G> others;
+        lock_.lock();
+        while (G* next = list_.pop_front()) {
+            if (next == g) {
+                found = true;
+            } else {
+                others.push_back(next);
+            }
+        }
+        list_ = others;
+        publish_locked();
+        lock_.unlock();
+        return found;
+    }
+
 private:
     void publish_locked() noexcept { size_.store(list_.size(), relaxed); }  // relaxed: see size()
 

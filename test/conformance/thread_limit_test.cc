@@ -14,6 +14,8 @@
 #include <weft/blocking.h>
 #include <weft/weft.h>
 
+#include "support/asking.h"
+#include "support/build.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/resources.h"
@@ -198,6 +200,91 @@ TEST(ThreadLimitOfOne, ThingsGoOnOneAfterTheOther) {
         EXPECT_EQ(finished, 20);
         EXPECT_LE(rt.stats().threads, static_cast<std::size_t>(limit[0] - '0'));
     }
+}
+
+// ---- No thread is to be had for those that the M of a pinned or kept green thread may not run.
+
+std::unique_ptr<runtime> runtime_of(const char* threads, unsigned procs) {
+    ::setenv("RUN_MAX_THREADS", threads, 1);  // NOLINT(concurrency-mt-unsafe): no threads are there yet
+    auto rt = std::make_unique<runtime>(runtime_options{.procs = procs});
+    ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not look
+    return rt;
+}
+
+// Runs until over, with its turns in between.
+void take_turns(const std::atomic<bool>& over) {
+    while (!over) weft::yield();
+}
+
+TEST(ThreadLimitOfOne, OneThatIsInterruptedGoesOnAndEnds) {
+    if (built_with_tsan) GTEST_SKIP() << "no signals with ThreadSanitizer";
+    const auto rt = runtime_of("1", 1);
+    const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
+    std::atomic<bool> over = false;
+    for (int i = 0; i < 2; ++i) rt->go([&] { take_turns(over); });
+    rt->run([&] {
+        const asking monitor(1ms);
+        while (times_interrupted() < 20) {
+            const preemptible here;
+            for (int i = 0; i < 100'000; ++i) asm volatile("");
+        }
+        over = true;
+    });
+    rt->drain();
+    EXPECT_GT(rt->stats().interrupted, 0U);
+}
+
+TEST(ThreadLimitOfOne, APinnedOneGoesOnAlthoughOthersAreBeforeIt) {
+    for (const priority own : {priority::low, priority::normal, priority::high}) {
+        const auto rt = runtime_of("1", 1);
+        const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
+        std::atomic<bool> over = false;
+        event woken;
+        std::atomic<bool> waits = false;
+        rt->go([&] {
+            const pin here;
+            this_g::set_priority(own);
+            for (int i = 0; i < 600; ++i) go([&] { take_turns(over); });  // more than a ring holds
+            for (int i = 0; i < 10; ++i) weft::yield();
+            waits = true;
+            woken.wait();
+            over = true;
+        });
+        eventually([&] { return waits.load(); });
+        woken.set();
+        rt->drain();
+        EXPECT_TRUE(over);
+    }
+}
+
+// Each of the threads is some pinned one's, each of the Ps full of others: what one finds is the other's.
+TEST(ThreadLimitOfTwo, PinnedOnesThatWakeEachOtherBothGoOn) {
+    const auto rt = runtime_of("2", 2);
+    const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
+    std::atomic<bool> over = false;
+    const chan<int> there;
+    const chan<int> back;
+    constexpr int rounds = 100;
+    std::atomic<int> pinned = 0;
+    rt->go([&] {
+        const pin here;
+        ++pinned;
+        for (int i = 0; i < 20; ++i) go([&] { take_turns(over); });
+        busily([&] { return pinned == 2; });
+        for (int i = 0; i < rounds; ++i) {
+            there.send(int{i});
+            EXPECT_EQ(back.recv(), i);
+        }
+        over = true;
+    });
+    rt->go([&] {
+        const pin here;
+        ++pinned;
+        busily([&] { return pinned == 2; });
+        for (int i = 0; i < rounds; ++i) back.send(int{there.recv().value_or(-1)});
+    });
+    rt->drain();
+    EXPECT_TRUE(over);
 }
 
 // The limit is met, and then there is room again.
