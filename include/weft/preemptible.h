@@ -14,6 +14,11 @@
 // checkpoint(), and functions of this_g; no other library that might do such things. What breaks these rules is not noticed: others, or
 // the process, may then wait for ever. Thread-locals are safe to read.
 //
+// The signal is SIGURG, unless another one was chosen. Code on the runtime's OS threads may block it, ignore it, or put a handler of its own
+// in front (which should call the one that was there before), at any time: no scope waits for a signal that does not come. Then what is left
+// is that the scope loses its processor; and each of them makes a system call or two. In a declared blocking call of a green thread that
+// is marked as a whole nothing is interrupted.
+//
 // Scopes nest; the outermost one counts. A parking call in one (against the rules, but harmless if it is a yield) leaves it for as
 // long as it takes. Costs some 10 ns for a scope, and nothing inside.
 //

@@ -60,6 +60,10 @@ void answer_if_asked(int signal, const void* context) noexcept;
 // The calling thread takes it from now on. (Ms are started with all signals blocked.)
 void unblock_interrupt(int signal) noexcept;
 
+// Whether one that is sent to the calling thread now would come to a handler: it is neither blocked nor ignored. Makes a system call, so
+// what was sent before, and comes at all, has come when this returns.
+[[nodiscard]] bool interrupt_comes(int signal) noexcept;
+
 // Sends it to the thread tid of this process. False: it was not sent.
 [[nodiscard]] bool send_interrupt(int tid, int signal) noexcept;
 

@@ -105,6 +105,16 @@ void unblock_interrupt(int signal) noexcept {
     pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
 }
 
+bool interrupt_comes(int signal) noexcept {
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    struct sigaction there = {};
+    sigaction(signal, nullptr, &there);
+    // Whoever has put a handler in front of ours may pass on what he gets: that is as good.
+    const bool handled = there.sa_handler != SIG_IGN && there.sa_handler != SIG_DFL;
+    return sigismember(&blocked, signal) == 0 && handled;
+}
+
 bool is_interrupt_handler(void (*handler)(int, void*, void*)) noexcept {
     return handler == reinterpret_cast<void (*)(int, void*, void*)>(&on_signal);
 }

@@ -55,7 +55,9 @@ struct after_switch {
 namespace signal_gate {
 inline constexpr uint32_t shut = 0;       // its G is not in marked code
 inline constexpr uint32_t open = 1;       // it is
-inline constexpr uint32_t in_flight = 2;  // a signal is on its way, and the gate is not shut before it has come
+inline constexpr uint32_t in_flight = 2;  // somebody sends one, and the gate is not shut before that is done
+inline constexpr uint32_t sent = 3;       // it was sent, and comes when the thread next leaves the kernel, or never
+inline constexpr uint32_t awaited = 4;    // the thread is about to find out which
 }  // namespace signal_gate
 
 struct alignas(cache_line) M {
@@ -98,7 +100,8 @@ struct alignas(cache_line) M {
     atomic<uintptr_t>* preempt_word = nullptr;    // what instrumented code on this thread looks at. Immutable
     atomic<uint64_t> slice_over{0};               // the schedule, P::tick() + 1, that is to end; by who has set asked
     atomic<uint32_t> signals{signal_gate::shut};  // whether it may be sent a signal
-    bool signal_unblocked = false;                // owner only, as the next
+    bool signal_unblocked = false;                // owner only, as the next two
+    bool signal_lost = false;                     // one that was sent has not come: G3 of preempt.h
     hold* last_hold = nullptr;                    // the last one begun on this thread; may be gone
 
     // Guarded by idle.lock while on a list of idle Ms.

@@ -47,8 +47,13 @@ void signal_if_open(const scheduler& s, M* m) noexcept {
     uint32_t open = signal_gate::open;
     // acq_rel: I3; relaxed: the G is not in marked code
     if (!m->signals.compare_exchange_strong(open, signal_gate::in_flight, acq_rel, relaxed)) return;
-    if (!os::send_interrupt(m->tid, s.interrupt_signal))
+    if (!os::send_interrupt(m->tid, s.interrupt_signal)) {
         m->signals.store(signal_gate::open, release);  // pairs with shut_gate
+        return;
+    }
+    uint32_t in_flight = signal_gate::in_flight;
+    // acq_rel: as above; relaxed: it has come already
+    m->signals.compare_exchange_strong(in_flight, signal_gate::sent, acq_rel, relaxed);
 }
 
 // Whether [sp - room, sp) is part of g's own stack.
@@ -77,13 +82,20 @@ void heed(uintptr_t sp) noexcept {
     yield_preempted(m, false);
 }
 
+// Whether a signal to m was on its way. It has come.
+bool receive(M* m) noexcept {
+    uint32_t word = m->signals.load(relaxed);  // relaxed: the exchange decides
+    while (word >= signal_gate::in_flight) {
+        // acq_rel: I3; relaxed: the sender says that it is sent
+        if (m->signals.compare_exchange_weak(word, signal_gate::open, acq_rel, relaxed)) return true;
+    }
+    return false;
+}
+
 // The handler of the signal.
 bool on_interrupt(const os::interruption& at) noexcept {
     M* m = current_m();
-    uint32_t in_flight = signal_gate::in_flight;
-    // acq_rel: I3; relaxed: it is not for us
-    if (m == nullptr || !m->signals.compare_exchange_strong(in_flight, signal_gate::open, acq_rel, relaxed))
-        return false;
+    if (m == nullptr || !receive(m)) return false;
     if (may_stop(m, at.sp, interruption_room)) os::go_on_in(at, &run_interrupt_entry);
     return true;
 }
@@ -127,16 +139,39 @@ void open_gate(M* m) noexcept {
         WEFT_ASSERT(error == 0);  // the number was looked at before
         os::unblock_interrupt(signal);
     }
+    if (m->signal_lost) [[unlikely]] {
+        if (!os::interrupt_comes(signal)) return;  // G4
+        m->signal_lost = false;
+    }
     m->signals.store(signal_gate::open, release);  // I1
 }
 
+namespace {
+
+// G3. The handler runs in the system call, if at all.
+[[gnu::cold]] void await_sent(M* m) noexcept {
+    uint32_t word = signal_gate::sent;
+    // acq_rel: I1; relaxed: it has come
+    if (!m->signals.compare_exchange_strong(word, signal_gate::awaited, acq_rel, relaxed)) return;
+    static_cast<void>(os::interrupt_comes(m->home->interrupt_signal));
+    word = signal_gate::awaited;
+    // acq_rel: I1; relaxed: as above
+    if (m->signals.compare_exchange_strong(word, signal_gate::shut, acq_rel, relaxed)) m->signal_lost = true;
+}
+
+}  // namespace
+
 void shut_gate(M* m) noexcept {
     for (uint32_t attempt = 0;; ++attempt) {
-        uint32_t open = signal_gate::open;
-        // acq_rel: I1; relaxed: tried again
-        if (m->signals.compare_exchange_strong(open, signal_gate::shut, acq_rel, relaxed)) return;
-        if (open == signal_gate::shut) return;  // there is no signal
-        spin_backoff(attempt);
+        uint32_t word = signal_gate::open;
+        // G1. acq_rel: I1; relaxed: tried again
+        if (m->signals.compare_exchange_strong(word, signal_gate::shut, acq_rel, relaxed)) return;
+        if (word == signal_gate::shut) return;  // there is no signal, or it does not come
+        if (word == signal_gate::sent) {
+            await_sent(m);
+        } else {
+            spin_backoff(attempt);  // G2
+        }
     }
 }
 

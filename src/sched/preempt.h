@@ -13,7 +13,7 @@
 //   Q1  owner: {M} → {M, asked, preempt}: as a thief (p.h); M cannot lose the P, and so cannot end, before Q5
 //   Q2  M.slice_over = the schedule that is to end: who looks later knows that it is not meant if another G runs by then
 //   Q3  M.preempt_word = all ones: instrumented code on that thread calls the hook
-//   Q4  M.signals: {open} → {in_flight}; if that succeeds, the signal is sent
+//   Q4  M.signals: {open} → {in_flight}; if that succeeds, the signal is sent, and if it has not come yet, {in_flight} → {sent}
 //   Q5  asked is cleared
 //
 // The hook (run_preempt_hook) is called out of the blue: from a prologue anywhere in instrumented code. It returns at once if the caller
@@ -22,10 +22,20 @@
 //
 // The signal is only for an M whose gate is open, and the gate is shut by the M itself, which waits while one is in flight:
 //
-//      open ──Q4──▶ in_flight ──handler──▶ open            scope begins, marked G resumes:  shut → open
-//                                                          scope ends, marked G leaves:     open → shut, in_flight: waits
+//      open ──Q4──▶ in_flight ──Q4──▶ sent ──G3──▶ awaited     scope begins, marked G resumes:    shut → open
+//        ▲              │              │              │        scope ends, marked G leaves,
+//        └───handler────┴───handler────┴───handler────┘        or makes a declared call:      G1  open → shut
+//                                                                                             G2  in_flight: waits for the sender
+//                                                                                             G3  sent → awaited, a system call; still
+//                                                                                                 awaited: it is lost, awaited → shut
 //
 // So no system call outside of marked code ever sees EINTR because of us, and a thread that never runs such code keeps the signal blocked.
+//
+// Lost signals. The signal may be blocked by code that runs on this thread, or be ignored, or be handled by somebody else. None of it is
+// ours to forbid, and whoever waited for such a signal would wait for ever. What was sent to a thread that takes it comes before the thread
+// returns from its next system call: so G3 makes one, and knows. (It says so first: else it could take the next signal, sent when this one
+// had come, for this one.) From then on the gate is opened only after a look whether a signal would come (G4). A blocked one stays pending
+// and comes when it is let in: the gate is not open then, and the handler forgets it.
 //
 // Both end in yield_preempted(): the G goes to the tail of the scheduler's queue, so that others have their turn on every P, and is kept
 // on its M until it next leaves it by itself (pin.h): it was stopped where the compiler expects no change of thread, and may have
@@ -36,12 +46,14 @@
 // Signals blocked outside of marked code: two system calls for each scope. Leaving the kept M its P: then all wait for it again.
 //
 // Invariants: I1. M.signals is changed from shut and to shut by M's own thread only.
-//             I2. special::interruptible is set and M's gate is not shut while a marked G runs, but for moments in which the G changes it.
-//             I3. A signal is sent only by who has changed open to in_flight; only the handler, or a failed sending, changes it back.
+//             I2. special::interruptible is set and M's gate is not shut while a marked G runs, but for moments in which the G changes it,
+//                 declared calls, and threads to which signals do not come.
+//             I3. A signal is sent only by who has changed open to in_flight, before Q5; only the handler, or a failed sending, changes it
+//                 back. So sent is said of one's own signal: who would send the next one waits for asked.
 // Ordering:   the words of Q2 and Q3 are read by the owner after Q3's store: release and acquire. A look that comes too early sees nothing,
 //             and the next one does.
 // Who:        request_preempt by any thread; the others by the M itself.
-// See:        docs/preemption.md
+// See:        docs/preemption.md, test/model/signal_gate.pml
 #pragma once
 
 #include "sched/scheduler.h"
@@ -60,7 +72,7 @@ void yield_preempted(M* m, bool by_signal) noexcept;
 bool begin_interruptible(M* m) noexcept;
 void end_interruptible(M* m) noexcept;
 
-// For a marked G that comes to m, and that leaves it.
+// For a marked G that comes to m, and that leaves it; or the same for a declared call of it.
 void open_gate(M* m) noexcept;
 void shut_gate(M* m) noexcept;
 
