@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "context/call_on_stack.h"
 #include "os/os.h"
+#include "sched/preempt.h"
 #include "sched/retake.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
@@ -72,8 +73,15 @@ bool is_long(const call_site& site) noexcept {
     m->home->call_places->release();
 }
 
+// Whether g is marked as interruptible: then m's gate is shut during the call, or the signal would end its system calls (preempt.h).
+bool has_gate(const G* g) noexcept {
+    return (g->special.load(relaxed) & special::interruptible) != 0;  // relaxed: its own
+}
+
 // m is a plain thread from here on, and the monitor knows.
 [[gnu::always_inline]] inline void lend(M* m, G* g) noexcept {
+    if (has_gate(g)) [[unlikely]]
+        shut_gate(m);
     // For dumps: its frames, which stay as they are.
     g->context.pc = nullptr;
     g->context.fp = __builtin_frame_address(0);
@@ -101,8 +109,10 @@ bool is_long(const call_site& site) noexcept {
 // The P was given away, or taken. What the call has left in errno goes along, if to another thread.
 [[gnu::noinline]] void get_p_again(M* m) noexcept {
     const int kept_errno = errno;
-    if (!take_back_p(*m->home, m)) m = queue_for_p(m);
+    const bool stays = take_back_p(*m->home, m);
+    if (!stays) m = queue_for_p(m);
     leave(m);
+    if (stays && has_gate(m->g)) open_gate(m);  // else it was opened when the G came to this M
     set_errno(kept_errno);
 }
 
@@ -115,6 +125,8 @@ bool is_long(const call_site& site) noexcept {
         give_place_back(m);
     if (enter(m)) [[likely]] {
         leave(m);
+        if (has_gate(m->g)) [[unlikely]]
+            open_gate(m);  // not before: from here on nothing of the runtime is interrupted
         return;
     }
     if (began_ns == 0) learn(site, int64_t{2} * long_ns);  // it was long enough to be noticed

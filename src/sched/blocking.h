@@ -8,6 +8,8 @@
 // in_call, and its context says where its frames are, so that dumps can show them: they do not change, as the call runs on g0's
 // stack, below the frame of execute(). (C's run_blocking_enter leaves it on the G's own stack.)
 //
+// No signal of ours comes to a call: the gate of a marked G (preempt.h) is shut when it lends its M, and opened when it has it back.
+//
 // Giving the P away before the call pays if the call is long and somebody waits. How long calls take is known for each place they
 // are made from: some are timed, and those that are expected to be long always are.
 //

@@ -4,6 +4,7 @@
 // too late), there is nothing to test.
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include <weft/blocking.h>
 #include <weft/run/preempt.h>
 #include <weft/weft.h>
 
@@ -320,6 +322,110 @@ TEST_P(Preemptible, ErrnoIsKept) {
         all.wait();
     });
     EXPECT_EQ(wrong, 0);
+}
+
+// ---- What other code on the thread does with the signal is not ours to forbid.
+
+void change_mask(int how) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGURG);
+    pthread_sigmask(how, &one, nullptr);
+}
+
+// Returns when the caller, a green thread, has been interrupted in a scope. Somebody asks.
+void be_interrupted() {
+    const uint64_t before = times_interrupted();
+    busily([&] {
+        const preemptible here;
+        return with_integers(1, 20'000) == 0 || times_interrupted() != before;
+    });
+}
+
+// A scope ends, and the next ones are interrupted again, although in it a signal was sent that did not come because of meddle().
+template <typename Meddle, typename Undo>
+void expect_no_harm(runtime& rt, Meddle meddle, Undo undo) {
+    strays = 0;
+    rt.run([&] {
+        const asking monitor(100us);
+        be_interrupted();  // so that the runtime's handler is there
+        for (int i = 0; i < 3; ++i) {
+            const int mine = gettid();
+            {
+                const preemptible here;
+                meddle();
+                ask_myself();
+            }
+            // Nor is this one, whose gate stays shut, waited for.
+            { const preemptible here; }
+            ASSERT_EQ(gettid(), mine);
+            undo();
+            be_interrupted();
+        }
+    });
+    EXPECT_EQ(strays, 0);
+}
+
+TEST_P(Preemptible, AScopeEndsAlthoughTheSignalIsBlockedInIt) {
+    expect_no_harm(rt(), [] { change_mask(SIG_BLOCK); }, [] { change_mask(SIG_UNBLOCK); });
+}
+
+TEST_P(Preemptible, AScopeEndsAlthoughTheSignalIsIgnored) {
+    struct sigaction before = {};
+    expect_no_harm(
+        rt(),
+        [&] {
+            struct sigaction ignore = {};
+            ignore.sa_handler = SIG_IGN;
+            sigaction(SIGURG, &ignore, &before);
+        },
+        [&] { sigaction(SIGURG, &before, nullptr); });
+}
+
+TEST_P(Preemptible, AScopeEndsAlthoughTheSignalGoesToSomebodyElse) {
+    struct sigaction before = {};
+    expect_no_harm(
+        rt(),
+        [&] {
+            struct sigaction other = {};
+            other.sa_handler = [](int) {};
+            sigaction(SIGURG, &other, &before);
+        },
+        [&] { sigaction(SIGURG, &before, nullptr); });
+}
+
+TEST_P(Preemptible, AThreadThatNeverTakesTheSignalAgainEndsItsScopes) {
+    runtime own({.procs = procs()});  // its threads end with it
+    own.run([] {
+        const asking monitor(100us);
+        be_interrupted();
+        change_mask(SIG_BLOCK);
+        for (int i = 0; i < 3; ++i) {
+            const preemptible here;
+            ask_myself();
+        }
+    });
+}
+
+TEST_P(Preemptible, ADeclaredCallOfAMarkedOneIsNotInterrupted) {
+    strays = 0;
+    std::atomic<int> disturbed = 0;
+    rt().run([&] {
+        const asking monitor(20us);
+        wait_group all;
+        all.add(1);
+        go({.preemptible = true}, [&] {
+            for (const hand_off when : {hand_off::late, hand_off::learned, hand_off::at_once}) {
+                for (int i = 0; i < scaled(100); ++i)
+                    disturbed += blocking(when, [] { return poll(nullptr, 0, 1); }) != 0;
+                be_interrupted();
+            }
+            all.done();
+        });
+        all.wait();
+    });
+    EXPECT_EQ(disturbed, 0);
+    EXPECT_EQ(strays, 0);
 }
 
 // ---- Scopes, threads, waits.
