@@ -1,5 +1,6 @@
 // blocking_test.c: declared blocking calls.
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -96,7 +97,8 @@ static void work_in_pool(void* argument) {
            !__atomic_compare_exchange_n(&c->most, &seen, now, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {}
     CHECK(run_g_id() == 0);
     CHECK(run_blocking_pool_running(c->pool) >= 1 && run_blocking_pool_running(c->pool) <= places);
-    usleep(1000);
+    const struct timespec a_moment = {.tv_sec = 0, .tv_nsec = 1000000};
+    nanosleep(&a_moment, NULL);
     add(&c->at_once, -1);
     add(&c->calls, 1);
 }
