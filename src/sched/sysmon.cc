@@ -250,22 +250,26 @@ uint32_t monitor::look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noe
     return n;
 }
 
-// Whether m has been at the same schedule, and the same call, since the last look.
+// Whether m has been at the same schedule since the last look. A call that began in between is no new schedule: the slice goes on.
 bool monitor::observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept {
     const uint64_t tick = p.tick();
     const uint64_t calls = m->calls.load(relaxed);  // relaxed: a look
-    if (seen.m == m && seen.tick == tick && seen.calls == calls) return true;
+    const bool same_m = seen.m == m;
+    const bool as_before = same_m && seen.tick == tick;
+    if (as_before && seen.calls == calls) return true;
     trims_left_ = trim_calls;
     // Few schedules since the last look: it may have been long at this one.
-    if (seen.m == m && tick - seen.tick <= 1) look_again_in(blocked_allowance_ns);
-    if (seen.m != m) {
+    if (same_m && tick - seen.tick <= 1) look_again_in(blocked_allowance_ns);
+    if (!same_m) {
         seen = {};
         seen.m = m;
     } else if (calls != seen.calls || has_blocked(seen, m, now_ns)) {
         amiss_ = true;
     }
-    seen.tick = tick;
     seen.calls = calls;
+    seen.call_since_ns = now_ns;
+    if (as_before) return true;
+    seen.tick = tick;
     seen.since_ns = now_ns;
     seen.cpu_at_ns = seen.cpu_ns = seen.asked_ns = 0;
     return false;
@@ -298,30 +302,30 @@ monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m,
         seen.cpu_ns = os::thread_cpu_ns(m->tid);
     }
     if (m->in_runtime.load(relaxed) != 0) return why::none;  // relaxed: looked at again by the handshake
-    if (!m->in_call.load(relaxed)) {                         // relaxed: as above
-        if (storm_) return os::thread_wants_cpu(m->tid) ? why::burning : why::blocked;
-        return as_before ? judge_undeclared(seen, p, m, now_ns) : why::none;
+    const bool in_call = m->in_call.load(relaxed);           // relaxed: as above
+    if (in_call) {
+        amiss_ = true;
+        if (storm_ || now_ns - seen.call_since_ns >= call_allowance_ns) return why::in_call;
+        look_again_in(call_allowance_ns);
+    } else if (storm_) {
+        return os::thread_wants_cpu(m->tid) ? why::burning : why::blocked;
     }
-    amiss_ = true;
-    if (storm_ || now_ns - seen.since_ns >= call_allowance_ns) return why::in_call;
-    look_again_in(call_allowance_ns);
-    return why::none;
+    if (!as_before) return why::none;
+    if (now_ns - seen.since_ns >= home_->slice_ns) return judge_late(seen, p, m, now_ns);
+    look_again_in(seen.since_ns + home_->slice_ns - now_ns);
+    return !in_call && is_blocked(seen, m, now_ns) ? why::blocked : why::none;
 }
 
-monitor::why monitor::judge_undeclared(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
-    const int64_t slice_end_ns = seen.since_ns + home_->slice_ns;
-    if (now_ns >= slice_end_ns) {
-        amiss_ = true;
-        if (seen.asked_ns != 0) return has_heard(seen, m, now_ns) ? why::burning : why::none;
-        seen.asked_ns = now_ns;
-        seen.cpu_ns = os::thread_cpu_ns(m->tid);
-        request_preempt(*home_, p);
-        count.requests.fetch_add(1, relaxed);  // relaxed: statistics
-        look_again_in(after_request_ns);
-        return why::none;
-    }
-    look_again_in(slice_end_ns - now_ns);
-    return is_blocked(seen, m, now_ns) ? why::blocked : why::none;
+// As above, of an m whose slice is over: whether in a call or not, as many short ones make a long time, too.
+monitor::why monitor::judge_late(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
+    amiss_ = true;
+    if (seen.asked_ns != 0) return has_heard(seen, m, now_ns) ? why::burning : why::none;
+    seen.asked_ns = now_ns;
+    seen.cpu_ns = os::thread_cpu_ns(m->tid);
+    request_preempt(*home_, p);
+    count.requests.fetch_add(1, relaxed);  // relaxed: statistics
+    look_again_in(after_request_ns);
+    return why::none;
 }
 
 // Whether m, which was asked to yield, has run for long enough since to do so; or nobody can wait for that any longer.

@@ -15,7 +15,8 @@
 //
 // A look. Nobody waits for a P if nothing is queued and no timer is due, or if a P is idle or an M looks for work: those are the business of
 // the idle protocol. Then nothing is done. Otherwise each P whose M is outside of the runtime, and has not scheduled anything since
-// the last look, has an allowance:
+// the last look, has an allowance; that of a call counts from when the call was first seen, a slice from when the schedule was, whatever
+// calls were made since:
 //
 //   in a declared blocking call              call_allowance_ns
 //   blocked: it has burned no CPU time       blocked_allowance_ns; and the system says that it does not want to run
@@ -122,8 +123,9 @@ private:
         const M* m = nullptr;
         uint64_t tick = 0;
         uint64_t calls = 0;
-        int64_t since_ns = 0;
-        int64_t cpu_at_ns = 0;  // when cpu_ns was read; 0: not yet
+        int64_t since_ns = 0;       // when this schedule was first seen: for the slice
+        int64_t call_since_ns = 0;  // when this call was, or the schedule: for the call's allowance
+        int64_t cpu_at_ns = 0;      // when cpu_ns was read; 0: not yet
         int64_t cpu_ns = 0;
         int64_t asked_ns = 0;  // when it was asked to yield; 0: it was not
 
@@ -152,7 +154,7 @@ private:
     uint32_t look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noexcept;
     bool observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept;
     why judge(observation& seen, bool as_before, P& p, const M* m, int64_t now_ns) noexcept;
-    why judge_undeclared(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
+    why judge_late(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
     bool has_heard(const observation& seen, const M* m, int64_t now_ns) noexcept;
     bool is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
     bool has_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;

@@ -3,6 +3,8 @@
 // Shares are counted in pieces of work of the same size, against plain threads that do the same work at the same time: a
 // machine that has other things to do slows down both.
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -11,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <weft/blocking.h>
 #include <weft/weft.h>
 
 #include "support/build.h"
@@ -82,6 +85,38 @@ TEST_P(HogShare, AThousandThatYieldTakeTurns) {
     rt().drain();
     EXPECT_EQ(finished, hogs);
     for (const worker& w : seen) EXPECT_GE(w.done, turns) << "one turn for each of a hog's";
+}
+
+// A slice is a slice, whatever blocking calls are made in it. Ten milliseconds are ten such calls; if nobody gave way, there would be a
+// thousand for a turn of the other.
+TEST_P(HogShare, WhoMakesManyShortCallsGivesWayLikeOthers) {
+    constexpr int enough = 20;
+    constexpr long fair = 100;  // calls of each hog for a turn of the other
+    std::atomic<bool> over = false;
+    std::atomic<unsigned> began = 0;
+    std::atomic<long> calls = 0;
+    std::atomic<int> turns = 0;
+    for (unsigned i = 0; i < procs(); ++i) {
+        rt().go([&] {
+            ++began;
+            while (!over) {
+                blocking(hand_off::late, [] { ::getppid(); });
+                ++calls;
+                compute_for(1ms);
+            }
+        });
+    }
+    eventually([&] { return began == procs(); });
+    const long before = calls;
+    rt().go([&] {
+        for (; turns < enough && !over; ++turns) {
+            for (const long then = calls; calls == then && !over;) weft::yield();
+        }
+    });
+    eventually([&] { return turns == enough || calls - before >= fair * enough * procs(); });
+    EXPECT_EQ(turns, enough);
+    over = true;
+    rt().drain();
 }
 
 // As many hogs as there are Ps, and then one counts who plays by the rules. He gets what a plain thread gets, but for a factor.
