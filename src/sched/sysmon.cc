@@ -110,12 +110,14 @@ bool monitor::stay_near() noexcept {
     idle_state& idle = home_->idle;
     idle.lock.lock();
     const bool ends = ending_;
-    called_.reset();
     idle.lock.unlock();
     if (ends) return false;
     planned_ns_ = std::min(os::monotonic_ns() + look_in_ns_, home_->watch.due_ns());
     if (planned_ns_ <= long_ago) planned_ns_ = os::monotonic_ns();
-    static_cast<void>(called_.sleep(planned_ns_));
+    if (!called_.sleep(planned_ns_)) return true;
+    idle.lock.lock();
+    called_.reset();  // C3
+    idle.lock.unlock();
     return true;
 }
 
@@ -125,7 +127,6 @@ bool monitor::go_far() noexcept {
     idle_state& idle = s.idle;
     idle.lock.lock();
     const bool ends = ending_;
-    called_.reset();
     // With a P idle, deadlines are the lookout's business; and who makes the last one busy calls.
     int64_t until_ns = all_are_busy(idle) ? earliest_deadline(s) : never;
     idle.monitor_far = true;                         // F1
@@ -142,9 +143,10 @@ bool monitor::go_far() noexcept {
     }
     if (trims_left_ != 0) until_ns = std::min(until_ns, std::max(trimmed_ns_ + trim_ns, now_ns));
     const int64_t watch_ns = s.watch.due_ns();
-    static_cast<void>(called_.sleep(std::min(until_ns, watch_ns)));  // F4
+    const bool told = called_.sleep(std::min(until_ns, watch_ns));  // F4
 
     idle.lock.lock();
+    if (told) called_.reset();  // C3
     idle.monitor_far = false;
     publish_wanted_locked(idle);
     idle.lock.unlock();

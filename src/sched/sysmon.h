@@ -39,6 +39,18 @@
 // It is step 5 of idle.h with the monitor as the one who goes to sleep. A push from g0 leaves N3 to execute(), which comes next: what was
 // pushed may be just what is run then. Pushes from outside fence fully, and look at wanted, too.
 //
+// A call may come at any moment, also while it looks: after it has looked at what the call is about, but before it sleeps. Such a call must
+// not be lost, because the caller may have said all he has to say (set_max_procs does so once):
+//
+//      the monitor                                     who calls
+//      C1  sleeps: returns at once if it was told      T1  changes something, under the lock of the idle protocol
+//      C2  wakes, told                                 T2  tells it
+//      C3  forgets that, under the lock
+//      C4  looks
+//
+// If T1 comes before C3 the look sees what was changed; else T2 comes after C3, and the next sleep is none. A reset before the
+// sleep, as is usual with notes, would lose what came since C4.
+//
 // Rejected. A fixed period (wakes idle processes, 100 times a second in Go's busy ones, and still sees a blocked call late). A timer signal
 // (EINTR in user code). Having Ms look while they run (they do not run our code). Being called at every push while nobody is idle
 // (6 µs on the hot path; so the monitor stays near as long as anything is queued).

@@ -1,0 +1,62 @@
+// sysmon_test.cc: the monitor hears whoever calls it, whatever it is doing at that moment.
+#include "sched/sysmon.h"
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "os/os.h"
+#include "sched/current.h"
+#include "sched/scheduler.h"
+#include "support/environment.h"
+#include "support/eventually.h"
+
+namespace weft::detail {
+namespace {
+
+using test::eventually;
+
+class Sysmon : private test::calm, public ::testing::Test {
+protected:
+    Sysmon() : rt_({.procs = 1}), s_(rt_.run([] { return current_m()->home; })) {}
+
+    [[nodiscard]] uint64_t looks() const { return s_->sysmon.count.looks.load(relaxed); }  // relaxed: a look
+
+    // Until it sleeps and is not about to look for another reason.
+    void wait_until_far() {
+        eventually([this] {
+            s_->idle.lock.lock();
+            const bool far = s_->idle.monitor_far;
+            s_->idle.lock.unlock();
+            return far;
+        });
+        os::sleep_ns(monitor::soon_ns + monitor::soon_ns / 2);  // called sooner again, it would stay near
+    }
+
+    // From the beginning of one look on, who calls asks for another one: what the first sees is not known.
+    void call_during_a_look() {
+        wait_until_far();
+        uint64_t before = looks();
+        s_->sysmon.look_soon();
+        for (const uint64_t none = before; before == none;) before = looks();
+        s_->sysmon.look_soon();
+        eventually([&] { return looks() > before; });
+    }
+
+    runtime rt_;
+    scheduler* s_;
+};
+
+TEST_F(Sysmon, LooksAgainForACallThatComesWhileItLooks) {
+    // Memory is trimmed once a second for a while after something has run; a look for that would hide one that is lost.
+    for (uint64_t before = looks();; before = looks()) {
+        os::sleep_ns(monitor::trim_ns + monitor::trim_ns / 5);
+        if (looks() == before) break;
+    }
+    for (int i = 0; i < 50; ++i) call_during_a_look();
+}
+
+}  // namespace
+}  // namespace weft::detail
