@@ -652,6 +652,21 @@ TEST_F(Exhaustion, OfThreadsIsNotForEver) {
     });
 }
 
+// Nobody pushes anything any more: who waits runs beside who computes as soon as there is a thread.
+TEST_F(Exhaustion, OfThreadsHoldsNobodyUpBehindAHog) {
+    runtime rt({.procs = 2});
+    os::fail_nth_for_test(os::failure::thread, 1);
+    const uint64_t shortages = rt.run([] {
+        std::atomic<int> ran{0};
+        for (int i = 0; i < 3; ++i) go([&] { ++ran; });
+        const int thread = test::os_thread_id();
+        test::busily([&] { return ran.load() == 3; });
+        EXPECT_EQ(test::os_thread_id(), thread);
+        return stats().thread_shortages;
+    });
+    EXPECT_EQ(shortages, 1U);
+}
+
 TEST_F(Exhaustion, LookingUpALocalThatIsThereAllocatesNothing) {
     runtime rt({.procs = 1});
     rt.run([] {

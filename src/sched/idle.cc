@@ -17,7 +17,6 @@ namespace weft::detail {
 namespace {
 
 constexpr uint32_t bits_per_word = 64;
-constexpr uint32_t creation_backoff_wakes = 1000;
 constexpr int64_t deadlock_look_longest_ns = 20'000'000'000;  // between two looks
 
 void add(atomic<uint32_t>& count, int change) noexcept {
@@ -33,7 +32,11 @@ void put_idle_m_locked(scheduler& s, M* m) noexcept {
     m->idle_next = list;
     list = m;
     add(s.idle.idle_m_count, 1);
-    if (m->pinned != nullptr) ++s.idle.unavailable;
+    if (m->pinned != nullptr) {
+        ++s.idle.unavailable;
+    } else {
+        s.idle.lacks_m.store(false, relaxed);  // relaxed: written under the lock
+    }
 }
 
 // p belongs to nobody: puts it on the list. Returns it if it is one too many instead, for the caller to bury without the lock.
@@ -61,13 +64,7 @@ bool wants_m_locked(const idle_state& idle) noexcept {
     return (idle.wanted.load(relaxed) & wanted::an_m) != 0;  // relaxed: locked
 }
 
-bool may_create_m_locked(scheduler& s) noexcept {
-    if (s.idle.creation_backoff == 0) return true;
-    --s.idle.creation_backoff;
-    return false;
-}
-
-// An M is needed and cannot be made. One that waits for its pinned G can at least look for that one, and keep asking for a thread.
+// An M is needed and cannot be made. One that waits for its pinned G can at least look for that one.
 M* take_pinned_m_locked(scheduler& s) noexcept {
     M* m = s.idle.pinned_ms;
     if (m != nullptr) remove_idle_m_locked(s, m);
@@ -88,7 +85,7 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
         idle.lock.unlock();
         return;
     }
-    if (m == nullptr && !may_create_m_locked(s)) {
+    if (m == nullptr && idle.lacks_m.load(relaxed)) {  // relaxed: locked
         m = take_pinned_m_locked(s);
         publish_wanted_locked(idle);
         idle.lock.unlock();
@@ -107,15 +104,17 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
         return;
     }
     if (start_m(s, p, nullptr) == 0) return;
-    // No thread to be had: the P waits for the next push that is due to try.
+    // No thread to be had: W5.
+    s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
     idle.lock.lock();
     put_idle_p_locked(s, p);
     add(idle.spinning, -1);
-    idle.creation_backoff = creation_backoff_wakes;
+    idle.lacks_m.store(true, relaxed);  // relaxed: locked
     m = take_pinned_m_locked(s);
     publish_wanted_locked(idle);
     idle.lock.unlock();
     if (m != nullptr) m->park.wake();
+    call_monitor(s);
 }
 
 // Until when an M sleeps, and until when some M does.
@@ -467,6 +466,13 @@ void sleep_without_p(scheduler& s, M* m) noexcept {
     if (p == nullptr) return;  // stopping
     acquire_p(m, p);
     m->spinning = m->picked == nullptr;
+}
+
+void try_missing_m(scheduler& s) noexcept {
+    s.idle.lock.lock();
+    s.idle.lacks_m.store(false, relaxed);  // relaxed: locked
+    s.idle.lock.unlock();
+    wake_for_outside(s, procs_max);
 }
 
 void wake_all_to_stop(scheduler& s) noexcept {

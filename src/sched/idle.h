@@ -14,6 +14,7 @@
 //   W2  the near lookout: one sleeping M that wakes by itself within lookout_far_ns and looks.
 //   W3  the next push: when there is neither, idle.wanted is set, and whoever pushes next wakes an M first.
 //   W4  the pusher itself, for work from outside (plain threads, other runtimes): it always wakes one unless somebody spins.
+//   W5  the monitor (sysmon.h), when an idle P lacks an M because no thread was to be had.
 //
 // An M that has found nothing goes to sleep so:
 //
@@ -46,8 +47,10 @@
 // end. If it was the lookout it wakes another one, to look in its place. So an idle process ends up with as many Ms as Ps, asleep
 // without end.
 //
-// A thread that cannot be created while waking is no error of the push: the P stays idle, wanted stays set, and the next push that is
-// due tries again.
+// A thread that cannot be created while waking is no error of the push. The P goes back to the list, and lacks_m is set, until an M that runs
+// any G lies down: no push tries to make a thread meanwhile, as the next one will hardly have more luck; the monitor, which is called,
+// asks again every no_thread_ns as long as anything is queued. Waiting for the next pushes would not do: whoever pushed may now compute
+// for ever, and a push that saw the M that could not be made counted as a spinner has relied on it, too.
 //
 // Invariants: I1. spinning counts the Ms with spinning set; they hold a P.
 //             I2. wanted::an_m == (an idle P exists, nobody spins, no near lookout), and wanted::monitor == monitor_far, whenever the
@@ -108,7 +111,7 @@ struct idle_state {
     M* lookout = nullptr;
     bool lookout_near = false;
     int64_t lookout_until_ns = never;
-    uint32_t creation_backoff = 0;  // wakes to skip after a thread could not be created
+    atomic<bool> lacks_m{false};  // W5: there was no thread for an idle P, and no M that runs any G has lain down since
     bool monitor_far = false;
     atomic<int64_t> monitor_until_ns{never};            // while it is far: until when it sleeps
     M* deadlock_looker = nullptr;                       // looks for a deadlock if nobody has woken it by then
@@ -139,6 +142,9 @@ void sleep_until_work(scheduler& s, M* m) noexcept;
 
 // As above, for an m that has given its P away already: from step 2 on.
 void sleep_without_p(scheduler& s, M* m) noexcept;
+
+// An idle P lacks an M: asks for a thread once more. By the monitor; lacks_m says whether there was none.
+void try_missing_m(scheduler& s) noexcept;
 
 // Wakes every idle M without a P, because the scheduler is stopping.
 void wake_all_to_stop(scheduler& s) noexcept;

@@ -20,14 +20,15 @@ namespace {
 
 const M* holder_of(uintptr_t word) noexcept { return reinterpret_cast<const M*>(word & ~attention::mask); }
 
-// Nobody will look for work on his own account.
-bool all_are_busy(const idle_state& idle) noexcept {
-    return idle.idle_p_count.load(relaxed) == 0 && idle.spinning.load(relaxed) == 0;  // relaxed: looks, or locked
+// Nobody will look for work on his own account: all Ps are busy, or there are no Ms for those that are not.
+bool nobody_looks(const idle_state& idle) noexcept {
+    if (idle.spinning.load(relaxed) != 0) return false;                         // relaxed: looks, or locked
+    return idle.idle_p_count.load(relaxed) == 0 || idle.lacks_m.load(relaxed);  // relaxed: as above
 }
 
 // Work waits for a P, or will before the monitor wakes.
 bool monitor_is_needed_locked(scheduler& s) noexcept {
-    if (!all_are_busy(s.idle)) return false;
+    if (!nobody_looks(s.idle)) return false;
     return earliest_deadline(s) < s.idle.monitor_until_ns.load(relaxed) ||
            anything_to_do(s, long_ago);  // relaxed: locked
 }
@@ -128,7 +129,7 @@ bool monitor::go_far() noexcept {
     idle.lock.lock();
     const bool ends = ending_;
     // With a P idle, deadlines are the lookout's business; and who makes the last one busy calls.
-    int64_t until_ns = all_are_busy(idle) ? earliest_deadline(s) : never;
+    int64_t until_ns = nobody_looks(idle) ? earliest_deadline(s) : never;
     idle.monitor_far = true;                         // F1
     idle.monitor_until_ns.store(until_ns, relaxed);  // relaxed: F2, F3
     publish_wanted_locked(idle);
@@ -137,7 +138,7 @@ bool monitor::go_far() noexcept {
 
     const int64_t now_ns = os::monotonic_ns();
     if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + no_fence_ns);  // F2
-    if (all_are_busy(idle)) {                                                     // F3
+    if (nobody_looks(idle)) {                                                     // F3
         until_ns = std::min(until_ns, earliest_deadline(s));
         if (anything_to_do(s, now_ns)) until_ns = now_ns;
     }
@@ -155,7 +156,7 @@ bool monitor::go_far() noexcept {
     const int64_t then_ns = os::monotonic_ns();
     const bool soon = then_ns - now_ns < soon_ns && then_ns < watch_ns;
     if (!soon) calm_ = std::min(calm_, 0);
-    quiet_ = soon ? -patient_looks : all_are_busy(idle) ? 0 : quiet_looks - 1;
+    quiet_ = soon ? -patient_looks : nobody_looks(idle) ? 0 : quiet_looks - 1;
     forget();
     return true;
 }
@@ -180,7 +181,8 @@ void monitor::look(int64_t now_ns) noexcept {
         quiet_ = 0;
         bury_idle_surplus(s);
     }
-    const bool some_wait = storm_ || (queued && all_are_busy(s.idle) && s.retakes);
+    if (queued && s.idle.lacks_m.load(relaxed)) ask_for_m_again(now_ns);  // relaxed: a look
+    const bool some_wait = storm_ || (queued && nobody_looks(s.idle) && s.retakes);
 
     candidate all[candidates_max];
     looking_.lock();
@@ -352,6 +354,17 @@ bool monitor::is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept
     seen.cpu_at_ns = now_ns;
     seen.cpu_ns = cpu_ns;
     return slept;
+}
+
+// A P is idle because no thread was to be had.
+void monitor::ask_for_m_again(int64_t now_ns) noexcept {
+    scheduler& s = *home_;
+    if (now_ns >= no_threads_until_ns_) {
+        try_missing_m(s);
+        if (!s.idle.lacks_m.load(relaxed)) return;  // relaxed: a look
+        no_threads_until_ns_ = now_ns + no_thread_ns;
+    }
+    look_again_in(no_threads_until_ns_ - now_ns);
 }
 
 // Sees to it that there are Ms to run the Ps of count candidates. False: some are being made, or cannot be had.

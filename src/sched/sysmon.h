@@ -39,6 +39,9 @@
 // It is step 5 of idle.h with the monitor as the one who goes to sleep. A push from g0 leaves N3 to execute(), which comes next: what was
 // pushed may be just what is run then. Pushes from outside fence fully, and look at wanted, too.
 //
+// An idle P that lacks an M (W5 of idle.h) is as good as none: everything above holds as if it were busy, and while anything is queued the
+// monitor asks for a thread every no_thread_ns.
+//
 // A call may come at any moment, also while it looks: after it has looked at what the call is about, but before it sleeps. Such a call must
 // not be lost, because the caller may have said all he has to say (set_max_procs does so once):
 //
@@ -173,6 +176,7 @@ private:
     void take_note() noexcept;
     [[nodiscard]] int64_t period_ns() const noexcept;
     void forget() noexcept;
+    void ask_for_m_again(int64_t now_ns) noexcept;
     void retake(const candidate* all, uint32_t count) noexcept;
     bool provide_heirs(uint32_t count) noexcept;
     void look_again_in(int64_t ns) noexcept;

@@ -7,6 +7,8 @@
  * user code that had lost its own (take_back_p); WAKES bounds how often. So it need not find anything: the property says nothing while a P
  * is idle. A P that is given away for a blocking call counts as one that spins, until it turns out that there is no thread to take it:
  * then it is its M's again, and that one calls. While the monitor is near it may take a P from a green thread that computes, and give it to an heir.
+ * An idle P that is to get a new M counts as one that spins, too, until it turns out that there is no thread: then it lacks an M,
+ * and is as good as none, until a P is given up.
  *
  * What the code does under idle.lock with data that only the lock's holder touches is one step. Looks at queues and timers are one step for
  * each place, in the order of the code; so is every move from one place to another.
@@ -18,8 +20,11 @@
  * Time. How long the monitor stays near is a free choice once it has seen nothing queued. Far, it is woken by a call, by the deadline
  * that it knows, or soon, if it has decided so.
  *
- * Checked: when nothing can move, nothing is queued and no timer is due while no P is idle, nobody spins and the monitor is asleep
- * without end.
+ * Who changes the number of Ps (look_soon) tells it what it is to see whatever else goes on: C1 to C4 against T1 and T2. It does so once,
+ * or twice.
+ *
+ * Checked: when nothing can move, nothing is queued and no timer is due while no P is idle, or the idle ones lack an M, nobody spins and the
+ * monitor is asleep without end; and it does not sleep so with a change unseen.
  *
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
  */
@@ -29,6 +34,9 @@
 /* spin: timers      expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNTIMER=1" */
 /* spin: retakes     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DRETAKES=1" */
 /* spin: refused     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DREFUSALS=1" */
+/* spin: lacking     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DWAKES=2 -DLACKS=1" */
+/* spin: lacking_out expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNOUT=1 -DLACKS=1" */
+/* spin: changes     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DCHANGES=2" */
 /* spin: one         expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DNPUSH=2 -DNOUT=1 -DNTIMER=1 -DRETAKES=1" */
 /* spin: mutant_no_heavy_fence     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_NO_HEAVY_FENCE" */
 /* spin: mutant_no_last_look       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_NO_LAST_LOOK" */
@@ -36,6 +44,9 @@
 /* spin: mutant_silent_g0          expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_SILENT_G0" */
 /* spin: mutant_silent_take_back   expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_SILENT_TAKE_BACK" */
 /* spin: mutant_silent_refusal     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DNPUSH=2 -DREFUSALS=1 -DMUTANT_SILENT_REFUSAL" */
+/* spin: mutant_silent_lack        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DLACKS=1 -DMUTANT_SILENT_LACK" */
+/* spin: mutant_lack_is_idle       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DLACKS=1 -DMUTANT_LACK_IS_IDLE" */
+/* spin: mutant_reset_before_sleep expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DCHANGES=2 -DMUTANT_RESET_BEFORE_SLEEP" */
 /* spin: mutant_stops_late         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=3 -DMUTANT_STOPS_LATE" */
 /* spin: mutant_outside_blind      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=1 -DMUTANT_OUTSIDE_BLIND" */
 /* spin: mutant_deadline_forgotten expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNTIMER=1 -DMUTANT_DEADLINE_FORGOTTEN" */
@@ -59,26 +70,33 @@
 #ifndef REFUSALS
 #define REFUSALS 0      /* times that a P is given away, and comes back since no thread is to be had */
 #endif
+#ifndef LACKS
+#define LACKS 0         /* times that an idle P is to get a new M, and no thread is to be had */
+#endif
+#ifndef CHANGES
+#define CHANGES 0       /* times that look_soon is called */
+#endif
 #ifndef RETAKES
 #define RETAKES 0
 #endif
 #define OUTSIDE NP      /* the numbers of store buffers: one for each P, … */
 #define MONITOR (NP + 1)
-#define THREADS (NP + 2)
+#define CHANGER (NP + 2)
+#define THREADS (NP + 3)
 
 /* ---- Work. */
 byte ring[NP];                      /* as everybody sees it */
 byte global_queue = 0;
 byte timer = 0;                     /* on P 0: 0 none, 1 set, 2 due */
 bool rang = false;                  /* its deadline has passed */
-byte pushes = NPUSH, timers = NTIMER, wakes = WAKES, retakes = RETAKES, refusals = REFUSALS;
+byte pushes = NPUSH, timers = NTIMER, wakes = WAKES, retakes = RETAKES, refusals = REFUSALS, refused = LACKS;
 
 #define QUEUED (global_queue > 0 || ring[0] > 0 || ring[NP - 1] > 0)
 
 /* ---- idle_state, guarded by lock. */
 bool lock = false;
 byte idle_ps = NP - 1, spinning = 0;
-bool far = false, until_alarm = false;
+bool far = false, until_alarm = false, lacks = false, change = false;
 
 bool computes[NP], heir[NP];
 
@@ -87,7 +105,7 @@ bool called = false, asleep = false;
 
 /* ---- Store buffers. */
 byte seen_idle = NP - 1, seen_spinning = 0;     /* what is read without the lock */
-bool seen_far = false;
+bool seen_far = false, seen_lacks = false, seen_change = false;
 bool b_unlock[THREADS], b_timer[THREADS];
 byte b_ring[THREADS], b_global[THREADS];
 
@@ -96,6 +114,12 @@ byte b_ring[THREADS], b_global[THREADS];
 #define UNLOCK(t)        b_unlock[t] = true
 #define OWN_FAR(t)       (b_unlock[t] -> WANTED : seen_far)
 
+#ifdef MUTANT_LACK_IS_IDLE
+#define NO_IDLE(n, l) (n == 0)
+#else
+#define NO_IDLE(n, l) (n == 0 || l)
+#endif
+
 #ifdef MUTANT_ONLY_WHILE_BUSY
 #define WANTED (far && idle_ps == 0 && spinning == 0)
 #else
@@ -103,7 +127,7 @@ byte b_ring[THREADS], b_global[THREADS];
 #endif
 
 inline free_lock(t) {
-    seen_idle = idle_ps; seen_spinning = spinning; seen_far = WANTED;
+    seen_idle = idle_ps; seen_spinning = spinning; seen_far = WANTED; seen_lacks = lacks; seen_change = change;
     lock = false; b_unlock[t] = false
 }
 
@@ -136,7 +160,7 @@ inline look() {
 inline call_monitor(t) {
     atomic { LOCK(t); found = false };
     if
-    :: far && idle_ps == 0 && spinning == 0 ->
+    :: far && NO_IDLE(idle_ps, lacks) && spinning == 0 ->
            found = (timer != 0 && !until_alarm);
            if :: !found -> look() :: else fi
     :: else
@@ -230,7 +254,7 @@ g0:
     fi;
 #endif
     atomic { LOCK(me);      /* sleep_until_work, step 1 */
-        idle_ps++;
+        idle_ps++; lacks = false;
         if :: spins -> spinning--; spins = false :: else fi;
         UNLOCK(me)
     };
@@ -281,6 +305,14 @@ running:
        call_monitor(me)
 #endif
 #endif
+#if LACKS > 0
+    :: atomic { refused > 0 && idle_ps > 0 && spinning == 0 && !lacks && EMPTY(me) && !lock ->   /* wake_one, for a new M */
+           refused--; lock = true; idle_ps--; spinning++; UNLOCK(me) };
+       atomic { EMPTY(me) && !lock -> lock = true; idle_ps++; spinning--; lacks = true; UNLOCK(me) };
+#ifndef MUTANT_SILENT_LACK
+       call_monitor(me)
+#endif
+#endif
     :: goto g0                              /* the green thread ends */
     :: computes[me] = true; break           /* or never comes back */
     od;
@@ -307,6 +339,19 @@ proctype outside() {
 }
 #endif
 
+#if CHANGES > 0
+proctype changer() {
+    byte n = CHANGES;
+    do
+    :: n > 0 ->
+           atomic { LOCK(CHANGER); n--; change = true; UNLOCK(CHANGER) };       /* T1 */
+           atomic { LOCK(CHANGER); far = false; UNLOCK(CHANGER) };
+           atomic { EMPTY(CHANGER) -> called = true }                           /* T2 */
+    :: else -> break
+    od
+}
+#endif
+
 proctype clock() {
     atomic { timer == 1 -> timer = 2; rang = true }
 }
@@ -316,7 +361,13 @@ proctype monitor() {
     bool found = false, busy = false, alarmed = false, soon = false;
 near:
     if
-    :: atomic { !QUEUED && timer != 2 }
+    :: atomic { !QUEUED && timer != 2 && !seen_change }
+#if CHANGES > 0
+    :: atomic { seen_change && EMPTY(MONITOR) && !lock -> lock = true; change = false; UNLOCK(MONITOR) };
+       goto near
+    :: atomic { called && EMPTY(MONITOR) && !lock -> lock = true; called = false; UNLOCK(MONITOR) };   /* C1 to C3 */
+       goto near
+#endif
 #if RETAKES > 0
     :: atomic { QUEUED && retakes > 0 && idle_ps == 0 && spinning == 0 && (computes[0] || computes[NP - 1]) && EMPTY(MONITOR) && !lock ->
            lock = true; retakes--; spinning++;
@@ -329,7 +380,10 @@ near:
 #endif
     fi;
 
-    atomic { LOCK(MONITOR); called = false };                                   /* F1 */
+    LOCK(MONITOR);                                                              /* F1 */
+#ifdef MUTANT_RESET_BEFORE_SLEEP
+    called = false;
+#endif
     atomic { until_alarm = (timer != 0); far = true; UNLOCK(MONITOR) };
 #ifndef MUTANT_NO_HEAVY_FENCE
     EMPTY(MONITOR);                                                             /* F2 */
@@ -344,7 +398,7 @@ near:
     alarmed = until_alarm;
 #endif
 #ifndef MUTANT_NO_LAST_LOOK
-    busy = (seen_idle == 0);
+    busy = NO_IDLE(seen_idle, seen_lacks);
     busy = busy && (seen_spinning == 0);
     if
     :: busy ->
@@ -359,7 +413,7 @@ near:
     :: called
     :: alarmed && rang
     fi;
-    atomic { LOCK(MONITOR); asleep = false };
+    atomic { LOCK(MONITOR); asleep = false; called = false };                    /* C3 */
     atomic { alarmed = false; soon = false; far = false; UNLOCK(MONITOR) };
     goto near
 }
@@ -367,7 +421,8 @@ near:
 active proctype end() {
     timeout;
     assert(!lock);
-    assert(!asleep || idle_ps > 0 || spinning > 0 || !(QUEUED || timer == 2))
+    assert(!asleep || (idle_ps > 0 && !lacks) || spinning > 0 || !(QUEUED || timer == 2));
+    assert(!asleep || !change)
 }
 
 init {
@@ -381,6 +436,9 @@ init {
 #endif
 #if NTIMER > 0
         run clock();
+#endif
+#if CHANGES > 0
+        run changer();
 #endif
         run monitor()
     }
