@@ -15,7 +15,7 @@
 //
 // Places. When RUN_MAX_THREADS is reached there is no M to give the P to, and calls would hold up all else. So where threads are scarce
 // (the limit is low, or half of it is used) a call first takes one of as many places as Ms may be without a P; who finds none parks, first
-// come first served, while others run.
+// come first served, while others run. Their number follows that of Ps: call_places.h.
 //
 // Rejected. A state of the owner word with an exchange at each end (Go's way; two locked instructions, and no gain: the monitor's fence is
 // paid for when a P is taken, not for each call). A pool of threads for calls (a hand-over to another thread and back for each).

@@ -17,6 +17,7 @@
 #include "sched/classes.h"
 #include "sched/recycle.h"
 #include "sched/retake.h"
+#include "sched/start.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -187,6 +188,7 @@ void change_procs(scheduler& s, uint32_t n) {
     for (uint32_t i = n; i < before; ++i) ask_to_hurry(all[i]);
     while (surplus != 0) bury_p(s, *gone[--surplus]);
     all.changing_.unlock();
+    follow_procs(s, before, n);
     if (n > before) wake_for_outside(s, procs_max);
     s.sysmon.look_soon();
 }

@@ -19,9 +19,9 @@
 #include <string>
 
 #include <weft/runtime.h>
-#include <weft/semaphore.h>
 
 #include "base/atomic.h"
+#include "sched/call_places.h"
 #include "sched/debug_options.h"
 #include "sched/g_pool.h"
 #include "sched/idle.h"
@@ -109,8 +109,8 @@ struct scheduler {
     atomic<uint32_t> main_thread_back{main_thread::away};  // a futex word
 
     // Where threads are scarce, declared blocking calls need places, of which there are as many as Ms that may be without a P: see blocking.h.
-    atomic<bool> threads_scarce{false};                 // written under threads_lock
-    std::unique_ptr<counting_semaphore<>> call_places;  // nullptr: there are not even enough threads for the Ps
+    atomic<bool> threads_scarce{false};  // written under threads_lock
+    std::unique_ptr<weft::detail::call_places> call_places;
 
     spin_lock threads_lock;
     // Guarded by threads_lock.

@@ -51,19 +51,31 @@ constexpr int64_t default_thread_idle_ns = 5 * sec;
 constexpr uint32_t few_threads = 256;  // a limit below which threads are always scarce
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
-// Whether a declared blocking call may find nobody to take its P over: with a low limit always, with a high one when half of it is used.
-bool are_scarce(const scheduler& s, uint32_t count) noexcept {
-    return s.call_places != nullptr && (s.threads_max < few_threads || 2 * count > s.threads_max);
+// How many threads there may be for Ps and calls. With a high limit, calls that began while threads were not scarce have the other half.
+uint32_t threads_shared(const scheduler& s) noexcept {
+    return s.threads_max < few_threads ? s.threads_max : s.threads_max / 2;
 }
 
-// As many as Ms may be without a P. With a high limit, calls that began while threads were not scarce have the other half.
-void make_call_places(scheduler& s) {
-    const uint32_t most = s.threads_max < few_threads ? s.threads_max : s.threads_max / 2;
-    if (most > s.ps.in_use()) s.call_places = std::make_unique<counting_semaphore<>>(most - s.ps.in_use());
-    s.threads_scarce.store(are_scarce(s, 0), relaxed);  // relaxed: nobody else yet
+// Whether a declared blocking call may find nobody to take its P over: with a low limit always, with a high one when half of it is used.
+// Not where there are not even enough threads for the Ps: then it keeps its P, and nobody is helped if it waits.
+bool are_scarce(const scheduler& s, uint32_t count) noexcept {
+    return threads_shared(s) > s.ps.in_use() && (s.threads_max < few_threads || 2 * count > s.threads_max);
+}
+
+// As many as Ms may be without a P; but one at least, for those who wait when it is found that nobody need wait any more.
+std::ptrdiff_t call_places_for(const scheduler& s, uint32_t procs) noexcept {
+    const uint32_t most = threads_shared(s);
+    return most > procs ? std::ptrdiff_t{most} - procs : 1;
 }
 
 }  // namespace
+
+void follow_procs(scheduler& s, uint32_t before, uint32_t n) noexcept {
+    s.call_places->change(call_places_for(s, n) - call_places_for(s, before));
+    s.threads_lock.lock();
+    s.threads_scarce.store(are_scarce(s, s.thread_count.load(relaxed)), relaxed);  // relaxed: a hint; locked
+    s.threads_lock.unlock();
+}
 
 M* make_m(scheduler& s) noexcept {
     auto* m = new (std::nothrow) M;
@@ -460,7 +472,9 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->watch.start(*s, debug, std::chrono::nanoseconds(options.watchdog).count());
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
     s->thread_idle_ns = os::env_time_ns("RUN_THREAD_IDLE", 1 * ms, 3'600 * sec, default_thread_idle_ns);
-    make_call_places(*s);
+    s->call_places = std::make_unique<call_places>();
+    s->call_places->change(call_places_for(*s, procs));
+    s->threads_scarce.store(are_scarce(*s, 0), relaxed);  // relaxed: nobody else yet
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");
     }

@@ -19,6 +19,9 @@ namespace weft::detail {
 // Creates an M whose thread starts with p and g (nullptr: spinning). Returns 0 or an errno value.
 [[nodiscard]] int start_m(scheduler& s, P* p, G* g) noexcept;
 
+// There were before Ps and are to be n now: as many more or fewer places for blocking calls.
+void follow_procs(scheduler& s, uint32_t before, uint32_t n) noexcept;
+
 // For weft::main, whose thread becomes an M: an M without a thread (nullptr: no memory), its place in the list of Ms (false: the
 // limit is reached), and the calling thread as that M, until abandon_thread.
 [[nodiscard]] M* make_m(scheduler& s) noexcept;

@@ -178,6 +178,54 @@ TEST_P(ThreadLimit, ThoseThatDoNotBlockGoOnAsLongAsThereIsAThread) {
     rt().drain();
 }
 
+// Places for calls are as many as threads beyond the Ps there are now, not those there were at first.
+TEST_P(ThreadLimit, PlacesForCallsFollowTheNumberOfPs) {
+    for (const unsigned procs : {8U, GetParam(), 1U, GetParam()}) {
+        rt().set_max_procs(procs);
+        if (procs == most) continue;
+        std::atomic<std::size_t> inside = 0;
+        std::atomic<bool> over = false;
+        for (std::size_t i = 0; i < 2 * most; ++i) {
+            rt().go([&] {
+                blocking([&] {
+                    ++inside;
+                    while (!over) std::this_thread::sleep_for(100us);
+                    --inside;
+                });
+            });
+        }
+        eventually([&] { return inside == most - procs; });
+        std::atomic<int> turns = 0;
+        rt().go([&] {
+            while (turns < 100) {
+                ++turns;
+                weft::yield();
+            }
+        });
+        eventually([&] { return turns == 100; });
+        EXPECT_EQ(inside, most - procs);
+        over = true;
+        rt().drain();
+    }
+}
+
+// Who waits for a place when places become fewer, or are no more needed, gets one in the end.
+TEST_P(ThreadLimit, CallsThatWaitForAPlaceWhileTheNumberOfPsChangesAllFinish) {
+    std::atomic<int> finished = 0;
+    for (int i = 0; i < 60; ++i) {
+        rt().go([&] {
+            blocking([] { std::this_thread::sleep_for(2ms); });
+            ++finished;
+        });
+    }
+    for (const unsigned procs : {1U, 8U, 2U, 7U, GetParam()}) {
+        rt().set_max_procs(procs);
+        std::this_thread::sleep_for(3ms);
+    }
+    rt().drain();
+    EXPECT_EQ(finished, 60);
+}
+
 // As few as there can be: then blocking is what it is for a single thread. Nothing is lost by it.
 TEST(ThreadLimitOfOne, ThingsGoOnOneAfterTheOther) {
     for (const char* limit : {"1", "2"}) {
