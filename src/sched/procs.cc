@@ -128,14 +128,19 @@ void processors::set_reach(uint32_t n) noexcept {
 
 namespace {
 
+// idle.lock is held. p is stopped or dead.
+void open_timers_locked(P& p) noexcept {
+    p.timers.lock.lock();
+    p.timers.open_locked();
+    p.timers.lock.unlock();
+}
+
 // Ps [first, last) are to be used again, or for the first time. idle.lock is held. Those that have not gone yet are merely kept.
 void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>& alive) noexcept {
     for (uint32_t i = first; i < last; ++i) {
         P& p = s.ps[i];
         if (p.state.load(relaxed) != p_state::dead) continue;  // relaxed: locked
-        p.timers.lock.lock();
-        p.timers.open_locked();
-        p.timers.lock.unlock();
+        open_timers_locked(p);
         p.state.store(p_state::idle, relaxed);  // relaxed: locked
         put_idle_p_locked(s, &p);
         alive.store(alive.load(relaxed) + 1, relaxed);  // relaxed: locked
@@ -204,9 +209,7 @@ void bury_p(scheduler& s, P& p) noexcept {
     idle.lock.lock();
     const bool kept = !all.is_one_too_many(p);  // meanwhile there are to be more again
     if (kept) {
-        p.timers.lock.lock();
-        p.timers.open_locked();
-        p.timers.lock.unlock();
+        open_timers_locked(p);
         p.state.store(p_state::idle, relaxed);  // relaxed: locked
         put_idle_p_locked(s, &p);
     } else {

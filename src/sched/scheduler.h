@@ -9,8 +9,8 @@
 //   sysmon.{h,cc} looking after those who hold Ps   retake.{h,cc}  taking Ps away, and being without one
 //   arrivals.{h,cc} Gs that come back
 //
-// Lock order, outermost first: an object's lock (channel, mutex …), timer_queue.lock, idle.lock; threads_lock, and the locks of
-// global queue, stack pool and G pool are leaves. No G is made ready while an object's lock is held.
+// Lock order, outermost first: an object's lock (channel, mutex …), idle.lock; timer_queue.lock, threads_lock, and the locks of global
+// queue, stack pool and G pool are leaves. No G is made ready while an object's lock is held.
 #pragma once
 
 #include <cstdint>
