@@ -98,7 +98,7 @@ void monitor::loop() noexcept {
     do {
         const int64_t now_ns = os::monotonic_ns();
         if (planned_ns_ != never && now_ns - planned_ns_ > late_ns) {
-            forget();
+            disregard(now_ns - planned_ns_, now_ns);
             count.late.fetch_add(1, relaxed);  // relaxed: statistics
         }
         look(now_ns);
@@ -163,6 +163,18 @@ bool monitor::go_far() noexcept {
 
 void monitor::forget() noexcept {
     for (uint32_t i = 0; i < home_->ps.made(); ++i) seen_[i] = {};
+}
+
+// The last missed_ns count for nobody.
+void monitor::disregard(int64_t missed_ns, int64_t now_ns) noexcept {
+    for (uint32_t i = 0; i < home_->ps.made(); ++i) {
+        observation& seen = seen_[i];
+        if (seen.m == nullptr) continue;
+        seen.since_ns = std::min(seen.since_ns + missed_ns, now_ns);
+        seen.call_since_ns = std::min(seen.call_since_ns + missed_ns, now_ns);
+        if (seen.asked_ns != 0) seen.asked_ns = std::min(seen.asked_ns + missed_ns, now_ns);
+        seen.cpu_at_ns = seen.missed_at_ns = seen.blocked_ns = 0;
+    }
 }
 
 void monitor::look_again_in(int64_t ns) noexcept { look_in_ns_ = std::min(look_in_ns_, ns); }

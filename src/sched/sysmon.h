@@ -23,8 +23,9 @@
 //   burning                                  a slice; then it is asked to yield, and when it has run for after_request_ns its P is
 //                                            taken: or after deaf_ns, if it does not get to run
 //
-// If the monitor itself comes late by more than late_ns, the machine was busy elsewhere or stopped, and nothing can be said about the
-// Ms: it begins to observe anew.
+// If the monitor itself comes late by more than late_ns, the machine was busy elsewhere or stopped, and nothing can be said about what the
+// Ms did meanwhile: that time counts for nobody. What had been seen before still does: a process that is stopped again and again, as with a
+// small CPU quota, would else never see the end of a slice.
 //
 // Being called. Work begins to wait for a P when it is pushed while no P is idle and no M spins, or when the last idle P or spinner
 // has begun to run a G and more is queued. So these look at idle.wanted, whose second bit says that the monitor is far:
@@ -176,6 +177,7 @@ private:
     void take_note() noexcept;
     [[nodiscard]] int64_t period_ns() const noexcept;
     void forget() noexcept;
+    void disregard(int64_t missed_ns, int64_t now_ns) noexcept;
     void ask_for_m_again(int64_t now_ns) noexcept;
     void retake(const candidate* all, uint32_t count) noexcept;
     bool provide_heirs(uint32_t count) noexcept;
