@@ -69,8 +69,10 @@ bool is_long(const call_site& site) noexcept {
 }
 
 [[gnu::noinline]] void give_place_back(M* m) noexcept {
+    const int kept_errno = errno;  // the call's; to make a waiter's thread may change it
     m->has_place = false;
     m->home->call_places->release();
+    errno = kept_errno;
 }
 
 // Whether g is marked as interruptible: then m's gate is shut during the call, or the signal would end its system calls (preempt.h).
