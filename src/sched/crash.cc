@@ -65,16 +65,30 @@ void on_fatal() noexcept {
 }
 
 // An address in a guard belongs to the G whose stack it guards; one in a growing stack may ask for more of it.
+// The runtime of that G stands still with it, but others may go, of which the search looks at the stacks as well: it is a visit.
 bool on_fault(const os::fault& f) noexcept {
-    // acquire: pairs with register_scheduler
-    for (scheduler* s = registry.load(acquire); s != nullptr; s = s->next_registered.load(acquire)) {  // as above
-        bool in_guard = false;
-        struct stack* hit = s->stacks.find(f.address, in_guard);
-        if (hit == nullptr || hit->owner == nullptr) continue;
-        const growth grown = s->stacks.grow(*hit, f.address, f.pc);
-        if (grown == growth::grown) return true;
-        if (in_guard || grown == growth::refused) report_fault(f, *hit, grown == growth::refused);
-    }
+    struct search {
+        const os::fault& f;
+        struct stack* hit = nullptr;  // of the report to come
+        bool refused = false;
+        bool grown = false;
+    } looked{f};
+
+    visit_schedulers(
+        [](void* closure, scheduler& s) noexcept {
+            auto& look = *static_cast<search*>(closure);
+            bool in_guard = false;
+            struct stack* hit = s.stacks.find(look.f.address, in_guard);
+            if (hit == nullptr || hit->owner == nullptr) return true;
+            const growth grown = s.stacks.grow(*hit, look.f.address, look.f.pc);
+            look.grown = grown == growth::grown;
+            look.refused = grown == growth::refused;
+            if (in_guard || look.refused) look.hit = hit;
+            return !look.grown && look.hit == nullptr;
+        },
+        &looked);
+    if (looked.grown) return true;
+    if (looked.hit != nullptr) report_fault(f, *looked.hit, looked.refused);
     return false;
 }
 

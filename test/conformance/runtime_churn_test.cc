@@ -12,6 +12,7 @@
 #include <weft/weft.h>
 
 #include "support/build.h"
+#include "support/deep.h"
 #include "support/eventually.h"
 #include "support/leaks.h"
 #include "support/resources.h"
@@ -95,6 +96,25 @@ TEST_P(RuntimeChurn, TwoAtOnceAThousandTimesFromSeveralThreadsLeaveNothing) {
     if (!built_with_sanitizer) {  // its own mappings come and go
         EXPECT_LE(after.mappings, before.mappings + mapping_allowance) << "mappings left behind";
     }
+}
+
+// The handler of faults looks at the stacks of all runtimes, of which some are just going.
+TEST_P(RuntimeChurn, WhileStacksGrowElsewhere) {
+    const watchdog dog("RuntimeChurn", patience() + 120s, [] {});
+    std::atomic<bool> over = false;
+    std::vector<std::thread> makers;
+    for (int t = 0; t < 3; ++t) {
+        makers.emplace_back([&] {
+            while (!over) const runtime one({.procs = 1, .stack_size = 16 * 1024});
+        });
+    }
+    for (int round = 0; round < scaled(100); ++round) {
+        runtime grows({.procs = GetParam(), .stacks = stack_policy::growing});
+        for (int i = 0; i < 100; ++i) grows.go([] { deep(180 * 1024, [] { sleep_for(1ms); }); });
+        grows.drain();
+    }
+    over = true;
+    for (std::thread& t : makers) t.join();
 }
 
 }  // namespace
