@@ -16,7 +16,9 @@
 #include <utility>
 
 #include <weft/debug.h>
+#include <weft/detail/atomic.h>
 #include <weft/detail/cancel.h>
+#include <weft/detail/spin_lock.h>
 #include <weft/detail/time_point.h>
 #include <weft/future.h>
 #include <weft/go.h>
@@ -59,6 +61,35 @@ struct stop_outcome {
         0;  // OS threads whose G has not come back: they are left behind, with the memory of the runtime
 };
 
+namespace detail {
+
+// A scheduler that does not go while this exists: because the caller is one of its green threads, or has pinned it.
+class runtime_use {
+public:
+    runtime_use(scheduler* s, bool is_pinned) noexcept : s_(s), is_pinned_(is_pinned) {}
+
+    ~runtime_use() {
+        if (is_pinned_) unpin(*s_);
+    }
+
+    runtime_use(runtime_use&& other) noexcept : s_(other.s_), is_pinned_(std::exchange(other.is_pinned_, false)) {}
+
+    runtime_use(const runtime_use&) = delete;
+    runtime_use& operator=(const runtime_use&) = delete;
+
+    scheduler* operator->() const noexcept { return s_; }
+
+    operator scheduler*() const noexcept { return s_; }  // NOLINT(google-explicit-constructor): used in its place
+
+private:
+    static void unpin(scheduler& s) noexcept;
+
+    scheduler* s_;
+    bool is_pinned_;
+};
+
+}  // namespace detail
+
 // A scheduler with Ps and threads of its own. Not copyable or movable: green threads refer to it.
 class runtime {
 public:
@@ -81,7 +112,8 @@ public:
 
     // Stops it with good manners: every wait of its Gs that is a cancellation point (cancel.h) ends with weft::cancelled, as if a scope
     // around all of them had been cancelled; then waits until all have finished, at most until the deadline; then as stop(). shield()
-    // protects; throw_if_cancelled() tells those that compute. A G started with go() may end by that exception.
+    // protects; throw_if_cancelled() tells those that compute. A G started with go() may end by that exception. Until then whoever likes may
+    // start others: they are waited for, and cancelled, too.
     //
     // Gs that are still computing, or in a system call, 100 ms after the deadline are stragglers: they are named on stderr, and they, their
     // OS threads and the memory of the runtime are left behind. When one comes back, its thread ends. The object may be destroyed, or
@@ -124,7 +156,7 @@ public:
     // objects count. Takes some milliseconds. Not from one of its own green threads.
     [[nodiscard]] bool report_deadlock(int fd) const noexcept;
 
-    // As weft::go and weft::async, but on this runtime, whoever calls. Fatal when it is stopped.
+    // As weft::go and weft::async, but on this runtime, whoever calls. Fatal when it is stopped; not while it stops, for its own Gs.
     template <typename F>
     void go(F&& f, std::source_location where = std::source_location::current()) {
         detail::spawn(checked(), nullptr, std::forward<F>(f), where);
@@ -153,15 +185,28 @@ public:
     decltype(auto) run(F&& f, std::source_location where = std::source_location::current()) {
         const spawn_options named{.name = "run"};
         const detail::ambient_scope not_interrupted(detail::shield_context(), false);
-        return async_on(checked(), &named, std::forward<F>(f), where).get();
+        // The runtime is not held on to while we wait.
+        auto result = async_on(checked(), &named, std::forward<F>(f), where);
+        return result.get();
     }
 
 private:
-    detail::scheduler* checked() const;
+    // From start() to stop(): to all, to all until the drain is over, to its own green threads.
+    enum class openness : uint8_t { open, draining, closed };
+
+    detail::runtime_use use() const noexcept;
+    detail::runtime_use checked() const noexcept;
+    detail::scheduler* begin_stop();
+    void close() noexcept;
+    void forget() noexcept;
     stop_outcome stop_by(int64_t deadline_ns);
 
     runtime_options options_;
-    detail::scheduler* scheduler_ = nullptr;
+    detail::atomic<detail::scheduler*> scheduler_{nullptr};
+    uint32_t started_in_ = 0;  // which fork's child
+    mutable detail::spin_lock lock_;
+    openness open_ =
+        openness::open;  // guarded by lock_, under which others than its own green threads pin the scheduler
 };
 
 // From now on n green threads of the caller's runtime run at once, or of the default one if the caller is a plain thread; 1 to 1024.

@@ -266,9 +266,11 @@ void count_external_wakers(int change) noexcept {
 }  // namespace detail
 
 bool runtime::report_deadlock(int fd) const noexcept {
-    if (scheduler_ == nullptr) return false;
-    if (detail::judge(nullptr, false) != detail::verdict::deadlock || detail::count_gs(*scheduler_) == 0) return false;
-    detail::print_report(*scheduler_, fd, "weft: ");
+    if (use() == nullptr) return false;  // and no longer: whoever pins it could wake somebody
+    if (detail::judge(nullptr, false) != detail::verdict::deadlock) return false;
+    const detail::runtime_use s = use();
+    if (s == nullptr || detail::count_gs(*s) == 0) return false;
+    detail::print_report(*s, fd, "weft: ");
     return true;
 }
 

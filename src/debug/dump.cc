@@ -401,7 +401,8 @@ void dump(int fd) noexcept {
 }
 
 void runtime::dump(int fd) const noexcept {
-    if (scheduler_ != nullptr) detail::dump_scheduler(*scheduler_, fd);
+    const detail::runtime_use s = use();
+    if (s != nullptr) detail::dump_scheduler(*s, fd);
 }
 
 }  // namespace weft

@@ -67,9 +67,10 @@ std::size_t stack_use(std::span<stack_use_at> into) noexcept {
 }
 
 std::size_t runtime::stack_use(std::span<stack_use_at> into) const noexcept {
-    if (scheduler_ == nullptr) return 0;
-    detail::measure_live(*scheduler_);
-    return scheduler_->places.copy(into);
+    const detail::runtime_use s = use();
+    if (s == nullptr) return 0;
+    detail::measure_live(*s);
+    return s->places.copy(into);
 }
 
 }  // namespace weft

@@ -147,15 +147,18 @@ std::size_t stats_of_procs(proc_snapshot* all, std::size_t count) noexcept {
 }
 
 stats_snapshot runtime::stats() const noexcept {
-    return scheduler_ == nullptr ? stats_snapshot{} : detail::stats_of(*scheduler_);
+    const detail::runtime_use s = use();
+    return s == nullptr ? stats_snapshot{} : detail::stats_of(*s);
 }
 
 latency_histogram runtime::scheduling_latency() const noexcept {
-    return scheduler_ == nullptr ? latency_histogram{} : detail::latency_of(*scheduler_);
+    const detail::runtime_use s = use();
+    return s == nullptr ? latency_histogram{} : detail::latency_of(*s);
 }
 
 std::size_t runtime::stats_of_procs(proc_snapshot* all, std::size_t count) const noexcept {
-    return scheduler_ == nullptr ? 0 : detail::procs_of(*scheduler_, all, count);
+    const detail::runtime_use s = use();
+    return s == nullptr ? 0 : detail::procs_of(*s, all, count);
 }
 
 }  // namespace weft

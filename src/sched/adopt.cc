@@ -160,7 +160,9 @@ bool end_on_this_stack_by(int64_t deadline_ns, stop_outcome& done) noexcept {
     done.cancelled = cancel_and_drain(*a->s, a->g, deadline_ns);
     the_one = nullptr;
     leave_this_stack(*a);
-    return free_if_ended(a, finish_stop(a->s, finished, done));
+    const bool ended = finish_stop(a->s, finished, done);
+    if (ended) destroy(a->s);
+    return free_if_ended(a, ended);
 }
 
 }  // namespace weft::detail

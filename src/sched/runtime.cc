@@ -112,11 +112,7 @@ bool finish_main(scheduler* s) noexcept {
 bool finish_stop(scheduler* s, uint64_t finished, stop_outcome& done) noexcept {
     const bool ended = stop_scheduler(*s, os::monotonic_ns() + straggler_grace_ns, done.abandoned);
     done.drained = static_cast<std::size_t>(finished_gs(*s) - finished);
-    if (ended) {
-        destroy(s);
-    } else {
-        done.stragglers = leave_stragglers(*s, done.abandoned);
-    }
+    if (!ended) done.stragglers = leave_stragglers(*s, done.abandoned);
     return ended;
 }
 
@@ -226,6 +222,10 @@ void run_main(const runtime_options& options,
 
 }  // namespace detail
 
+using detail::acquire;
+using detail::relaxed;
+using detail::release;
+
 runtime::runtime(runtime_options options) : options_(std::move(options)) { start(); }
 
 runtime::~runtime() { stop(); }
@@ -239,45 +239,82 @@ void runtime::start() {
         detail::destroy(s);
         throw;
     }
-    scheduler_ = s;
+    if (started_in_ != s->made_in) {
+        started_in_ = s->made_in;
+        lock_.unlock();  // in the child of fork, who had it may be gone
+    }
+    lock_.lock();
+    open_ = openness::open;
+    scheduler_.store(s, release);  // pairs with use
+    lock_.unlock();
 }
 
-std::size_t runtime::stop() {
-    if (!running()) return 0;
-    if (detail::is_called_by(scheduler_)) {
+// What stop() is to end; nullptr: nothing, or somebody else does.
+detail::scheduler* runtime::begin_stop() {
+    if (!running()) return nullptr;
+    detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
+    if (detail::is_called_by(s)) {
         detail::fatal("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
     }
+    lock_.lock();
+    const bool first = open_ == openness::open;
+    if (first) open_ = openness::draining;
+    lock_.unlock();
+    return first ? s : nullptr;
+}
+
+// Nobody pins it any more. Its own green threads, which may still run, do not need to.
+void runtime::close() noexcept {
+    lock_.lock();
+    open_ = openness::closed;
+    lock_.unlock();
+}
+
+// It is about to go, or left behind.
+void runtime::forget() noexcept { scheduler_.store(nullptr, release); }  // pairs with use
+
+std::size_t runtime::stop() {
+    detail::scheduler* s = begin_stop();
+    if (s == nullptr) return 0;
+    close();
     std::size_t abandoned = 0;
-    const bool ended = detail::stop_scheduler(*scheduler_, detail::never, abandoned);
+    const bool ended = detail::stop_scheduler(*s, detail::never, abandoned);
     WEFT_ASSERT(ended);
-    detail::destroy(std::exchange(scheduler_, nullptr));
+    forget();
+    detail::destroy(s);
     return abandoned;
 }
 
 stop_outcome runtime::stop_by(int64_t deadline_ns) {
     stop_outcome done;
-    if (!running()) return done;
-    if (detail::is_called_by(scheduler_)) {
-        detail::fatal("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
-    }
-    detail::scheduler* s = std::exchange(scheduler_, nullptr);
+    detail::scheduler* s = begin_stop();
+    if (s == nullptr) return done;
     const uint64_t before = detail::finished_gs(*s);
     done.cancelled = detail::cancel_and_drain(*s, nullptr, deadline_ns);
-    static_cast<void>(detail::finish_stop(s, before, done));  // done says it
+    close();
+    const bool ended = detail::finish_stop(s, before, done);
+    forget();
+    if (ended) detail::destroy(s);
     return done;
 }
 
 // One of before a fork is none: nothing of it can be ended or freed.
-bool runtime::running() const noexcept { return scheduler_ != nullptr && !detail::is_from_before_fork(*scheduler_); }
+bool runtime::running() const noexcept {
+    return scheduler_.load(acquire) != nullptr && started_in_ == detail::fork_generation.load(relaxed);
+    // acquire: pairs with start; relaxed: changes only while there is one thread
+}
 
 void runtime::drain() {
-    const detail::scheduler* s = checked();
     const detail::M* m = detail::current_g_m();
-    if (detail::is_called_by(s)) {
+    if (detail::is_called_by(checked())) {
         detail::fatal("weft::runtime::drain() was called by one of its own green threads, which would wait for itself");
     }
     const detail::ambient_scope not_interrupted(detail::shield_context(), false);
-    while (detail::live_gs(*s) != 0) {
+    for (;;) {
+        {
+            const detail::runtime_use s = use();  // not during the pause: it may be stopped
+            if (s == nullptr || detail::live_gs(*s) == 0) return;
+        }
         if (m == nullptr) {
             detail::os::sleep_ns(detail::drain_look_ns);
         } else {
@@ -286,9 +323,15 @@ void runtime::drain() {
     }
 }
 
-unsigned runtime::procs() const noexcept { return scheduler_ == nullptr ? 0 : scheduler_->ps.in_use(); }
+unsigned runtime::procs() const noexcept {
+    const detail::runtime_use s = use();
+    return s == nullptr ? 0 : s->ps.in_use();
+}
 
-unsigned runtime::set_max_procs(unsigned n) { return detail::change_max_procs(*checked(), n); }
+unsigned runtime::set_max_procs(unsigned n) {
+    const detail::runtime_use s = checked();
+    return detail::change_max_procs(*s, n);
+}
 
 unsigned set_max_procs(unsigned n) {
     const detail::M* m = detail::current_g_m();
@@ -298,10 +341,24 @@ unsigned set_max_procs(unsigned n) {
     return detail::change_max_procs(s, n);
 }
 
-detail::scheduler* runtime::checked() const {
-    if (scheduler_ == nullptr) detail::fatal("a weft::runtime was used after stop(); start() it again first");
+void detail::runtime_use::unpin(scheduler& s) noexcept { s.unpin(); }
+
+// What there is; nothing after stop(). Neither is looked into before it is known that it stays.
+detail::runtime_use runtime::use() const noexcept {
+    detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
+    if (s == nullptr || detail::is_called_by(s)) return {s, false};
     if (!running()) detail::fatal_in_child("a runtime of the parent was");
-    return scheduler_;
+    lock_.lock();
+    s = open_ == openness::closed ? nullptr : scheduler_.load(relaxed);  // relaxed: as above
+    if (s != nullptr) s->pin();
+    lock_.unlock();
+    return {s, s != nullptr};
+}
+
+detail::runtime_use runtime::checked() const noexcept {
+    detail::runtime_use s = use();
+    if (s == nullptr) detail::fatal("a weft::runtime was used after stop(); start() it again first");
+    return s;
 }
 
 }  // namespace weft

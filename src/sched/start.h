@@ -43,8 +43,8 @@ void acquire_first_p(scheduler& s, M* m) noexcept;
 // keeps its M. Then s is destroyed. False: such a G is left, and s stays for ever.
 [[nodiscard]] bool finish_main(scheduler* s) noexcept;
 
-// The same for whoever stops s with a deadline, when all has been done to drain it; finished is how many Gs had finished before that. Who is
-// left is named on stderr. Fills in all of done but cancelled.
+// The same for whoever stops s with a deadline, when all has been done to drain it, and who destroys it then; finished is how many Gs had
+// finished before that. Who is left is named on stderr. Fills in all of done but cancelled.
 [[nodiscard]] bool finish_stop(scheduler* s, uint64_t finished, stop_outcome& done) noexcept;
 
 // No M of s runs any more, or ever did.

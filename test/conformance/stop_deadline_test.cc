@@ -298,6 +298,57 @@ TEST_P(StopDeadline, ManyGreenThreadsInTheMidstOfTalking) {
     }
 }
 
+TEST_P(StopDeadline, ItsGreenThreadsMayStartOthersWhileItDrains) {
+    std::atomic<int> cleaned = 0;
+    std::atomic<unsigned> procs = 0;
+    park(1, [&] {
+        rt().go([&] {
+            try {
+                chan<int>::nil().recv();
+            } catch (const cancelled&) {
+                procs = rt().procs();
+                rt().go([&] { ++cleaned; });
+                ++cleaned;
+            }
+        });
+    });
+    const unsigned before = rt().procs();
+    EXPECT_EQ(rt().stop(patience()).abandoned, 0U);
+    EXPECT_EQ(cleaned, 2);
+    EXPECT_EQ(procs, before);
+}
+
+// Until the last one has finished; a shield holds that up until the other threads have seen that it drains.
+TEST_P(StopDeadline, OtherThreadsMayStartGreenThreadsWhileItDrains) {
+    std::atomic<bool> drains = false;
+    std::atomic<int> started = 0;
+    std::atomic<int> ran = 0;
+    event go_on;
+    rt().go([&] {
+        try {
+            chan<int>::nil().recv();
+        } catch (const cancelled&) {
+            drains = true;
+            shield([&] { go_on.wait(); });
+        }
+    });
+    std::thread feeder([&] {
+        eventually([&] { return drains.load(); });
+        for (int i = 0; i < 100; ++i) {
+            rt().go([&] { ++ran; });
+            static_cast<void>(rt().stats());
+            ++started;
+        }
+        go_on.set();
+    });
+    const stop_outcome done = rt().stop(patience());
+    feeder.join();
+    EXPECT_EQ(started, 100);
+    EXPECT_EQ(ran, 100);
+    EXPECT_EQ(done.drained, 101U);
+    EXPECT_EQ(done.abandoned, 0U);
+}
+
 TEST_P(StopDeadline, ItStartsAgain) {
     park(1, [&] { rt().go([] { sleep_for(1h); }); });
     rt().stop(10s);
