@@ -18,4 +18,6 @@ bool may_be(bool waited_on) noexcept {
     return (seen.load(relaxed) & (waited_on ? waits : locks | waits)) != 0;  // relaxed: see above
 }
 
+bool at_exit() noexcept { return (seen.load(relaxed) & exit) != 0; }  // relaxed: see above
+
 }  // namespace weft::detail::abandoned

@@ -5,6 +5,9 @@
 // do. Where the runtime could, it has unlinked abandoned Gs from all queues (locks stay locked); where an M was stuck, or the process
 // ends with Gs alive, it could not.
 //
+// When exit() runs, Gs may even go on meanwhile, and hold, or wait for, what is destroyed: its storage is static, and stays. Then a
+// destructor leaves it as it is, so that they find it as they have left it.
+//
 // Who: any thread.
 #pragma once
 
@@ -16,12 +19,16 @@ namespace abandoned {
 
 inline constexpr uint32_t locks = 1;  // some mutexes stay locked, and some wait groups are never done
 inline constexpr uint32_t waits = 2;  // some waiters stay linked
+inline constexpr uint32_t exit = 4;   // exit() runs, and Gs go on meanwhile
 
 // From now on, that is no mistake.
 void add(uint32_t what) noexcept;
 
 // Whether an object that is still in use, and waited on or not, may be in use only by such Gs.
 [[nodiscard]] bool may_be(bool waited_on) noexcept;
+
+// Whether Gs go on using what exit() destroys.
+[[nodiscard]] bool at_exit() noexcept;
 
 }  // namespace abandoned
 

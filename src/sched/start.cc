@@ -455,7 +455,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     install_fatal_report();
     install_fork_handler();
     // Objects with static storage made before now are destroyed after that.
-    static const int at_exit = std::atexit([] { abandoned::add(abandoned::waits); });
+    static const int at_exit = std::atexit([] { abandoned::add(abandoned::waits | abandoned::exit); });
     static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
     const debug_options debug = read_debug_options();
     if (debug.random_seed) shuffle_everything(*debug.random_seed);

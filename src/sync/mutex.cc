@@ -24,6 +24,7 @@ constexpr int64_t starving_after_ns = 1'000'000;
 }  // namespace
 
 void mutex::destroyed_in_use(const char* what) noexcept {
+    if (detail::abandoned::at_exit()) return;
     state_.lock_bits();
     if (!detail::abandoned::may_be(!waiters_.empty())) {
         detail::fatal("a %s was destroyed while it was locked or waited for", what);

@@ -54,6 +54,7 @@ bool unless_interrupted(wait_result result) {
 }  // namespace
 
 shared_mutex::~shared_mutex() {
+    if (abandoned::at_exit()) return;
     // relaxed: whoever destroys it has synchronised with its users
     const uint32_t seen = state_.word().load(relaxed);
     reader_slots* slots = slots_.load(relaxed);  // relaxed: as above

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -331,6 +333,35 @@ TEST_F(ProcessExit, ByExitOfAGreenThreadWhoseRuntimeHasStaticStorageIsAMistake) 
             rt.run([] { std::exit(25); });
         },
         fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside"));
+}
+
+// The green threads that hold the mutex, and wait for it, run until the very end.
+TEST_F(ProcessExit, LocksAreDestroyedUnderGreenThreadsThatUseThem) {
+    constexpr int times = 20;  // one in four would go wrong if a destructor unlocked
+    for (int i = 0; i < times; ++i) {
+        EXPECT_EXIT(
+            {
+                static mutex m;
+                static shared_mutex sm;
+                for (int k = 0; k < 8; ++k) {
+                    go([] {
+                        for (;;) {
+                            const std::lock_guard held(m);
+                            weft::yield();
+                        }
+                    });
+                    go([] {
+                        for (;;) {
+                            const std::lock_guard held(sm);
+                            weft::yield();
+                        }
+                    });
+                }
+                eventually([] { return stats().parks > 100; });
+                std::exit(27);
+            },
+            ::testing::ExitedWithCode(27), "^$");
+    }
 }
 
 TEST_F(ProcessExit, ByQuickExitOfAGreenThreadWhoseRuntimeHasStaticStorageIsNone) {

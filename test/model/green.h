@@ -61,6 +61,8 @@ void cancel_context::tell_tokens(wait_result /*why*/) noexcept {}
 
 bool abandoned::may_be(bool /*waited_on*/) noexcept { return false; }
 
+bool abandoned::at_exit() noexcept { return false; }
+
 // The clock jumps once, by more than any threshold in the library, at any moment.
 int64_t os::monotonic_ns() noexcept {
     constexpr int64_t jump_ns = 1'000'000'000;
