@@ -96,7 +96,7 @@ public:
     // Starts it. Throws resource_exhausted if stacks or the first thread cannot be had.
     explicit runtime(runtime_options options = {});
 
-    // stop()s it.
+    // stop()s it; but leaves it as it is if one of its own green threads has called exit(), which destroys an object with static storage.
     ~runtime();
 
     runtime(const runtime&) = delete;

@@ -15,6 +15,7 @@
 #include "sched/current.h"
 #include "sched/fork.h"
 #include "sched/park.h"
+#include "sched/process_exit.h"
 #include "sched/schedule.h"
 #include "sched/spawn.h"
 #include "sched/start.h"
@@ -228,7 +229,10 @@ using detail::release;
 
 runtime::runtime(runtime_options options) : options_(std::move(options)) { start(); }
 
-runtime::~runtime() { stop(); }
+runtime::~runtime() {
+    if (detail::exit_has_begun() && detail::is_called_by(scheduler_.load(relaxed))) return;  // relaxed: our own
+    stop();
+}
 
 void runtime::start() {
     if (running()) return;

@@ -28,6 +28,7 @@
 #include "sched/local.h"
 #include "sched/park.h"
 #include "sched/preempt.h"
+#include "sched/process_exit.h"
 #include "sched/schedule.h"
 #include "sched/spawn.h"
 #include "sched/switch.h"
@@ -112,6 +113,7 @@ void adopt_thread(M* m) noexcept {
     os::precise_timeouts();
     os::want_short_slices(m->tid, true);
     os::take_questions();
+    watch_for_exit();
     set_current_m(m);
 }
 
