@@ -369,8 +369,8 @@ void print_stack_use(report& out, scheduler& s) noexcept {
 }
 }  // namespace
 
-void dump_scheduler(scheduler& s, int fd) noexcept {
-    report out(fd);
+void dump_scheduler(scheduler& s, int fd, report::patience p) noexcept {
+    report out(fd, p);
     out.print("weft: runtime \"%s\", %u Ps (%u idle), %u threads (%u idle)\n\n", s.name.c_str(), s.ps.in_use(),
               s.idle.idle_p_count.load(relaxed),   // relaxed: a snapshot
               s.thread_count.load(relaxed),        // relaxed: a snapshot

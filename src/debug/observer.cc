@@ -72,7 +72,7 @@ int64_t observer::due_ns() const noexcept {
 void observer::act(scheduler& s, int64_t now_ns) noexcept {
     if (dump_wanted_.exchange(false, acquire)) {  // pairs with Q1
         dumping.lock();
-        dump_scheduler(s, os::stderr_fd);
+        dump_scheduler(s, os::stderr_fd, report::patience::little);
         dumping.unlock();
         if (watched_ != nullptr) watched_->forget();
     }

@@ -187,7 +187,7 @@ void print_details(report& out, scheduler& s) noexcept {
 }  // namespace
 
 void print_trace(scheduler& s, int64_t ms, bool detail) noexcept {
-    report out(os::stderr_fd);
+    report out(os::stderr_fd, report::patience::little);
     print_summary(out, s, ms, detail);
     if (detail) print_details(out, s);
 }

@@ -44,7 +44,7 @@ watched::watched(const scheduler&, int64_t allowed_ns) noexcept
 
 void watched::look(scheduler& s, int64_t now_ns, int64_t late_by_ns) noexcept {
     if (late_by_ns > late_ns) {
-        report(os::stderr_fd)
+        report(os::stderr_fd, report::patience::little)
             .print("weft: watchdog: the monitor came %lld ms late: the process was stopped, or had no CPU\n",
                    static_cast<long long>(late_by_ns / ns_per_ms));
         forget();
@@ -83,7 +83,7 @@ void watched::look_at_running(scheduler& s, int64_t now_ns) noexcept {
     s.threads_lock.unlock();
     for (uint32_t i = 0; i < count; ++i) {
         if (!may_report(now_ns)) continue;
-        report out(os::stderr_fd);
+        report out(os::stderr_fd, report::patience::little);
         out.print("weft: watchdog: ");
         print_who(out, *found[i].g, found[i].id);
         out.print(" has run for %lld ms without coming to the scheduler\n",
@@ -124,7 +124,7 @@ void watched::look_at_queued(scheduler& s, int64_t now_ns) noexcept {
         if (q.g == nullptr || q.reported || now_ns - q.seen_ns < allowed_ns_) continue;
         q.reported = true;
         if (!may_report(now_ns)) continue;
-        report out(os::stderr_fd);
+        report out(os::stderr_fd, report::patience::little);
         out.print("weft: watchdog: ");
         print_who(out, *q.g, q.id);
         out.print(" has been runnable for %lld ms and does not run; %u of %u Ps are idle\n",
@@ -137,7 +137,7 @@ void watched::look_at_queued(scheduler& s, int64_t now_ns) noexcept {
 bool watched::may_report(int64_t now_ns) noexcept {
     if (now_ns - minute_began_ns_ >= minute_ns) {
         if (left_out_ != 0) {
-            report(os::stderr_fd)
+            report(os::stderr_fd, report::patience::little)
                 .print("weft: watchdog: %llu more reports were left out\n", static_cast<unsigned long long>(left_out_));
         }
         minute_began_ns_ = now_ns;
@@ -149,7 +149,8 @@ bool watched::may_report(int64_t now_ns) noexcept {
         return true;
     }
     if (left_out_++ == 0)
-        report(os::stderr_fd).print("weft: watchdog: more reports are left out until a minute has passed\n");
+        report(os::stderr_fd, report::patience::little)
+            .print("weft: watchdog: more reports are left out until a minute has passed\n");
     return false;
 }
 

@@ -16,6 +16,7 @@
 #include "os/signals.h"
 #include "os/symbols.h"
 #include "os/unwind.h"
+#include "os/writable.h"
 #include "sched/blocking.h"
 #include "sched/current.h"
 #include "sched/fork.h"
@@ -28,6 +29,9 @@ namespace {
 
 constexpr int frames_max = 64;
 
+constexpr int patience_ms = 10;
+
+constinit atomic<uint32_t> left_out{0};  // pieces of reports that nobody read
 constinit spin_lock registry_lock;
 constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; changed under registry_lock
 constinit atomic<uint32_t> visitors{0};          // of the registry; none of them is waited for by a handler
@@ -200,8 +204,28 @@ void report::print(const char* format, ...) noexcept {
     }
 }
 
+// Says first how much was left out since somebody read last. A write of no more than buffer_size does not block then.
+bool report::may_write() noexcept {
+    if (patience_ == patience::endless) return true;
+    const bool unread = left_out.load(relaxed) != 0;  // relaxed: as good a moment later
+    gave_up_ = gave_up_ || !os::becomes_writable(fd_, unread ? 0 : patience_ms);
+    if (gave_up_) {
+        left_out.fetch_add(1, relaxed);  // relaxed: statistics
+        return false;
+    }
+    const uint32_t count = left_out.exchange(0, relaxed);  // relaxed: as above
+    if (count == 0) return true;
+    char line[80];
+    const int size =
+        std::snprintf(line, sizeof(line), "weft: %u pieces of reports were left out: nobody read\n", count);
+    os::write_all(fd_, line, static_cast<std::size_t>(size));
+    gave_up_ = !os::becomes_writable(fd_, 0);
+    if (gave_up_) left_out.fetch_add(1, relaxed);  // relaxed: as above
+    return !gave_up_;
+}
+
 void report::flush() noexcept {
-    os::write_all(fd_, buffer_, used_);
+    if (used_ != 0 && may_write()) os::write_all(fd_, buffer_, used_);
     used_ = 0;
 }
 

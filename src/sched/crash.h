@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace weft::detail {
 
@@ -36,7 +37,11 @@ int read_frames(const void* pc, const void* fp, const void* low, const stack& s,
 // Writes text for a report. Small enough for a signal handler's stack.
 class report {
 public:
-    explicit report(int fd) noexcept : fd_(fd) {}
+    // What to do while nobody reads: wait; or, after a moment, leave out the rest, and say so when somebody reads again. The monitor has
+    // little: without it nobody takes processors away.
+    enum class patience : uint8_t { endless, little };
+
+    explicit report(int fd, patience p = patience::endless) noexcept : fd_(fd), patience_(p) {}
 
     ~report() { flush(); }
 
@@ -60,7 +65,11 @@ public:
 
 private:
     static constexpr std::size_t buffer_size = 4096;
+    bool may_write() noexcept;
+
     int fd_;
+    patience patience_;
+    bool gave_up_ = false;
     std::size_t used_ = 0;
     char buffer_[buffer_size];
 };

@@ -543,7 +543,7 @@ void request_stop(scheduler& s) noexcept {
 
 bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept {
     request_stop(s);
-    s.sysmon.stop();  // it makes Ms
+    if (!s.sysmon.stop(deadline_ns)) return leave_threads(s);  // first: it makes Ms
     // First, because an outsider that did not see the request may still be starting an M. Those that come later start none.
     if (!await_outsiders(s, deadline_ns)) return leave_threads(s);
     for (;;) {

@@ -254,7 +254,7 @@ WEFT_NO_SANITIZE void print_straggler(report& out, const M& m) noexcept {
 
 std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept {
     std::size_t count = 0;
-    report out(os::stderr_fd);
+    report out(os::stderr_fd, report::patience::little);  // the caller has a deadline
     out.print("weft: runtime \"%s\" has stopped, but not all of its threads have come back:\n", s.name.c_str());
     s.threads_lock.lock();
     for (const M* m = s.all_ms; m != nullptr; m = m->all_next) {
@@ -263,6 +263,10 @@ std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept {
         print_straggler(out, *m);
     }
     s.threads_lock.unlock();
+    if (s.sysmon.is_left()) {
+        ++count;
+        out.print("weft: thread %d, its monitor, which is writing a report\n", s.sysmon.tid());
+    }
     if (count == 0) out.print("weft: a plain thread within a call into it\n");
     out.print("weft: they, and its memory, are left behind\n");
     abandoned = unlink_abandoned(s);

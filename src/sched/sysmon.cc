@@ -66,15 +66,22 @@ int monitor::start(scheduler& s) noexcept {
     return error;
 }
 
-void monitor::stop() noexcept {
-    if (!started_) return;
+bool monitor::stop(int64_t deadline_ns) noexcept {
+    if (!started_) return true;
     idle_state& idle = home_->idle;
     idle.lock.lock();
     ending_ = true;
     idle.lock.unlock();
     wake();
+    while (thread_state_.load(acquire) == alive) {  // pairs with run
+        if (os::futex_wait(thread_state_, alive, deadline_ns)) continue;
+        uint32_t seen = alive;
+        // acq_rel: one of the two sees to the thread
+        if (thread_state_.compare_exchange_strong(seen, left, acq_rel, acquire)) return false;
+    }
     os::join_thread(thread_);
     started_ = false;
+    return true;
 }
 
 void monitor::await_look() noexcept {
@@ -91,6 +98,8 @@ void* monitor::run(void* self) noexcept {
     os::want_short_slices(os::current_tid(), true);
     m.tid_.store(os::current_tid(), release);  // pairs with tid
     m.loop();
+    if (m.thread_state_.exchange(ended, acq_rel) == left) os::detach_this_thread();  // pairs with stop
+    os::futex_wake_one(m.thread_state_);                                             // only the address: it may be gone
     return nullptr;
 }
 

@@ -113,8 +113,12 @@ public:
     // Makes its thread. Returns 0 or an errno value. Once, by who makes s.
     [[nodiscard]] int start(scheduler& s) noexcept;
 
-    // Ends and joins it, if it was started. It makes no M any more.
-    void stop() noexcept;
+    // Ends and joins it, if it was started. It makes no M any more. False: deadline_ns has passed, and it has not ended, because whoever reads
+    // the reports that it writes does not. It will by itself, and needs all that it knows until then.
+    bool stop(int64_t deadline_ns = never) noexcept;
+
+    // Whether it has been left so, and still is there.
+    [[nodiscard]] bool is_left() const noexcept { return thread_state_.load(acquire) == left; }  // pairs with run
 
     // To be called after taking it out of far.
     void wake() noexcept { called_.wake(); }
@@ -204,6 +208,12 @@ private:
     bool ending_ = false;  // guarded by idle.lock
     bool started_ = false;
     os::thread_id thread_ = 0;
+
+    // Whether the thread has ended, or stop() has left it, which then sees to itself.
+    static constexpr uint32_t alive = 0;
+    static constexpr uint32_t left = 1;
+    static constexpr uint32_t ended = 2;
+    atomic<uint32_t> thread_state_{alive};
     atomic<int> tid_{0};
     note called_;
     spin_lock looking_;  // held while it looks at Ms

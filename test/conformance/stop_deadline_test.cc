@@ -1,12 +1,18 @@
 // stop_deadline_test.cc: runtime::stop with a deadline: every wait ends, Gs clean up, and those that do not come back are left behind.
 
+#include <dirent.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -434,6 +440,48 @@ TEST_P(Stragglers, OneThatComputes) {
             while (!enough) {}
         },
         [&] { enough = true; }, "computes");
+}
+
+// The thread of this process whose name that is; 0: none.
+pid_t thread_named(const std::string& name) {
+    DIR* const all = ::opendir("/proc/self/task");
+    pid_t found = 0;
+    while (const dirent* one = ::readdir(all)) {  // NOLINT(concurrency-mt-unsafe): our own
+        std::string text;
+        std::ifstream(std::string("/proc/self/task/") + one->d_name + "/comm") >> text;
+        if (text == name) found = std::atoi(one->d_name);  // NOLINT: a number
+    }
+    ::closedir(all);
+    return found;
+}
+
+std::atomic<bool> is_held_up = false;
+std::atomic<bool> may_go_on = false;
+
+// As by a report on a terminal that has been stopped. In a handler it can be held up at any time.
+TEST_P(Stragglers, ItsMonitor) {
+    leak_on_purpose();
+    is_held_up = may_go_on = false;
+    struct sigaction before;
+    struct sigaction holds_up = {};
+    holds_up.sa_handler = [](int) {
+        for (is_held_up = true; !may_go_on;) {}
+    };
+    ::sigaction(SIGSYS, &holds_up, &before);  // one that the threads of a runtime do not block
+    const std::size_t threads = resources::now().threads;
+    runtime rt({.procs = GetParam(), .name = "held"});
+    pid_t monitor = 0;
+    eventually([&] { return (monitor = thread_named("held-sysmon")) != 0; });
+    ::syscall(SYS_tgkill, ::getpid(), monitor, SIGSYS);
+    eventually([] { return is_held_up.load(); });
+    stop_outcome done;
+    const std::string text = stderr_of([&] { done = rt.stop(20ms); });
+    EXPECT_EQ(done.stragglers, 1U) << text;
+    EXPECT_NE(text.find(std::to_string(monitor) + ", its monitor"), std::string::npos) << text;
+    EXPECT_FALSE(rt.running());
+    may_go_on = true;
+    eventually([&] { return resources::now().threads == threads; });
+    ::sigaction(SIGSYS, &before, nullptr);
 }
 
 }  // namespace

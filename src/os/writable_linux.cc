@@ -1,0 +1,13 @@
+// writable_linux.cc: see writable.h.
+#include "os/writable.h"
+
+#include <poll.h>
+
+namespace weft::detail::os {
+
+bool becomes_writable(int fd, int ms) noexcept {
+    pollfd one{fd, POLLOUT, 0};
+    return poll(&one, 1, ms) != 0;  // an error: the write will say so
+}
+
+}  // namespace weft::detail::os
