@@ -34,15 +34,22 @@ struct alternate {
     std::size_t mapped;
 };
 
+// By kill(), raise() and the like: nothing was accessed.
+bool was_sent(const siginfo_t& info) noexcept { return info.si_code <= 0; }
+
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     const struct sigaction& before = signal == SIGSEGV ? previous_segv : previous_bus;
     if ((before.sa_flags & SA_SIGINFO) != 0) {
         before.sa_sigaction(signal, info, context);
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
         before.sa_handler(signal);
-    } else {
+    } else if (!was_sent(*info)) {
         // The default action, when the instruction faults again.
         std::signal(signal, SIG_DFL);
+    } else if (before.sa_handler == SIG_DFL) {
+        // No instruction will do that.
+        std::signal(signal, SIG_DFL);
+        std::raise(signal);
     }
 }
 
@@ -56,7 +63,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     f.pc = reinterpret_cast<const void*>(registers->uc_mcontext.pc);
     f.fp = reinterpret_cast<const void*>(registers->uc_mcontext.regs[29]);
 #endif
-    if (fault_handler(f)) return;
+    if (!was_sent(*info) && fault_handler(f)) return;
     pass_on(signal, info, context);
 }
 

@@ -391,6 +391,19 @@ TEST_F(Overflow, AnotherFaultEndsTheProcessAsEverWhereThereIsNoHandler) {
                 ::testing::Not(::testing::HasSubstr("weft: fatal")));
 }
 
+// No instruction is there to fault again.
+TEST_F(Overflow, AFaultSignalThatIsSentEndsTheProcessAtOnce) {
+    for (const int signal : {SIGSEGV, SIGBUS}) {
+        EXPECT_EXIT(
+            {
+                runtime rt({.procs = 1});
+                rt.run([signal] { ::kill(::getpid(), signal); });
+                std::_Exit(1);
+            },
+            ::testing::KilledBySignal(signal), "^$");
+    }
+}
+
 TEST_F(Overflow, AFaultThatIsIgnoredEndsTheProcessAsEver) {
     if (built_with_sanitizer) GTEST_SKIP() << "the sanitizer has a handler";
     EXPECT_EXIT(
