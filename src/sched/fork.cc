@@ -5,6 +5,7 @@
 
 #include "base/abandoned.h"
 #include "base/assert.h"
+#include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "os/signals.h"
 #include "sched/current.h"
@@ -31,6 +32,7 @@ void in_child() noexcept {
     free_lending_lock();
     freezing.unlock();
     free_observing_locks();
+    os::installing_handlers.unlock();
     os::forget_questions();
     forget_thread_notes();
     abandoned::add(abandoned::locks | abandoned::waits);     // F4

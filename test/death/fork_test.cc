@@ -49,6 +49,20 @@ TEST_F(ForkDeath, StartingAGreenThreadOnTheParentsRuntime) {
         fatal_line("a runtime of the parent was" + ending));
 }
 
+// None of them takes a lock that a thread of the parent may have held.
+TEST_F(ForkDeath, LookingAtTheParentsRuntime) {
+    const auto look = [](auto f) {
+        runtime rt;
+        die_as_child([&] { f(rt); });
+    };
+    const std::string message = fatal_line("a runtime of the parent was" + ending);
+    EXPECT_ABORT(look([](runtime& rt) { static_cast<void>(rt.stats()); }), message);
+    EXPECT_ABORT(look([](runtime& rt) { static_cast<void>(rt.procs()); }), message);
+    EXPECT_ABORT(look([](runtime& rt) { static_cast<void>(rt.scheduling_latency()); }), message);
+    EXPECT_ABORT(look([](runtime& rt) { static_cast<void>(rt.report_deadlock(2)); }), message);
+    EXPECT_ABORT(look([](runtime& rt) { rt.dump(2); }), message);
+}
+
 TEST_F(ForkDeath, WakingAGreenThreadOfTheParent) {
     EXPECT_ABORT(
         {
