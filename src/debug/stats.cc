@@ -1,8 +1,11 @@
 // stats.cc: the counters of a runtime, added up.
+#include <algorithm>
+
 #include <weft/debug.h>
 #include <weft/runtime.h>
 
 #include "sched/scheduler.h"
+#include "sched/stopping.h"
 #include "sched/switch.h"
 
 namespace weft {
@@ -49,6 +52,28 @@ void count_queued(const scheduler& s, stats_snapshot& all) noexcept {
     all.runnable = all.queued_local + all.queued_global + all.queued_high + all.queued_low;
 }
 
+uint64_t spawned_gs(const scheduler& s) noexcept {
+    uint64_t spawned = s.foreign_spawns.load(acquire);  // keeps the order of the sums
+    for (uint32_t i = 0; i < s.ps.made(); ++i) spawned += s.ps[i].count.spawned.get();
+    std::atomic_thread_fence(std::memory_order_acquire);  // keeps the order of the sums
+    return spawned;
+}
+
+// What is spawned while the sums are made would be live, although it has ended since: so both are of one moment, in which none ended; or,
+// if there is none to be had, finished is of a later one.
+void count_live(const scheduler& s, stats_snapshot& all) noexcept {
+    constexpr int attempts = 10;
+    all.finished = finished_gs(s);
+    for (int i = 0; i < attempts; ++i) {
+        const uint64_t before = all.finished;
+        all.spawned = spawned_gs(s);
+        all.finished = finished_gs(s);
+        if (all.finished == before) break;
+    }
+    all.finished = std::min(all.finished, all.spawned);
+    all.live = all.spawned - all.finished;
+}
+
 latency_histogram latency_of(const scheduler& s) noexcept {
     latency_histogram all;
     for (uint32_t i = 0; i < s.ps.made(); ++i) {
@@ -78,13 +103,8 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.threads_spinning = s.idle.spinning.load(relaxed);  // relaxed: as above
     all.wakes = s.wakes.load(relaxed);                     // relaxed: as above
     all.threads = s.thread_count.load(relaxed);            // relaxed: as above
-    // Finished ones first, so that live is never below zero.
-    all.finished = s.foreign_ends.load(acquire);  // keeps the order of the sums
-    for (uint32_t i = 0; i < s.ps.made(); ++i) all.finished += s.ps[i].count.finished.get();
-    std::atomic_thread_fence(std::memory_order_acquire);  // keeps the order of the sums
     for (uint32_t i = 0; i < s.ps.made(); ++i) {
         const auto& count = s.ps[i].count;
-        all.spawned += count.spawned.get();
         all.switches += s.ps[i].tick();
         all.preemptions += count.preemptions.get();
         all.parks += count.parks.get();
@@ -100,7 +120,6 @@ stats_snapshot stats_of(scheduler& s) noexcept {
         all.g_cache_hits += count.g_hits.get();
         all.g_cache_misses += count.g_misses.get();
     }
-    all.spawned += s.foreign_spawns.load(acquire);  // keeps the order of the sums
     all.parks += look_at(s.foreign_parks);
     const auto& seen = s.sysmon.count;
     all.retakes_blocked = look_at(seen.retakes_blocked);
@@ -111,7 +130,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.thread_shortages = look_at(s.no_thread);
     all.monitor_late = look_at(seen.late);
     all.hand_offs = look_at(s.hand_offs);
-    all.live = all.spawned - all.finished;
+    count_live(s, all);
     count_queued(s, all);
     count_ms(s, all);
     const uint64_t elsewhere = all.runnable + all.running + all.in_call;

@@ -1,4 +1,5 @@
 // stats_test.cc: the histogram, and what it holds together.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -132,6 +133,25 @@ TEST(Stats, CountsHandOffs) {
         all.wait();
     });
     EXPECT_GE(rt.stats().hand_offs, 1U);
+}
+
+// Two at any time: one that starts another one, and waits for it.
+TEST(Stats, NoMoreAreAliveThanThereWereAtAnyTime) {
+    runtime rt({.procs = 1, .retake = false});
+    std::atomic<bool> over = false;
+    rt.go([&] {
+        while (!over) {
+            wait_group one;
+            one.go([] {});
+            one.wait();
+        }
+    });
+    uint64_t most = 0;
+    for (int i = 0; i < 20'000 || rt.stats().spawned < 20'000; ++i) most = std::max(most, rt.stats().live);
+    over = true;
+    rt.drain();
+    EXPECT_LE(most, 2U);
+    EXPECT_EQ(rt.stats().live, 0U);
 }
 
 }  // namespace
