@@ -416,20 +416,22 @@ stack_pool::options stack_options(const runtime_options& options, uint32_t procs
     return o;
 }
 
+// The signal that RUN_PREEMPT_SIGNAL names; the usual one if none, with a line if it is one that cannot be used. 0: nothing.
+int signal_of_environment() noexcept {
+    constexpr int usual = os::default_interrupt_signal;
+    const int signal = static_cast<int>(os::env_number("RUN_PREEMPT_SIGNAL", 0, os::largest_signal, usual));
+    if (signal == 0 || os::may_interrupt(signal)) return signal;
+    warn("RUN_PREEMPT_SIGNAL=%d is a signal that cannot be used for that; using %d", signal, usual);
+    return usual;
+}
+
 // What interrupts marked code; 0: nothing. Throws.
 int choose_signal(const runtime_options& options) {
-    if (!os::can_interrupt) return 0;
-    int signal = options.preempt_signal;
-    if (signal == 0) {
-        signal =
-            static_cast<int>(os::env_number("RUN_PREEMPT_SIGNAL", 0, os::largest_signal, os::default_interrupt_signal));
-        if (signal == 0) return 0;
-    }
-    if (signal == runtime_options::no_signal) return 0;
-    if (os::may_interrupt(signal)) return signal;
-    throw std::invalid_argument(
-        "weft: the signal that preempts (RUN_PREEMPT_SIGNAL, runtime_options::preempt_signal) is " +
-        std::to_string(signal) + ", which cannot be used for that");
+    if (!os::can_interrupt || options.preempt_signal == runtime_options::no_signal) return 0;
+    if (options.preempt_signal == 0) return signal_of_environment();
+    if (os::may_interrupt(options.preempt_signal)) return options.preempt_signal;
+    throw std::invalid_argument("weft: runtime_options::preempt_signal is " + std::to_string(options.preempt_signal) +
+                                ", which cannot be used for that");
 }
 
 // How long a G may run while others wait. Throws.

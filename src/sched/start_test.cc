@@ -15,6 +15,7 @@
 
 #include <weft/weft.h>
 
+#include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "sched/current.h"
 #include "sched/scheduler.h"
@@ -63,6 +64,7 @@ private:
     test::environment_variable stack_max_{"RUN_STACK_MAX", nullptr};
     test::environment_variable max_threads_{"RUN_MAX_THREADS", nullptr};
     test::environment_variable slice_{"RUN_SLICE", nullptr};
+    test::environment_variable preempt_signal_{"RUN_PREEMPT_SIGNAL", nullptr};
     test::environment_variable thread_idle_{"RUN_THREAD_IDLE", nullptr};
 };
 
@@ -105,6 +107,14 @@ TEST_F(Environment, TimesMayBeShort) {
     EXPECT_EQ(
         said_,
         "weft: RUN_SLICE=\"1us\" is not a time from 10us to 10s, in ms or with a unit (ns, us, ms, s); using 10ms\n");
+}
+
+TEST_F(Environment, ASignalThatCannotPreemptIsOneLineAndTheDefault) {
+    if (!os::can_interrupt) GTEST_SKIP() << "nothing is preempted by signals";
+    ::setenv("RUN_PREEMPT_SIGNAL", "11", 1);
+    seen();
+    EXPECT_EQ(said_, "weft: RUN_PREEMPT_SIGNAL=11 is a signal that cannot be used for that; using 23\n");
+    EXPECT_THROW(seen({.preempt_signal = 11}), std::invalid_argument) << "as an option it is a mistake";
 }
 
 TEST_F(Environment, OptionsHavePrecedence) {
