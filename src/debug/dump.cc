@@ -325,6 +325,26 @@ struct sketch {
     }
 };
 
+}  // namespace
+
+void print_queued(report& out, const G& g, uint64_t id) noexcept {
+    G* one = const_cast<G*>(&g);  // only to freeze it
+    sketch seen;
+    {
+        const frozen still(&one, 1);
+        seen.take(*one);
+    }
+    if (seen.state != g_state::runnable || seen.who.id != id) {
+        out.print("    (it has gone on)\n");
+    } else if (seen.never_ran) {
+        out.print("    (not started)\n");
+    } else {
+        out.frames(seen.pcs, seen.frames, seen.frames == frames_max);
+    }
+}
+
+namespace {
+
 // Gs are frozen a few at a time, see sched/freeze.h.
 class frozen_batch {
 public:

@@ -63,6 +63,9 @@ struct m_snapshot {
 // Two or more lines on g, which has this id and runs: where, and its stack if that can be had.
 void print_running(report& out, scheduler& s, const G& g, uint64_t id) noexcept;
 
+// The stack of g, which has this id and is runnable.
+void print_queued(report& out, const G& g, uint64_t id) noexcept;
+
 void dump_scheduler(scheduler& s, int fd, report::patience p = report::patience::endless) noexcept;
 
 }  // namespace weft::detail

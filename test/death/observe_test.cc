@@ -218,6 +218,17 @@ TEST_F(Observe, TheWatchdogNamesEachOnlyOnce) {
                 }));
 }
 
+TEST_F(Observe, TheWatchdogShowsTheStackOfWhoIsNotRun) {
+    EXPECT_SAYS(run_main("watchdog=50,retake=0", 1,
+                         [] {
+                             go({.name = "left"}, [] { weft::yield(); });
+                             weft::yield();
+                             compute_for(some_time);
+                         }),
+                "weft: watchdog: green thread %d \"left\" %s has been runnable for %d ms %s", "    #0  0x%x %s",
+                "    #1  0x%x %s");
+}
+
 TEST_F(Observe, TheWatchdogNamesWhoIsNotRun) {
     EXPECT_SAYS(
         run_main("watchdog=50,retake=0", 1,
