@@ -5,11 +5,12 @@
 // which a library may have started some; by a signal handler. The first three are known; threads can be counted; for the last
 // the program has to say so (external_waker).
 //
-// When. An M that lies down as the last one, with no alarm, looks again after some milliseconds (idle.h). It then is awake, without a P and on
-// no list, and this is what it does, holding no lock:
+// When. While somebody runs weft::main, an M of any runtime that lies down as the last one of it, with no alarm, looks again after some
+// milliseconds (idle.h). It then is awake, without a P and on no list, and this is what it does, holding no lock:
 //
 //   1  For each runtime: it does not stop; all Ps are idle, nothing is queued, no timer is set, no G runs, or is in a call, without a P, and
-//      every M but the caller is asleep or has ended; nobody from outside is at work on it. There is at least one G.
+//      every M but the caller is asleep or has ended; nobody from outside is at work on it. One that was left to stragglers, which are all
+//      back, does not count. There is at least one G.
 //   2  Each thread of the process is an M, a monitor, or a maker of threads. With deadlock=strict this is not asked.
 //   3  There is no external_waker.
 //   4  A moment later all of it is so still, and none of the counters of schedules, starts and wakes has changed.
@@ -62,11 +63,19 @@ struct activity {
     void look_at(scheduler& s, const M* self) noexcept {
         s.idle.lock.lock();
         s.threads_lock.lock();
+        bool all_ended = true;
+        bool all_asleep = true;
         for (const M* m = s.all_ms; m != nullptr; m = m->all_next) {
             const bool ended = m->has_ended.load(acquire);  // pairs with m_thread
-            asleep = asleep && (ended || m == self || m->on_idle_list || m == s.idle.retired_main);
+            all_ended = all_ended && ended;
+            all_asleep = all_asleep && (ended || m == self || m->on_idle_list || m == s.idle.retired_main);
         }
         s.threads_lock.unlock();
+        if (all_ended && s.stopping.load(acquire)) {  // acquire: as below. It was left to stragglers, which are back
+            s.idle.lock.unlock();
+            return;
+        }
+        asleep = asleep && all_asleep;
         const bool all_idle = s.idle.idle_p_count.load(relaxed) == s.ps.alive() && s.idle.off_p == 0 &&
                               s.idle.spinning.load(relaxed) == 0;  // relaxed: locked
         s.idle.lock.unlock();
@@ -141,7 +150,11 @@ enum class verdict : uint8_t { deadlock, others_can, none };
 
 // 4, and 1 to 3 twice.
 verdict judge(const M* self, bool look_at_threads) noexcept {
-    const activity before = look_everywhere(self);
+    activity before = look_everywhere(self);
+    if (!before.asleep) {
+        os::sleep_ns(confirm_after_ns);  // an M that came to look as well has lain down again by then
+        before = look_everywhere(self);
+    }
     if (!before.asleep) return verdict::none;
     if (look_at_threads && there_are_others()) return verdict::others_can;
     os::sleep_ns(confirm_after_ns);
@@ -246,13 +259,27 @@ void print_report(scheduler& s, int fd, const char* begin) noexcept {
     dump_scheduler(s, fd);
 }
 
+// Of each runtime that has green threads: they may wait for each other.
+bool report_if_waiting(void* any, scheduler& s) noexcept {
+    if (is_from_before_fork(s) || s.stopping.load(acquire) || count_gs(s) == 0) return true;  // acquire: as look_at
+    print_report(s, os::stderr_fd, "weft: fatal: ");
+    *static_cast<bool*>(any) = true;
+    return true;
+}
+
 }  // namespace
 
 bool look_for_deadlock(scheduler& s) noexcept {
+    // One at a time: two that look would see each other awake.
+    static constinit atomic<bool> looking{false};
+    if (looking.exchange(true, acq_rel)) return true;  // acq_rel: one of us goes on
     const M* self = current_m();
     const verdict v = judge(self, s.deadlocks != deadlock_search::strict);
-    if (v != verdict::deadlock || count_gs(s) == 0) return v != verdict::others_can;
-    print_report(s, os::stderr_fd, "weft: fatal: ");
+    looking.store(false, release);  // pairs with the exchange
+    if (v != verdict::deadlock) return v != verdict::others_can;
+    bool any = false;
+    visit_schedulers(&report_if_waiting, &any);
+    if (!any) return true;
     report(os::stderr_fd)
         .print("weft: the process ends with status %d; RUN_DEBUG=deadlock=0 lets it hang\n", deadlock_exit_code);
     std::_Exit(deadlock_exit_code);

@@ -158,7 +158,7 @@ bool is_one_too_many_locked(const scheduler& s, const M* m) noexcept {
 // When m, which lies down, is to look for a deadlock, if everything sleeps; never: it need not. looks: how often it has done so.
 int64_t deadlock_look_locked(scheduler& s, M* m, int64_t now_ns, int looks) noexcept {
     idle_state& idle = s.idle;
-    if (!s.is_mains || s.deadlocks == deadlock_search::off || looks >= deadlock_looks) return never;
+    if (!main_is_running() || s.deadlocks == deadlock_search::off || looks >= deadlock_looks) return never;
     if (idle.deadlock_looker != nullptr || idle.off_p != 0) return never;
     if (idle.idle_p_count.load(relaxed) != s.ps.alive() || earliest_deadline(s) != never)
         return never;  // relaxed: locked

@@ -78,6 +78,8 @@ void forget_default_runtime() noexcept {
 
 bool claim_main() noexcept { return !main_runs.exchange(true, acq_rel); }  // acq_rel: one of us goes on
 
+bool main_is_running() noexcept { return main_runs.load(relaxed); }  // relaxed: a hint
+
 void release_main() noexcept { main_runs.store(false, release); }  // pairs with the exchange
 
 scheduler* exchange_default(scheduler* s) noexcept {

@@ -31,6 +31,7 @@ void abandon_thread(M* m) noexcept;
 
 // There is one main G at a time. claim_main: whether the caller may make one; release_main when that has ended.
 [[nodiscard]] bool claim_main() noexcept;
+[[nodiscard]] bool main_is_running() noexcept;
 void release_main() noexcept;
 
 // Makes s the default scheduler; returns the one before. Whoever has found that one has pinned it.

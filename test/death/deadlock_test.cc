@@ -200,6 +200,38 @@ TEST_F(Deadlock, WithStrictSearchAlthoughThereIsAnotherThread) {
         "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
 }
 
+// The other one is busy when main begins to wait, and for longer than main's own looks.
+TEST_F(Deadlock, OfARuntimeThatWasTheLastToWork) {
+    procs = 2;
+    EXPECT_EXIT(run_main([] {
+                    runtime other({.procs = 1, .name = "other"});
+                    const chan<int> c;
+                    other.go([c] {
+                        sleep_for(16s);
+                        chan<int>::nil().recv();
+                        c.send(1);
+                    });
+                    c.recv();
+                }),
+                ::testing::ExitedWithCode(deadlock_exit_code),
+                says({fatal_line("all green threads are asleep: deadlock"),
+                      "weft:     green thread %d: chan receive (nil chan)%s"}));
+}
+
+TEST_F(Deadlock, BesideARuntimeThatWasLeftToAStragglerWhichIsBack) {
+    EXPECT_DEADLOCK(run_main([] {
+                        std::atomic<bool> over = false;
+                        runtime other({.procs = 1});
+                        other.go([&over] {
+                            while (!over) {}
+                        });
+                        blocking([&] { other.stop(1ms); });
+                        over = true;
+                        chan<int>::nil().recv();
+                    }),
+                    "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
+}
+
 // ---- Those that are not. Each is given more time than the search takes.
 
 constexpr auto long_enough = 200ms;
