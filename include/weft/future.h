@@ -97,7 +97,7 @@ public:
     bool wait_until(int64_t deadline_ns) {
         if (!pending_.is_zero()) [[unlikely]]
             check_not_oneself(fulfiller_.load(relaxed));  // relaxed: as above
-        const wait_result result = pending_.wait_cancellable(wait_reason::future_get, deadline_ns);
+        const wait_result result = pending_.wait_cancellable(wait_reason::future_get, deadline_ns, &fulfiller_);
         if (result != wait_result::served && result != wait_result::timed_out) [[unlikely]]
             throw_interrupted(result);
         return result == wait_result::served;

@@ -26,12 +26,20 @@
 #include <cstdint>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/lending.h>
 #include <weft/detail/wait.h>
 
 namespace weft {
 
+class shared_mutex;
+
 namespace detail {
+
 class reader_slots;
+
+// The handle (src/sched/lending.h) of who has m alone; 0: nobody, a plain thread, or it is not known. For reports.
+[[nodiscard]] uint32_t writer_of(shared_mutex& m) noexcept;
+
 }  // namespace detail
 
 class shared_mutex {
@@ -45,13 +53,19 @@ public:
     void lock() noexcept {
         uint32_t seen = 0;
         if (!state_.word().compare_exchange_strong(seen, writer, detail::acquire, detail::relaxed)) lock_slow();  // A1
+        if (detail::classes_in_use()) [[unlikely]]
+            took();
     }
 
     // Any thread. Never blocks; fails while somebody else is in or waits.
     [[nodiscard]] bool try_lock() noexcept {
         uint32_t seen = 0;
-        return state_.word().compare_exchange_strong(seen, writer, detail::acquire, detail::relaxed) ||  // A1
-               ((seen & spread) != 0 && try_lock_spread());
+        const bool ours =
+            state_.word().compare_exchange_strong(seen, writer, detail::acquire, detail::relaxed) ||  // A1
+            ((seen & spread) != 0 && try_lock_spread());
+        if (ours && detail::classes_in_use()) [[unlikely]]
+            took();
+        return ours;
     }
 
     // Whoever has it alone.
@@ -84,6 +98,7 @@ public:
 private:
     friend class shared_timed_mutex;
     friend struct spread_for_test;
+    friend uint32_t detail::writer_of(shared_mutex& m) noexcept;
 
     static constexpr uint32_t writer = 2;     // somebody has it alone
     static constexpr uint32_t pending = 4;    // I2
@@ -109,6 +124,7 @@ private:
     void lock_slow() noexcept;
     bool try_lock_spread() noexcept;
     void unlock_slow() noexcept;
+    void took() noexcept;
     void lock_shared_slow() noexcept;
     void unlock_shared_slow() noexcept;
 
@@ -130,6 +146,7 @@ private:
 
     detail::guarded_word state_;          // the bits above, the count, and the lock of what follows
     detail::atomic<uint32_t> misses_{0};  // how often readers got into each other's way since the last writer, roughly
+    detail::atomic<uint32_t> writer_{0};  // who took it alone last, once classes are in use: see detail::writer_of
     detail::wait_queue writers_;          // guarded by state_
     detail::wait_queue readers_;          // guarded by state_
     detail::atomic<detail::reader_slots*> slots_{nullptr};  // set once, under the guard

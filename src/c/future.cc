@@ -4,6 +4,7 @@
 #include <new>
 
 #include <weft/detail/locals.h>
+#include <weft/detail/owner.h>
 
 #include "c/spawn.h"
 
@@ -18,6 +19,7 @@ struct future_task {
 
     void run() {
         exchange_ambient(&future->context, false);
+        future->fulfiller.store(current_owner().who, relaxed);  // relaxed: for reports
         future->result = fn(arg);
         end();
     }
@@ -25,6 +27,7 @@ struct future_task {
     void end() const noexcept {
         exchange_ambient(nullptr, false);
         end_locals();
+        future->fulfiller.store(nullptr, relaxed);  // relaxed: as above
         future->context.detach();
         future->pending.decrement();
         future->drop();
@@ -32,8 +35,8 @@ struct future_task {
 };
 
 run_status_t wait_by(run_future* future, void** result, int64_t deadline_ns) noexcept {
-    const run_status_t status =
-        status_of(future->pending.wait_cancellable(wait_reason::future_get, deadline_ns), deadline_ns);
+    const run_status_t status = status_of(
+        future->pending.wait_cancellable(wait_reason::future_get, deadline_ns, &future->fulfiller), deadline_ns);
     if (status == RUN_OK && result != nullptr) *result = future->result;
     return status;
 }

@@ -21,6 +21,7 @@ struct run_future {
 
     weft::detail::count_word pending;  // 1 until the function has ended
     weft::detail::cancel_context context;
-    void* result = nullptr;  // written before pending is zero
+    weft::detail::atomic<const void*> fulfiller{nullptr};  // while the function runs
+    void* result = nullptr;                                // written before pending is zero
     weft::detail::atomic<uint32_t> references{1};
 };

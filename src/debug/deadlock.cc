@@ -19,8 +19,8 @@
 //
 // A thread that was about to wake somebody is seen by 2 as long as it lives; what it has done before it ended is seen by 1. In between, 4.
 //
-// Then it reports: who waits for what, whom that leads to (holders of mutexes with RUN_DEBUG=lockowners; whom it has started, for joins), a cycle
-// if there is one; the dump; and the process ends with deadlock_exit_code, without running destructors: threads are asleep in
+// Then it reports: who waits for what, whom that leads to (holders of mutexes, and who has a shared_mutex alone, with RUN_DEBUG=lockowners; who
+// fulfils a future; whom it has started, for joins), a cycle if there is one; the dump; and the process ends with deadlock_exit_code, without running destructors: threads are asleep in
 // the middle of anything.
 //
 // Rejected. Finding part of the Gs in a deadlock while others run (needs owners of everything: a reachability search). Looking from the
@@ -34,6 +34,7 @@
 
 #include <weft/debug.h>
 #include <weft/runtime.h>
+#include <weft/shared_mutex.h>
 
 #include "debug/dump.h"
 #include "os/os.h"
@@ -186,8 +187,49 @@ const void* object_of(const G& g) noexcept {
 }
 
 bool is_join(wait_reason reason) noexcept {
-    return reason == wait_reason::wait_group_wait || reason == wait_reason::scope_join ||
-           reason == wait_reason::future_get;
+    return reason == wait_reason::wait_group_wait || reason == wait_reason::scope_join;
+}
+
+// Looks for a G among those of all runtimes: one that is named here may have been abandoned, and its runtime be gone.
+struct g_search {
+    const void* wanted;
+    const G* found = nullptr;
+
+    static bool visit(void* closure, scheduler& s) noexcept {
+        auto& search = *static_cast<g_search*>(closure);
+        if (is_from_before_fork(s)) return true;
+        const G* g = s.gs.find(search.wanted);
+        if (g != nullptr && is_alive(*g)) search.found = g;
+        return search.found == nullptr;
+    }
+};
+
+// Whose function is to fulfil the future that g waits for; nullptr: none that has begun, or a plain thread.
+const G* fulfiller_awaited_by(const G& g) noexcept {
+    const waiter* w = g.waiting;
+    if (w == nullptr || w->slot == nullptr) return nullptr;
+    void* at = w->slot;
+    // relaxed: it waits, and wrote that long ago
+    g_search search{static_cast<const atomic<const void*>*>(at)->load(relaxed)};
+    if (search.wanted != nullptr) visit_schedulers(&g_search::visit, &search);
+    return search.found;
+}
+
+// Who has to go on before g can, if that is known.
+const G* awaited_by(const G& g) noexcept {
+    switch (g.reason) {
+        case wait_reason::future_get:
+            return fulfiller_awaited_by(g);
+        case wait_reason::shared_mutex_lock:
+        case wait_reason::shared_mutex_lock_shared: {
+            const waiter* w = g.waiting;
+            if (w == nullptr) return nullptr;
+            void* at = w->slot;
+            return whose(writer_of(*static_cast<shared_mutex*>(at)));
+        }
+        default:
+            return holder_awaited_by(g);
+    }
 }
 
 // Those that g has started and that have not ended.
@@ -205,33 +247,42 @@ void print_children(report& out, scheduler& s, const G& g) noexcept {
     if (count == 0) out.print("; none of those that it has started is left");
 }
 
+// Numbers are each runtime's own.
+const char* whereabouts(const scheduler& s, const G& g) noexcept {
+    return s.gs.find(&g) != nullptr ? "" : " of another runtime";
+}
+
+// Each cycle is said once: from the first of it.
+bool comes_before(const G& a, const G& b) noexcept { return a.id != b.id ? a.id < b.id : &a < &b; }
+
 void print_wait(report& out, scheduler& s, const G& g) noexcept {
     out.print("weft:     green thread %llu", static_cast<unsigned long long>(g.id));
     if (*g.name_or_empty() != '\0') out.print(" \"%s\"", g.name);
     out.print(": %s", text(g.reason));
     if (const void* at = object_of(g)) out.print(" at %p", at);
-    if (const G* holder = holder_awaited_by(g)) {
-        out.print(", which green thread %llu holds", static_cast<unsigned long long>(holder->id));
-        if (holder == &g) out.print(" itself");
+    if (const G* who = awaited_by(g)) {
+        out.print(", which green thread %llu%s %s", static_cast<unsigned long long>(who->id), whereabouts(s, *who),
+                  g.reason == wait_reason::future_get ? "is to fulfil" : "holds");
+        if (who == &g) out.print(" itself");
     }
     if (is_join(g.reason)) print_children(out, s, g);
     out.print("\n");
 }
 
-// The chain from g over holders of mutexes, if it comes back to g.
-bool print_cycle(report& out, const G& g) noexcept {
+// The chain from g over holders of mutexes and those who fulfil futures, if it comes back to g.
+bool print_cycle(report& out, scheduler& s, const G& g) noexcept {
     const G* at = &g;
     uint32_t length = 0;
-    bool smallest = true;  // each cycle is said once: from the G with the smallest number
+    bool is_first = true;
     do {
-        at = holder_awaited_by(*at);
-        if (at != nullptr && at->id < g.id) smallest = false;
+        at = awaited_by(*at);
+        if (at != nullptr && comes_before(*at, g)) is_first = false;
     } while (at != nullptr && at != &g && ++length < cycle_max);
-    if (at != &g || !smallest) return false;
+    if (at != &g || !is_first) return false;
     out.print("weft: a cycle: %llu", static_cast<unsigned long long>(g.id));
     do {
-        at = holder_awaited_by(*at);
-        out.print(" waits for %llu", static_cast<unsigned long long>(at->id));
+        at = awaited_by(*at);
+        out.print(" waits for %llu%s", static_cast<unsigned long long>(at->id), whereabouts(s, *at));
         if (at != &g) out.print(", which");
     } while (at != &g);
     out.print("\n");
@@ -252,7 +303,7 @@ void print_report(scheduler& s, int fd, const char* begin) noexcept {
     if (printed > waits_max)
         out.print("weft:     and %llu more\n", static_cast<unsigned long long>(printed - waits_max));
     bool cycle = false;
-    s.gs.for_each([&](const G& g) { cycle = (is_alive(g) && print_cycle(out, g)) || cycle; });
+    s.gs.for_each([&](const G& g) { cycle = (is_alive(g) && print_cycle(out, s, g)) || cycle; });
     if (!cycle && !classes_in_use()) out.print("weft: to see who holds mutexes: RUN_DEBUG=lockowners=1\n");
     out.print("\n");
     out.flush();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include <weft/detail/spin_lock.h>
 
@@ -68,6 +69,15 @@ public:
         for (block* b = blocks_.load(acquire); b != nullptr; b = b->next) {  // pairs with add_block
             for (G& g : b->gs) f(g);
         }
+    }
+
+    // The G at that address, dead or not; nullptr if it is none of these. Any thread.
+    [[nodiscard]] const G* find(const void* at) const noexcept {
+        for (const block* b = blocks_.load(acquire); b != nullptr; b = b->next) {  // pairs with add_block
+            if (std::less<>()(at, b->gs) || !std::less<>()(at, b->gs + block_size)) continue;
+            return static_cast<const G*>(at);
+        }
+        return nullptr;
     }
 
 private:

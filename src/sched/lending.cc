@@ -209,17 +209,21 @@ void set_waits_for(atomic<uint32_t>* holder) noexcept { set_waits_for(handle_of_
 
 void waits_for_nothing(const G& g) noexcept { set_waits_for(handle_of(&g), nullptr); }
 
+const G* whose(holder_handle h) noexcept {
+    record* r = lock_record(h);
+    if (r == nullptr) return nullptr;
+    const G* g = r->g;
+    r->lock.unlock();
+    return g;
+}
+
 const G* holder_awaited_by(const G& g) noexcept {
     record* r = lock_record(handle_of(&g));
     if (r == nullptr) return nullptr;
     // relaxed: compared by lock_record
     const holder_handle who = r->waits_for == nullptr ? 0 : r->waits_for->load(relaxed) & ~passed_by::any;
     r->lock.unlock();
-    record* holder = lock_record(who);
-    if (holder == nullptr) return nullptr;
-    const G* holding = holder->g;
-    holder->lock.unlock();
-    return holding;
+    return whose(who);
 }
 
 void drop_record(G& g) noexcept {

@@ -94,6 +94,9 @@ void set_waits_for(atomic<uint32_t>* holder) noexcept;
 // g, which has trait::recorded, waits for no mutex any more, though it has not run since: its runtime ends. Any thread.
 void waits_for_nothing(const G& g) noexcept;
 
+// Whose handle it is; nullptr if it has ended. Any thread; it may end a moment later.
+[[nodiscard]] const G* whose(holder_handle h) noexcept;
+
 // Who holds the mutex that g waits for, if both are known: see RUN_DEBUG=lockowners. Any thread; a moment later it may be another one.
 [[nodiscard]] const G* holder_awaited_by(const G& g) noexcept;
 

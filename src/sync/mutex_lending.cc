@@ -1,5 +1,7 @@
-// mutex_lending.cc: what a weft::mutex does when green threads of several classes use it. The protocol is in lending.h.
+// mutex_lending.cc: what a weft::mutex does when green threads of several classes use it. The protocol is in lending.h. A shared_mutex
+// does not lend; it remembers who has it alone, for reports.
 #include <weft/mutex.h>
+#include <weft/shared_mutex.h>
 
 #include "sched/lending.h"
 
@@ -63,6 +65,14 @@ uint32_t mutex::hand_to(const waiter& w, uint32_t bits) noexcept {
     count_held(holder, 1);
     lend_for(holder, bits, exchange_holder(holder_, holder));
     return recorded;
+}
+
+// The caller has it alone.
+void shared_mutex::took() noexcept { writer_.store(handle_of_caller(), relaxed); }  // relaxed: for reports
+
+uint32_t detail::writer_of(shared_mutex& m) noexcept {
+    const uint32_t seen = m.state_.word().load(relaxed);                      // relaxed: a look
+    return (seen & shared_mutex::writer) != 0 ? m.writer_.load(relaxed) : 0;  // relaxed: as above
 }
 
 }  // namespace weft

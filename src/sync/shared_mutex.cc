@@ -179,7 +179,11 @@ wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
 
 void shared_mutex::lock_slow() noexcept { static_cast<void>(contend<false>(never)); }
 
-bool shared_mutex::lock_until(int64_t deadline_ns) { return unless_interrupted(contend<true>(deadline_ns)); }
+bool shared_mutex::lock_until(int64_t deadline_ns) {
+    const bool ours = unless_interrupted(contend<true>(deadline_ns));
+    if (ours && classes_in_use()) took();
+    return ours;
+}
 
 // The readers are spread, or were a moment ago.
 bool shared_mutex::try_lock_spread() noexcept {

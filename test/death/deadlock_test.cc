@@ -107,6 +107,66 @@ TEST_F(Deadlock, SaysWhoHoldsWhatIfMutexesKnow) {
         "weft: a cycle: %d waits for %d, which waits for %d");
 }
 
+TEST_F(Deadlock, SaysWhoHasASharedMutexAloneIfMutexesKnow) {
+    EXPECT_DEADLOCK(
+        {
+            setenv("RUN_DEBUG", "lockowners=1,deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+            std::_Exit(weft::main({.procs = 1}, [] {
+                shared_mutex a;
+                shared_timed_mutex b;
+                wait_group all;
+                all.go({.name = "writes"}, [&] {
+                    a.lock();
+                    yield();
+                    b.lock();
+                });
+                all.go({.name = "reads"}, [&] {
+                    static_cast<void>(b.try_lock_for(1h));
+                    yield();
+                    a.lock_shared();
+                });
+                all.wait();
+            }));
+        },
+        "weft:     green thread %d \"writes\": shared mutex lock at 0x%x, which green thread %d holds",
+        "weft:     green thread %d \"reads\": shared mutex lock shared at 0x%x, which green thread %d holds",
+        "weft: a cycle: %d waits for %d, which waits for %d");
+}
+
+TEST_F(Deadlock, OfTwoFuturesOfWhichEachNeedsTheOther) {
+    EXPECT_DEADLOCK(run_main([] {
+                        const chan<int> c;
+                        future<void> second;
+                        future<void> first = async({.name = "first"}, [&] {
+                            c.recv();
+                            second.get();
+                        });
+                        second = async({.name = "second"}, [&] { first.get(); });
+                        c.send(1);
+                        chan<int>::nil().recv();
+                    }),
+                    "weft:     green thread %d \"first\": future at 0x%x, which green thread %d is to fulfil",
+                    "weft:     green thread %d \"second\": future at 0x%x, which green thread %d is to fulfil",
+                    "weft: a cycle: %d waits for %d, which waits for %d");
+}
+
+// Whose green threads have the same numbers.
+TEST_F(Deadlock, OfAFutureWhoseFunctionWaitsForAMutexOfTheOneThatWaits) {
+    EXPECT_DEADLOCK(
+        {
+            setenv("RUN_DEBUG", "lockowners=1,deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+            std::_Exit(weft::main({.procs = procs}, [] {
+                runtime other({.procs = 1});
+                mutex m;
+                m.lock();
+                other.async([&] { m.lock(); }).get();
+            }));
+        },
+        "weft:     green thread 1 \"main\": future at 0x%x, which green thread %d of another runtime is to fulfil",
+        "weft:     green thread %d: mutex lock at 0x%x, which green thread 1 of another runtime holds",
+        "weft: a cycle: %d waits for %d of another runtime, which waits for %d");
+}
+
 TEST_F(Deadlock, OfAMutexLockedTwice) {
     EXPECT_DEADLOCK(
         {

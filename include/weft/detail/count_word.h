@@ -83,8 +83,10 @@ public:
         weft::detail::wait(me, waiters_, state_, bits | waiting, reason);
     }
 
-    // As wait(), with a deadline and as a cancellation point.
-    [[nodiscard]] wait_result wait_cancellable(wait_reason reason, int64_t deadline_ns) noexcept {
+    // As wait(), with a deadline and as a cancellation point. worker: who is to end the wait (owner.h), for reports.
+    [[nodiscard]] wait_result wait_cancellable(wait_reason reason,
+                                               int64_t deadline_ns,
+                                               atomic<const void*>* worker = nullptr) noexcept {
         if (state_.word().load(acquire) == 0) return wait_result::served;  // A1
         const hold_if<false> held;
         const uint32_t bits = state_.lock_bits();
@@ -93,6 +95,7 @@ public:
             return is_zero(bits) ? wait_result::served : wait_result::timed_out;
         }
         waiter me;
+        me.slot = worker;
         return weft::detail::wait_cancellable(me, waiters_, state_, bits | waiting, reason, deadline_ns);
     }
 
