@@ -20,8 +20,8 @@
 // A thread that was about to wake somebody is seen by 2 as long as it lives; what it has done before it ended is seen by 1. In between, 4.
 //
 // Then it reports: who waits for what, whom that leads to (holders of mutexes, and who has a shared_mutex alone, with RUN_DEBUG=lockowners; who
-// fulfils a future; whom it has started, for joins), a cycle if there is one; the dump; and the process ends with deadlock_exit_code, without running destructors: threads are asleep in
-// the middle of anything.
+// fulfils a future; whom it has started, for joins), a cycle if there is one; the dump; and the process ends with deadlock_exit_code, without
+// running destructors: threads are asleep in the middle of anything.
 //
 // Rejected. Finding part of the Gs in a deadlock while others run (needs owners of everything: a reachability search). Looking from the
 // monitor (it would have to wake for that). Aborting (a core of a deadlock tells less than this report; abort() in a handler of

@@ -1,7 +1,7 @@
 // writable_linux.cc: see writable.h.
-#include "os/writable.h"
-
 #include <poll.h>
+
+#include "os/writable.h"
 
 namespace weft::detail::os {
 

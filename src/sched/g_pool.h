@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include <weft/detail/spin_lock.h>
 
@@ -74,8 +73,8 @@ public:
     // The G at that address, dead or not; nullptr if it is none of these. Any thread.
     [[nodiscard]] const G* find(const void* at) const noexcept {
         for (const block* b = blocks_.load(acquire); b != nullptr; b = b->next) {  // pairs with add_block
-            if (std::less<>()(at, b->gs) || !std::less<>()(at, b->gs + block_size)) continue;
-            return static_cast<const G*>(at);
+            const auto offset = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(b->gs);  // huge, if below
+            if (offset < sizeof(b->gs)) return static_cast<const G*>(at);
         }
         return nullptr;
     }

@@ -306,8 +306,8 @@ stop_outcome runtime::stop_by(int64_t deadline_ns) {
 
 // One of before a fork is none: nothing of it can be ended or freed.
 bool runtime::running() const noexcept {
-    return scheduler_.load(acquire) != nullptr && started_in_ == detail::fork_generation.load(relaxed);
     // acquire: pairs with start; relaxed: changes only while there is one thread
+    return scheduler_.load(acquire) != nullptr && started_in_ == detail::fork_generation.load(relaxed);
 }
 
 void runtime::drain() {

@@ -25,9 +25,9 @@
 #include "sched/m.h"
 #include "sched/p.h"
 #include "sched/park.h"
+#include "sched/recycle.h"
 #include "sched/schedule.h"
 #include "sched/scheduler.h"
-#include "sched/recycle.h"
 #include "sched/spawn.h"
 
 // The pieces of a switch. Sanitizers want them apart and uninstrumented.

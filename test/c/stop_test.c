@@ -83,6 +83,7 @@ static void wait_for_condition(void* argument) {
 typedef void task(void*);
 
 static task* const tasks[] = {receive, wait_for_event, acquire, sleep_long, select_one, wait_for_condition};
+
 enum { task_count = sizeof(tasks) / sizeof(tasks[0]), rounds = 5 };
 
 static void begin(unsigned procs) {
