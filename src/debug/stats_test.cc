@@ -147,7 +147,7 @@ TEST(Stats, NoMoreAreAliveThanThereWereAtAnyTime) {
         }
     });
     uint64_t most = 0;
-    for (int i = 0; i < 20'000 || rt.stats().spawned < 20'000; ++i) most = std::max(most, rt.stats().live);
+    for (int i = 0; i < 200'000 || rt.stats().spawned < 200'000; ++i) most = std::max(most, rt.stats().live);
     over = true;
     rt.drain();
     EXPECT_LE(most, 2U);

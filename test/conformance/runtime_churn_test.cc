@@ -108,7 +108,7 @@ TEST_P(RuntimeChurn, WhileStacksGrowElsewhere) {
             while (!over) const runtime one({.procs = 1, .stack_size = 16 * 1024});
         });
     }
-    for (int round = 0; round < scaled(100); ++round) {
+    for (int round = 0; round < scaled(40); ++round) {
         runtime grows({.procs = GetParam(), .stacks = stack_policy::growing});
         for (int i = 0; i < 100; ++i) grows.go([] { deep(180 * 1024, [] { sleep_for(1ms); }); });
         grows.drain();

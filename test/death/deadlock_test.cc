@@ -150,21 +150,21 @@ TEST_F(Deadlock, OfTwoFuturesOfWhichEachNeedsTheOther) {
                     "weft: a cycle: %d waits for %d, which waits for %d");
 }
 
-// Whose green threads have the same numbers.
 TEST_F(Deadlock, OfAFutureWhoseFunctionWaitsForAMutexOfTheOneThatWaits) {
     EXPECT_DEADLOCK(
         {
             setenv("RUN_DEBUG", "lockowners=1,deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
             std::_Exit(weft::main({.procs = procs}, [] {
                 runtime other({.procs = 1});
+                other.run([] {});  // its 1
                 mutex m;
                 m.lock();
                 other.async([&] { m.lock(); }).get();
             }));
         },
-        "weft:     green thread 1 \"main\": future at 0x%x, which green thread %d of another runtime is to fulfil",
-        "weft:     green thread %d: mutex lock at 0x%x, which green thread 1 of another runtime holds",
-        "weft: a cycle: %d waits for %d of another runtime, which waits for %d");
+        "weft:     green thread 2: mutex lock at 0x%x, which green thread 1 of another runtime holds",
+        "weft:     green thread 1 \"main\": future at 0x%x, which green thread 2 of another runtime is to fulfil",
+        "weft: a cycle: 1 waits for 2 of another runtime, which waits for 1");
 }
 
 TEST_F(Deadlock, OfAMutexLockedTwice) {
