@@ -8,8 +8,9 @@
  * idle.pml, whose sleep this shares, with looks at everything as one step.
  *
  * Checked: M 0 runs nothing but g, and g runs nowhere else; next_p of an M is never overwritten; when nothing can move any more, each P
- * is idle or with an M that computes, g is in nobody's hand, and nothing is queued while a P is idle and an M could be had, and with
- * STOP no M is asleep.
+ * is idle, or with an M that computes, or with M 0 that naps while g waits (H5); g is in nobody's hand, and nothing is queued while a P is
+ * idle and an M could be had, and with STOP no M is asleep. The run refused shows that M 0 does not try again for ever: there is no cycle
+ * without one of the progress labels.
  *
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/pin.md and docs/models.md.
  */
@@ -20,6 +21,9 @@
 /* spin: no_threads     expect=ok   pan="-E -m200000 -w26" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1" */
 /* spin: none_outside   expect=ok   pan="-E -m200000 -w26" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNO_THREADS -DNREADY=1 -DNOUT=1" */
 /* spin: stop           expect=ok   pan="-E -m200000 -w26" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DSTOP -DNPUSH=1 -DNREADY=1" */
+/* spin: refused        expect=ok   pan="-E -l -m200000 -w25" cc="-O2 -w -DNP -DCOLLAPSE" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1" */
+/* spin: mutant_back_to_ring       expect=fail pan="-E -l -m200000" cc="-O2 -w -DNP" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1 -DMUTANT_BACK_TO_RING" */
+/* spin: mutant_not_looked         expect=fail pan="-E -l -m200000" cc="-O2 -w -DNP" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1 -DMUTANT_NOT_LOOKED" */
 /* spin: mutant_asleep_only        expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DMUTANT_ASLEEP_ONLY" */
 /* spin: mutant_left_on_list       expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_LEFT_ON_LIST" */
 /* spin: mutant_left_without_look  expect=fail pan="-E -m200000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNREADY=1 -DNOUT=1 -DMUTANT_LEFT_WITHOUT_LOOK" */
@@ -76,6 +80,7 @@ byte idle_ps = 0, spinning = 0, lookout = NONE, unavailable = 0, made = 1;
 
 /* ---- Ms. M 0 is the pinned one. */
 bool pinned = true;                 /* M 0 still is */
+bool naps = false;                  /* M 0 keeps a P of which it may run nothing: there are no threads */
 bool unborn[NM], ended[NM], told[NM], timed[NM], computes[NM];
 byte p_of[NM], next_p[NM], next_g[NM];
 
@@ -172,6 +177,12 @@ inline take_from(i) {
 }
 
 #define MAY_RUN(m, w) (m == 0 && pinned -> w == G : w == ORDINARY)
+#define G_CAN_RUN     (g < NP || g == GLOBAL)
+#ifdef NO_THREADS
+#define TO_BE_HAD(m)  (listed[m] && !(m == 0 && pinned))
+#else
+#define TO_BE_HAD(m)  (unborn[m] || (listed[m] && !(m == 0 && pinned)))
+#endif
 
 proctype M(byte me) {
     byte what = NOTHING, p = NONE, m = NONE, i = 0;
@@ -203,7 +214,7 @@ loop:
            if :: what != NOTHING -> goto found :: else fi
     :: else
     fi;
-    /* sleep_until_work. */
+sleep_until_work:
     atomic { LOCK;
         assert(ring[p_of[me]] == 0 && g != p_of[me]);
         idle_p[p_of[me]] = true; idle_ps++; p_of[me] = NONE;
@@ -263,6 +274,7 @@ asleep_now:
     :: told[me] -> goto awake
     :: timed[me] && !told[me]
     fi;
+progress_alarm:
     atomic { LOCK; timed[me] = false };
     if
     :: atomic { !listed[me] -> UNLOCK }; told[me]; goto awake
@@ -331,10 +343,7 @@ found:
         UNLOCK
     };
     if
-    :: m == FAILED ->       /* keeps the P, puts what it has to the end of the queue, and tries again later */
-           m = NONE; asleep = false;
-           atomic { assert(what == ORDINARY); ring[p_of[me]]++ };
-           goto loop
+    :: m == FAILED -> m = NONE; asleep = false; goto refused
     :: else
     fi;
 #ifdef MUTANT_TOLD_TOO_EARLY
@@ -347,7 +356,43 @@ found:
 #endif
     goto lie_down;
 
+refused:    /* H5 */
+    assert(what == ORDINARY && me == 0 && pinned);
+#ifdef MUTANT_BACK_TO_RING
+    ring[p_of[me]]++;
+    goto nap;
+#endif
+    atomic {        /* the queues' locks, one after the other: nobody else pushes to our ring */
+        global_queue = global_queue + ring[p_of[me]] + 1; ring[p_of[me]] = 0;
+        if :: g == p_of[me] -> g = GLOBAL :: else fi;
+        what = NOTHING
+    };
+    after_push();
+#ifndef MUTANT_NOT_LOOKED
+    atomic { LOCK; asleep = (next_p[me] != NONE); UNLOCK };
+    if :: asleep -> asleep = false; goto sleep_until_work :: else fi;
+#endif
+    atomic { if :: g == GLOBAL -> g = IN_HAND; what = G :: else fi };
+    if :: what == G -> goto running :: else fi;
+    if
+    :: NP > 1 ->
+           atomic { take_from(1 - p_of[me]) };
+           if
+           :: what == G -> goto running
+           :: what == ORDINARY -> atomic { global_queue++; what = NOTHING }; after_push()
+           :: else
+           fi
+    :: else
+    fi;
+nap:        /* One more round would find nothing else before one of these is so. */
+    what = NOTHING;
+    naps = true;
+    G_CAN_RUN || next_p[0] != NONE || stopping || TO_BE_HAD(1) || TO_BE_HAD(NM - 1) || (NP > 1 && ring[1 - p_of[me]] > 0);
+    naps = false;
+    goto loop;
+
 running:
+progress_running:
     assert(p_of[me] != NONE);
     if
     :: me == 0 && pinned -> goto running_g
@@ -377,6 +422,7 @@ running_g:
     false;
 
 retire:     /* give_p, with nothing to run */
+progress_retire:
 #ifndef MUTANT_RETIRED_WITH_P
     atomic { LOCK;
         if
@@ -436,13 +482,7 @@ proctype stop() {
 #endif
 
 #define SOMEBODY_TIMED  (timed[0] || timed[1] || timed[NM - 1])
-#define COMPUTES_ON(q)  ((computes[0] && p_of[0] == q) || (computes[1] && p_of[1] == q) || (computes[NM - 1] && p_of[NM - 1] == q))
-#ifdef NO_THREADS
-#define TO_BE_HAD(m)    (listed[m] && !(m == 0 && pinned))
-#else
-#define TO_BE_HAD(m)    (unborn[m] || (listed[m] && !(m == 0 && pinned)))
-#endif
-#define G_CAN_RUN       (g < NP || g == GLOBAL)
+#define COMPUTES_ON(q)  (((computes[0] || naps) && p_of[0] == q) || (computes[1] && p_of[1] == q) || (computes[NM - 1] && p_of[NM - 1] == q))
 
 active proctype monitor() {
     timeout && !SOMEBODY_TIMED;
@@ -450,7 +490,7 @@ active proctype monitor() {
     assert(!ASLEEP(0) && !ASLEEP(1) && !ASLEEP(NM - 1));
 #else
     assert(spinning == 0 && !lock);
-    assert(g != IN_HAND);
+    assert(g != IN_HAND && !(naps && (G_CAN_RUN || next_p[0] != NONE)));
     assert((idle_p[0] || COMPUTES_ON(0)) && (idle_p[NP - 1] || COMPUTES_ON(NP - 1)));
     assert(idle_ps == 0 || !G_CAN_RUN);
     assert(idle_ps == 0 || !QUEUED_ORDINARY || !(TO_BE_HAD(0) || TO_BE_HAD(1) || TO_BE_HAD(NM - 1)))
