@@ -108,10 +108,12 @@ bool has_gate(const G* g) noexcept {
 
 [[gnu::noinline]] void set_errno(int value) noexcept { errno = value; }
 
-// The P was given away, or taken. What the call has left in errno goes along, if to another thread.
-[[gnu::noinline]] void get_p_again(M* m) noexcept {
+// The P was given away, or taken: for the call's length, unless for that of all that was done since the last schedule. What the call has
+// left in errno goes along, if to another thread.
+[[gnu::noinline]] void get_p_again(M* m, call_site& site, int64_t began_ns) noexcept {
     const int kept_errno = errno;
     const bool stays = take_back_p(*m->home, m);
+    if (began_ns == 0 && !m->overran) learn(site, int64_t{2} * long_ns);  // overran: as in queue_for_p
     if (!stays) m = queue_for_p(m);
     leave(m);
     if (stays && has_gate(m->g)) open_gate(m);  // else it was opened when the G came to this M
@@ -131,8 +133,7 @@ bool has_gate(const G* g) noexcept {
             open_gate(m);  // not before: from here on nothing of the runtime is interrupted
         return;
     }
-    if (began_ns == 0) learn(site, int64_t{2} * long_ns);  // it was long enough to be noticed
-    get_p_again(m);
+    get_p_again(m, site, began_ns);
 }
 
 // A call on g0's stack, for sanitizers to be told of.

@@ -73,6 +73,29 @@ TEST_P(BlockingHandOff, AtOnceOnesHoldNobodyUp) {
     others_go_on_beside(procs() + 3, [](auto f) { blocking(hand_off::at_once, f); });
 }
 
+// That a P is gone after a short call, because the slice was over, says nothing about the call.
+TEST(BlockingHandOffLearned, DoesNotTakeACallForALongOneBecauseTheSliceAroundItWas) {
+    const calm no_storm;
+    runtime rt({.procs = 1});
+    constexpr uint32_t long_ns = 100'000;
+    std::atomic<bool> over = false;
+    unsigned taken_for_long = 0;
+    rt.go([&] {
+        weft::detail::call_site site;
+        for (int call = 0; call < 20; ++call) {
+            compute_for(12ms);
+            weft::detail::run_blocking([](void*) noexcept {}, nullptr, site, hand_off::learned);
+            if (site.typical_ns >= long_ns) ++taken_for_long;
+        }
+        over = true;
+    });
+    rt.go([&] {
+        while (!over) weft::yield();
+    });
+    rt.drain();
+    EXPECT_LT(taken_for_long, 5U) << "unless a timed one did not get a core";
+}
+
 // With one P, and the monitor out of the game: what is queued runs because the call has given the P away itself.
 TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
     const calm no_storm;

@@ -100,7 +100,7 @@ TEST_P(HogShare, WhoMakesManyShortCallsGivesWayLikeOthers) {
         rt().go([&] {
             ++began;
             while (!over) {
-                blocking(hand_off::late, [] { ::getppid(); });
+                blocking([] { ::getppid(); });
                 ++calls;
                 compute_for(1ms);
             }
