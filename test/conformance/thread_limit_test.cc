@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -254,7 +255,8 @@ TEST(ThreadLimitOfOne, ThingsGoOnOneAfterTheOther) {
 
 std::unique_ptr<runtime> runtime_of(const char* threads, unsigned procs) {
     ::setenv("RUN_MAX_THREADS", threads, 1);  // NOLINT(concurrency-mt-unsafe): no threads are there yet
-    auto rt = std::make_unique<runtime>(runtime_options{.procs = procs});
+    // Not the usual signal: other tests install a handler that the runtime's has to find there, and so must be first.
+    auto rt = std::make_unique<runtime>(runtime_options{.procs = procs, .preempt_signal = SIGUSR1});
     ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not look
     return rt;
 }
