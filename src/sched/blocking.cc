@@ -95,6 +95,13 @@ bool has_gate(const G* g) noexcept {
     g->set_state(g_state::running, g_state::in_call);
 }
 
+// The place first: from when the gate is open the G may be interrupted, and nothing of the runtime may.
+[[gnu::noinline]] void take_back_special(M* m, G* g) noexcept {
+    await_thaw(g, g_state::in_call);
+    if (m->has_place) give_place_back(m);
+    if (has_gate(g)) open_gate(m);
+}
+
 // The G goes on, on m, if with a P or without is another question.
 [[gnu::always_inline]] inline void take_back(M* m) noexcept {
     G* g = std::exchange(m->lent_by, nullptr);
@@ -103,7 +110,9 @@ bool has_gate(const G* g) noexcept {
     g->state.store(g_state::running, relaxed);  // relaxed: dumps pair by heavy fence, as in a switch
     compiler_fence();
     if (g->special.load(relaxed) != 0) [[unlikely]]  // relaxed: as in a switch
-        await_thaw(g, g_state::in_call);
+        take_back_special(m, g);
+    if (m->has_place) [[unlikely]]
+        give_place_back(m);
 }
 
 [[gnu::noinline]] void set_errno(int value) noexcept { errno = value; }
@@ -116,8 +125,13 @@ bool has_gate(const G* g) noexcept {
     if (began_ns == 0 && !m->overran) learn(site, int64_t{2} * long_ns);  // overran: as in queue_for_p
     if (!stays) m = queue_for_p(m);
     leave(m);
-    if (stays && has_gate(m->g)) open_gate(m);  // else it was opened when the G came to this M
     set_errno(kept_errno);
+}
+
+// Whether m has its P, and nobody asks for anything. Nothing of the P is used, so it may be taken at any moment, as from any G: what matters
+// is whether it was taken during the call.
+bool has_p_still(const M* m) noexcept {
+    return m->p->owner.load(relaxed) == reinterpret_cast<uintptr_t>(m);  // relaxed: as above
 }
 
 // The call that was prepared with began_ns has ended.
@@ -125,12 +139,10 @@ bool has_gate(const G* g) noexcept {
     if (began_ns != 0) [[unlikely]]
         learn(site, os::monotonic_ns() - began_ns);
     take_back(m);
-    if (m->has_place) [[unlikely]]
-        give_place_back(m);
-    if (enter(m)) [[likely]] {
+    if (has_p_still(m)) [[likely]]
+        return;
+    if (enter(m)) {
         leave(m);
-        if (has_gate(m->g)) [[unlikely]]
-            open_gate(m);  // not before: from here on nothing of the runtime is interrupted
         return;
     }
     get_p_again(m, site, began_ns);
