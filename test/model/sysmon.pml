@@ -81,8 +81,12 @@
 #endif
 #define OUTSIDE NP      /* the numbers of store buffers: one for each P, … */
 #define MONITOR (NP + 1)
+#if CHANGES > 0
 #define CHANGER (NP + 2)
 #define THREADS (NP + 3)
+#else
+#define THREADS (NP + 2)
+#endif
 
 /* ---- Work. */
 byte ring[NP];                      /* as everybody sees it */
@@ -380,10 +384,13 @@ near:
 #endif
     fi;
 
-    LOCK(MONITOR);                                                              /* F1 */
+    atomic { LOCK(MONITOR);                                                     /* F1 */
 #ifdef MUTANT_RESET_BEFORE_SLEEP
-    called = false;
+        called = false
+#else
+        skip
 #endif
+    };
     atomic { until_alarm = (timer != 0); far = true; UNLOCK(MONITOR) };
 #ifndef MUTANT_NO_HEAVY_FENCE
     EMPTY(MONITOR);                                                             /* F2 */
