@@ -5,8 +5,9 @@
 // do. Where the runtime could, it has unlinked abandoned Gs from all queues (locks stay locked); where an M was stuck, or the process
 // ends with Gs alive, it could not.
 //
-// When exit() runs, Gs may even go on meanwhile, and hold, or wait for, what is destroyed: its storage is static, and stays. Then a
-// destructor leaves it as it is, so that they find it as they have left it.
+// When exit() runs, Gs may even go on meanwhile, and hold what is destroyed: if its storage is static, that stays. Then a destructor forgets
+// who waits (its storage may be another, which a runtime that stops later must not touch), but leaves locked what is, for those who
+// will unlock it.
 //
 // Who: any thread.
 #pragma once

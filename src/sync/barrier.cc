@@ -13,7 +13,6 @@ void fatal_barrier_count(int64_t expected) noexcept {
 }
 
 void barrier_core::check_destroyed() noexcept {
-    if (abandoned::at_exit()) return;
     const uint32_t bits = state_.lock_bits();
     if (!waiters_.empty() && !abandoned::may_be(true)) {
         fatal("a weft::barrier was destroyed while it was waited for");

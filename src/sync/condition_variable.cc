@@ -138,14 +138,13 @@ void condition_core::notify_all_slow() noexcept {
 }
 
 void condition_core::wait_for_returns() noexcept {
-    if (abandoned::at_exit()) return;
     const uint32_t bits = state_.lock_bits();
     if (!waiters_.empty() && !abandoned::may_be(true)) {
         fatal("a weft::condition_variable was destroyed while it was waited on; notify_all() first");
     }
     waiters_.forget_all();
-    if (bits < one) {
-        state_.unlock_bits(0);
+    if (bits < one || abandoned::at_exit()) {
+        state_.unlock_bits(bits);
         return;
     }
     condition_waiter me;

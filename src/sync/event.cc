@@ -10,7 +10,6 @@ namespace weft {
 using detail::event_core;
 
 void event::check_destroyed() noexcept {
-    if (detail::abandoned::at_exit()) return;
     const uint32_t bits = core_.word.lock_bits();
     if (!core_.waiters.empty() && !detail::abandoned::may_be(true)) {
         detail::fatal("a weft::event was destroyed while it was waited for");

@@ -17,7 +17,6 @@ void fatal_latch_count(int64_t expected) noexcept {
 }  // namespace detail
 
 void latch::check_destroyed() noexcept {
-    if (detail::abandoned::at_exit()) return;
     const uint32_t bits = state_.lock_bits();
     if (!waiters_.empty() && !detail::abandoned::may_be(true)) {
         detail::fatal("a weft::latch was destroyed while it was waited for");

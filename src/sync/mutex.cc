@@ -24,13 +24,12 @@ constexpr int64_t starving_after_ns = 1'000'000;
 }  // namespace
 
 void mutex::destroyed_in_use(const char* what) noexcept {
-    if (detail::abandoned::at_exit()) return;
-    state_.lock_bits();
+    const uint32_t bits = state_.lock_bits();
     if (!detail::abandoned::may_be(!waiters_.empty())) {
         detail::fatal("a %s was destroyed while it was locked or waited for", what);
     }
     waiters_.forget_all();
-    state_.unlock_bits(0);
+    state_.unlock_bits(detail::abandoned::at_exit() ? bits & (locked | recorded) : 0);
 }
 
 // The result is served when the mutex is ours. Otherwise we have left no trace.

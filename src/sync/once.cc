@@ -39,7 +39,6 @@ void once_flag::end(bool succeeded) noexcept {
 
 void once_flag::destroyed_in_use() noexcept {
     using namespace detail;
-    if (abandoned::at_exit()) return;
     const uint32_t bits = state_.lock_bits();
     if (!abandoned::may_be(!waiters_.empty())) {
         fatal("a weft::once_flag was destroyed while a function was called through it");

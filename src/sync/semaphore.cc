@@ -13,7 +13,6 @@ void fatal_semaphore_count(int64_t count, int64_t max) noexcept {
 }
 
 void semaphore_core::check_destroyed() noexcept {
-    if (abandoned::at_exit()) return;
     const uint32_t bits = state_.lock_bits();
     if (!waiters_.empty() && !abandoned::may_be(true)) {
         fatal("a weft::counting_semaphore was destroyed while it was waited for");

@@ -54,19 +54,20 @@ bool unless_interrupted(wait_result result) {
 }  // namespace
 
 shared_mutex::~shared_mutex() {
-    if (abandoned::at_exit()) return;
     // relaxed: whoever destroys it has synchronised with its users
     const uint32_t seen = state_.word().load(relaxed);
     reader_slots* slots = slots_.load(relaxed);  // relaxed: as above
     const bool nobody_in = (seen & spread) == 0 ? seen == 0 : slots->look() + (seen >> shift) == 0;
     if (!nobody_in) {
-        state_.lock_bits();
+        const uint32_t bits = state_.lock_bits();
         if (!abandoned::may_be(!writers_.empty() || !readers_.empty())) {
             fatal("a weft::shared_mutex was destroyed while it was locked or waited for");
         }
         writers_.forget_all();
         readers_.forget_all();
-        state_.unlock_bits(0);
+        const bool goes_on = abandoned::at_exit();
+        state_.unlock_bits(goes_on ? bits : 0);
+        if (goes_on) return;  // the slots stay for those who unlock
     }
     reader_slots::destroy(slots);
 }

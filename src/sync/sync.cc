@@ -57,9 +57,8 @@ void chan_destroyed_while_waited_on() noexcept {
         "own");
 }
 
-bool check_group_destroyed(uint32_t count, bool waited_on) noexcept {
-    if (abandoned::at_exit()) return false;
-    if (abandoned::may_be(waited_on)) return true;
+void check_group_destroyed(uint32_t count, bool waited_on) noexcept {
+    if (abandoned::may_be(waited_on)) return;
     fatal("a weft::wait_group was destroyed while its count was %u; wait() for the work first", count);
 }
 

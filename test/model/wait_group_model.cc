@@ -55,7 +55,7 @@ namespace weft::detail {
 
 void fatal_count(int64_t /*count*/, int64_t /*change*/) noexcept { fatal("the count left its range"); }
 
-bool check_group_destroyed(uint32_t /*count*/, bool /*waited_on*/) noexcept { fatal("destroyed too early"); }
+void check_group_destroyed(uint32_t /*count*/, bool /*waited_on*/) noexcept { fatal("destroyed too early"); }
 
 }  // namespace weft::detail
 

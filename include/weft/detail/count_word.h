@@ -28,7 +28,7 @@ namespace weft::detail {
 [[noreturn]] void fatal_count(int64_t count, int64_t change) noexcept;
 
 // A wait group is destroyed while its count is not zero. Fatal, unless what is to come, and whoever waits, may never run again.
-bool check_group_destroyed(uint32_t count, bool waited_on) noexcept;
+void check_group_destroyed(uint32_t count, bool waited_on) noexcept;
 
 class count_word {
 public:
@@ -137,7 +137,8 @@ private:
     [[gnu::noinline]] void destroyed_early() noexcept {
         const hold_if<false> held;
         const uint32_t bits = state_.lock_bits();
-        if (check_group_destroyed(bits >> shift, !waiters_.empty())) waiters_.forget_all();
+        check_group_destroyed(bits >> shift, !waiters_.empty());
+        waiters_.forget_all();
         state_.unlock_bits(bits);
     }
 
