@@ -427,11 +427,13 @@ int signal_of_environment() noexcept {
 
 // What interrupts marked code; 0: nothing. Throws.
 int choose_signal(const runtime_options& options) {
-    if (!os::can_interrupt || options.preempt_signal == runtime_options::no_signal) return 0;
-    if (options.preempt_signal == 0) return signal_of_environment();
-    if (os::may_interrupt(options.preempt_signal)) return options.preempt_signal;
-    throw std::invalid_argument("weft: runtime_options::preempt_signal is " + std::to_string(options.preempt_signal) +
-                                ", which cannot be used for that");
+    const int chosen = options.preempt_signal;
+    if (chosen != 0 && chosen != runtime_options::no_signal && !os::may_interrupt(chosen)) {
+        throw std::invalid_argument("weft: runtime_options::preempt_signal is " + std::to_string(chosen) +
+                                    ", which cannot be used for that");
+    }
+    if (!os::can_interrupt || chosen == runtime_options::no_signal) return 0;
+    return chosen == 0 ? signal_of_environment() : chosen;
 }
 
 // How long a G may run while others wait. Throws.

@@ -40,11 +40,14 @@ int64_t cpu_ns(clockid_t whose) {
     return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-// Some ten microseconds of work.
-WEFT_TEST_OPAQUE unsigned piece_of_work() {
-    unsigned x = 1;
-    for (int i = 0; i < 20'000; ++i) x = x * 1'664'525 + 1'013'904'223;
-    return x;
+// Work of some 50 microseconds, however fast this machine and build are. Returns how long it was.
+int64_t piece_of_work() {
+    const int64_t before_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (;;) {
+        for (int i = 0; i < 1000; ++i) asm volatile("");
+        const int64_t worked_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+        if (worked_ns >= 50'000) return worked_ns;
+    }
 }
 
 // Each hog begins on a processor and goes on without one. Then P of the P + H threads that want to run have processors: whoever plays
@@ -52,7 +55,7 @@ WEFT_TEST_OPAQUE unsigned piece_of_work() {
 TEST_P(ManyHogs, LeaveTheOthersTheirShare) {
     const int hogs = number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 1000 : scaled(100);
     constexpr int64_t factor = 8;
-    const auto pieces_wanted = static_cast<int64_t>(50 * procs());
+    const auto pieces_wanted = static_cast<int64_t>(100 * procs());
     std::atomic<int> began = 0;
     std::atomic<bool> over = false;
     for (int i = 0; i < hogs; ++i) {
@@ -66,9 +69,8 @@ TEST_P(ManyHogs, LeaveTheOthersTheirShare) {
     for (unsigned i = 0; i < 2 * procs(); ++i) {
         rt().go([&] {
             while (!over.load(std::memory_order_relaxed)) {
-                const int64_t before_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
-                if (piece_of_work() != 0) ++pieces;
-                worked_ns += cpu_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+                worked_ns += piece_of_work();
+                ++pieces;
                 weft::yield();
             }
         });
