@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -50,7 +51,10 @@ protected:
         if (built_with_tsan) GTEST_SKIP() << "no signals with ThreadSanitizer";
     }
 
+    // Once: in front of it there will be the runtime's.
     static void SetUpTestSuite() {
+        static bool done = false;
+        if (std::exchange(done, true)) return;
         struct sigaction action = {};
         action.sa_handler = &count_stray;
         sigaction(SIGURG, &action, nullptr);  // without SA_RESTART: who is disturbed sees EINTR
