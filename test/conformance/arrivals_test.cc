@@ -100,8 +100,13 @@ TEST_P(Arrivals, WhoIsWokenByAPlainThreadWaitsForFewPieces) {
     EXPECT_LE(median(waited), few * static_cast<int>(procs()));
 }
 
-// Two that are woken from outside again and again, and those that yield on the only processor, take turns.
-TEST_P(Arrivals, LeaveTheOthersHalfOfTheTime) {
+// On more of them the machine decides who has what part of it.
+class ArrivalsOnOneProcessor : public Arrivals {};
+
+WEFT_SWEEP_OVER(ArrivalsOnOneProcessor, 1U);
+
+// Two that are woken from outside again and again, and those that yield, take turns.
+TEST_P(ArrivalsOnOneProcessor, LeaveTheOthersHalfOfTheTime) {
     std::atomic<int> woken{0};
     int pieces = 0;
     rt().run([&] {
