@@ -119,7 +119,7 @@ struct thread_search {
         auto& t = *static_cast<thread_search*>(closure);
         t.found = t.tid == s.sysmon.tid() || t.tid == s.maker.tid();
         s.threads_lock.lock();
-        for (const M* m = s.all_ms; m != nullptr && !t.found; m = m->all_next) t.found = m->tid == t.tid;
+        for (const M* m = s.all_ms; m != nullptr && !t.found; m = m->all_next) t.found = m->tid() == t.tid;
         s.threads_lock.unlock();
         return !t.found;
     }

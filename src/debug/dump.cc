@@ -198,7 +198,7 @@ WEFT_NO_SANITIZE bool find_runner(scheduler& s, const G* g, runner& r) noexcept 
         const m_snapshot now(*m);
         if (now.g != g && now.lent_by != g) continue;
         found = true;
-        r = {m->index, m->tid, now.has_p, now.p == nullptr ? 0 : now.p->index};
+        r = {m->index, m->tid(), now.has_p, now.p == nullptr ? 0 : now.p->index};
     }
     s.threads_lock.unlock();
     return found;

@@ -108,7 +108,7 @@ struct m_row {
 
     WEFT_NO_SANITIZE explicit m_row(const M& m) noexcept
         : index(m.index),
-          tid(m.tid),
+          tid(m.tid()),
           now(m),
           runs(id_of(now.g != nullptr ? now.g : now.lent_by)),
           pinned(id_of(now.pinned)),

@@ -83,7 +83,7 @@ struct alignas(cache_line) M {
     scheduler* home = nullptr;
     prng random{1};
     uint32_t index = 0;
-    int tid = 0;
+    atomic<int> thread_id{0};  // the system's number of its thread; 0: that has not begun. By its thread
     os::thread_id thread = 0;
     bool is_main = false;  // M0: the thread that called weft::main
     void* alternate_stack = nullptr;
@@ -126,6 +126,9 @@ struct alignas(cache_line) M {
     // system keeps of the thread.
     enum class parted : uint8_t { nobody, thread, runtime };
     atomic<parted> parting{parted::nobody};
+
+    // Any thread.
+    [[nodiscard]] int tid() const noexcept { return thread_id.load(relaxed); }  // relaxed: a number
 
     // What it was doing when the watchdog last looked. The monitor's.
     struct {

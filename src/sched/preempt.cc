@@ -47,7 +47,7 @@ void signal_if_open(const scheduler& s, M* m) noexcept {
     uint32_t open = signal_gate::open;
     // acq_rel: I3; relaxed: the G is not in marked code
     if (!m->signals.compare_exchange_strong(open, signal_gate::in_flight, acq_rel, relaxed)) return;
-    if (!os::send_interrupt(m->tid, s.interrupt_signal)) {
+    if (!os::send_interrupt(m->tid(), s.interrupt_signal)) {
         m->signals.store(signal_gate::open, release);  // pairs with shut_gate
         return;
     }

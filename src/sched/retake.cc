@@ -63,7 +63,7 @@ bool take_back_p(scheduler& s, M* m) noexcept {
     m->p = nullptr;
     acquire_p(m, p);
     p->now_ns = os::monotonic_ns();
-    if (had_long_slice) os::want_short_slices(m->tid, true);
+    if (had_long_slice) os::want_short_slices(m->tid(), true);
     call_monitor(s);  // an idle P less
     return true;
 }
@@ -96,7 +96,7 @@ void come_back_without_p(scheduler& s, M* m) noexcept {
     --s.idle.off_p;
     const bool had_long_slice = std::exchange(m->has_long_slice, false);
     s.idle.lock.unlock();
-    if (had_long_slice) os::want_short_slices(m->tid, true);
+    if (had_long_slice) os::want_short_slices(m->tid(), true);
     sleep_without_p(s, m);
 }
 

@@ -106,12 +106,12 @@ void adopt_thread(M* m) noexcept {
     os::thread_stack_bounds(low, size);
     m->g0_fiber.adopt_thread(low, size);
     m->eh = thread_eh_state();
-    m->tid = os::current_tid();
+    m->thread_id.store(os::current_tid(), relaxed);  // relaxed: who looks meanwhile finds none
     m->preempt_word = preempt_word();
     m->alternate_stack = os::install_alternate_stack();
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     os::precise_timeouts();
-    os::want_short_slices(m->tid, true);
+    os::want_short_slices(m->tid(), true);
     os::take_questions();
     watch_for_exit();
     set_current_m(m);

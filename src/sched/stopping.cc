@@ -232,16 +232,16 @@ WEFT_NO_SANITIZE void print_call_frames(report& out, G* g) noexcept {
 WEFT_NO_SANITIZE void print_straggler(report& out, const M& m) noexcept {
     const straggler who = straggler_on(m);
     if (who.g == nullptr) {
-        out.print("weft: thread %d, which runs no green thread now\n", m.tid);
+        out.print("weft: thread %d, which runs no green thread now\n", m.tid());
         return;
     }
     out.print("weft: ");
     print_identity(out, *who.g);
     const int64_t ms = (os::monotonic_ns() - who.g->since_ns) / 1'000'000;
-    out.print(" on thread %d, which %s; queued last %lld ms ago\n", m.tid,
-              who.in_call                   ? "is in a blocking call"
-              : os::thread_wants_cpu(m.tid) ? "computes"
-                                            : "is blocked",
+    out.print(" on thread %d, which %s; queued last %lld ms ago\n", m.tid(),
+              who.in_call                     ? "is in a blocking call"
+              : os::thread_wants_cpu(m.tid()) ? "computes"
+                                              : "is blocked",
               static_cast<long long>(ms));
     if (who.in_call) {
         print_call_frames(out, who.g);

@@ -213,7 +213,9 @@ void monitor::look(int64_t now_ns) noexcept {
     if (some_wait) take_note();
     if (n == 0) return;
     const auto needs_heir = [](const candidate& c) { return c.reason != why::surplus; };
-    if (!provide_heirs(static_cast<uint32_t>(std::count_if(all, all + n, needs_heir)))) look_again_in(spare_ns);
+    const auto heirs = static_cast<uint32_t>(std::count_if(all, all + n, needs_heir));
+    const bool stops = s.stopping.load(relaxed);  // relaxed: a look. An M that is made then ends at once
+    if (!stops && !provide_heirs(heirs)) look_again_in(spare_ns);
     looking_.lock();
     retake(all, n);
     looking_.unlock();
@@ -303,10 +305,10 @@ bool monitor::observe(observation& seen, const P& p, const M* m, int64_t now_ns)
 // Whether m, which has scheduled since its CPU clock was read, was blocked for a while in between: did not run, and did not want to.
 bool monitor::has_blocked(observation& seen, const M* m, int64_t now_ns) noexcept {
     if (seen.cpu_at_ns == 0) return false;
-    const int64_t cpu_ns = os::thread_cpu_ns(m->tid);
+    const int64_t cpu_ns = os::thread_cpu_ns(m->tid());
     if (now_ns - seen.cpu_at_ns - (cpu_ns - seen.cpu_ns) < blocked_allowance_ns) return false;
-    const int64_t waited_ns = os::thread_waited_ns(m->tid);
-    if (os::thread_cpu_ns(m->tid) == cpu_ns) return false;  // it may be waiting now, and that is not counted yet
+    const int64_t waited_ns = os::thread_waited_ns(m->tid());
+    if (os::thread_cpu_ns(m->tid()) == cpu_ns) return false;  // it may be waiting now, and that is not counted yet
     if (seen.missed_at_ns == 0) {
         // The first time: how long it had waited before is not known.
         seen.missed_at_ns = now_ns;
@@ -324,7 +326,7 @@ bool monitor::has_blocked(observation& seen, const M* m, int64_t now_ns) noexcep
 monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m, int64_t now_ns) noexcept {
     if (!as_before) {
         seen.cpu_at_ns = now_ns;
-        seen.cpu_ns = os::thread_cpu_ns(m->tid);
+        seen.cpu_ns = os::thread_cpu_ns(m->tid());
     }
     if (m->in_runtime.load(relaxed) != 0) return why::none;  // relaxed: looked at again by the handshake
     const bool in_call = m->in_call.load(relaxed);           // relaxed: as above
@@ -333,7 +335,7 @@ monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m,
         if (storm_ || now_ns - seen.call_since_ns >= call_allowance_ns) return why::in_call;
         look_again_in(call_allowance_ns);
     } else if (storm_) {
-        return os::thread_wants_cpu(m->tid) ? why::burning : why::blocked;
+        return os::thread_wants_cpu(m->tid()) ? why::burning : why::blocked;
     }
     if (!as_before) return why::none;
     if (now_ns - seen.since_ns >= home_->slice_ns) return judge_late(seen, p, m, now_ns);
@@ -346,7 +348,7 @@ monitor::why monitor::judge_late(observation& seen, P& p, const M* m, int64_t no
     amiss_ = true;
     if (seen.asked_ns != 0) return has_heard(seen, m, now_ns) ? why::burning : why::none;
     seen.asked_ns = now_ns;
-    seen.cpu_ns = os::thread_cpu_ns(m->tid);
+    seen.cpu_ns = os::thread_cpu_ns(m->tid());
     request_preempt(*home_, p);
     count.requests.fetch_add(1, relaxed);  // relaxed: statistics
     look_again_in(after_request_ns);
@@ -356,7 +358,7 @@ monitor::why monitor::judge_late(observation& seen, P& p, const M* m, int64_t no
 // Whether m, which was asked to yield, has run for long enough since to do so; or nobody can wait for that any longer.
 bool monitor::has_heard(const observation& seen, const M* m, int64_t now_ns) noexcept {
     if (now_ns - seen.asked_ns >= deaf_ns) return true;
-    if (os::thread_cpu_ns(m->tid) - seen.cpu_ns >= after_request_ns) return true;
+    if (os::thread_cpu_ns(m->tid()) - seen.cpu_ns >= after_request_ns) return true;
     look_again_in(after_request_ns);
     return false;
 }
@@ -369,8 +371,8 @@ bool monitor::is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept
         look_again_in(blocked_allowance_ns - elapsed_ns);
         return false;
     }
-    const int64_t cpu_ns = os::thread_cpu_ns(m->tid);
-    const bool slept = !first && cpu_ns == seen.cpu_ns && !os::thread_wants_cpu(m->tid);
+    const int64_t cpu_ns = os::thread_cpu_ns(m->tid());
+    const bool slept = !first && cpu_ns == seen.cpu_ns && !os::thread_wants_cpu(m->tid());
     if (first) look_again_in(blocked_allowance_ns);
     seen.cpu_at_ns = now_ns;
     seen.cpu_ns = cpu_ns;
@@ -437,7 +439,7 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
         }
         if (!take_p_locked(p, all[i].m)) continue;
         ++idle.off_p;
-        os::want_short_slices(all[i].m->tid, false);
+        os::want_short_slices(all[i].m->tid(), false);
         all[i].m->has_long_slice = true;
         all[i].m->overran = all[i].reason == why::burning;
         seen_[all[i].p] = {};
