@@ -321,12 +321,13 @@ bool report_if_waiting(void* any, scheduler& s) noexcept {
 }  // namespace
 
 bool look_for_deadlock(scheduler& s) noexcept {
-    // One at a time: two that look would see each other awake.
-    static constinit atomic<bool> looking{false};
-    if (looking.exchange(true, acq_rel)) return true;  // acq_rel: one of us goes on
+    // One at a time: two that look would see each other awake. In the child of fork, who looked in the parent is not there.
+    static constinit atomic<uint32_t> looking{0};
+    const uint32_t here = fork_generation.load(relaxed) + 1;   // relaxed: changes only while there is one thread
+    if (looking.exchange(here, acq_rel) == here) return true;  // acq_rel: one of us goes on
     const M* self = current_m();
     const verdict v = judge(self, s.deadlocks != deadlock_search::strict);
-    looking.store(false, release);  // pairs with the exchange
+    looking.store(0, release);  // pairs with the exchange
     if (v != verdict::deadlock) return v != verdict::others_can;
     bool any = false;
     visit_schedulers(&report_if_waiting, &any);
