@@ -11,6 +11,7 @@
 
 #include "death/death.h"
 #include "support/build.h"
+#include "support/deep.h"
 
 namespace weft::test {
 namespace {
@@ -92,14 +93,7 @@ TEST_F(StackMemory, WhereTheSystemHasNoMoreOfItTheGrowingGreenThreadIsNamed) {
             runtime rt({.procs = 1, .stack_size = 64 * mib, .stacks = stack_policy::growing});
             rt.go({.name = "deep"}, [] {
                 allow(8 * mib);
-                struct down {
-                    [[gnu::noinline]] static int go_below(int n) {
-                        volatile char some[4096];
-                        some[0] = 1;
-                        return n == 0 ? 0 : go_below(n - 1) + some[0];
-                    }
-                };
-                down::go_below(10'000);
+                static_cast<void>(deep(40 * mib));
             });
             rt.drain();
         },
