@@ -352,7 +352,7 @@ struct share {
 
 // Lets n Gs from outside wait while all of procs Ps are busy; then one P runs dry.
 share first_share(unsigned procs, int n) {
-    runtime rt({.procs = procs});
+    runtime rt({.procs = procs, .retake = false});  // or, on a slow machine, those that are busy give way
     return rt.run([&] {
         std::atomic<unsigned> busy{1};
         std::atomic<bool> seen_it{false};
