@@ -66,13 +66,13 @@ namespace detail {
 // A scheduler that does not go while this exists: because the caller is one of its green threads, or has pinned it.
 class runtime_use {
 public:
-    runtime_use(scheduler* s, bool is_pinned) noexcept : s_(s), is_pinned_(is_pinned) {}
+    runtime_use(scheduler* s, bool is_pinned) noexcept : s_(s), pinned_(is_pinned ? s : nullptr) {}
 
     ~runtime_use() {
-        if (is_pinned_) unpin(*s_);
+        if (pinned_ != nullptr) unpin(*pinned_);
     }
 
-    runtime_use(runtime_use&& other) noexcept : s_(other.s_), is_pinned_(std::exchange(other.is_pinned_, false)) {}
+    runtime_use(runtime_use&& other) noexcept : s_(other.s_), pinned_(std::exchange(other.pinned_, nullptr)) {}
 
     runtime_use(const runtime_use&) = delete;
     runtime_use& operator=(const runtime_use&) = delete;
@@ -85,7 +85,7 @@ private:
     static void unpin(scheduler& s) noexcept;
 
     scheduler* s_;
-    bool is_pinned_;
+    scheduler* pinned_;
 };
 
 }  // namespace detail
