@@ -123,16 +123,27 @@ rl::test_result_e run(unsigned threads, rl::test_params& params, rl::ostringstre
     return run(threads, params, state, again, std::make_integer_sequence<unsigned, threads_max - 1>());
 }
 
-// Of a mutant, first: a little of every search. Most defects are found by that, and at once.
-search bounded(search how) {
-    static const char* const most = std::getenv("WEFT_MODEL_EXECUTIONS");
-    if (most == nullptr) return how;
-    const uint64_t executions = std::strtoull(most, nullptr, 10);
-    if (executions == 0) {
-        std::printf("WEFT_MODEL_EXECUTIONS is \"%s\"; it has to be a number above 0\n", most);
+// The value of an environment variable that has to be a number above 0, or 0 if it is not set.
+uint64_t number_from(const char* variable) {
+    const char* const text = std::getenv(variable);
+    if (text == nullptr) return 0;
+    const uint64_t number = std::strtoull(text, nullptr, 10);
+    if (number == 0) {
+        std::printf("%s is \"%s\"; it has to be a number above 0\n", variable, text);
         std::exit(2);
     }
-    return random(how.how == search::kind::random ? std::min(how.amount, executions) : executions);
+    return number;
+}
+
+// Of a mutant, first: a little of every search (WEFT_MODEL_EXECUTIONS). Most defects are found by that, and at once. Of the rest as
+// much as there is time for (WEFT_MODEL_PERCENT): what is searched in order is searched whole, of the random walks there are fewer.
+search bounded(search how) {
+    static const uint64_t most = number_from("WEFT_MODEL_EXECUTIONS");
+    static const uint64_t percent = number_from("WEFT_MODEL_PERCENT");
+    const bool walks = how.how == search::kind::random;
+    if (most != 0) return random(walks ? std::min(how.amount, most) : most);
+    if (walks && percent != 0) return random(std::max<uint64_t>(how.amount * percent / 100, 1));
+    return how;
 }
 
 void describe(char (&text)[32], search how, rl::test_params& params) {
