@@ -1,11 +1,13 @@
 // signal_test.cc: which thread gets which signal, and that the handlers of others are called.
 
 #include <dirent.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <csetjmp>
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -75,9 +77,47 @@ TEST(Signals, OurThreadsTakeFaultsOnly) {
     EXPECT_GE(ours, 3);  // an M, the monitor, the maker
 }
 
+TEST(Signals, ABrokenPipeIsAnErrorOfWriteOnOurThreads) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ::close(ends[0]);
+    runtime rt({.procs = 2});
+    rt.run([&] {
+        wait_group all;
+        for (int i = 0; i < 8; ++i) {
+            all.go([&] {
+                errno = 0;
+                EXPECT_EQ(::write(ends[1], "x", 1), -1);
+                EXPECT_EQ(errno, EPIPE);
+            });
+        }
+        all.wait();
+    });
+    ::close(ends[1]);
+}
+
+TEST(Signals, EveryMHasAnAlternateStackForAHandlerAndWhatTheSystemPutsThere) {
+    if (built_with_sanitizer) GTEST_SKIP() << "sanitizers have alternate stacks of their own";
+    const std::size_t wanted = std::size_t{64} * 1024 + ::getauxval(AT_MINSIGSTKSZ);
+    runtime rt({.procs = 2});
+    rt.run([&] {
+        wait_group all;
+        for (int i = 0; i < 4; ++i) {
+            all.go([&] {
+                stack_t there{};
+                EXPECT_EQ(::sigaltstack(nullptr, &there), 0);
+                EXPECT_EQ(there.ss_flags & SS_DISABLE, 0);
+                EXPECT_GE(there.ss_size, wanted);
+            });
+        }
+        all.wait();
+    });
+}
+
 // ---- Faults that are not ours.
 
 void* guarded_page = nullptr;
+int short_file = -1;
 volatile sig_atomic_t seen_before = 0;
 volatile sig_atomic_t seen_after = 0;
 struct sigaction replaced{};
@@ -120,6 +160,30 @@ TEST(SignalsDeathTest, AFaultReachesHandlersFromBeforeAndAfter) {
             rt.run([] { *static_cast<volatile int*>(guarded_page) = 1; });
             rt.stop();
             ::_exit(reached_first && seen_before == 2 && seen_after == 1 ? 7 : 1);
+        },
+        ::testing::ExitedWithCode(7), "^$");
+}
+
+// A page of a file that is shorter: touched, it is a bus error until the file is longer.
+void make_longer(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {
+    seen_before = seen_before + 1;
+    if (::ftruncate(short_file, 4096) != 0) ::_exit(2);
+}
+
+TEST(SignalsDeathTest, ABusErrorReachesAHandlerFromBefore) {
+    if (built_with_sanitizer) GTEST_SKIP() << "sanitizers have handlers of their own";
+    if (emulated) GTEST_SKIP() << "which cannot start the test anew";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            short_file = ::memfd_create("short", MFD_CLOEXEC);
+            void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, short_file, 0);
+            const struct sigaction first = action_of(&make_longer);
+            ::sigaction(SIGBUS, &first, nullptr);
+            runtime rt({.procs = 1});
+            rt.run([&] { *static_cast<volatile int*>(page) = 1; });
+            rt.stop();
+            ::_exit(seen_before == 1 ? 7 : 1);
         },
         ::testing::ExitedWithCode(7), "^$");
 }
