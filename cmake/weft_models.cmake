@@ -60,7 +60,7 @@ foreach(file IN LISTS model_files)
   separate_arguments(mutants UNIX_COMMAND "${mutants}")
   foreach(mutant IN LISTS mutants)
     weft_add_model(model_${name}_${mutant} "${file}" MUTANT_${mutant}=1)
-    target_compile_options(model_${name}_${mutant} PRIVATE -w -O0 -g0)  # found at once, and there are many
+    target_compile_options(model_${name}_${mutant} PRIVATE -w -Og -g0)  # found at once, and there are many
     add_test(NAME model.${name}.mutant_${mutant}
       COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/test/house/mutant.py" --model
       $<TARGET_FILE:model_${name}_${mutant}>)

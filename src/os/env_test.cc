@@ -7,9 +7,13 @@
 
 #include "os/os.h"
 #include "support/captured.h"
+#include "support/units.h"
 
 namespace weft::detail::os {
 namespace {
+
+using test::ms;
+using test::us;
 
 constexpr const char* variable = "WEFT_ENV_TEST";
 constexpr uint64_t fallback = 77;
@@ -104,9 +108,6 @@ TEST_F(EnvNumber, AVeryLongVariableIsStillOneLine) {
     EXPECT_EQ(test::lines_of(said_).size(), 1U);
     EXPECT_EQ(said_.back(), '\n');
 }
-
-constexpr int64_t us = 1'000;
-constexpr int64_t ms = 1'000 * us;
 
 class EnvTime : public ::testing::Test {
 protected:

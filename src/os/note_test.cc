@@ -10,11 +10,12 @@
 #include <weft/detail/wait.h>
 
 #include "support/scale.h"
+#include "support/units.h"
 
 namespace weft::detail {
 namespace {
 
-constexpr int64_t ms = 1'000'000;
+using test::ms;
 
 TEST(Note, AWakeBeforeTheSleepIsKept) {
     note n;

@@ -24,12 +24,13 @@
 #include "support/environment.h"
 #include "support/eventually.h"
 #include "support/resources.h"
+#include "support/units.h"
 
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t kib = 1024;
-constexpr std::size_t mib = 1024 * kib;
+using test::kib;
+using test::mib;
 
 class Environment : public ::testing::Test {
 protected:

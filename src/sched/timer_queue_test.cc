@@ -12,12 +12,14 @@
 
 #include "support/random.h"
 #include "support/scale.h"
+#include "support/units.h"
 
 namespace weft::detail {
 namespace {
 
-constexpr int64_t us = 1'000;
-constexpr int64_t ms = 1'000'000;
+using test::ms;
+using test::us;
+
 constexpr int64_t second = 1'000'000'000;
 constexpr int64_t hour = 3600 * second;
 

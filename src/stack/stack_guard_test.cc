@@ -19,7 +19,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t small = 64 * 1024;
+constexpr std::size_t small_guarded = 64 * 1024;
 constexpr int unlimited = 1'000'000;
 constexpr const char* warning =
     "weft: no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each "
@@ -62,7 +62,7 @@ protected:
 
     void make_pool(bool always) {
         pool_ = std::make_unique<stack_pool>(
-            stack_pool::options{.default_size = small, .cache_reserve = 0, .always_guard = always});
+            stack_pool::options{.default_size = small_guarded, .cache_reserve = 0, .always_guard = always});
     }
 
     stack* take() {

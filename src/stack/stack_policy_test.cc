@@ -13,17 +13,19 @@
 #include "stack/stack.h"
 #include "support/build.h"
 #include "support/resources.h"
+#include "support/units.h"
 
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t kib = 1024;
-constexpr std::size_t small = 256 * kib;
+using test::kib;
+
+constexpr std::size_t small_class = 256 * kib;
 
 // Something that stands for a G: a pooled stack does not grow.
 G* const somebody = reinterpret_cast<G*>(alignof(std::max_align_t));
 
-stack_pool::options with(stack_policy policy, std::size_t size = small) {
+stack_pool::options with(stack_policy policy, std::size_t size = small_class) {
     return {.default_size = size, .cache_reserve = 0, .always_guard = false, .policy = policy};
 }
 
@@ -48,7 +50,7 @@ protected:
 
 TEST_F(GrowingStack, HasEightKibibytesAtFirst) {
     const stack* s = take();
-    EXPECT_GE(s->size(), small);
+    EXPECT_GE(s->size(), small_class);
     const std::size_t below = s->uncommitted;
     EXPECT_GE(s->size() + 1024 + 64 - below, stack_initial);
     EXPECT_LE(s->size() - below, stack_initial);
@@ -134,7 +136,7 @@ TEST_F(GrowingStack, WithoutMemoryForItsFirstPagesIsRefusedWithTheCredit) {
     EXPECT_EQ(pool_.reserve(1), 0);
     EXPECT_EQ(pool_.mapped(), 10U) << "those that could be had";
     EXPECT_EQ(pool_.reserve(9), 0);
-    for (int i = 0; i < 10; ++i) pool_.take()->low[small] = std::byte{1};
+    for (int i = 0; i < 10; ++i) pool_.take()->low[small_class] = std::byte{1};
 }
 
 // The part that is not committed is not counted as memory, nor is it mapped twice.

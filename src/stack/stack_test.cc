@@ -14,12 +14,14 @@
 #include "os/os.h"
 #include "support/build.h"
 #include "support/resources.h"
+#include "support/units.h"
 
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t kib = 1024;
-constexpr std::size_t mib = 1024 * kib;
+using test::kib;
+using test::mib;
+
 constexpr std::size_t small = 256 * kib;
 constexpr uint32_t first_slab = 256;  // slots
 

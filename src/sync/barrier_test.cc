@@ -15,7 +15,7 @@ static_assert(!std::is_copy_constructible_v<barrier<>> && !std::is_move_construc
 static_assert(std::is_move_constructible_v<barrier<>::arrival_token>);
 static_assert(!std::is_copy_constructible_v<barrier<>::arrival_token>);
 
-constinit barrier<> made_at_compile_time(1);
+constinit barrier<> barrier_made_at_compile_time(1);
 
 TEST(Barrier, APhaseEndsWhenAllHaveArrived) {
     barrier<> b(3);
@@ -23,7 +23,7 @@ TEST(Barrier, APhaseEndsWhenAllHaveArrived) {
     auto others = b.arrive(2);
     b.wait(std::move(first));
     b.wait(std::move(others));
-    made_at_compile_time.arrive_and_wait();
+    barrier_made_at_compile_time.arrive_and_wait();
 }
 
 TEST(Barrier, OnePartyNeverWaits) {

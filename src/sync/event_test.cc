@@ -14,13 +14,13 @@ using namespace std::chrono_literals;
 static_assert(!std::is_copy_constructible_v<event> && !std::is_move_constructible_v<event>);
 static_assert(sizeof(event) == 24);
 
-constinit event made_at_compile_time;
+constinit event event_made_at_compile_time;
 
 TEST(Event, BeginsNotSet) {
     event e;
     EXPECT_FALSE(e.is_set());
     EXPECT_FALSE(e.wait_for(0s));
-    EXPECT_FALSE(made_at_compile_time.is_set());
+    EXPECT_FALSE(event_made_at_compile_time.is_set());
 }
 
 TEST(Event, StaysSetUntilItIsReset) {

@@ -15,7 +15,7 @@ static_assert(latch::max() == (1 << 30) - 1);
 static_assert(!std::is_copy_constructible_v<latch> && !std::is_move_constructible_v<latch>);
 static_assert(sizeof(latch) == 24);
 
-constinit latch made_at_compile_time(1);
+constinit latch latch_made_at_compile_time(1);
 
 TEST(Latch, BeginsOpenWithNothingToCount) {
     const latch l(0);
@@ -35,9 +35,9 @@ TEST(Latch, IsOpenWhenAsMuchWasTakenOffAsItBeganWith) {
     EXPECT_TRUE(l.try_wait());
     l.count_down(0);
     l.wait();
-    EXPECT_FALSE(made_at_compile_time.try_wait());
-    made_at_compile_time.count_down();
-    EXPECT_TRUE(made_at_compile_time.try_wait());
+    EXPECT_FALSE(latch_made_at_compile_time.try_wait());
+    latch_made_at_compile_time.count_down();
+    EXPECT_TRUE(latch_made_at_compile_time.try_wait());
 }
 
 TEST(Latch, TheLastToArriveDoesNotWait) {

@@ -19,7 +19,7 @@ static_assert(binary_semaphore::max() == 1);
 static_assert(!std::is_copy_constructible_v<binary_semaphore> && !std::is_move_constructible_v<binary_semaphore>);
 static_assert(sizeof(counting_semaphore<>) == 24);
 
-constinit counting_semaphore<3> made_at_compile_time(2);
+constinit counting_semaphore<3> semaphore_made_at_compile_time(2);
 
 TEST(Semaphore, HoldsAsManyUnitsAsItBeganWith) {
     counting_semaphore<5> s(3);
@@ -27,8 +27,8 @@ TEST(Semaphore, HoldsAsManyUnitsAsItBeganWith) {
     EXPECT_TRUE(s.try_acquire());
     EXPECT_TRUE(s.try_acquire());
     EXPECT_FALSE(s.try_acquire());
-    EXPECT_TRUE(made_at_compile_time.try_acquire());
-    made_at_compile_time.release();
+    EXPECT_TRUE(semaphore_made_at_compile_time.try_acquire());
+    semaphore_made_at_compile_time.release();
 }
 
 TEST(Semaphore, UnitsThatAreGivenCanBeTaken) {

@@ -10,6 +10,7 @@
 #include <weft/blocking.h>
 #include <weft/weft.h>
 
+#include "support/all_ways.h"
 #include "support/interruption.h"
 #include "support/procs_test.h"
 
@@ -20,8 +21,6 @@ using namespace std::chrono_literals;
 
 using BlockingCancel = procs_test;
 WEFT_SWEEP_OVER(BlockingCancel, 1U, 2U, 4U);
-
-constexpr hand_off all_ways[] = {hand_off::learned, hand_off::at_once, hand_off::late};
 
 TEST_P(BlockingCancel, TheDeadlineAroundTheCallCountsInIt) {
     rt().run([] {

@@ -182,14 +182,6 @@ TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
 
 // ---- Seen from outside.
 
-// The part of a dump that speaks of the green thread with this name.
-std::string section_of(const std::string& dump, std::string_view name) {
-    const std::size_t at = dump.find(name);
-    if (at == dump.npos) return {};
-    const std::size_t start = dump.rfind('\n', at) + 1;
-    return dump.substr(start, dump.find("\n\n", at) - start);
-}
-
 // Calls f, and notes where it returns to itself.
 template <typename F>
 WEFT_TEST_OPAQUE void make_call(std::atomic<uintptr_t>& return_address, F& f) {

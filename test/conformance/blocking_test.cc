@@ -15,6 +15,7 @@
 #include <weft/blocking.h>
 #include <weft/weft.h>
 
+#include "support/all_ways.h"
 #include "support/build.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
@@ -28,8 +29,6 @@ using namespace std::chrono_literals;
 
 using Blocking = procs_test;
 WEFT_SWEEP_OVER(Blocking, 1U, 2U, 4U);
-
-constexpr hand_off all_ways[] = {hand_off::learned, hand_off::at_once, hand_off::late};
 
 // ---- Results.
 
@@ -58,16 +57,16 @@ TEST_P(Blocking, ReturnsWhatTheFunctionReturns) {
     });
 }
 
-struct no_default {
-    explicit no_default(int v) : value(v) {}
+struct made_from_int {
+    explicit made_from_int(int v) : value(v) {}
 
-    no_default(no_default&&) = default;
+    made_from_int(made_from_int&&) = default;
     int value;
 };
 
 TEST_P(Blocking, TakesAnyCallable) {
     rt().run([] {
-        EXPECT_EQ(blocking([] { return no_default(3); }).value, 3);
+        EXPECT_EQ(blocking([] { return made_from_int(3); }).value, 3);
         // One that can be called once only, and one that has state of its own.
         struct once {
             std::unique_ptr<int> what = std::make_unique<int>(8);

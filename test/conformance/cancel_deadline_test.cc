@@ -17,6 +17,7 @@
 
 #include "support/build.h"
 #include "support/eventually.h"
+#include "support/for_ever.h"
 #include "support/interruption.h"
 #include "support/procs_test.h"
 #include "support/resources.h"
@@ -33,8 +34,6 @@ WEFT_SWEEP(CancelDeadline);
 
 static_assert(!std::is_base_of_v<std::exception, cancelled>);
 static_assert(!std::is_base_of_v<std::exception, timed_out>);
-
-void wait_for_ever() { chan<int>::nil().recv(); }
 
 TEST_P(CancelDeadline, ReturnsWhatTheFunctionReturns) {
     rt().run([] {

@@ -15,6 +15,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/for_ever.h"
 #include "support/hook_counter.h"
 #include "support/interruption.h"
 #include "support/procs_test.h"
@@ -29,8 +30,6 @@ using namespace std::chrono_literals;
 
 using CancelFuture = procs_test;
 WEFT_SWEEP(CancelFuture);
-
-void wait_for_ever() { chan<int>::nil().recv(); }
 
 TEST_P(CancelFuture, BeforeItHasStartedItRunsUntilItsFirstWait) {
     std::atomic<bool> started = false;

@@ -17,6 +17,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/for_ever.h"
 #include "support/interruption.h"
 #include "support/leaks.h"
 #include "support/procs_test.h"
@@ -30,8 +31,6 @@ using namespace std::chrono_literals;
 
 using CancelLifecycle = procs_test;
 WEFT_SWEEP(CancelLifecycle);
-
-void wait_for_ever() { chan<int>::nil().recv(); }
 
 // After a stop: work on other green threads' stacks, so that what was abandoned is written over.
 void use_stacks(runtime& rt) {

@@ -29,24 +29,24 @@ namespace {
 using namespace std::chrono_literals;
 
 // Values are numbers in boxes, so that one lost or doubled is also a leak or a double free.
-using box = std::unique_ptr<std::size_t>;
+using count_box = std::unique_ptr<std::size_t>;
 
 // What senders and receivers that are cancelled all the time share.
 struct market {
     explicit market(std::size_t messages, std::size_t cap) : a(cap), b(0), sent(messages), received(messages) {}
 
-    const chan<box> a;
-    const chan<box> b;
+    const chan<count_box> a;
+    const chan<count_box> b;
     tally sent;      // messages whose send returned
     tally received;  // messages that came out
     std::atomic<int> mistakes{0};
 
-    void take(std::optional<box> v) {
+    void take(std::optional<count_box> v) {
         if (v) received.mark(**v);
     }
 
     // One send of v in some form; it may throw cancelled or timed_out. Whether it has happened.
-    bool send(prng& random, box& v) {
+    bool send(prng& random, count_box& v) {
         switch (random.below(5)) {
             case 0:
                 a.send(std::move(v));
@@ -67,7 +67,7 @@ struct market {
     }
 
     void receive(prng& random) {
-        const auto take_it = [this](std::optional<box> v) { take(std::move(v)); };
+        const auto take_it = [this](std::optional<count_box> v) { take(std::move(v)); };
         switch (random.below(5)) {
             case 0:
                 return take(a.recv());
@@ -89,7 +89,7 @@ struct market {
 
     // Sends message number. If it was interrupted, the value is as it was.
     void send_one(prng& random, std::size_t number) {
-        box v = std::make_unique<std::size_t>(number);
+        count_box v = std::make_unique<std::size_t>(number);
         bool done = false;
         try {
             done = send(random, v);

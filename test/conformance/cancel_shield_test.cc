@@ -14,6 +14,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/for_ever.h"
 #include "support/interruption.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -25,8 +26,6 @@ using namespace std::chrono_literals;
 
 using CancelShield = procs_test;
 WEFT_SWEEP(CancelShield);
-
-void wait_for_ever() { chan<int>::nil().recv(); }
 
 // Sends v from a green thread of its own, a little later.
 chan<int> delivered_later(int v) {

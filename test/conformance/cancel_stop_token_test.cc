@@ -16,6 +16,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/for_ever.h"
 #include "support/interruption.h"
 #include "support/procs_test.h"
 #include "support/random.h"
@@ -28,8 +29,6 @@ using namespace std::chrono_literals;
 
 using CancelStopToken = procs_test;
 WEFT_SWEEP(CancelStopToken);
-
-void wait_for_ever() { chan<int>::nil().recv(); }
 
 // ---- with_stop_token: others stop us.
 

@@ -10,6 +10,7 @@
 
 #include <weft/weft.h>
 
+#include "support/closed_now.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
 
@@ -33,11 +34,6 @@ struct state {
 chan<int> filled(std::size_t cap, int values) {
     chan<int> c(cap);
     for (int i = 0; i < values; ++i) c.send(i);
-    return c;
-}
-
-chan<int> closed_now(chan<int> c) {
-    c.close();
     return c;
 }
 

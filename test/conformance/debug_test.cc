@@ -14,6 +14,7 @@
 
 #include <weft/weft.h>
 
+#include "support/captured.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -42,14 +43,6 @@ std::size_t occurrences(std::string_view text, std::string_view word) {
     std::size_t n = 0;
     for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size())) ++n;
     return n;
-}
-
-// The part of a dump that speaks of the green thread with this name: from its line to the next empty one.
-std::string section_of(const std::string& dump, std::string_view name) {
-    const std::size_t at = dump.find(name);
-    if (at == dump.npos) return {};
-    const std::size_t start = dump.rfind('\n', at) + 1;
-    return dump.substr(start, dump.find("\n\n", at) - start);
 }
 
 TEST_P(Debug, TheDumpNamesEveryGreenThreadOnceWithItsReason) {

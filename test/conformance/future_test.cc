@@ -175,14 +175,14 @@ TEST_P(Future, WhatTheFunctionHeldIsGoneWhenTheResultIsThere) {
 }
 
 // Counts what reaches the hook, while it lives.
-class hook_counter {
+class unobserved_counter {
 public:
-    hook_counter() : previous_(set_unobserved_exception_hook(&count)) { calls_ = 0; }
+    unobserved_counter() : previous_(set_unobserved_exception_hook(&count)) { calls_ = 0; }
 
-    ~hook_counter() { set_unobserved_exception_hook(previous_); }
+    ~unobserved_counter() { set_unobserved_exception_hook(previous_); }
 
-    hook_counter(const hook_counter&) = delete;
-    hook_counter& operator=(const hook_counter&) = delete;
+    unobserved_counter(const unobserved_counter&) = delete;
+    unobserved_counter& operator=(const unobserved_counter&) = delete;
 
     [[nodiscard]] static int calls() { return calls_; }
 
@@ -202,7 +202,7 @@ private:
 };
 
 TEST_P(Future, AnExceptionNobodyTakesReachesTheHookOnce) {
-    const hook_counter hook;
+    const unobserved_counter hook;
     const chan<int> gate;
     const auto fails = [&rt = rt(), gate] {
         return rt.async([gate] {
@@ -218,12 +218,12 @@ TEST_P(Future, AnExceptionNobodyTakesReachesTheHookOnce) {
         dropped_after.wait();  // waiting is not taking
     });
     rt().drain();
-    eventually([] { return hook_counter::calls() >= 2; });
+    eventually([] { return unobserved_counter::calls() >= 2; });
     EXPECT_EQ(hook.calls(), 2);
 }
 
 TEST_P(Future, AnExceptionThatWasTakenDoesNotReachTheHook) {
-    const hook_counter hook;
+    const unobserved_counter hook;
     rt().run([] {
         for (int i = 0; i < 100; ++i)
             EXPECT_THROW(async([] { throw std::runtime_error(""); }).get(), std::runtime_error);

@@ -23,10 +23,6 @@ namespace {
 using namespace std::chrono_literals;
 
 // Short, or it takes a thousand slices until all have begun.
-struct slices_of_100us {
-    environment_variable slice{"RUN_SLICE", "0.1"};
-};
-
 class ManyHogs : private slices_of_100us, public procs_test {
 protected:
     ManyHogs() : procs_test(120s) {}
@@ -41,7 +37,7 @@ int64_t cpu_ns(clockid_t whose) {
 }
 
 // Work of some 50 microseconds, however fast this machine and build are. Returns how long it was.
-int64_t piece_of_work() {
+int64_t timed_work() {
     const int64_t before_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     for (;;) {
         for (int i = 0; i < 1000; ++i) asm volatile("");
@@ -69,7 +65,7 @@ TEST_P(ManyHogs, LeaveTheOthersTheirShare) {
     for (unsigned i = 0; i < 2 * procs(); ++i) {
         rt().go([&] {
             while (!over.load(std::memory_order_relaxed)) {
-                worked_ns += piece_of_work();
+                worked_ns += timed_work();
                 ++pieces;
                 weft::yield();
             }

@@ -51,11 +51,11 @@ WEFT_SWEEP_OVER(Monitor, 1U, 2U, 4U);
 
 // If it looked every so often, even every 10 ms, these would be 30 times and more.
 constexpr auto while_nothing_happens = 300ms;
-constexpr uint64_t few = 5;
+constexpr uint64_t few_looks = 5;
 
 TEST_P(Monitor, DoesNotLookAtAnIdleRuntime) {
     rt().run([] { weft::yield(); });
-    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few);
+    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_looks);
     expect_nothing_was_taken();
 }
 
@@ -82,7 +82,7 @@ TEST_P(Monitor, LeavesThoseAloneForWhomNobodyWaits) {
         });
     }
     eventually([&] { return began == procs(); });
-    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few);
+    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_looks);
     over = true;
     rt().drain();
 }
@@ -97,7 +97,7 @@ TEST_P(Monitor, SleepsUntilATimerIsDue) {
             while (!over) {}
         });
     }
-    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few);
+    EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_looks);
     // And one that comes: the hogs hold nobody up.
     timer soon = rt().async([&] { return after_func(30ms, [&] { fired = true; }); }).get();
     eventually([&] { return fired.load(); });

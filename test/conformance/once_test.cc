@@ -39,7 +39,7 @@ void give_way() {
     }
 }
 
-constinit once_flag has_no_constructor_to_run;  // usable before main
+constinit once_flag once_before_main;  // usable before main
 
 TEST_P(Once, OnlyTheFirstCallCalls) {
     const auto use = [] {

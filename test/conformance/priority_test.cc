@@ -40,9 +40,9 @@ void say(wait_group& all, std::string& text, char c, priority p) {
 }
 
 // Green threads of a class that do nothing but yield, and count their turns, until told to stop.
-class crowd {
+class workers {
 public:
-    crowd(wait_group& all, int n, priority p) {
+    workers(wait_group& all, int n, priority p) {
         for (int i = 0; i < n; ++i) {
             all.go({.priority = p}, [this] {
                 while (!over) {
@@ -101,7 +101,7 @@ TEST_P(PriorityOnOneProcessor, OfSeventeenTurnsOneIsNotHigh) {
     uint64_t longest = 0;
     rt().run([&] {
         wait_group all;
-        crowd high(all, 3, priority::high);
+        workers high(all, 3, priority::high);
         for (int i = 0; i < scaled(500); ++i) {
             const uint64_t before = high.turns;
             weft::yield();
@@ -119,8 +119,8 @@ TEST_P(PriorityOnOneProcessor, OfTwoHundredTurnsOneIsLow) {
     int low_turns = 0;
     rt().run([&] {
         wait_group all;
-        crowd high(all, 2, priority::high);
-        crowd normal(all, 5, priority::normal);
+        workers high(all, 2, priority::high);
+        workers normal(all, 5, priority::normal);
         all.go({.priority = priority::low}, [&] {
             for (int i = 0; i < scaled(300); ++i) {
                 const uint64_t before = high.turns + normal.turns;
@@ -142,9 +142,9 @@ TEST_P(PriorityOnOneProcessor, OfTwoHundredTurnsOneIsLow) {
 TEST_P(PriorityOnOneProcessor, TheGlobalQueueHasItsTurnBesideAllClasses) {
     rt().run([&] {
         wait_group all;
-        crowd high(all, 2, priority::high);
-        crowd normal(all, 2, priority::normal);
-        crowd low(all, 2, priority::low);
+        workers high(all, 2, priority::high);
+        workers normal(all, 2, priority::normal);
+        workers low(all, 2, priority::low);
         const chan<int> c;
         std::thread outside([c] {
             for (int i = 0; i < scaled(100); ++i) c.send(i);  // wakes us from outside, by way of the global queue
@@ -231,7 +231,7 @@ uint64_t others_turns_while_a_high_one_waits(int yields, bool through_another) {
         while (!both_locked) sleep_for(100us);
         sleep_for(100us);  // now it waits
     }
-    crowd normal(all, 10, priority::normal);
+    workers normal(all, 10, priority::normal);
     uint64_t turns = 0;
     all.go({.priority = priority::high}, [&] {
         const uint64_t before = normal.turns;
@@ -272,7 +272,7 @@ TEST_P(PriorityOnOneProcessor, AMutexThatIsHandedOverComesWithTheClassOfThoseWho
         m.unlock();      // wakes it
         m.lock();        // but we are first
         sleep_for(2ms);  // so it starves: it will be handed the mutex
-        crowd normal(all, 10, priority::normal);
+        workers normal(all, 10, priority::normal);
         all.go({.priority = priority::high}, [&] {
             const std::lock_guard hold(m);
             turns = normal.turns - before;
@@ -295,7 +295,7 @@ TEST_P(PriorityOnOneProcessor, WhatWasLentIsGivenBackWithTheLastMutex) {
         wait_group all;
         mutex m;
         mutex other;
-        crowd normal(all, 5, priority::normal);
+        workers normal(all, 5, priority::normal);
         const auto turns_of_others = [&](int yields) {
             const uint64_t before = normal.turns;
             for (int i = 0; i < yields; ++i) weft::yield();

@@ -30,7 +30,7 @@ WEFT_SWEEP(RecursiveMutex);
 static_assert(!std::is_copy_constructible_v<recursive_mutex>);
 static_assert(sizeof(recursive_mutex) <= 48 && sizeof(recursive_timed_mutex) == sizeof(recursive_mutex));
 
-constinit recursive_mutex has_no_constructor_to_run;
+constinit recursive_mutex recursive_before_main;
 
 template <typename Mutex>
 bool is_free_for_others(Mutex& m) {

@@ -44,7 +44,7 @@ TEST_P(Retaken, IsCounted) {
     without_p([] { EXPECT_FALSE(has_p()); });
     const stats_snapshot after = rt().stats();
     EXPECT_GT(after.retakes_burning, before.retakes_burning);
-    EXPECT_GT(after.yield_requests, before.yield_requests);
+    if (!in_storm()) EXPECT_GT(after.yield_requests, before.yield_requests);  // there it is taken without being asked
 }
 
 TEST_P(Retaken, StaysWhoAndWhereItIs) {

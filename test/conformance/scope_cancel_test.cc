@@ -17,6 +17,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/for_ever.h"
 #include "support/interruption.h"
 #include "support/procs_test.h"
 #include "support/random.h"
@@ -29,8 +30,6 @@ using namespace std::chrono_literals;
 
 using ScopeCancel = procs_test;
 WEFT_SWEEP(ScopeCancel);
-
-void wait_for_ever() { chan<int>::nil().recv(); }
 
 TEST_P(ScopeCancel, ItsFunctionMayCancelAndTheScopeEndsAsIfAllHadReturned) {
     std::atomic<int> cancelled_waits = 0;

@@ -13,6 +13,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/for_ever.h"
 #include "support/hook_counter.h"
 #include "support/interruption.h"
 #include "support/procs_test.h"
@@ -25,8 +26,6 @@ using namespace std::chrono_literals;
 
 using ScopeException = procs_test;
 WEFT_SWEEP(ScopeException);
-
-void wait_for_ever() { chan<int>::nil().recv(); }
 
 TEST_P(ScopeException, TheFirstExceptionCancelsTheOthersAndIsThrown) {
     for (const bool by_function : {true, false}) {

@@ -18,6 +18,7 @@
 
 #include "support/captured.h"
 #include "support/eventually.h"
+#include "support/for_ever.h"
 #include "support/interruption.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -30,8 +31,6 @@ using namespace std::chrono_literals;
 
 using Scope = procs_test;
 WEFT_SWEEP(Scope);
-
-void wait_for_ever() { chan<int>::nil().recv(); }
 
 static_assert(!std::is_copy_constructible_v<task_scope> && !std::is_move_constructible_v<task_scope>);
 static_assert(std::is_void_v<decltype(scope([](task_scope&) {}))>);

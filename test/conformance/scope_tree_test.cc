@@ -16,6 +16,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/for_ever.h"
 #include "support/interruption.h"
 #include "support/procs_test.h"
 #include "support/random.h"
@@ -28,8 +29,6 @@ using namespace std::chrono_literals;
 
 using ScopeTree = procs_test;
 WEFT_SWEEP(ScopeTree);
-
-void wait_for_ever() { chan<int>::nil().recv(); }
 
 // A tree of green threads, each of which waits at its leaf under a random chain of contexts. One stop token, somewhere in the chain,
 // is stopped: reached are those below it that nothing shields.

@@ -12,6 +12,7 @@
 
 #include <weft/weft.h>
 
+#include "support/closed_now.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -32,36 +33,31 @@ enum class readiness {
     closed,  // now, and a send throws
 };
 
-struct state {
+struct case_state {
     const char* name;
     std::function<chan<int>()> make;
     readiness send;
     readiness receive;
 };
 
-chan<int> filled(std::size_t cap, int values) {
+chan<int> filled_from_100(std::size_t cap, int values) {
     chan<int> c(cap);
     for (int i = 0; i < values; ++i) c.send(i + 100);
     return c;
 }
 
-chan<int> closed_now(chan<int> c) {
-    c.close();
-    return c;
-}
-
-const std::vector<state>& quiet_states() {
+const std::vector<case_state>& quiet_case_states() {
     using enum readiness;
-    static const std::vector<state> all = {
+    static const std::vector<case_state> all = {
         {"nil", [] { return chan<int>::nil(); }, never, never},
         {"unbuffered", [] { return chan<int>(); }, never, never},
         {"empty", [] { return chan<int>(2); }, now, never},
-        {"half full", [] { return filled(2, 1); }, now, now},
-        {"full", [] { return filled(2, 2); }, never, now},
+        {"half full", [] { return filled_from_100(2, 1); }, now, now},
+        {"full", [] { return filled_from_100(2, 2); }, never, now},
         {"closed unbuffered", [] { return closed_now(chan<int>()); }, closed, closed},
         {"closed empty", [] { return closed_now(chan<int>(2)); }, closed, closed},
-        {"closed half full", [] { return closed_now(filled(2, 1)); }, closed, now},
-        {"closed full", [] { return closed_now(filled(2, 2)); }, closed, now},
+        {"closed half full", [] { return closed_now(filled_from_100(2, 1)); }, closed, now},
+        {"closed full", [] { return closed_now(filled_from_100(2, 2)); }, closed, now},
     };
     return all;
 }
@@ -81,7 +77,7 @@ int expected_of_send(readiness r) { return r == readiness::never ? 1 : r == read
 
 template <typename Last>
 void expect_every_state_answered(Last last) {
-    for (const state& s : quiet_states()) {
+    for (const case_state& s : quiet_case_states()) {
         EXPECT_EQ(outcome_of_send(s.make(), last), expected_of_send(s.send)) << s.name;
 
         std::optional<int> got;
@@ -127,7 +123,7 @@ TEST_P(SelectNonblocking, APlainThreadGetsTheSameAnswers) {
 
 TEST_P(SelectNonblocking, TheValueFormGivesTheSameAnswers) {
     rt().run([] {
-        for (const state& s : quiet_states()) {
+        for (const case_state& s : quiet_case_states()) {
             const chan<int> c = s.make();
             auto r = select(recv(c), otherwise());
             EXPECT_EQ(r.index(), s.receive == readiness::never ? 1U : 0U) << s.name;
@@ -146,7 +142,7 @@ TEST_P(SelectNonblocking, TheValueFormGivesTheSameAnswers) {
 
 // Without a way out a select waits where no case is ready, for as long as it takes, and does not wait where one is.
 TEST_P(SelectNonblocking, WithoutOtherwiseItBlocksExactlyWhereNothingCanHappen) {
-    for (const state& s : quiet_states()) {
+    for (const case_state& s : quiet_case_states()) {
         for (const bool sends : {true, false}) {
             const readiness r = sends ? s.send : s.receive;
             const chan<int> c = s.make();
@@ -175,7 +171,7 @@ TEST_P(SelectNonblocking, WithoutOtherwiseItBlocksExactlyWhereNothingCanHappen) 
 
 TEST_P(SelectNonblocking, SomebodyWhoWaitsMakesTheOtherSideReady) {
     for (const std::size_t cap : {0U, 1U, 3U}) {
-        const chan<int> full = filled(cap, static_cast<int>(cap));
+        const chan<int> full = filled_from_100(cap, static_cast<int>(cap));
         park(1, [&] { rt().go([full] { full.send(200); }); });
         for (std::size_t i = 0; i <= cap; ++i) EXPECT_EQ(select(recv(full), otherwise()).index(), 0U);
         EXPECT_EQ(select(recv(full), otherwise()).index(), 1U);

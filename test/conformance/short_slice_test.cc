@@ -27,10 +27,6 @@ std::chrono::nanoseconds cpu_time(clockid_t whose) {
     return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
 }
 
-struct slices_of_100us {
-    environment_variable slice{"RUN_SLICE", "0.1"};
-};
-
 struct no_retakes {
     environment_variable debug{"RUN_DEBUG", "retake=0"};
 };

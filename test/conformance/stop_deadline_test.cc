@@ -372,12 +372,12 @@ class Stragglers : public ::testing::TestWithParam<unsigned> {};
 
 INSTANTIATE_TEST_SUITE_P(Procs, Stragglers, ::testing::Values(1U, 2U, 4U));
 
-struct pipe_ends {
+struct byte_pipe {
     int fds[2] = {-1, -1};
 
-    pipe_ends() { EXPECT_EQ(::pipe(fds), 0); }
+    byte_pipe() { EXPECT_EQ(::pipe(fds), 0); }
 
-    ~pipe_ends() {
+    ~byte_pipe() {
         ::close(fds[0]);
         ::close(fds[1]);
     }
@@ -422,12 +422,12 @@ void expect_left_behind(unsigned procs, auto straggle, auto release, const char*
 }
 
 TEST_P(Stragglers, OneThatReads) {
-    const pipe_ends p;
+    const byte_pipe p;
     expect_left_behind(GetParam(), [&] { p.read_byte(); }, [&] { p.write_byte(); }, "is blocked");
 }
 
 TEST_P(Stragglers, OneInADeclaredCall) {
-    const pipe_ends p;
+    const byte_pipe p;
     expect_left_behind(
         GetParam(), [&] { blocking([&] { p.read_byte(); }); }, [&] { p.write_byte(); }, "is in a blocking call");
 }

@@ -35,7 +35,7 @@ WEFT_SWEEP_OVER(TimedMutexOnOneProcessor, 1U);
 static_assert(sizeof(timed_mutex) == sizeof(mutex) && sizeof(mutex) == 24);
 static_assert(!std::is_copy_constructible_v<timed_mutex> && std::is_nothrow_default_constructible_v<timed_mutex>);
 
-constinit timed_mutex has_no_constructor_to_run;  // usable before main
+constinit timed_mutex timed_before_main;  // usable before main
 
 TEST_P(TimedMutex, AFreeMutexIsTakenWhateverTheTimeout) {
     rt().run([] {

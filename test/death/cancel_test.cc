@@ -7,6 +7,7 @@
 #include <weft/weft.h>
 
 #include "death/death.h"
+#include "support/for_ever.h"
 
 namespace weft::test {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 
 class Interruption : public DeathTest {};
-
-void wait_for_ever() { chan<int>::nil().recv(); }
 
 TEST_F(Interruption, ThatLeavesADetachedGreenThread) {
     EXPECT_ABORT(

@@ -58,4 +58,11 @@ std::size_t occurrences(std::string_view text, std::string_view word) {
     return n;
 }
 
+std::string section_of(const std::string& dump, std::string_view name) {
+    const std::size_t at = dump.find(name);
+    if (at == dump.npos) return {};
+    const std::size_t start = dump.rfind('\n', at) + 1;
+    return dump.substr(start, dump.find("\n\n", at) - start);
+}
+
 }  // namespace weft::test

@@ -62,4 +62,7 @@ template <typename F>
 // How often word is in text.
 [[nodiscard]] std::size_t occurrences(std::string_view text, std::string_view word);
 
+// The part of a dump that speaks of the green thread with this name: from its line to the next empty one. "": there is none.
+std::string section_of(const std::string& dump, std::string_view name);
+
 }  // namespace weft::test

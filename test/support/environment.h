@@ -30,4 +30,9 @@ struct calm {
     environment_variable slice{"RUN_SLICE", nullptr};
 };
 
+// While one exists, runtimes begin with a slice of 0.1 ms.
+struct slices_of_100us {
+    environment_variable slice{"RUN_SLICE", "0.1"};
+};
+
 }  // namespace weft::test
