@@ -167,6 +167,23 @@ public:
         detail::spawn(checked(), &options, std::forward<F>(f), where);
     }
 
+    // As go, for those who do not know whether it is being stopped: false, and nothing was done, after stop(), and at its end.
+    template <typename F>
+    [[nodiscard]] bool try_go(F&& f, std::source_location where = std::source_location::current()) {
+        const detail::runtime_use s = use();
+        if (s != nullptr) detail::spawn(s, nullptr, std::forward<F>(f), where);
+        return s != nullptr;
+    }
+
+    template <typename F>
+    [[nodiscard]] bool try_go(const spawn_options& options,
+                              F&& f,
+                              std::source_location where = std::source_location::current()) {
+        const detail::runtime_use s = use();
+        if (s != nullptr) detail::spawn(s, &options, std::forward<F>(f), where);
+        return s != nullptr;
+    }
+
     template <typename F>
     [[nodiscard]] auto async(F&& f, std::source_location where = std::source_location::current()) {
         return async_on(checked(), nullptr, std::forward<F>(f), where);
@@ -198,12 +215,14 @@ private:
     detail::runtime_use checked() const noexcept;
     detail::scheduler* begin_stop();
     void close() noexcept;
-    void forget() noexcept;
+    bool close_if_drained(const detail::scheduler& s) noexcept;
+    void forget(bool ended) noexcept;
     stop_outcome stop_by(int64_t deadline_ns);
 
     runtime_options options_;
     detail::atomic<detail::scheduler*> scheduler_{nullptr};
-    uint32_t started_in_ = 0;  // which fork's child
+    detail::atomic<detail::scheduler*> left_behind_{nullptr};  // by the last stop, with stragglers
+    uint32_t started_in_ = 0;                                  // which fork's child
     mutable detail::spin_lock lock_;
     openness open_ =
         openness::open;  // guarded by lock_, under which others than its own green threads pin the scheduler

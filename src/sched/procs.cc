@@ -249,10 +249,9 @@ void bury_idle_surplus(scheduler& s) noexcept {
 void change_procs_and_wait(scheduler& s, uint32_t n) {
     change_procs(s, n);
     const ambient_scope not_interrupted(shield_context(), false);
-    while (s.ps.alive() != s.ps.in_use()) {
+    while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(relaxed)) {  // relaxed: a look, again and again
         bury_idle_surplus(s);
         if (current_g_m() == nullptr) {
-            if (s.stopping.load(relaxed)) break;  // relaxed: a look, again and again
             os::sleep_ns(look_ns);
         } else {
             sleep_until_ns(os::monotonic_ns() + look_ns);

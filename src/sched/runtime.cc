@@ -229,6 +229,19 @@ using detail::acquire;
 using detail::relaxed;
 using detail::release;
 
+namespace {
+
+// Lets some time pass for a plain thread, or a green one.
+void pause_ns(int64_t ns) {
+    if (detail::current_g_m() == nullptr) {
+        detail::os::sleep_ns(ns);
+    } else {
+        detail::sleep_until_ns(detail::os::monotonic_ns() + ns);
+    }
+}
+
+}  // namespace
+
 runtime::runtime(runtime_options options) : options_(std::move(options)) { start(); }
 
 runtime::~runtime() {
@@ -276,8 +289,21 @@ void runtime::close() noexcept {
     lock_.unlock();
 }
 
-// It is about to go, or left behind.
-void runtime::forget() noexcept { scheduler_.store(nullptr, release); }  // pairs with use
+// As close(), if nothing is left to be waited for: what was accepted has finished. Nobody can pin it meanwhile; who has it pinned may be
+// about to start another one.
+bool runtime::close_if_drained(const detail::scheduler& s) noexcept {
+    lock_.lock();
+    const bool drained = s.outsiders.load(acquire) == 0 && detail::live_gs(s) == 0;  // pairs with unpin
+    if (drained) open_ = openness::closed;
+    lock_.unlock();
+    return drained;
+}
+
+// It is about to go, or left behind, with those of its green threads that have not come back.
+void runtime::forget(bool ended) noexcept {
+    left_behind_.store(ended ? nullptr : scheduler_.load(relaxed), relaxed);  // relaxed: ours; read by its own threads
+    scheduler_.store(nullptr, release);                                       // pairs with use
+}
 
 std::size_t runtime::stop() {
     detail::scheduler* s = begin_stop();
@@ -286,7 +312,7 @@ std::size_t runtime::stop() {
     std::size_t abandoned = 0;
     const bool ended = detail::stop_scheduler(*s, detail::never, abandoned);
     WEFT_ASSERT(ended);
-    forget();
+    forget(ended);
     detail::destroy(s);
     return abandoned;
 }
@@ -296,10 +322,17 @@ stop_outcome runtime::stop_by(int64_t deadline_ns) {
     detail::scheduler* s = begin_stop();
     if (s == nullptr) return done;
     const uint64_t before = detail::finished_gs(*s);
-    done.cancelled = detail::cancel_and_drain(*s, nullptr, deadline_ns);
-    close();
+    for (;;) {
+        done.cancelled += detail::cancel_and_drain(*s, nullptr, deadline_ns);
+        if (close_if_drained(*s)) break;
+        if (detail::os::monotonic_ns() >= deadline_ns) {
+            close();
+            break;
+        }
+        pause_ns(detail::drain_look_ns);
+    }
     const bool ended = detail::finish_stop(s, before, done);
-    forget();
+    forget(ended);
     if (ended) detail::destroy(s);
     return done;
 }
@@ -311,7 +344,6 @@ bool runtime::running() const noexcept {
 }
 
 void runtime::drain() {
-    const detail::M* m = detail::current_g_m();
     if (detail::is_called_by(checked())) {
         detail::fatal("weft::runtime::drain() was called by one of its own green threads, which would wait for itself");
     }
@@ -321,11 +353,7 @@ void runtime::drain() {
             const detail::runtime_use s = use();  // not during the pause: it may be stopped
             if (s == nullptr || detail::live_gs(*s) == 0) return;
         }
-        if (m == nullptr) {
-            detail::os::sleep_ns(detail::drain_look_ns);
-        } else {
-            detail::sleep_until_ns(detail::os::monotonic_ns() + detail::drain_look_ns);
-        }
+        pause_ns(detail::drain_look_ns);
     }
 }
 
@@ -349,11 +377,18 @@ unsigned set_max_procs(unsigned n) {
 
 void detail::runtime_use::unpin(scheduler& s) noexcept { s.unpin(); }
 
-// What there is; nothing after stop(). Neither is looked into before it is known that it stays.
+// What there is; nothing after stop(), but for those that it has left behind. Nothing is looked into before it is known that it stays: it may
+// be stopped at any moment, until it is pinned under the lock.
 detail::runtime_use runtime::use() const noexcept {
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
-    if (s == nullptr || detail::is_called_by(s)) return {s, false};
-    if (!running()) detail::fatal_in_child("a runtime of the parent was");
+    if (s == nullptr) {
+        detail::scheduler* left =
+            left_behind_.load(relaxed);  // relaxed: only compared, or the caller is one of its threads
+        return {left != nullptr && detail::is_called_by(left) ? left : nullptr, false};
+    }
+    if (detail::is_called_by(s)) return {s, false};
+    if (started_in_ != detail::fork_generation.load(relaxed))  // relaxed: changes only while there is one thread
+        detail::fatal_in_child("a runtime of the parent was");
     lock_.lock();
     s = open_ == openness::closed ? nullptr : scheduler_.load(relaxed);  // relaxed: as above
     if (s != nullptr) s->pin();

@@ -229,6 +229,23 @@ TEST_P(Lifecycle, RestartingLeavesNothingBehind) {
     }
 }
 
+TEST_P(Lifecycle, OthersMayLookAtItWhileItStopsAndStarts) {
+    std::atomic<bool> enough = false;
+    std::thread looker([&] {
+        while (!enough) {
+            static_cast<void>(rt().stats());
+            EXPECT_LE(rt().procs(), procs());
+            static_cast<void>(rt().try_go([] {}));
+        }
+    });
+    for (int round = 0; round < scaled(300); ++round) {
+        rt().stop();
+        rt().start();
+    }
+    enough = true;
+    looker.join();
+}
+
 TEST_P(Lifecycle, TheDestructorStops) {
     const chan<int> c;
     for (int i = 0; i < 10; ++i) {

@@ -208,6 +208,37 @@ TEST_P(MaxProcs, ClassesAndPinnedOnesStayWhatTheyAre) {
     EXPECT_EQ(ran, 12);
 }
 
+// Nobody takes away what is too many any more.
+TEST_P(MaxProcs, AGreenThreadOfAnotherRuntimeIsNotHeldUpByAStop) {
+    for (int round = 0; round < scaled(10); ++round) {
+        runtime other({.procs = 4});
+        std::atomic<bool> over = false;
+        std::atomic<int> computing = 0;
+        for (int i = 0; i < 4; ++i) {
+            other.go([&] {
+                ++computing;
+                while (!over) {}
+            });
+        }
+        eventually([&] { return computing == 4; });
+        std::atomic<bool> asks = false;
+        std::thread changer([&] {
+            rt().run([&] {
+                asks = true;
+                static_cast<void>(other.set_max_procs(1));
+            });
+        });
+        eventually([&] { return asks.load(); });
+        std::thread ender([&] {
+            std::this_thread::sleep_for(3ms);  // the stop is to come first, as a rule
+            over = true;
+        });
+        other.stop();
+        ender.join();
+        changer.join();
+    }
+}
+
 // Everything at once, and every message is accounted for. Most changes are from 1 to 8 and back.
 TEST_P(MaxProcs, ChangingAllTheTimeLosesNothing) {
     std::atomic<bool> over = false;

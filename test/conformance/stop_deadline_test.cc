@@ -355,6 +355,28 @@ TEST_P(StopDeadline, OtherThreadsMayStartGreenThreadsWhileItDrains) {
     EXPECT_EQ(done.abandoned, 0U);
 }
 
+// It may be the last moment: who is accepted is waited for, and everybody else is told.
+TEST_P(StopDeadline, WhatIsAcceptedAtTheEndOfTheDrainIsWaitedFor) {
+    for (int round = 0; round < scaled(50); ++round) {
+        std::atomic<int> ran = 0;
+        int accepted = 0;
+        park(1, [&] { rt().go([] { chan<int>::nil().recv(); }); });
+        std::atomic<bool> begun = false;
+        std::thread feeder([&] {
+            while (rt().try_go([&] { ++ran; })) {
+                if (++accepted == 1) begun = true;
+            }
+        });
+        eventually([&] { return begun.load(); });
+        const stop_outcome done = rt().stop(patience());
+        feeder.join();
+        EXPECT_EQ(done.abandoned, 0U);
+        EXPECT_EQ(ran, accepted);
+        EXPECT_FALSE(rt().try_go([] {}));
+        rt().start();
+    }
+}
+
 TEST_P(StopDeadline, ItStartsAgain) {
     park(1, [&] { rt().go([] { sleep_for(1h); }); });
     rt().stop(10s);
@@ -440,6 +462,32 @@ TEST_P(Stragglers, OneThatComputes) {
             while (!enough) {}
         },
         [&] { enough = true; }, "computes");
+}
+
+// What it starts is abandoned, as what any other starts after the end.
+TEST_P(Stragglers, OneThatStartsOthersWhenItIsBack) {
+    leak_on_purpose();
+    runtime rt({.procs = GetParam(), .name = "stuck"});
+    std::atomic<bool> is_there = false;
+    std::atomic<bool> enough = false;
+    std::atomic<bool> has_started = false;
+    std::atomic<bool> ran = false;
+    rt.go([&] {
+        is_there = true;
+        while (!enough) {}
+        rt.go([&] { ran = true; });
+        has_started = rt.try_go([&] { ran = true; });
+    });
+    eventually([&] { return is_there.load(); });
+    const std::size_t threads = resources::now().threads;
+    stop_outcome done;
+    static_cast<void>(stderr_of([&] { done = rt.stop(20ms); }));
+    EXPECT_EQ(done.stragglers, 1U);
+    enough = true;
+    eventually([&] { return has_started.load(); });
+    eventually([&] { return resources::now().threads < threads; });
+    EXPECT_FALSE(ran);
+    EXPECT_FALSE(rt.try_go([] {})) << "by others it is not used any more";
 }
 
 // The thread of this process whose name that is; 0: none.
