@@ -93,7 +93,7 @@ TEST(BlockingHandOffLearned, DoesNotTakeACallForALongOneBecauseTheSliceAroundItW
         while (!over) weft::yield();
     });
     rt.drain();
-    EXPECT_LT(taken_for_long, 5U) << "unless a timed one did not get a core";
+    EXPECT_LT(taken_for_long, 12U) << "of 20, unless those that were timed did not get a core";
 }
 
 // With one P, and the monitor out of the game: what is queued runs because the call has given the P away itself.

@@ -360,11 +360,13 @@ TEST_P(StopDeadline, WhatIsAcceptedAtTheEndOfTheDrainIsWaitedFor) {
     for (int round = 0; round < scaled(50); ++round) {
         std::atomic<int> ran = 0;
         int accepted = 0;
+        constexpr int ahead = 3;  // no more, or the drain would take a while
         park(1, [&] { rt().go([] { chan<int>::nil().recv(); }); });
         std::atomic<bool> begun = false;
         std::thread feeder([&] {
             while (rt().try_go([&] { ++ran; })) {
                 if (++accepted == 1) begun = true;
+                while (rt().running() && accepted - ran > ahead) std::this_thread::yield();
             }
         });
         eventually([&] { return begun.load(); });

@@ -48,13 +48,13 @@ step() {
     return "$status"
 }
 
-# build_step PRESET [TARGET...]: goes on after an error, so that one run shows them all. Tests are compiled several at a time, which takes
-# two thirds of the time for all of them; but not in the inner loop.
+# build_step PRESET [TARGET...]: goes on after an error, so that one run shows them all. Tests are compiled and run several at a time,
+# which takes two thirds of the time for all of them; but not in the inner loop.
 build_step() {
     local preset=$1 together=ON
     shift
     [[ $leg != quick ]] || together=OFF
-    step "configure" cmake --preset "$preset" -DWEFT_TEST_UNITY=$together &&
+    step "configure" cmake --preset "$preset" -DWEFT_TEST_TOGETHER=$together &&
         step "build" cmake --build --preset "$preset" -j "$jobs" ${@+--target "$@"} -- -k 0
 }
 
