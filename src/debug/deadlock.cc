@@ -36,10 +36,12 @@
 #include <weft/runtime.h>
 #include <weft/shared_mutex.h>
 
+#include "context/sanitizer.h"
 #include "debug/dump.h"
 #include "os/os.h"
 #include "sched/current.h"
 #include "sched/fork.h"
+#include "sched/freeze.h"
 #include "sched/lending.h"
 #include "sched/scheduler.h"
 
@@ -164,7 +166,9 @@ verdict judge(const M* self, bool look_at_threads) noexcept {
     return look_at_threads && there_are_others() ? verdict::others_can : verdict::deadlock;
 }
 
-// ---- The report. All Gs wait, and stay as they are.
+// ---- The report. When the process is to end, all Gs wait, and stay as they are. With report_deadlock() other threads go on, and may wake
+// one at any moment: then what it waited at, the future or the mutex, may be gone. So a G is held still (freeze.h) while is read what it
+// waits for, and only if it waits then; what that leads to is an address, which is looked for among the Gs of all runtimes.
 
 bool is_alive(const G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state
@@ -177,69 +181,87 @@ uint64_t count_gs(scheduler& s) noexcept {
     return count;
 }
 
-// What g waits at: the mutex, or the lock of the channel or whatever it is; nullptr if unknown.
-const void* object_of(const G& g) noexcept {
-    const waiter* w = g.waiting;
-    if (w == nullptr) return nullptr;
-    if (waits_for_lock(g.reason)) return w->slot;
-    const guarded_word* lock = w->lock;
-    return lock;
-}
-
 bool is_join(wait_reason reason) noexcept {
     return reason == wait_reason::wait_group_wait || reason == wait_reason::scope_join;
 }
 
-// Looks for a G among those of all runtimes: one that is named here may have been abandoned, and its runtime be gone.
-struct g_search {
-    const void* wanted;
-    const G* found = nullptr;
+// What a G that waits for a future has left in its waiter: who fulfils it, an address to look for; nullptr: that has not begun, or is done
+// by a plain thread. Read as it lies there, since a sanitizer, which does not know that freezing orders this before what the G does later,
+// would look into atomic<>::load.
+WEFT_NO_SANITIZE const void* fulfiller_at(const void* slot) noexcept {
+    static_assert(sizeof(atomic<const void*>) == sizeof(const void*), "nothing but the pointer");
+    return __atomic_load_n(static_cast<const void* const*>(slot), __ATOMIC_RELAXED);  // relaxed: a look
+}
 
-    static bool visit(void* closure, scheduler& s) noexcept {
-        auto& search = *static_cast<g_search*>(closure);
-        if (is_from_before_fork(s)) return true;
-        const G* g = s.gs.find(search.wanted);
-        if (g != nullptr && is_alive(*g)) search.found = g;
-        return search.found == nullptr;
+// What one G waits for, and where.
+struct wait_seen {
+    const G* g = nullptr;  // nullptr: it waits no longer. Not to be looked into: its runtime may be gone
+    const scheduler* home = nullptr;
+    identity who{};
+    wait_reason reason = wait_reason::none;
+    const void* object = nullptr;  // the mutex, or the lock of the channel or whatever it is; nullptr if unknown
+    const void* next = nullptr;    // the G that has to go on before it can, if that is known
+
+    // g belongs to s, which is kept alive.
+    WEFT_NO_SANITIZE void take(const scheduler& s, const G& g_now) noexcept {
+        if (g_now.state.load(relaxed) != g_state::waiting) return;  // relaxed: looked at again once frozen
+        auto* one = const_cast<G*>(&g_now);                         // only to freeze it
+        const frozen still(&one, 1);
+        if (g_now.state.load(acquire) != g_state::waiting || !who.read(g_now)) return;  // pairs with set_state
+        reason = g_now.reason;
+        if (const waiter* w = g_now.waiting) read_waiter(*w);
+        if (reason == wait_reason::mutex_lock) next = holder_awaited_by(g_now);
+        g = &g_now;
+        home = &s;
+    }
+
+private:
+    WEFT_NO_SANITIZE void read_waiter(const waiter& w) noexcept {
+        const guarded_word* lock = w.lock;
+        void* slot = w.slot;
+        object = waits_for_lock(reason) ? slot : lock;
+        if (slot == nullptr) return;
+        if (reason == wait_reason::future_get) next = fulfiller_at(slot);
+        if (reason == wait_reason::shared_mutex_lock || reason == wait_reason::shared_mutex_lock_shared)
+            next = whose(writer_of(*static_cast<shared_mutex*>(slot)));
     }
 };
 
-// Whose function is to fulfil the future that g waits for; nullptr: none that has begun, or a plain thread.
-const G* fulfiller_awaited_by(const G& g) noexcept {
-    const waiter* w = g.waiting;
-    if (w == nullptr || w->slot == nullptr) return nullptr;
-    void* at = w->slot;
-    // relaxed: it waits, and wrote that long ago
-    g_search search{static_cast<const atomic<const void*>*>(at)->load(relaxed)};
-    if (search.wanted != nullptr) visit_schedulers(&g_search::visit, &search);
+// The wait of the G at that address, if it is one and waits: it may have been abandoned, or ended, and its runtime be gone.
+struct wait_search {
+    const void* wanted;
+    wait_seen found;
+
+    static bool visit(void* closure, scheduler& s) noexcept {
+        auto& search = *static_cast<wait_search*>(closure);
+        if (is_from_before_fork(s)) return true;
+        const G* g = s.gs.find(search.wanted);
+        if (g != nullptr) search.found.take(s, *g);
+        return g == nullptr;
+    }
+};
+
+wait_seen wait_at(const void* wanted) noexcept {
+    wait_search search{wanted, {}};
+    if (wanted != nullptr) visit_schedulers(&wait_search::visit, &search);
     return search.found;
 }
 
-// Who has to go on before g can, if that is known.
-const G* awaited_by(const G& g) noexcept {
-    switch (g.reason) {
-        case wait_reason::future_get:
-            return fulfiller_awaited_by(g);
-        case wait_reason::shared_mutex_lock:
-        case wait_reason::shared_mutex_lock_shared: {
-            const waiter* w = g.waiting;
-            if (w == nullptr) return nullptr;
-            void* at = w->slot;
-            return whose(writer_of(*static_cast<shared_mutex*>(at)));
-        }
-        default:
-            return holder_awaited_by(g);
-    }
+// Which G started child.
+WEFT_NO_SANITIZE uint64_t parent_of(const G& child) noexcept {
+    return __atomic_load_n(&child.parent, __ATOMIC_RELAXED);  // relaxed: a look
 }
 
-// Those that g has started and that have not ended.
-void print_children(report& out, scheduler& s, const G& g) noexcept {
+WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }  // as above
+
+// Those that the one with this id has started and that have not ended.
+void print_children(report& out, scheduler& s, uint64_t id) noexcept {
     uint32_t count = 0;
     s.gs.for_each([&](const G& child) {
-        if (!is_alive(child) || child.parent != g.id) return;
+        if (!is_alive(child) || parent_of(child) != id) return;
         if (count < listed_max) {
             out.print(count == 0 ? "; it has started green thread %llu" : ", %llu",
-                      static_cast<unsigned long long>(child.id));
+                      static_cast<unsigned long long>(id_of(child)));
         }
         ++count;
     });
@@ -248,43 +270,70 @@ void print_children(report& out, scheduler& s, const G& g) noexcept {
 }
 
 // Numbers are each runtime's own.
-const char* whereabouts(const scheduler& s, const G& g) noexcept {
-    return s.gs.find(&g) != nullptr ? "" : " of another runtime";
+const char* whereabouts(const scheduler& s, const scheduler* home) noexcept {
+    return home == &s ? "" : " of another runtime";
 }
 
-// Each cycle is said once: from the first of it.
-bool comes_before(const G& a, const G& b) noexcept { return a.id != b.id ? a.id < b.id : &a < &b; }
-
+// The G at g waits, or did a moment ago.
 void print_wait(report& out, scheduler& s, const G& g) noexcept {
-    out.print("weft:     green thread %llu", static_cast<unsigned long long>(g.id));
-    if (*g.name_or_empty() != '\0') out.print(" \"%s\"", g.name);
-    out.print(": %s", text(g.reason));
-    if (const void* at = object_of(g)) out.print(" at %p", at);
-    if (const G* who = awaited_by(g)) {
-        out.print(", which green thread %llu%s %s", static_cast<unsigned long long>(who->id), whereabouts(s, *who),
-                  g.reason == wait_reason::future_get ? "is to fulfil" : "holds");
-        if (who == &g) out.print(" itself");
+    wait_seen seen;
+    seen.take(s, g);
+    if (seen.g == nullptr) return;
+    out.print("weft:     green thread %llu", static_cast<unsigned long long>(seen.who.id));
+    if (seen.who.name[0] != '\0') out.print(" \"%s\"", seen.who.name);
+    out.print(": %s", text(seen.reason));
+    if (seen.object != nullptr) out.print(" at %p", seen.object);
+    const wait_seen other = wait_at(seen.next);
+    if (other.g != nullptr) {
+        out.print(", which green thread %llu%s %s", static_cast<unsigned long long>(other.who.id),
+                  whereabouts(s, other.home), seen.reason == wait_reason::future_get ? "is to fulfil" : "holds");
+        if (other.g == &g) out.print(" itself");
     }
-    if (is_join(g.reason)) print_children(out, s, g);
+    if (is_join(seen.reason)) print_children(out, s, seen.who.id);
     out.print("\n");
 }
 
-// The chain from g over holders of mutexes and those who fulfil futures, if it comes back to g.
-bool print_cycle(report& out, scheduler& s, const G& g) noexcept {
-    const G* at = &g;
+// The chain from a G over holders of mutexes and those who fulfil futures, as it was when it was walked along.
+struct wait_chain {
+    struct link {
+        uint64_t id;
+        const scheduler* home;
+    };
+
+    link links[cycle_max];
     uint32_t length = 0;
-    bool is_first = true;
-    do {
-        at = awaited_by(*at);
-        if (at != nullptr && comes_before(*at, g)) is_first = false;
-    } while (at != nullptr && at != &g && ++length < cycle_max);
-    if (at != &g || !is_first) return false;
-    out.print("weft: a cycle: %llu", static_cast<unsigned long long>(g.id));
-    do {
-        at = awaited_by(*at);
-        out.print(" waits for %llu%s", static_cast<unsigned long long>(at->id), whereabouts(s, *at));
-        if (at != &g) out.print(", which");
-    } while (at != &g);
+
+    // Whether it comes back to g, and g is the first in it: each cycle is said once.
+    bool follow(const scheduler& s, const G& g) noexcept {
+        wait_seen seen;
+        seen.take(s, g);
+        const uint64_t first = seen.who.id;
+        while (seen.g != nullptr && seen.next != nullptr && length < cycle_max) {
+            seen = wait_at(seen.next);
+            if (seen.g == nullptr) return false;
+            links[length++] = {seen.who.id, seen.home};
+            if (seen.g == &g) return seen.who.id == first;
+            if (seen.who.id < first || (seen.who.id == first && seen.g < &g)) return false;
+        }
+        return false;
+    }
+};
+
+// A look at whether it may be known who has to go on before g: freezing a million that wait for something else would take its time.
+WEFT_NO_SANITIZE bool may_lead_on(const G& g) noexcept {
+    const wait_reason reason = __atomic_load_n(&g.reason, __ATOMIC_RELAXED);  // relaxed: a look
+    return reason == wait_reason::future_get || waits_for_lock(reason);
+}
+
+bool print_cycle(report& out, scheduler& s, const G& g) noexcept {
+    wait_chain chain;
+    if (!may_lead_on(g) || !chain.follow(s, g)) return false;
+    out.print("weft: a cycle: %llu", static_cast<unsigned long long>(chain.links[chain.length - 1].id));
+    for (uint32_t i = 0; i < chain.length; ++i) {
+        if (i != 0) out.print(", which");
+        out.print(" waits for %llu%s", static_cast<unsigned long long>(chain.links[i].id),
+                  whereabouts(s, chain.links[i].home));
+    }
     out.print("\n");
     return true;
 }

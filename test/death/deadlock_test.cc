@@ -1,7 +1,9 @@
 // deadlock_test.cc: programs all of whose green threads wait for ever end with a report, and others do not.
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -424,6 +426,46 @@ TEST_F(Deadlock, OfARuntimeObjectIsReportedOnDemand) {
     values.send(1);
     rt.drain();
     EXPECT_FALSE(rt.report_deadlock(STDERR_FILENO)) << "nobody waits any more";
+}
+
+// What was waited for may be gone by then: a sanitizer says so if anything of it is looked at.
+TEST_F(Deadlock, IsReportedWhileAnotherThreadEndsIt) {
+    constexpr int count = 90;    // fewer than a report lists
+    constexpr int reports = 10;  // that have been read
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ::fcntl(ends[1], F_SETPIPE_SZ, 4096);  // so that a report is still being written when its beginning is read
+    std::atomic<bool> over = false;
+    std::atomic<int> read = 0;
+    counting_semaphore<> units(0);
+    runtime rt({.procs = 2});
+    for (int i = 0; i < count; ++i) {
+        rt.go([&] {
+            while (!over) {
+                async([&] {
+                    units.acquire();
+                    return std::make_unique<int>();
+                }).get();
+            }
+        });
+    }
+    std::thread reporter([&] {
+        while (!over) {
+            if (rt.report_deadlock(ends[1])) static_cast<void>(::write(ends[1], "\f", 1));
+        }
+        ::close(ends[1]);
+    });
+    char text[512];
+    for (ssize_t n = 0; (n = ::read(ends[0], text, sizeof(text))) > 0;) {
+        units.release(count / 8);
+        read += static_cast<int>(std::count(text, text + n, '\f'));
+        if (read >= reports) over = true;
+    }
+    reporter.join();
+    ::close(ends[0]);
+    units.release(count);
+    rt.drain();
+    EXPECT_GE(read, reports);
 }
 
 }  // namespace
