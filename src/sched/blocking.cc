@@ -59,7 +59,6 @@ bool is_long(const call_site& site) noexcept {
 [[gnu::noinline]] M* take_place(M* m) noexcept {
     scheduler& s = *m->home;
     if (!s.call_places->try_acquire()) {
-        s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
         const ambient_scope not_interrupted(shield_context(), false);
         s.call_places->acquire();
     }

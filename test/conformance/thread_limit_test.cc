@@ -30,6 +30,14 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t most = 8;
 
+std::unique_ptr<runtime> runtime_of(const char* threads, unsigned procs) {
+    ::setenv("RUN_MAX_THREADS", threads, 1);  // NOLINT(concurrency-mt-unsafe): no threads are there yet
+    // Not the usual signal: other tests install a handler that the runtime's has to find there, and so must be first.
+    auto rt = std::make_unique<runtime>(runtime_options{.procs = procs, .preempt_signal = SIGUSR1});
+    ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not look
+    return rt;
+}
+
 // A runtime that may have eight threads.
 class ThreadLimit : public ::testing::TestWithParam<unsigned> {
 protected:
@@ -88,6 +96,16 @@ protected:
         if (rt_->stats().thread_shortages == 0) ++not_counted_;
     }
 
+    // At least once 5 ms; does not return before there have been as many at once as may be.
+    void pause_until_places_are_taken() {
+        if (++inside_ >= most - GetParam()) were_taken_ = true;
+        const auto deadline = std::chrono::steady_clock::now() + patience();
+        do ::usleep(5000);
+        while (!were_taken_ && std::chrono::steady_clock::now() < deadline);
+        if (!were_taken_) ++not_counted_;
+        --inside_;
+    }
+
     std::atomic<int> not_counted_ = 0;
 
 private:
@@ -99,6 +117,8 @@ private:
     }
 
     std::unique_ptr<runtime> rt_;
+    std::atomic<std::size_t> inside_ = 0;
+    std::atomic<bool> were_taken_ = false;
     watchdog dog_;
     std::atomic<std::size_t> most_seen_ = 0;
     std::atomic<bool> over_ = false;
@@ -108,11 +128,11 @@ private:
 WEFT_SWEEP_OVER(ThreadLimit, 1U, 2U, 4U);
 
 TEST_P(ThreadLimit, DeclaredCallsAllFinish) {
-    all_finish(100, [this] { blocking([this] { pause_until_threads_are_short(); }); });
+    all_finish(100, [this] { blocking([this] { pause_until_places_are_taken(); }); });
 }
 
 TEST_P(ThreadLimit, CallsThatHandOverAtOnceAllFinish) {
-    all_finish(100, [this] { blocking(hand_off::at_once, [this] { pause_until_threads_are_short(); }); });
+    all_finish(100, [this] { blocking(hand_off::at_once, [this] { pause_until_places_are_taken(); }); });
 }
 
 TEST_P(ThreadLimit, UndeclaredCallsAllFinish) {
@@ -210,6 +230,31 @@ TEST_P(ThreadLimit, PlacesForCallsFollowTheNumberOfPs) {
     }
 }
 
+// It is a thread that is lacking when one was to be made and could not; who waits in line has not asked for one.
+TEST(ThreadLimitOfEight, ACallThatWaitsForAPlaceIsNoShortageOfThreads) {
+    const auto rt = runtime_of("8", 1);
+    const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
+    std::atomic<std::size_t> inside = 0;
+    std::atomic<bool> over = false;
+    const auto call = [&] {
+        rt->go([&] {
+            blocking(hand_off::at_once, [&] {
+                ++inside;
+                while (!over) std::this_thread::sleep_for(100us);
+            });
+        });
+    };
+    for (std::size_t i = 0; i < most - 1; ++i) call();
+    eventually([&] { return inside == most - 1; });
+    const uint64_t before = rt->stats().thread_shortages;
+    for (int i = 0; i < 20; ++i) call();
+    rt->run([] {});  // comes after them
+    EXPECT_EQ(rt->stats().thread_shortages, before);
+    over = true;
+    rt->drain();
+    EXPECT_EQ(inside, most - 1 + 20);
+}
+
 // Who waits for a place when places become fewer, or are no more needed, gets one in the end.
 TEST_P(ThreadLimit, CallsThatWaitForAPlaceWhileTheNumberOfPsChangesAllFinish) {
     std::atomic<int> finished = 0;
@@ -252,14 +297,6 @@ TEST(ThreadLimitOfOne, ThingsGoOnOneAfterTheOther) {
 }
 
 // ---- No thread is to be had for those that the M of a pinned or kept green thread may not run.
-
-std::unique_ptr<runtime> runtime_of(const char* threads, unsigned procs) {
-    ::setenv("RUN_MAX_THREADS", threads, 1);  // NOLINT(concurrency-mt-unsafe): no threads are there yet
-    // Not the usual signal: other tests install a handler that the runtime's has to find there, and so must be first.
-    auto rt = std::make_unique<runtime>(runtime_options{.procs = procs, .preempt_signal = SIGUSR1});
-    ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not look
-    return rt;
-}
 
 // Runs until over, with its turns in between.
 void take_turns(const std::atomic<bool>& over) {
