@@ -1,6 +1,9 @@
 // process_exit.cc: see process_exit.h.
 #include "sched/process_exit.h"
 
+#include <cstddef>
+#include <cstdlib>
+
 #include "base/atomic.h"
 #include "sched/current.h"
 
@@ -20,9 +23,23 @@ struct witness {
 
 constinit thread_local witness of_this_thread;
 
+// More than allocators put by for pieces of the same size: what is freed may become any smaller one.
+constexpr std::size_t enough = 4096;
+
+// Whether the C library can note down the destructor of an object of this thread. It takes memory for that, and aborts if there is none.
+bool can_note_destructor() noexcept {
+    auto* memory = static_cast<volatile char*>(std::malloc(enough));  // NOLINT: as the C library
+    if (memory == nullptr) return false;
+    *memory = 0;                           // volatile: or the compiler would leave it all out
+    std::free(const_cast<char*>(memory));  // NOLINT: as above
+    return true;
+}
+
 }  // namespace
 
-void watch_for_exit() noexcept { of_this_thread.there = true; }
+void watch_for_exit() noexcept {
+    if (can_note_destructor()) of_this_thread.there = true;
+}
 
 bool exit_has_begun() noexcept { return begun.load(acquire); }  // pairs with ~witness
 
