@@ -122,10 +122,16 @@ struct alignas(cache_line) M {
     // Its thread will not touch the scheduler any more.
     atomic<bool> has_ended{false};
 
-    // Who has parted last: its thread when it ends, or a runtime that stops without it. Who finds that the other has been there frees what the
-    // system keeps of the thread.
-    enum class parted : uint8_t { nobody, thread, runtime };
+    // Who frees what the system keeps of its thread. Decided once, by who parts first: if it is the thread, which ends, the runtime joins it;
+    // if it is a runtime that stops without it, the thread detaches itself when it ends, and nobody joins it.
+    enum class parted : uint8_t { nobody, thread, runtime, joined };
     atomic<parted> parting{parted::nobody};
+
+    // False: the other one has parted first.
+    [[nodiscard]] bool part(parted who) noexcept {
+        parted nobody = parted::nobody;
+        return parting.compare_exchange_strong(nobody, who, acq_rel, acquire);  // what the other did before is seen
+    }
 
     // Any thread.
     [[nodiscard]] int tid() const noexcept { return thread_id.load(relaxed); }  // relaxed: a number

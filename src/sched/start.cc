@@ -124,14 +124,21 @@ void abandon_thread(M* m) noexcept {
 
 namespace {
 
+// Whether m's thread has ended, or is about to, and is to be joined.
+bool is_joinable(const M* m) noexcept { return m->parting.load(acquire) == M::parted::thread; }  // pairs with part
+
+// m is joinable, and nobody else looks whether it is.
+void join(M* m) noexcept {
+    os::join_thread(m->thread);
+    m->parting.store(M::parted::joined, relaxed);  // relaxed: nobody else
+}
+
 // Nobody will wait for the threads of s that have not ended. May be called again. Always false.
 bool leave_threads(scheduler& s) noexcept {
     s.threads_lock.lock();
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
-        // acq_rel: pairs with m_thread
-        if (m->is_main || m->parting.exchange(M::parted::runtime, acq_rel) != M::parted::thread) continue;
-        os::join_thread(m->thread);  // it needs no lock any more
-        m->retired = false;          // so nobody joins it again
+        if (m->is_main || m->part(M::parted::runtime)) continue;
+        if (is_joinable(m)) join(m);  // it needs no lock any more
     }
     s.threads_lock.unlock();
     return false;
@@ -178,8 +185,7 @@ void* m_thread(void* argument) {
         reap(s);                          // those that did so before
         s.retired.fetch_add(1, relaxed);  // relaxed: a hint
     }
-    // acq_rel: pairs with leave_threads
-    if (m->parting.exchange(M::parted::thread, acq_rel) == M::parted::runtime) os::detach_this_thread();
+    if (!m->part(M::parted::thread)) os::detach_this_thread();
     m->has_ended.store(true, release);  // pairs with threads_running, reap
     s.ended.fetch_add(1, release);      // pairs with stop_scheduler
     os::futex_wake_one(s.ended);
@@ -223,12 +229,13 @@ void delist(scheduler& s, M* m) noexcept {
     s.threads_lock.unlock();
 }
 
-// A retired M whose thread has ended, or is about to; it is off every list. nullptr if there is none.
+// A retired M whose thread has ended, or is about to, and is to be joined; it is off every list. nullptr if there is none.
 M* take_retired(scheduler& s) noexcept {
     s.idle.lock.lock();
     s.threads_lock.lock();
     M* m = s.all_ms;
-    while (m != nullptr && !(m->has_ended.load(acquire) && m->retired)) m = m->all_next;  // pairs with m_thread
+    // acquire: pairs with m_thread
+    while (m != nullptr && !(m->has_ended.load(acquire) && m->retired && is_joinable(m))) m = m->all_next;
     if (m != nullptr) {
         delist_locked(s, m);
         --s.idle.unavailable;
@@ -242,7 +249,7 @@ M* take_retired(scheduler& s) noexcept {
 void reap(scheduler& s) noexcept {
     if (s.retired.load(relaxed) == 0) return;  // relaxed: a hint
     while (M* m = take_retired(s)) {
-        os::join_thread(m->thread);
+        join(m);
         s.sysmon.await_look();
         free_m(m);
     }
@@ -557,7 +564,7 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
         if (!os::futex_wait(s.ended, ended, deadline_ns)) return leave_threads(s);
     }
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
-        if (!m->is_main) os::join_thread(m->thread);
+        if (is_joinable(m)) join(m);
     }
     s.maker.end();
     if (!await_outsiders(s, deadline_ns)) return false;

@@ -492,6 +492,33 @@ TEST_P(Stragglers, OneThatStartsOthersWhenItIsBack) {
     EXPECT_FALSE(rt.try_go([] {})) << "by others it is not used any more";
 }
 
+bool is_there(pid_t thread) { return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0; }
+
+// Each thread that ends looks after those that did so before, which have seen to themselves.
+TEST_P(Stragglers, PinnedOnesWhoseThreadsEndOneAfterTheOther) {
+    constexpr std::size_t count = 3;
+    leak_on_purpose();
+    runtime rt({.procs = GetParam(), .name = "stuck"});
+    std::atomic<pid_t> threads[count] = {};
+    std::atomic<std::size_t> over = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        rt.go([&, i] {
+            pin here;
+            here.keep();  // its thread ends with it
+            threads[i] = static_cast<pid_t>(::syscall(SYS_gettid));
+            while (over <= i) {}
+        });
+    }
+    for (const auto& thread : threads) eventually([&] { return thread != 0; });
+    stop_outcome done;
+    const std::string text = stderr_of([&] { done = rt.stop(20ms); });
+    EXPECT_EQ(done.stragglers, count) << text;
+    for (const auto& thread : threads) {
+        ++over;
+        eventually([&] { return !is_there(thread); });
+    }
+}
+
 // The thread of this process whose name that is; 0: none.
 pid_t thread_named(const std::string& name) {
     DIR* const all = ::opendir("/proc/self/task");
