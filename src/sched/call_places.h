@@ -21,6 +21,8 @@ namespace weft::detail {
 
 class call_places {
 public:
+    explicit call_places(std::ptrdiff_t places) noexcept : free_(places) {}
+
     [[nodiscard]] bool try_acquire() noexcept { return free_.try_acquire(); }
 
     void acquire() { free_.acquire(); }
@@ -30,7 +32,8 @@ public:
     }
 
     void change(std::ptrdiff_t by) noexcept {
-        for (; by > 0; --by) release();
+        while (by > 0 && pay()) --by;
+        if (by > 0) free_.release(by);
         for (; by < 0; ++by) {
             if (free_.try_acquire()) continue;
             debt_.fetch_add(1, relaxed);  // relaxed: a count. If a place has come free meanwhile, the next one pays
@@ -46,7 +49,7 @@ private:
         return false;
     }
 
-    counting_semaphore<> free_{0};
+    counting_semaphore<> free_;
     atomic<std::ptrdiff_t> debt_{0};
 };
 

@@ -485,8 +485,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->watch.start(*s, debug, std::chrono::nanoseconds(options.watchdog).count());
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
     s->thread_idle_ns = os::env_time_ns("RUN_THREAD_IDLE", 1 * ms, 3'600 * sec, default_thread_idle_ns);
-    s->call_places = std::make_unique<call_places>();
-    s->call_places->change(call_places_for(*s, procs));
+    s->call_places = std::make_unique<call_places>(call_places_for(*s, procs));
     s->threads_scarce.store(are_scarce(*s, 0), relaxed);  // relaxed: nobody else yet
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");
