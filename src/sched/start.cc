@@ -49,6 +49,8 @@ constexpr int64_t default_slice_ns = 10 * ms;
 constexpr int64_t shortest_slice_ns = 10 * us;
 constexpr int64_t longest_slice_ns = 10 * sec;
 constexpr int64_t default_thread_idle_ns = 5 * sec;
+constexpr std::chrono::milliseconds longest_watchdog =
+    std::chrono::hours(365 * 24);      // no process will know the difference
 constexpr uint32_t few_threads = 256;  // a limit below which threads are always scarce
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
@@ -451,6 +453,12 @@ int64_t choose_slice(const runtime_options& options) {
     throw std::invalid_argument("weft: runtime_options::slice must be from 10 us to 10 s");
 }
 
+// How long a G may run, or wait for a P, before stderr says so; 0: as RUN_DEBUG says. What anybody may ask for need not fit into ns.
+int64_t choose_watchdog(const runtime_options& options) noexcept {
+    using std::chrono::milliseconds;
+    return std::chrono::nanoseconds(std::clamp(options.watchdog, milliseconds::zero(), longest_watchdog)).count();
+}
+
 }  // namespace
 
 uint32_t usual_procs() noexcept {
@@ -482,7 +490,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->follows_cpus.store(options.procs == 0 && usual_procs_follow(), relaxed);
     s->deadlocks = debug.deadlock;
     if (debug.lock_owners) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
-    s->watch.start(*s, debug, std::chrono::nanoseconds(options.watchdog).count());
+    s->watch.start(*s, debug, choose_watchdog(options));
     s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
     s->thread_idle_ns = os::env_time_ns("RUN_THREAD_IDLE", 1 * ms, 3'600 * sec, default_thread_idle_ns);
     s->call_places = std::make_unique<call_places>(call_places_for(*s, procs));

@@ -19,6 +19,7 @@
 #include "os/os.h"
 #include "sched/current.h"
 #include "sched/scheduler.h"
+#include "sched/stopping.h"
 #include "support/build.h"
 #include "support/captured.h"
 #include "support/environment.h"
@@ -216,6 +217,16 @@ TEST(RuntimeOptions, StacksHaveTheSizeThatWasAskedFor) {
     }
 }
 
+// In ns, and modulo 2^64, they would be 20 ms.
+TEST(RuntimeOptions, AWatchdogMayAllowMoreThanAnybodyWillSee) {
+    const std::chrono::milliseconds allowed((int64_t{1} << 58) + 20);
+    const std::string said = test::stderr_of([&] {
+        runtime rt({.procs = 1, .watchdog = allowed});
+        rt.run([] { test::compute_for(std::chrono::milliseconds(100)); });
+    });
+    EXPECT_EQ(said, "");
+}
+
 TEST(RuntimeOptions, MoreThreadsThanPsAreNotStarted) {
     const std::size_t before = test::resources::now().threads;
     runtime rt({.procs = 2, .retake = false});  // with it, one that is slow to be scheduled gets an heir
@@ -293,6 +304,20 @@ TEST(Stopping, WaitsForAnMThatAThreadFromOutsideIsStarting) {
     EXPECT_EQ(rt.stop(), 0U);
     EXPECT_EQ(error, 0) << "stop() returned before the M was started";
     outside.join();
+}
+
+// In a process of its own: what is left behind there makes checks less strict for good.
+TEST(StoppingDeathTest, StragglersThatCameBackMeanwhileAreNotTakenForAPlainThread) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            scheduler* s = make_scheduler({.procs = 1, .name = "late"});
+            start_first_m(*s);
+            std::size_t left = 0;
+            if (!stop_scheduler(*s, never, left)) std::_Exit(1);
+            std::_Exit(leave_stragglers(*s, left) == 1 ? 0 : 2);
+        },
+        ::testing::ExitedWithCode(0), "weft: the last one has come back just now\n");
 }
 
 }  // namespace

@@ -267,7 +267,11 @@ std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept {
         ++count;
         out.print("weft: thread %d, its monitor, which is writing a report\n", s.sysmon.tid());
     }
-    if (count == 0) out.print("weft: a plain thread within a call into it\n");
+    if (count == 0) {
+        // acquire: pairs with unpin
+        out.print(s.outsiders.load(acquire) != 0 ? "weft: a plain thread within a call into it\n"
+                                                 : "weft: the last one has come back just now\n");
+    }
     out.print("weft: they, and its memory, are left behind\n");
     abandoned = unlink_abandoned(s);
     return std::max<std::size_t>(count, 1);
