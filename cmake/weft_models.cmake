@@ -60,9 +60,7 @@ foreach(file IN LISTS model_files)
   separate_arguments(mutants UNIX_COMMAND "${mutants}")
   foreach(mutant IN LISTS mutants)
     weft_add_model(model_${name}_${mutant} "${file}" MUTANT_${mutant}=1)
-    # Found at once, and there are many. What more optimization finds to be unreachable may refer to what a model does without.
-    target_compile_options(model_${name}_${mutant} PRIVATE -w -Og -g0)
-    target_link_options(model_${name}_${mutant} PRIVATE -Wl,--unresolved-symbols=ignore-in-object-files)
+    target_compile_options(model_${name}_${mutant} PRIVATE -w -O1 -g0)  # -O0 would refer to what a model does without
     add_test(NAME model.${name}.mutant_${mutant}
       COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/test/house/mutant.py" --model
       $<TARGET_FILE:model_${name}_${mutant}>)
