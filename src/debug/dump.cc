@@ -360,7 +360,7 @@ public:
             const frozen still(gs_, static_cast<uint32_t>(count_));
             for (int i = 0; i < count_; ++i) sketches_[i].take(*gs_[i]);
         }
-        for (int i = 0; i < count_; ++i) sketches_[i].print(out_, s_, *gs_[i], now_ns_);
+        for (int i = 0; i < count_ && out_.goes_on(); ++i) sketches_[i].print(out_, s_, *gs_[i], now_ns_);
         count_ = 0;
     }
 
@@ -375,7 +375,8 @@ private:
 
 // The places whose green threads go deepest.
 void print_stack_use(report& out, scheduler& s) noexcept {
-    measure_live(s);
+    measure_live(s, &out);
+    if (!out.goes_on()) return;
     stack_use_at deepest[places_shown];
     const std::size_t count = s.places.copy(deepest);
     if (count != 0) out.print("stack use by place where started, deepest first:\n");
@@ -389,15 +390,16 @@ void print_stack_use(report& out, scheduler& s) noexcept {
 }
 }  // namespace
 
-void dump_scheduler(scheduler& s, int fd, report::patience p) noexcept {
-    report out(fd, p);
+void dump_scheduler(scheduler& s, int fd, monitor* writer) noexcept {
+    report out(fd, writer == nullptr ? report::patience::endless : report::patience::while_read, writer);
     out.print("weft: runtime \"%s\", %u Ps (%u idle), %u threads (%u idle)\n\n", s.name.c_str(), s.ps.in_use(),
               s.idle.idle_p_count.load(relaxed),   // relaxed: a snapshot
               s.thread_count.load(relaxed),        // relaxed: a snapshot
               s.idle.idle_m_count.load(relaxed));  // relaxed: a snapshot
     frozen_batch batch(out, s);
     s.gs.for_each([&](G& g) {
-        if (g.state.load(relaxed) != g_state::dead) batch.add(g);  // relaxed: looked at again once frozen
+        if (g.state.load(relaxed) == g_state::dead || !out.goes_on()) return;  // relaxed: looked at again once frozen
+        batch.add(g);
     });
     batch.print();
     print_stack_use(out, s);

@@ -66,6 +66,7 @@ void print_running(report& out, scheduler& s, const G& g, uint64_t id) noexcept;
 // The stack of g, which has this id and is runnable.
 void print_queued(report& out, const G& g, uint64_t id) noexcept;
 
-void dump_scheduler(scheduler& s, int fd, report::patience p = report::patience::endless) noexcept;
+// writer: the caller, if it is the monitor of s; it looks at its processors meanwhile.
+void dump_scheduler(scheduler& s, int fd, monitor* writer = nullptr) noexcept;
 
 }  // namespace weft::detail

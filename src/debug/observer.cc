@@ -1,4 +1,6 @@
 // observer.cc: what the monitor does for those who look on: see sched/observe.h.
+#include <algorithm>
+
 #include <weft/debug.h>
 
 #include "debug/dump.h"
@@ -18,7 +20,9 @@ namespace {
 constexpr int64_t ns_per_ms = 1'000'000;
 
 // Dumps of several runtimes, which one signal asks for, one after the other.
-constinit spin_lock dumping;
+constinit atomic<bool> dumping{false};  // by somebody
+
+constexpr int64_t retry_ns = 2 * ns_per_ms;  // while that of another runtime is written
 
 bool ask_for_dump(void*, scheduler& s) noexcept {
     s.watch.request_dump();  // Q1
@@ -39,7 +43,7 @@ void start_dump_signal(int signal) noexcept {
 }  // namespace
 
 void free_observing_locks() noexcept {
-    dumping.unlock();
+    dumping.store(false, relaxed);  // relaxed: there is no other thread
     free_held_lock();
 }
 
@@ -64,18 +68,28 @@ void observer::start(const scheduler& s, const debug_options& debug, int64_t wat
 }
 
 int64_t observer::due_ns() const noexcept {
-    WEFT_FULL_FENCE();                                // Q3 before Q4
-    if (dump_wanted_.load(relaxed)) return long_ago;  // Q4. relaxed: the fence
-    return trace_at_ns_ < watch_at_ns_ ? trace_at_ns_ : watch_at_ns_;
+    WEFT_FULL_FENCE();                                                         // Q3 before Q4
+    const int64_t dump_ns = dump_wanted_.load(relaxed) ? dump_at_ns_ : never;  // Q4. relaxed: the fence
+    return std::min({dump_ns, trace_at_ns_, watch_at_ns_});
+}
+
+// Nobody waits for another runtime's monitor: it may be long, and there are processors to look at.
+void observer::dump_if_it_is_our_turn(scheduler& s, int64_t now_ns) noexcept {
+    if (dumping.exchange(true, acquire)) {  // pairs with the store
+        dump_at_ns_ = now_ns + retry_ns;
+        return;
+    }
+    dump_at_ns_ = long_ago;
+    dump_wanted_.exchange(false, acquire);  // pairs with Q1
+    dump_scheduler(s, os::stderr_fd, &s.sysmon);
+    dumping.store(false, release);  // pairs with the exchange
+    if (watched_ == nullptr) return;
+    watched_->forget();
+    watch_at_ns_ = os::monotonic_ns() + watch_every_ns_;
 }
 
 void observer::act(scheduler& s, int64_t now_ns) noexcept {
-    if (dump_wanted_.exchange(false, acquire)) {  // pairs with Q1
-        dumping.lock();
-        dump_scheduler(s, os::stderr_fd, report::patience::little);
-        dumping.unlock();
-        if (watched_ != nullptr) watched_->forget();
-    }
+    if (now_ns >= dump_at_ns_ && dump_wanted_.load(relaxed)) dump_if_it_is_our_turn(s, now_ns);  // relaxed: a look
     if (now_ns >= trace_at_ns_) {
         print_trace(s, (now_ns - began_ns_) / ns_per_ms, trace_detail_);
         trace_at_ns_ = now_ns + trace_every_ns_;

@@ -7,6 +7,7 @@
 #include <weft/debug.h>
 #include <weft/runtime.h>
 
+#include "sched/crash.h"
 #include "sched/freeze.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
@@ -41,14 +42,14 @@ void measure(scheduler& s, G* const* gs, int count) noexcept {
 
 }  // namespace
 
-void measure_live(scheduler& s) noexcept {
+void measure_live(scheduler& s, report* of) noexcept {
     G* gs[batch_size];
     int count = 0;
     s.gs.for_each([&](G& g) {
         if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: looked at again once frozen
         gs[count++] = &g;
         if (count < batch_size) return;
-        measure(s, gs, count);
+        if (of == nullptr || of->goes_on()) measure(s, gs, count);
         count = 0;
     });
     if (count != 0) measure(s, gs, count);

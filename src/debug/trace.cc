@@ -181,13 +181,15 @@ void print_details(report& out, scheduler& s) noexcept {
     const int64_t now_ns = os::monotonic_ns();
     for (uint32_t i = 0; i < s.ps.reach(); ++i) print_p(out, s.ps[i], holder_of(s, s.ps[i]), now_ns);
     print_ms(out, s);
-    s.gs.for_each([&](const G& g) { print_g(out, s, g); });
+    s.gs.for_each([&](const G& g) {
+        if (out.goes_on()) print_g(out, s, g);
+    });
 }
 
 }  // namespace
 
 void print_trace(scheduler& s, int64_t ms, bool detail) noexcept {
-    report out(os::stderr_fd, report::patience::little);
+    report out(os::stderr_fd, report::patience::little, &s.sysmon);
     print_summary(out, s, ms, detail);
     if (detail) print_details(out, s);
 }

@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -16,7 +17,6 @@
 #include "os/signals.h"
 #include "os/symbols.h"
 #include "os/unwind.h"
-#include "os/writable.h"
 #include "sched/blocking.h"
 #include "sched/current.h"
 #include "sched/fork.h"
@@ -29,9 +29,8 @@ namespace {
 
 constexpr int frames_max = 64;
 
-constexpr int patience_ms = 10;
-
-constinit atomic<uint32_t> left_out{0};  // pieces of reports that nobody read
+constinit atomic<uint32_t> left_out{0};   // pieces of reports that nobody read
+constinit atomic<bool> amid_line{false};  // what was written of them last ended there
 constinit spin_lock registry_lock;
 constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; changed under registry_lock
 constinit atomic<uint32_t> visitors{0};          // of the registry; none of them is waited for by a handler
@@ -204,28 +203,64 @@ void report::print(const char* format, ...) noexcept {
     }
 }
 
-// Says first how much was left out since somebody read last. A write of no more than buffer_size does not block then.
-bool report::may_write() noexcept {
-    if (patience_ == patience::endless) return true;
-    const bool unread = left_out.load(relaxed) != 0;  // relaxed: as good a moment later
-    gave_up_ = gave_up_ || !os::becomes_writable(fd_, unread ? 0 : patience_ms);
-    if (gave_up_) {
-        left_out.fetch_add(1, relaxed);  // relaxed: statistics
-        return false;
-    }
-    const uint32_t count = left_out.exchange(0, relaxed);  // relaxed: as above
-    if (count == 0) return true;
-    char line[80];
-    const int size =
-        std::snprintf(line, sizeof(line), "weft: %u pieces of reports were left out: nobody read\n", count);
-    os::write_all(fd_, line, static_cast<std::size_t>(size));
-    gave_up_ = !os::becomes_writable(fd_, 0);
-    if (gave_up_) left_out.fetch_add(1, relaxed);  // relaxed: as above
+bool report::goes_on() noexcept {
+    if (!gave_up_ && writer_ != nullptr && !writer_->look_meanwhile()) give_up();
     return !gave_up_;
 }
 
+void report::give_up() noexcept {
+    gave_up_ = true;
+    left_out.fetch_add(1, relaxed);  // relaxed: statistics
+}
+
+// False: patience is over, or the writer is to end.
+bool report::await_reader() noexcept {
+    while (left_ns_ > 0) {
+        const int64_t began_ns = os::monotonic_ns();
+        const bool takes_some = out_.await(writer_ == nullptr ? left_ns_ : std::min(left_ns_, monitor::look_ns));
+        left_ns_ -= os::monotonic_ns() - began_ns;
+        if (writer_ != nullptr && !writer_->look_meanwhile()) return false;
+        if (takes_some) return true;
+    }
+    return false;
+}
+
+// False: not all of it.
+bool report::write_patiently(const char* text, std::size_t size) noexcept {
+    for (std::size_t done = 0; done < size;) {
+        const std::ptrdiff_t wrote = out_.write_some(text + done, size - done);
+        if (wrote < 0 || (wrote == 0 && !await_reader())) return false;
+        if (wrote == 0) continue;
+        done += static_cast<std::size_t>(wrote);
+        amid_line.store(text[done - 1] != '\n', relaxed);  // relaxed: looks
+        if (patience_ == patience::while_read) left_ns_ = stall_ns;
+    }
+    return true;
+}
+
+// Before anything else, and with little patience without waiting: who did not read may still not. False: he does not.
+bool report::tell_what_was_left_out() noexcept {
+    if (told_) return true;
+    told_ = true;
+    const uint32_t count = left_out.exchange(0, relaxed);  // relaxed: as good a moment later
+    if (count == 0) return true;
+    char line[80];
+    const int size = std::snprintf(line, sizeof(line), "%sweft: %u pieces of reports were left out: nobody read\n",
+                                   amid_line.load(relaxed) ? "\n" : "", count);  // relaxed: a look
+    if (patience_ == patience::little) left_ns_ = 0;
+    const bool told = write_patiently(line, static_cast<std::size_t>(size));
+    left_ns_ = full_patience_ns();
+    if (!told) left_out.fetch_add(count, relaxed);  // relaxed: as above
+    return told;
+}
+
 void report::flush() noexcept {
-    if (used_ != 0 && may_write()) os::write_all(fd_, buffer_, used_);
+    if (used_ == 0) return;
+    if (patience_ == patience::endless) {
+        os::write_all(fd_, buffer_, used_);
+    } else if (gave_up_ || !tell_what_was_left_out() || !write_patiently(buffer_, used_)) {
+        give_up();
+    }
     used_ = 0;
 }
 

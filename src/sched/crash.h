@@ -10,8 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "os/nonblocking_output.h"
+
 namespace weft::detail {
 
+class monitor;
 struct G;
 struct scheduler;
 struct stack;
@@ -37,11 +40,20 @@ int read_frames(const void* pc, const void* fp, const void* low, const stack& s,
 // Writes text for a report. Small enough for a signal handler's stack.
 class report {
 public:
-    // What to do while nobody reads: wait; or, after a moment, leave out the rest, and say so when somebody reads again. The monitor has
-    // little: without it nobody takes processors away.
-    enum class patience : uint8_t { endless, little };
+    // What to do while nobody reads: wait; or, when patience is over, leave out the rest, and say so when somebody reads again. Others than
+    // the endless never make a write that may block.
+    enum class patience : uint8_t {
+        endless,
+        little,      // little_ns of waiting for the whole report
+        while_read,  // stall_ns from one piece to the next
+    };
 
-    explicit report(int fd, patience p = patience::endless) noexcept : fd_(fd), patience_(p) {}
+    static constexpr int64_t little_ns = 10'000'000;
+    static constexpr int64_t stall_ns = 100'000'000;
+
+    // writer: the caller, if it is a monitor. It looks at its processors while it waits, and in goes_on(): so it holds no lock when it prints.
+    explicit report(int fd, patience p = patience::endless, monitor* writer = nullptr) noexcept
+        : fd_(fd), patience_(p), writer_(writer), left_ns_(full_patience_ns()), out_(fd) {}
 
     ~report() { flush(); }
 
@@ -50,6 +62,9 @@ public:
 
     [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) noexcept;
     void flush() noexcept;
+
+    // From time to time, by who writes much. False: the rest is left out, so it need not be made.
+    [[nodiscard]] bool goes_on() noexcept;
 
     // One frame: "    #0 0x… symbol+0x12 (module+0x1234)".
     void frame(int index, const void* pc) noexcept;
@@ -65,11 +80,23 @@ public:
 
 private:
     static constexpr std::size_t buffer_size = 4096;
-    bool may_write() noexcept;
+
+    [[nodiscard]] int64_t full_patience_ns() const noexcept {
+        return patience_ == patience::while_read ? stall_ns : little_ns;
+    }
+
+    bool write_patiently(const char* text, std::size_t size) noexcept;
+    bool await_reader() noexcept;
+    bool tell_what_was_left_out() noexcept;
+    void give_up() noexcept;
 
     int fd_;
     patience patience_;
     bool gave_up_ = false;
+    bool told_ = false;  // what had been left out before
+    monitor* writer_;
+    int64_t left_ns_;  // of patience
+    os::nonblocking_output out_;
     std::size_t used_ = 0;
     char buffer_[buffer_size];
 };

@@ -7,7 +7,8 @@
 //
 //   a signal's handler                            the monitor
 //   Q1  dump_wanted = true                        Q3  called_.reset()
-//   Q2  called_.wake()                            Q4  reads due_ns(): dump_wanted: does not sleep
+//   Q2  called_.wake()                            Q4  reads due_ns(): dump_wanted: does not sleep; or only until it tries again, while
+//                                                     another runtime's monitor writes a dump: dumps come one after the other
 //
 // The wake of Q2 comes before Q3 or after it. Before: Q4 sees Q1, which the reset has not undone. After: the sleep ends at once.
 //
@@ -52,9 +53,12 @@ public:
     void request_dump() noexcept { dump_wanted_.store(true, release); }  // Q1
 
 private:
+    void dump_if_it_is_our_turn(scheduler& s, int64_t now_ns) noexcept;
+
     atomic<bool> dump_wanted_{false};
 
     // The monitor's own.
+    int64_t dump_at_ns_ = long_ago;  // not before, if one is wanted
     int64_t began_ns_ = 0;
     int64_t trace_every_ns_ = 0;  // 0: not
     int64_t trace_at_ns_ = never;

@@ -106,22 +106,44 @@ void* monitor::run(void* self) noexcept {
 void monitor::loop() noexcept {
     do {
         const int64_t now_ns = os::monotonic_ns();
-        if (planned_ns_ != never && now_ns - planned_ns_ > late_ns) {
-            disregard(now_ns - planned_ns_, now_ns);
-            count.late.fetch_add(1, relaxed);  // relaxed: statistics
-        }
-        look(now_ns);
+        look_on_time(now_ns);
         home_->watch.act(*home_, now_ns);
     } while (quiet_ < quiet_looks ? stay_near() : go_far());
 }
 
-// Sleeps until the next look. False: it is to end.
-bool monitor::stay_near() noexcept {
+// Looks, at the planned time or later.
+void monitor::look_on_time(int64_t now_ns) noexcept {
+    if (planned_ns_ != never && now_ns - planned_ns_ > late_ns) {
+        disregard(now_ns - planned_ns_, now_ns);
+        count.late.fetch_add(1, relaxed);  // relaxed: statistics
+    }
+    look(now_ns);
+    planned_ns_ = now_ns + look_in_ns_;
+}
+
+bool monitor::look_meanwhile() noexcept {
+    const int64_t now_ns = os::monotonic_ns();
+    if (now_ns < planned_ns_) return true;
+    if (!is_to_end()) {
+        look_on_time(now_ns);
+        return true;
+    }
+    if (end_by_ns_ == never) end_by_ns_ = now_ns + parting_ns;
+    return now_ns < end_by_ns_;
+}
+
+bool monitor::is_to_end() noexcept {
     idle_state& idle = home_->idle;
     idle.lock.lock();
     const bool ends = ending_;
     idle.lock.unlock();
-    if (ends) return false;
+    return ends;
+}
+
+// Sleeps until the next look. False: it is to end.
+bool monitor::stay_near() noexcept {
+    if (is_to_end()) return false;
+    idle_state& idle = home_->idle;
     planned_ns_ = std::min(os::monotonic_ns() + look_in_ns_, home_->watch.due_ns());
     if (planned_ns_ <= long_ago) planned_ns_ = os::monotonic_ns();
     if (!called_.sleep(planned_ns_)) return true;

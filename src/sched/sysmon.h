@@ -55,6 +55,12 @@
 // If T1 comes before C3 the look sees what was changed; else T2 comes after C3, and the next sleep is none. A reset before the
 // sleep, as is usual with notes, would lose what came since C4.
 //
+// Reports. The monitor writes them, too (observe.h), between two looks. None may hold it up: it never makes a write that may block, and has
+// patience with who reads for 10 ms (crash.h). A dump of many Gs takes longer, in which somebody may keep the only P; so it looks meanwhile:
+// whatever holds no lock and is between two Gs calls look_meanwhile(), which is one turn of its loop without the sleep. To look is safe
+// there because what a look knows is in its members, and what the dump knows is on the stack; calls that come then are not forgotten, as only
+// who has slept does C3.
+//
 // Rejected. A fixed period (wakes idle processes, 100 times a second in Go's busy ones, and still sees a blocked call late). A timer signal
 // (EINTR in user code). Having Ms look while they run (they do not run our code). Being called at every push while nobody is idle
 // (6 µs on the hot path; so the monitor stays near as long as anything is queued).
@@ -98,6 +104,7 @@ public:
     static constexpr int64_t trim_ns = 1'000'000'000;    // from one trimming of stacks to the next
     static constexpr int64_t no_thread_ns = 10'000'000;  // before it asks for a thread again
     static constexpr int64_t soon_ns = 10'000'000;
+    static constexpr int64_t parting_ns = 10'000'000;  // for a report that goes on when it is to end
     static constexpr int patient_looks = 12;
     static constexpr int quiet_looks = 4;  // then it goes far
     static constexpr int hot_looks = 100;
@@ -128,6 +135,10 @@ public:
 
     // Returns when no look that had begun before goes on: an M that holds no P any more is not looked at after that. Not by the monitor while it looks.
     void await_look() noexcept;
+
+    // By its own thread, where that is busy with something that takes long, holding no lock: looks, if it is time. False: it is to end,
+    // and has been told so parting_ns ago.
+    [[nodiscard]] bool look_meanwhile() noexcept;
 
     // Of its thread; 0 if there is none.
     [[nodiscard]] int tid() const noexcept { return tid_.load(acquire); }  // pairs with run
@@ -170,6 +181,8 @@ private:
     void loop() noexcept;
     bool go_far() noexcept;
     bool stay_near() noexcept;
+    [[nodiscard]] bool is_to_end() noexcept;
+    void look_on_time(int64_t now_ns) noexcept;
     void look(int64_t now_ns) noexcept;
     uint32_t look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noexcept;
     bool observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept;
@@ -195,6 +208,7 @@ private:
     std::unique_ptr<observation[], void (*)(void*)> seen_{nullptr, &std::free};  // one per P there may be
     int64_t look_in_ns_ = look_ns;                                               // from the present look to the next
     int64_t planned_ns_ = never;                                                 // when this look was to be
+    int64_t end_by_ns_ = never;  // once it has seen, in a report, that it is to end
     int64_t trimmed_ns_ = 0;
     int trims_left_ = 0;  // after something has run
     int64_t no_threads_until_ns_ = 0;

@@ -1,7 +1,9 @@
 // observe_test.cc: what a process writes to stderr while it runs: traces, dumps on a signal, the watchdog.
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -58,6 +60,18 @@ int make_stderr_a_full_pipe() {
     return ends[0];
 }
 
+// Returns once the only P of rt has been taken away from who computes until it is over.
+void expect_taken_away(runtime& rt, std::atomic<bool>& over) {
+    std::atomic<bool> began = false;
+    std::atomic<bool> ran = false;
+    rt.go([&] {
+        for (began = true; !over;) {}
+    });
+    eventually([&] { return began.load(); });
+    rt.go([&] { ran = true; });
+    eventually([&] { return ran.load(); });
+}
+
 // It took a processor away from nobody then, and stop() waited for it for ever.
 TEST_F(Observe, AStderrThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
     EXPECT_EXIT(
@@ -66,14 +80,7 @@ TEST_F(Observe, AStderrThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
             setenv("RUN_DEBUG", "schedtrace=10", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
             runtime rt({.procs = 1});
             std::atomic<bool> over = false;
-            std::atomic<bool> ran = false;
-            std::atomic<bool> began = false;
-            rt.go([&] {
-                for (began = true; !over;) {}
-            });
-            eventually([&] { return began.load(); });
-            rt.go([&] { ran = true; });
-            eventually([&] { return ran.load(); });
+            expect_taken_away(rt, over);
             over = true;
             rt.stop(100ms);
             std::_Exit(0);
@@ -96,6 +103,148 @@ TEST_F(Observe, WhatNobodyReadIsCounted) {
                 if (n > 0) text.append(page, static_cast<std::size_t>(n));
             }
             std::_Exit(0);
+        },
+        ::testing::ExitedWithCode(0), "^$");
+}
+
+// From now on stderr is a terminal, which nobody reads. Ends the process well where there is none.
+void make_stderr_a_terminal() {
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    char name[64];
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || ptsname_r(master, name, sizeof(name)) != 0) {
+        std::_Exit(0);
+    }
+    const int terminal = open(name, O_RDWR | O_NOCTTY);
+    if (terminal < 0) std::_Exit(0);
+    while (fcntl(terminal, F_SETFL, O_NONBLOCK) == 0 && write(terminal, "a line of the program's own\n", 28) > 0) {}
+    fcntl(terminal, F_SETFL, 0);
+    // Some room: so that it does not look full.
+    char page[4096];
+    static_cast<void>(read(master, page, sizeof(page)));
+    dup2(terminal, STDERR_FILENO);
+    alarm(100);
+}
+
+// A terminal counts as writable when it has room for anything, and a report that is longer waited for the rest of the room for ever.
+TEST_F(Observe, ATerminalThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
+    EXPECT_EXIT(
+        {
+            make_stderr_a_terminal();
+            setenv("RUN_DEBUG", "schedtrace=1,scheddetail=1", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+            runtime rt({.procs = 1});
+            for (int i = 0; i < 100; ++i) rt.go([] { chan<int>::nil().recv(); });  // long traces
+            eventually([&] { return rt.stats().monitor_looks > 100; });
+            std::atomic<bool> over = false;
+            expect_taken_away(rt, over);
+            over = true;
+            rt.stop();
+            std::_Exit(0);
+        },
+        ::testing::ExitedWithCode(0), "^$");
+}
+
+// A signal was taken for somebody who reads.
+TEST_F(Observe, SignalsDoNotMakeAStopWaitForWhoDoesNotRead) {
+    EXPECT_EXIT(
+        {
+            static_cast<void>(make_stderr_a_full_pipe());
+            struct sigaction action{};
+            action.sa_handler = [](int) {};
+            sigaction(SIGUSR1, &action, nullptr);
+            runtime rt({.procs = 1});
+            std::atomic<bool> began = false;
+            rt.go([&] {
+                for (began = true;;) {}
+            });
+            eventually([&] { return began.load(); });
+            std::thread([main = pthread_self()] {
+                for (;; std::this_thread::sleep_for(1ms)) pthread_kill(main, SIGUSR1);
+            }).detach();
+            const stop_outcome done = rt.stop(100ms);
+            std::_Exit(done.stragglers == 1 ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "^$");
+}
+
+// Reads what a process with many green threads dumps, a page each millisecond, which takes it a while.
+class slow_reader {
+public:
+    static constexpr int many = 5'000;
+
+    slow_reader() : fd_(make_stderr_a_full_pipe()) {}
+
+    // Until condition() is true; whether that was before the dump's end.
+    template <typename F>
+    bool read_until(F&& condition) {
+        while (!condition()) {
+            char page[4096];
+            const ssize_t n = read(fd_, page, sizeof(page));
+            if (n > 0) last_two_.append(page, static_cast<std::size_t>(n));
+            if (last_two_.find("stack use by place") != std::string::npos) return false;
+            if (last_two_.size() > sizeof(page)) last_two_.erase(0, last_two_.size() - sizeof(page));
+            std::this_thread::sleep_for(1ms);
+        }
+        return true;
+    }
+
+    bool read_until_says(const char* words) {
+        return read_until([&] { return last_two_.find(words) != std::string::npos; });
+    }
+
+private:
+    int fd_;
+    std::string last_two_;  // pages
+};
+
+void start_many(runtime& rt) {
+    for (int i = 0; i < slow_reader::many; ++i) rt.go([] { chan<int>::nil().recv(); });
+    eventually([&] { return rt.stats().waiting == slow_reader::many; });
+}
+
+// Whether rt takes its only P away from who computes while a dump is written to r, and stops before the end of the dump.
+bool goes_on_during_the_dump(runtime& rt, slow_reader& r) {
+    std::atomic<bool> over = false;
+    std::atomic<bool> began = false;
+    std::atomic<bool> ran = false;
+    rt.go([&] {
+        for (began = true; !over;) {}
+    });
+    if (!r.read_until([&] { return began.load(); })) return false;
+    rt.go([&] { ran = true; });
+    const bool good = r.read_until([&] { return ran.load(); });
+    over = true;
+    rt.stop();
+    return good;
+}
+
+// All processors were left to who had them until the dump was written.
+TEST_F(Observe, ProcessorsAreTakenAwayWhileADumpIsWritten) {
+    EXPECT_EXIT(
+        {
+            slow_reader r;
+            dump_on_signal(SIGUSR1);
+            runtime rt({.procs = 1});
+            start_many(rt);
+            kill(getpid(), SIGUSR1);
+            if (!r.read_until_says("1 Ps")) std::_Exit(1);
+            std::_Exit(goes_on_during_the_dump(rt, r) ? 0 : 2);
+        },
+        ::testing::ExitedWithCode(0), "^$");
+}
+
+// The monitor of another runtime waited for its turn to dump, and did nothing else.
+TEST_F(Observe, ProcessorsAreTakenAwayWhileAnotherRuntimesDumpIsWritten) {
+    EXPECT_EXIT(
+        {
+            slow_reader r;
+            runtime other({.procs = 1, .name = "other"});
+            start_many(other);
+            dump_on_signal(SIGUSR1);
+            kill(getpid(), SIGUSR1);
+            if (!r.read_until_says("\"other\"")) std::_Exit(1);
+            runtime rt({.procs = 1});
+            kill(getpid(), SIGUSR1);
+            std::_Exit(goes_on_during_the_dump(rt, r) ? 0 : 2);
         },
         ::testing::ExitedWithCode(0), "^$");
 }

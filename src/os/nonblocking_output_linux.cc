@@ -1,0 +1,92 @@
+// nonblocking_output_linux.cc: see nonblocking_output.h.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+
+#include "os/nonblocking_output.h"
+#include "os/os.h"
+
+namespace weft::detail::os {
+
+namespace {
+
+constexpr std::size_t sure_of_pipe = PIPE_BUF;  // what poll() promises
+constexpr std::size_t sure_of_terminal = 128;  // the room of a pty is a multiple of 256, and a line's end counts as two
+
+bool is_master(int fd) noexcept {
+    int number = 0;
+    return ioctl(fd, TIOCGPTN, &number) == 0;
+}
+
+bool is_same_file(int fd, const struct stat& as) noexcept {
+    struct stat s{};
+    return fstat(fd, &s) == 0 && s.st_dev == as.st_dev && s.st_ino == as.st_ino && s.st_rdev == as.st_rdev;
+}
+
+// What fd refers to, which is like that, with flags of our own; -1: that cannot be had.
+int open_again(int fd, const struct stat& as) noexcept {
+    char path[32];
+    std::snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    const int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (own < 0 || is_same_file(own, as)) return own;
+    close(own);  // fd has just become another
+    return -1;
+}
+
+}  // namespace
+
+nonblocking_output::~nonblocking_output() {
+    if (own_ >= 0) close(own_);
+}
+
+void nonblocking_output::choose_way() noexcept {
+    way_ = way::polled;
+    sure_ = sure_of_pipe;
+    struct stat s{};
+    if (fstat(fd_, &s) != 0) return;
+    if (S_ISREG(s.st_mode)) {
+        way_ = way::directly;
+    } else if (S_ISSOCK(s.st_mode)) {
+        way_ = way::by_send;
+    } else if (S_ISFIFO(s.st_mode)) {
+        own_ = open_again(fd_, s);
+    } else if (isatty(fd_) != 0) {
+        sure_ = sure_of_terminal;
+        if (!is_master(fd_)) own_ = open_again(fd_, s);
+    }
+    if (own_ >= 0) way_ = way::opened;
+}
+
+std::ptrdiff_t nonblocking_output::write_some(const char* text, std::size_t size) noexcept {
+    if (way_ == way::unknown) choose_way();
+    if (way_ == way::polled && !await(0)) return 0;
+    const std::size_t most = way_ == way::polled ? std::min(size, sure_) : size;
+    ssize_t wrote = -1;
+    do {
+        wrote = way_ == way::by_send ? send(fd_, text, most, MSG_DONTWAIT | MSG_NOSIGNAL) : write(target(), text, most);
+    } while (wrote < 0 && errno == EINTR && way_ != way::polled);
+    if (wrote >= 0) return wrote;
+    return errno == EAGAIN || errno == EINTR ? 0 : -1;
+}
+
+bool nonblocking_output::await(int64_t ns) noexcept {
+    constexpr int64_t ns_per_s = 1'000'000'000;
+    if (way_ == way::unknown) choose_way();
+    const int64_t until_ns = monotonic_ns() + ns;
+    for (int64_t left_ns = ns;; left_ns = std::max<int64_t>(until_ns - monotonic_ns(), 0)) {
+        pollfd one{target(), POLLOUT, 0};
+        const timespec left{left_ns / ns_per_s, left_ns % ns_per_s};
+        const int ready = ppoll(&one, 1, &left, nullptr);
+        if (ready >= 0 || errno != EINTR) return ready > 0;  // an error of the descriptor's: the write will say so
+    }
+}
+
+}  // namespace weft::detail::os

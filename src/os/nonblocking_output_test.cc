@@ -1,0 +1,219 @@
+// nonblocking_output_test.cc: nobody who does not read makes a writer wait, and nobody else's writes change by that.
+#include "os/nonblocking_output.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "os/os.h"
+#include "support/units.h"
+
+namespace weft::detail::os {
+namespace {
+
+using test::ms;
+
+// Two descriptors, where the one takes what is read from the other.
+struct ends {
+    int read_end = -1;
+    int write_end = -1;
+
+    ends() = default;
+    ends(const ends&) = delete;
+    ends& operator=(const ends&) = delete;
+
+    ~ends() {
+        if (read_end >= 0) close(read_end);
+        if (write_end >= 0) close(write_end);
+    }
+
+    void make_pipe() {
+        std::array<int, 2> both{};
+        ASSERT_EQ(pipe(both.data()), 0);
+        read_end = both[0];
+        write_end = both[1];
+    }
+
+    void make_sockets() {
+        std::array<int, 2> both{};
+        ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, both.data()), 0);
+        read_end = both[0];
+        write_end = both[1];
+    }
+
+    // False: the system has none.
+    bool make_terminal() {
+        read_end = posix_openpt(O_RDWR | O_NOCTTY);
+        if (read_end < 0 || grantpt(read_end) != 0 || unlockpt(read_end) != 0) return false;
+        char name[64];
+        if (ptsname_r(read_end, name, sizeof(name)) != 0) return false;
+        write_end = open(name, O_RDWR | O_NOCTTY);
+        return write_end >= 0;
+    }
+};
+
+// Writes lines until one is not taken any more. Returns how many bytes were.
+std::size_t fill(nonblocking_output& out) {
+    std::string text;
+    while (text.size() < 4000) text += "a line of a report\n";
+    std::size_t total = 0;
+    for (;;) {
+        const std::ptrdiff_t wrote = out.write_some(text.data(), text.size());
+        if (wrote <= 0) return wrote == 0 ? total : 0;
+        total += static_cast<std::size_t>(wrote);
+    }
+}
+
+// A write that blocks does so for ever: then the alarm ends it all.
+void expect_never_waits(const ends& e) {
+    alarm(60);
+    {
+        nonblocking_output out(e.write_end);
+        EXPECT_GT(fill(out), 1000u);
+        EXPECT_FALSE(out.await(1 * ms));
+    }
+    EXPECT_EQ(fcntl(e.write_end, F_GETFL) & O_NONBLOCK, 0);  // of everybody
+    alarm(0);
+}
+
+// No descriptor can be opened while this lives.
+class no_more_descriptors {
+public:
+    no_more_descriptors() {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit none{1, before_.rlim_max};  // poll() takes no more than that
+        setrlimit(RLIMIT_NOFILE, &none);
+    }
+
+    ~no_more_descriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+    no_more_descriptors(const no_more_descriptors&) = delete;
+    no_more_descriptors& operator=(const no_more_descriptors&) = delete;
+
+private:
+    rlimit before_{};
+};
+
+TEST(NonblockingOutput, AFullPipeIsNotWaitedFor) {
+    ends e;
+    e.make_pipe();
+    expect_never_waits(e);
+}
+
+TEST(NonblockingOutput, ATerminalThatNobodyReadsIsNotWaitedFor) {
+    ends e;
+    if (!e.make_terminal()) GTEST_SKIP() << "no pseudo terminals here";
+    expect_never_waits(e);
+}
+
+TEST(NonblockingOutput, ASocketThatNobodyReadsIsNotWaitedFor) {
+    ends e;
+    e.make_sockets();
+    expect_never_waits(e);
+}
+
+TEST(NonblockingOutput, WhatCannotBeOpenedOnceMoreIsNotWaitedForEither) {
+    ends pipe_ends;
+    pipe_ends.make_pipe();
+    ends terminal;
+    const bool has_terminal = terminal.make_terminal();
+    const no_more_descriptors none;
+    expect_never_waits(pipe_ends);
+    if (has_terminal) expect_never_waits(terminal);
+}
+
+TEST(NonblockingOutput, ItEndsWhenSomebodyReads) {
+    ends e;
+    e.make_pipe();
+    nonblocking_output out(e.write_end);
+    fill(out);
+    std::thread reader([&] {
+        char page[8192];
+        EXPECT_GT(read(e.read_end, page, sizeof(page)), 0);
+    });
+    EXPECT_TRUE(out.await(60'000 * ms));
+    EXPECT_EQ(out.write_some("a", 1), 1);
+    reader.join();
+}
+
+TEST(NonblockingOutput, TheEndOfAPipeIsNotKeptOpen) {
+    ends e;
+    e.make_pipe();
+    {
+        nonblocking_output out(e.write_end);
+        EXPECT_EQ(out.write_some("a", 1), 1);
+    }
+    close(std::exchange(e.write_end, -1));
+    char text[2];
+    EXPECT_EQ(read(e.read_end, text, 2), 1);
+    EXPECT_EQ(read(e.read_end, text, 2), 0);
+}
+
+TEST(NonblockingOutput, AFileIsContinuedWhereItsOtherWritersAre) {
+    std::FILE* file = std::tmpfile();
+    ASSERT_NE(file, nullptr);
+    const int fd = fileno(file);
+    ASSERT_EQ(write(fd, "their ", 6), 6);
+    {
+        nonblocking_output out(fd);
+        EXPECT_EQ(out.write_some("ours ", 5), 5);
+    }
+    ASSERT_EQ(write(fd, "theirs", 6), 6);
+    char text[32] = {};
+    EXPECT_EQ(pread(fd, text, sizeof(text), 0), 17);
+    EXPECT_STREQ(text, "their ours theirs");
+    std::fclose(file);
+}
+
+TEST(NonblockingOutput, WhatIsClosedNeverTakesAnything) {
+    ends e;
+    e.make_pipe();
+    nonblocking_output out(e.write_end);
+    close(std::exchange(e.write_end, -1));
+    EXPECT_TRUE(out.await(60'000 * ms));
+    EXPECT_EQ(out.write_some("for nobody", 10), -1);
+}
+
+// It counted as "somebody reads", and the write that followed waited for ever.
+TEST(NonblockingOutput, ASignalDoesNotMeanThatSomebodyReads) {
+    struct sigaction action{};
+    struct sigaction before{};
+    action.sa_handler = [](int) {};
+    sigaction(SIGUSR1, &action, &before);
+    ends e;
+    e.make_pipe();
+    nonblocking_output out(e.write_end);
+    fill(out);
+    std::atomic<bool> over = false;
+    std::thread disturber([&over, self = pthread_self()] {
+        while (!over) {
+            pthread_kill(self, SIGUSR1);
+            sleep_ns(1 * ms);
+        }
+    });
+    const int64_t began_ns = monotonic_ns();
+    EXPECT_FALSE(out.await(50 * ms));
+    EXPECT_GE(monotonic_ns() - began_ns, 50 * ms);
+    EXPECT_EQ(fill(out), 0u);
+    over = true;
+    disturber.join();
+    sigaction(SIGUSR1, &before, nullptr);
+}
+
+}  // namespace
+}  // namespace weft::detail::os

@@ -1,0 +1,143 @@
+// crash_test.cc: the writing of reports: all of it, or what fits into the patience, and never more waiting than that.
+#include "sched/crash.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "os/os.h"
+#include "support/eventually.h"
+
+namespace weft::detail {
+namespace {
+
+// A pipe of one page.
+class small_pipe {
+public:
+    small_pipe() {
+        EXPECT_EQ(pipe(ends_.data()), 0);
+        EXPECT_GE(fcntl(ends_[1], F_SETPIPE_SZ, 4096), 4096);
+        fcntl(ends_[0], F_SETFL, O_NONBLOCK);
+    }
+
+    ~small_pipe() {
+        close(ends_[0]);
+        close(ends_[1]);
+    }
+
+    small_pipe(const small_pipe&) = delete;
+    small_pipe& operator=(const small_pipe&) = delete;
+
+    [[nodiscard]] int in() const { return ends_[1]; }
+
+    // What is in it.
+    std::string read_all() const {
+        std::string text;
+        std::array<char, 4096> page{};
+        for (ssize_t n = 0; (n = read(ends_[0], page.data(), page.size())) > 0;) {
+            text.append(page.data(), static_cast<std::size_t>(n));
+        }
+        return text;
+    }
+
+private:
+    std::array<int, 2> ends_{};
+};
+
+constexpr int lines = 1'000;
+
+std::string nth_line(int i) {
+    std::string text = std::to_string(i);
+    text.resize(20, '.');
+    return text + "\n";
+}
+
+std::string all_lines() {
+    std::string text;
+    for (int i = 0; i < lines; ++i) text += nth_line(i);
+    return text;
+}
+
+void print_lines(report& out) {
+    for (int i = 0; i < lines; ++i) out.print("%s", nth_line(i).c_str());
+}
+
+// Nobody reads while print is called, and then somebody does, who is told by the next report.
+void expect_left_out_and_told(report::patience p) {
+    const small_pipe to;
+    {
+        report out(to.in(), p);
+        print_lines(out);
+        EXPECT_FALSE(out.goes_on());
+    }
+    const std::string first = to.read_all();
+    EXPECT_FALSE(first.empty());
+    EXPECT_EQ(all_lines().compare(0, first.size(), first), 0);
+    report(to.in(), p).print("and then\n");
+    const std::string then = to.read_all();
+    EXPECT_NE(then.find(" pieces of reports were left out: nobody read\nand then\n"), std::string::npos) << then;
+    report(to.in(), p).print("at last\n");
+    EXPECT_EQ(to.read_all(), "at last\n");
+}
+
+TEST(Report, WithLittlePatienceLeavesOutWhatNobodyReads) { expect_left_out_and_told(report::patience::little); }
+
+TEST(Report, WhileReadLeavesOutWhatNobodyReads) { expect_left_out_and_told(report::patience::while_read); }
+
+// Each piece had patience of its own, so many pieces had much.
+TEST(Report, LittlePatienceIsForAllOfIt) {
+    const small_pipe to;
+    std::string got;
+    {
+        report out(to.in(), report::patience::little);
+        int reads = 0;
+        // A reader that takes a piece each time that patience is all but over.
+        for (int i = 0; i < 100 && out.goes_on(); ++i, ++reads) {
+            std::thread reader([&] {
+                os::sleep_ns(report::little_ns / 2);
+                got += to.read_all();
+            });
+            for (int k = 0; k < 250; ++k) out.print("%s", nth_line(k).c_str());
+            reader.join();
+        }
+        EXPECT_LT(reads, 100);
+    }
+    to.read_all();
+    report(to.in(), report::patience::little).print("told\n");  // for the next test
+}
+
+// What comes of a report whose reader is slower than little patience allows, but reads.
+std::string read_slowly(report::patience p) {
+    const small_pipe to;
+    std::string got;
+    std::atomic<bool> written = false;
+    std::thread reader([&] {
+        while (!written) {
+            os::sleep_ns(3'000'000);
+            got += to.read_all();
+        }
+    });
+    {
+        report out(to.in(), p);
+        print_lines(out);
+    }
+    written = true;
+    reader.join();
+    return got + to.read_all();
+}
+
+TEST(Report, WithoutAnEndIsWrittenToTheEnd) { EXPECT_EQ(read_slowly(report::patience::endless), all_lines()); }
+
+TEST(Report, WhileReadIsWrittenToTheEnd) {
+    // A machine with much else to do may keep the reader from it for too long.
+    test::eventually([] { return read_slowly(report::patience::while_read) == all_lines(); });
+}
+
+}  // namespace
+}  // namespace weft::detail
