@@ -321,7 +321,7 @@ struct wait_chain {
 
 // A look at whether it may be known who has to go on before g: freezing a million that wait for something else would take its time.
 WEFT_NO_SANITIZE bool may_lead_on(const G& g) noexcept {
-    const wait_reason reason = __atomic_load_n(&g.reason, __ATOMIC_RELAXED);  // relaxed: a look
+    const wait_reason reason = g.reason;
     return reason == wait_reason::future_get || waits_for_lock(reason);
 }
 

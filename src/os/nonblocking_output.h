@@ -9,8 +9,8 @@
 //   a pipe, a FIFO, a terminal     is opened once more, non-blocking, by way of /proc/self/fd: another open file, with flags of its own
 //   a socket                       is sent to with MSG_DONTWAIT
 //   a regular file                 is written directly: no reader holds it up, and opened once more it would begin at its beginning
-//   anything else; what cannot     is polled, and then written to in pieces that it surely takes, if nobody else writes at that moment
-//   be opened
+//   anything else; what cannot     is polled, and then written to in pieces that it surely takes, if nobody else writes at that moment:
+//   be opened                      of a terminal, byte by byte
 //
 // What is opened is closed with this object, which lives for one report: so it is the file that the descriptor means then, and the end of a
 // pipe is not kept open for long (but in a child of fork that came then, until it executes a program). A pty's master is never opened once

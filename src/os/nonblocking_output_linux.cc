@@ -19,7 +19,8 @@ namespace weft::detail::os {
 namespace {
 
 constexpr std::size_t sure_of_pipe = PIPE_BUF;  // what poll() promises
-constexpr std::size_t sure_of_terminal = 128;  // the room of a pty is a multiple of 256, and a line's end counts as two
+constexpr std::size_t sure_of_terminal =
+    1;  // the room that poll() has seen may be no more; a line's end, which takes two, may wait
 
 bool is_master(int fd) noexcept {
     int number = 0;

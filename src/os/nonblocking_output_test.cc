@@ -85,7 +85,13 @@ void expect_never_waits(const ends& e) {
     {
         nonblocking_output out(e.write_end);
         EXPECT_GT(fill(out), 1000u);
-        EXPECT_FALSE(out.await(1 * ms));
+        // A terminal passes on what it has, and takes a little more then.
+        bool takes_more = true;
+        for (int i = 0; i < 100 && takes_more; ++i) {
+            fill(out);
+            takes_more = out.await(1 * ms);
+        }
+        EXPECT_FALSE(takes_more);
     }
     EXPECT_EQ(fcntl(e.write_end, F_GETFL) & O_NONBLOCK, 0);  // of everybody
     alarm(0);
