@@ -501,12 +501,14 @@ TEST_P(Stragglers, PinnedOnesWhoseThreadsEndOneAfterTheOther) {
     runtime rt({.procs = GetParam(), .name = "stuck"});
     std::atomic<pid_t> threads[count] = {};
     std::atomic<std::size_t> over = 0;
+    std::atomic<std::size_t> back = 0;
     for (std::size_t i = 0; i < count; ++i) {
         rt.go([&, i] {
             pin here;
             here.keep();  // its thread ends with it
             threads[i] = static_cast<pid_t>(::syscall(SYS_gettid));
             while (over <= i) {}
+            ++back;
         });
     }
     for (const auto& thread : threads) eventually([&] { return thread != 0; });
@@ -515,6 +517,7 @@ TEST_P(Stragglers, PinnedOnesWhoseThreadsEndOneAfterTheOther) {
     EXPECT_EQ(done.stragglers, count) << text;
     for (const auto& thread : threads) {
         ++over;
+        eventually([&] { return back == over; });
         eventually([&] { return !is_there(thread); });
     }
 }
