@@ -360,11 +360,26 @@ public:
             const frozen still(gs_, static_cast<uint32_t>(count_));
             for (int i = 0; i < count_; ++i) sketches_[i].take(*gs_[i]);
         }
+        for (int i = 0; i < count_; ++i) let_arrive(i);
         for (int i = 0; i < count_ && out_.goes_on(); ++i) sketches_[i].print(out_, s_, *gs_[i], now_ns_);
         count_ = 0;
     }
 
 private:
+    // One that runs on no thread is on its way into a wait or onto a thread: a few instructions, but the system may keep its thread from
+    // running meanwhile.
+    void let_arrive(int i) noexcept {
+        constexpr int attempts = 50;
+        constexpr int64_t pause_ns = 200'000;
+        for (int k = 0; k < attempts && sketches_[i].state == g_state::running; ++k) {
+            runner r;
+            if (find_runner(s_, gs_[i], r)) return;
+            os::sleep_ns(pause_ns);
+            const frozen still(&gs_[i], 1);
+            sketches_[i].take(*gs_[i]);
+        }
+    }
+
     report& out_;
     scheduler& s_;
     int64_t now_ns_;

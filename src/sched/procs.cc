@@ -7,9 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include <weft/detail/cancel.h>
 #include <weft/error.h>
-#include <weft/time.h>
 
 #include "base/assert.h"
 #include "os/commit.h"
@@ -18,6 +16,7 @@
 #include "sched/recycle.h"
 #include "sched/retake.h"
 #include "sched/start.h"
+#include "sched/stopping.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -248,14 +247,9 @@ void bury_idle_surplus(scheduler& s) noexcept {
 
 void change_procs_and_wait(scheduler& s, uint32_t n) {
     change_procs(s, n);
-    const ambient_scope not_interrupted(shield_context(), false);
     while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(relaxed)) {  // relaxed: a look, again and again
         bury_idle_surplus(s);
-        if (current_g_m() == nullptr) {
-            os::sleep_ns(look_ns);
-        } else {
-            sleep_until_ns(os::monotonic_ns() + look_ns);
-        }
+        pause_until_ns(os::monotonic_ns() + look_ns);
     }
 }
 

@@ -229,19 +229,6 @@ using detail::acquire;
 using detail::relaxed;
 using detail::release;
 
-namespace {
-
-// Lets some time pass for a plain thread, or a green one.
-void pause_ns(int64_t ns) {
-    if (detail::current_g_m() == nullptr) {
-        detail::os::sleep_ns(ns);
-    } else {
-        detail::sleep_until_ns(detail::os::monotonic_ns() + ns);
-    }
-}
-
-}  // namespace
-
 runtime::runtime(runtime_options options) : options_(std::move(options)) { start(); }
 
 runtime::~runtime() {
@@ -329,7 +316,7 @@ stop_outcome runtime::stop_by(int64_t deadline_ns) {
             close();
             break;
         }
-        pause_ns(detail::drain_look_ns);
+        detail::pause_until_ns(detail::os::monotonic_ns() + detail::drain_look_ns);
     }
     const bool ended = detail::finish_stop(s, before, done);
     forget(ended);
@@ -347,13 +334,12 @@ void runtime::drain() {
     if (detail::is_called_by(checked())) {
         detail::fatal("weft::runtime::drain() was called by one of its own green threads, which would wait for itself");
     }
-    const detail::ambient_scope not_interrupted(detail::shield_context(), false);
     for (;;) {
         {
             const detail::runtime_use s = use();  // not during the pause: it may be stopped
             if (s == nullptr || detail::live_gs(*s) == 0) return;
         }
-        pause_ns(detail::drain_look_ns);
+        detail::pause_until_ns(detail::os::monotonic_ns() + detail::drain_look_ns);
     }
 }
 

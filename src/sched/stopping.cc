@@ -154,17 +154,12 @@ private:
     G* gs_[batch_size];
 };
 
-// Lets time pass for a plain thread, or a green one.
-void pause(int64_t until_ns) {
-    const M* m = current_g_m();
-    if (m == nullptr) {
-        os::sleep_ns(std::max<int64_t>(0, until_ns - os::monotonic_ns()));
-    } else {
-        sleep_until_ns(until_ns);
-    }
-}
-
 }  // namespace
+
+void pause_until_ns(int64_t until_ns) {
+    const ambient_scope not_interrupted(shield_context(), false);
+    sleep_until_ns(until_ns);
+}
 
 uint64_t finished_gs(const scheduler& s) noexcept {
     uint64_t finished = s.foreign_ends.load(acquire);  // as the sums: what is read next was there before
@@ -190,7 +185,6 @@ std::size_t cancel_waits(scheduler& s, const G* self) noexcept {
 
 std::size_t cancel_and_drain(scheduler& s, const G* self, int64_t deadline_ns) {
     const uint64_t left = self == nullptr ? 0 : 1;
-    const ambient_scope not_interrupted(shield_context(), false);
     std::size_t cancelled = 0;
     s.cancelling.store(true, release);  // pairs with throw_interrupted
     while (live_gs(s) > left) {
@@ -198,7 +192,7 @@ std::size_t cancel_and_drain(scheduler& s, const G* self, int64_t deadline_ns) {
         if (began_ns >= deadline_ns) break;
         cancelled += cancel_waits(s, self);
         const int64_t now_ns = os::monotonic_ns();
-        pause(std::min(deadline_ns, now_ns + std::max(shortest_pause_ns, now_ns - began_ns)));
+        pause_until_ns(std::min(deadline_ns, now_ns + std::max(shortest_pause_ns, now_ns - began_ns)));
     }
     return cancelled;
 }

@@ -54,6 +54,9 @@ class runtime_stopped : public cancelled {};
 // Gs that have finished.
 [[nodiscard]] uint64_t finished_gs(const scheduler& s) noexcept;
 
+// Lets time pass, for a plain thread or a G, whatever is cancelled around it.
+void pause_until_ns(int64_t until_ns);
+
 // Steps 1 to 4 for all Gs of s but self (nullptr: for all). Returns how many waits were interrupted.
 std::size_t cancel_waits(scheduler& s, const G* self) noexcept;
 

@@ -100,8 +100,12 @@ TEST_P(Arrivals, WhoIsWokenByAPlainThreadWaitsForFewPieces) {
     EXPECT_LE(median(waited), few * static_cast<int>(procs()));
 }
 
-// On more of them the machine decides who has what part of it.
-class ArrivalsOnOneProcessor : public Arrivals {};
+// On more of them the machine decides who has what part of it; as it does where a thread that it does not let run loses its processor, and
+// goes on beside the next one.
+class ArrivalsOnOneProcessor : private calm, private no_retakes, public procs_test {
+protected:
+    ArrivalsOnOneProcessor() : procs_test(60s) {}
+};
 
 WEFT_SWEEP_OVER(ArrivalsOnOneProcessor, 1U);
 

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,6 +11,7 @@
 #include <weft/weft.h>
 
 #include "support/build.h"
+#include "support/cpu_time.h"
 #include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
@@ -30,27 +30,22 @@ protected:
 
 WEFT_SWEEP_OVER(ManyHogs, 1U, 2U, 4U);
 
-int64_t cpu_ns(clockid_t whose) {
-    timespec t{};
-    ::clock_gettime(whose, &t);
-    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
 // Work of some 50 microseconds, however fast this machine and build are. Returns how long it was.
-int64_t timed_work() {
-    const int64_t before_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+std::chrono::nanoseconds timed_work() {
+    const auto before = cpu_time(CLOCK_THREAD_CPUTIME_ID);
     for (;;) {
         for (int i = 0; i < 1000; ++i) asm volatile("");
-        const int64_t worked_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
-        if (worked_ns >= 50'000) return worked_ns;
+        const auto worked = cpu_time(CLOCK_THREAD_CPUTIME_ID) - before;
+        if (worked >= 50us) return worked;
     }
 }
 
 // Each hog begins on a processor and goes on without one. Then P of the P + H threads that want to run have processors: whoever plays
-// by the rules has that share of the CPU time that the process gets, but for a factor.
+// by the rules has that share of the CPU time that the process gets, but for a factor: at P = 1 often a quarter of it, because the system
+// lets threads without a processor run before the one that has just been given it.
 TEST_P(ManyHogs, LeaveTheOthersTheirShare) {
     const int hogs = number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 1000 : scaled(100);
-    constexpr int64_t factor = 8;
+    constexpr int64_t factor = 25;
     const auto pieces_wanted = static_cast<int64_t>(100 * procs());
     std::atomic<int> began = 0;
     std::atomic<bool> over = false;
@@ -65,7 +60,7 @@ TEST_P(ManyHogs, LeaveTheOthersTheirShare) {
     for (unsigned i = 0; i < 2 * procs(); ++i) {
         rt().go([&] {
             while (!over.load(std::memory_order_relaxed)) {
-                worked_ns += timed_work();
+                worked_ns += timed_work().count();
                 ++pieces;
                 weft::yield();
             }
@@ -75,11 +70,11 @@ TEST_P(ManyHogs, LeaveTheOthersTheirShare) {
     for (int seen = 0; seen < hogs; seen = began) eventually([&] { return began > seen; });
     const int64_t first_piece = pieces;
     const int64_t first_worked_ns = worked_ns;
-    const int64_t first_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const auto first = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
     for (int64_t seen = pieces; seen < first_piece + pieces_wanted; seen = pieces)
         eventually([&] { return pieces > seen; });
     const int64_t worked = worked_ns - first_worked_ns;
-    const int64_t used = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - first_ns;
+    const int64_t used = (cpu_time(CLOCK_PROCESS_CPUTIME_ID) - first).count();
     over = true;
     rt().drain();
     EXPECT_GE(worked * factor * (int64_t{procs()} + hogs), used * int64_t{procs()})

@@ -12,6 +12,7 @@
 
 #include <weft/weft.h>
 
+#include "support/cpu_time.h"
 #include "support/environment.h"
 #include "support/procs_test.h"
 #include "support/retaken.h"
@@ -20,16 +21,6 @@ namespace weft::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::chrono::nanoseconds cpu_time(clockid_t whose) {
-    timespec t{};
-    ::clock_gettime(whose, &t);
-    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
-}
-
-struct no_retakes {
-    environment_variable debug{"RUN_DEBUG", "retake=0"};
-};
 
 class ShortSlice : private slices_of_100us, public procs_test {
 protected:

@@ -17,6 +17,7 @@
 
 #include "support/asking.h"
 #include "support/build.h"
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/resources.h"
@@ -31,11 +32,9 @@ using namespace std::chrono_literals;
 constexpr std::size_t most = 8;
 
 std::unique_ptr<runtime> runtime_of(const char* threads, unsigned procs) {
-    ::setenv("RUN_MAX_THREADS", threads, 1);  // NOLINT(concurrency-mt-unsafe): no threads are there yet
+    const environment_variable limit("RUN_MAX_THREADS", threads);
     // Not the usual signal: other tests install a handler that the runtime's has to find there, and so must be first.
-    auto rt = std::make_unique<runtime>(runtime_options{.procs = procs, .preempt_signal = SIGUSR1});
-    ::unsetenv("RUN_MAX_THREADS");  // NOLINT(concurrency-mt-unsafe): the monitor does not look
-    return rt;
+    return std::make_unique<runtime>(runtime_options{.procs = procs, .preempt_signal = SIGUSR1});
 }
 
 // A runtime that may have eight threads.

@@ -30,6 +30,11 @@ struct calm {
     environment_variable slice{"RUN_SLICE", nullptr};
 };
 
+// While one exists, runtimes begin without taking Ps away from those who block or compute.
+struct no_retakes {
+    environment_variable debug{"RUN_DEBUG", "retake=0"};
+};
+
 // While one exists, runtimes begin with a slice of 0.1 ms.
 struct slices_of_100us {
     environment_variable slice{"RUN_SLICE", "0.1"};
