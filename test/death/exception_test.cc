@@ -6,6 +6,7 @@
 
 #include <weft/weft.h>
 
+#include "death/culprit.h"
 #include "death/death.h"
 
 namespace weft::test {
@@ -18,7 +19,6 @@ struct burnt_toast {
 };
 
 constexpr const char* advice = "weft: use weft::async or weft::wait_group::go to pass exceptions on";
-constexpr const char* frame = "    #%d%s 0x%x %s (%s+0x%x)";
 
 // Runs f detached, as a green thread called cook.
 template <typename F>
@@ -34,7 +34,7 @@ TEST_F(EscapedException, NamesItsTypeItsTextTheGAndWhereThatWasStarted) {
     EXPECT_ABORT(as_cook([] { throw std::runtime_error("out of tea"); }),
                  fatal_line("an exception of type std::runtime_error (out of tea) left green thread %d \"cook\" "
                             "(started by %d at %sexception_test.cc:%d, in %s)"),
-                 advice, frame);
+                 advice, frame_line);
 }
 
 TEST_F(EscapedException, NeedNotBeAStdException) {
@@ -42,7 +42,7 @@ TEST_F(EscapedException, NeedNotBeAStdException) {
         as_cook([] { throw burnt_toast{7}; }),
         fatal_line("an exception of type weft::test::(anonymous namespace)::burnt_toast left green thread %d \"cook\" "
                    "(started by %d at %sexception_test.cc:%d, in %s)"),
-        advice, frame);
+        advice, frame_line);
     EXPECT_ABORT(as_cook([] { throw 7; }), fatal_line("an exception of type int left green thread %d \"cook\" (%s"),
                  advice);
 }
@@ -93,7 +93,7 @@ TEST_F(EscapedException, OfMainTravelsInstead) {
 
 TEST_F(EscapedException, TerminateWithoutAnExceptionNamesTheG) {
     EXPECT_ABORT(as_cook([] { std::terminate(); }),
-                 fatal_line("std::terminate was called in green thread %d \"cook\" (started by %d at %s)"), frame);
+                 fatal_line("std::terminate was called in green thread %d \"cook\" (started by %d at %s)"), frame_line);
 }
 
 // What was there before us has its say afterwards.

@@ -12,6 +12,7 @@
 #include <weft/timed_mutex.h>
 #include <weft/weft.h>
 
+#include "death/culprit.h"
 #include "death/death.h"
 #include "support/spread.h"
 
@@ -19,29 +20,6 @@ namespace weft::test {
 namespace {
 
 class LockMisuse : public DeathTest {};
-
-// The second line, for a green thread that was started with the name "culprit" by another one, or for a plain thread.
-constexpr const char* culprit =
-    "weft: in green thread %d \"culprit\" (started by %d at %slock_misuse_test.cc:%d, in %s)";
-constexpr const char* plain_thread = "weft: in a plain thread (tid %d)";
-
-// Runs f as a green thread called culprit. On one processor: whoever f starts runs until it waits when f yields.
-template <typename F>
-void as_culprit(F&& f) {
-    runtime rt({.procs = 1});
-    rt.run([&] {
-        wait_group all;
-        all.go({.name = "culprit"}, f);
-        all.wait();
-    });
-}
-
-// Runs f in a plain thread beside a runtime.
-template <typename F>
-void as_plain_thread(F&& f) {
-    runtime rt({.procs = 1});
-    std::thread(f).join();
-}
 
 // ---- timed_mutex: it is a mutex.
 

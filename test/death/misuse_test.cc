@@ -6,6 +6,7 @@
 
 #include <weft/weft.h>
 
+#include "death/culprit.h"
 #include "death/death.h"
 #include "sched/current.h"
 #include "sched/scheduler.h"
@@ -14,29 +15,6 @@ namespace weft::test {
 namespace {
 
 class Misuse : public DeathTest {};
-
-// The second line, for a green thread that was started with the name "culprit" by another one, or for a plain thread.
-constexpr const char* culprit = "weft: in green thread %d \"culprit\" (started by %d at %smisuse_test.cc:%d, in %s)";
-constexpr const char* plain_thread = "weft: in a plain thread (tid %d)";
-constexpr const char* frame = "    #%d%s 0x%x %s (%s+0x%x)";
-
-// Runs f as a green thread called culprit. On one processor, whoever f starts runs until it waits when f yields.
-template <typename F>
-void as_culprit(F&& f, unsigned procs = 2) {
-    runtime rt({.procs = procs});
-    rt.run([&] {
-        wait_group all;
-        all.go({.name = "culprit"}, f);
-        all.wait();
-    });
-}
-
-// Runs f in a plain thread beside a runtime.
-template <typename F>
-void as_plain_thread(F&& f) {
-    runtime rt({.procs = 1});
-    std::thread(f).join();
-}
 
 // ---- Waiting for oneself.
 
@@ -61,7 +39,7 @@ TEST_F(Misuse, UnlockOfAnUnlockedMutex) {
         m.unlock();
     };
     const std::string message = fatal_line("unlock of an unlocked weft::mutex");
-    EXPECT_ABORT(as_culprit(unlock), message, culprit, frame);
+    EXPECT_ABORT(as_culprit(unlock), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(unlock), message, plain_thread);
     EXPECT_ABORT(unlock(), message);
 }
@@ -82,7 +60,7 @@ TEST_F(Misuse, DestroyingALockedMutex) {
         m.lock();
     };
     const std::string message = fatal_line("a weft::mutex was destroyed while it was locked or waited for");
-    EXPECT_ABORT(as_culprit(destroy), message, culprit, frame);
+    EXPECT_ABORT(as_culprit(destroy), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(destroy), message, plain_thread);
 }
 
@@ -110,7 +88,7 @@ TEST_F(Misuse, MoreDoneThanAdded) {
     };
     const std::string message =
         fatal_line("negative weft::wait_group count: 1 was taken off 0; done() was called more often than add()");
-    EXPECT_ABORT(as_culprit(once_too_often), message, culprit, frame);
+    EXPECT_ABORT(as_culprit(once_too_often), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(once_too_often), message, plain_thread);
 }
 
@@ -152,7 +130,7 @@ TEST_F(Misuse, DestroyingAWaitGroupThatIsWaitedOn) {
                      },
                      1),
                  fatal_line("a weft::wait_group was destroyed while its count was 1; wait() for the work first"),
-                 culprit, frame);
+                 culprit, frame_line);
 }
 
 // ---- Channel.
@@ -164,7 +142,7 @@ TEST_F(Misuse, ClosingAChannelTwice) {
         c.close();
     };
     const std::string message = fatal_line("close of a closed weft::chan");
-    EXPECT_ABORT(as_culprit(close_twice), message, culprit, frame);
+    EXPECT_ABORT(as_culprit(close_twice), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(close_twice), message, plain_thread);
 }
 
@@ -187,7 +165,7 @@ TEST_F(Misuse, DestroyingTheLastHandleOfAChannelThatIsWaitedOn) {
                      1),
                  fatal_line("the last handle of a weft::chan was destroyed while it was waited on; give each green "
                             "thread a handle of its own"),
-                 culprit, frame);
+                 culprit, frame_line);
 }
 
 // ---- Yield.
@@ -209,7 +187,8 @@ TEST_F(Misuse, StoppingARuntimeFromWithin) {
             runtime rt({.procs = 2});
             rt.run([&rt] { rt.stop(); });
         },
-        message, "weft: in green thread %d \"run\" (started by a plain thread at %smisuse_test.cc:%d, in %s)", frame);
+        message, "weft: in green thread %d \"run\" (started by a plain thread at %smisuse_test.cc:%d, in %s)",
+        frame_line);
     EXPECT_ABORT(
         {
             auto rt = std::make_unique<runtime>(runtime_options{.procs = 1});
@@ -245,7 +224,8 @@ TEST_F(Misuse, UsingARuntimeAfterStop) {
 TEST_F(Misuse, MainWithinMain) {
     EXPECT_ABORT(weft::main([] { weft::main([] {}); }),
                  fatal_line("weft::main() was called from a green thread; call the function directly"),
-                 "weft: in green thread 1 \"main\" (started by a plain thread at %smisuse_test.cc:%d, in %s)", frame);
+                 "weft: in green thread 1 \"main\" (started by a plain thread at %smisuse_test.cc:%d, in %s)",
+                 frame_line);
 }
 
 TEST_F(Misuse, MainWithinAnotherRuntime) {
@@ -294,7 +274,7 @@ TEST_F(Misuse, ReturningFromAContextThatHasNowhereToReturnTo) {
 TEST_F(Misuse, ABugOfTheRuntimeSaysWhichCheckFailedAndWhere) {
     const auto fail = [] { WEFT_ASSERT(1 + 1 == 3); };
     const std::string message = fatal_line("this is a bug in weft: 1 + 1 == 3 does not hold (%smisuse_test.cc:%d)");
-    EXPECT_ABORT(as_culprit(fail), message, culprit, frame);
+    EXPECT_ABORT(as_culprit(fail), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(fail), message, plain_thread);
     EXPECT_ABORT(fail(), message);
 }

@@ -11,6 +11,7 @@
 
 #include <weft/weft.h>
 
+#include "death/culprit.h"
 #include "death/death.h"
 #include "os/os.h"
 #include "sched/current.h"
@@ -23,8 +24,6 @@ namespace weft::test {
 namespace {
 
 class Overflow : public DeathTest {};
-
-constexpr const char* frame = "    #%d%s 0x%x %s (%s+0x%x)";
 
 // Calls itself until the stack is used up. Says on the way where it will return to: an address that the report must show.
 [[gnu::noinline]] int recurse(int depth) {
@@ -73,7 +72,7 @@ TEST_F(Overflow, NamesTheGWithItsOriginItsBoundsAndItsFrames) {
         fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
         "weft: its stack of 25%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
         "RUN_STACK_MAX",
-        frame);
+        frame_line);
 }
 
 TEST_F(Overflow, IsFoundByProtectionWhereThereAreNoGuardRegions) {
@@ -85,7 +84,7 @@ TEST_F(Overflow, IsFoundByProtectionWhereThereAreNoGuardRegions) {
             rt.drain();
         },
         fatal_line("stack overflow in green thread %d (started by a plain thread at %soverflow_test.cc:%d, in %s)"),
-        frame);
+        frame_line);
 }
 
 TEST_F(Overflow, IsFoundByWriteProtectionWhereThereAreNoGuardRegions) {
@@ -100,13 +99,14 @@ TEST_F(Overflow, IsFoundByWriteProtectionWhereThereAreNoGuardRegions) {
             rt.drain();
         },
         fatal_line("stack overflow in green thread %d (started by a plain thread at %soverflow_test.cc:%d, in %s)"),
-        frame);
+        frame_line);
 }
 
 TEST_F(Overflow, OfMainIsReportedToo) {
     if (!guard_regions_work()) GTEST_SKIP() << "this system has no guard regions";
     EXPECT_OVERFLOW(weft::main([] { recurse(0); }),
-                    fatal_line("stack overflow in green thread 1 \"main\" (started by a plain thread at %s)"), frame);
+                    fatal_line("stack overflow in green thread 1 \"main\" (started by a plain thread at %s)"),
+                    frame_line);
 }
 
 TEST_F(Overflow, OfALargerStackTellsItsSize) {
@@ -182,7 +182,7 @@ TEST_F(Overflow, OfAFixedStackTellsItsSize) {
         fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
         "weft: its stack of 6%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
         "RUN_STACK_MAX",
-        frame);
+        frame_line);
 }
 
 TEST_F(Overflow, OfAGrowingStackIsFoundAtItsMaximum) {
@@ -191,7 +191,7 @@ TEST_F(Overflow, OfAGrowingStackIsFoundAtItsMaximum) {
         fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
         "weft: its stack of 25%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
         "RUN_STACK_MAX",
-        frame);
+        frame_line);
 }
 
 TEST_F(Overflow, WhereAGrowingStackGetsNoMemoryThatIsSaid) {
@@ -206,7 +206,7 @@ TEST_F(Overflow, WhereAGrowingStackGetsNoMemoryThatIsSaid) {
         fatal_line("no memory for more stack of green thread %d \"run\" (started by a plain thread at %s)"),
         "weft: its stack of 25%d KiB, 0x%x to 0x%x, could not grow at 0x%x; use fewer green threads, or "
         "stack_policy::fixed",
-        frame);
+        frame_line);
 }
 
 TEST_F(Overflow, OfABigStackIsThatOfItsGreenThread) {
@@ -219,7 +219,8 @@ TEST_F(Overflow, OfABigStackIsThatOfItsGreenThread) {
         },
         fatal_line("stack overflow in green thread %d \"deep\" (started by a plain thread at %soverflow_test.cc:%d, in "
                    "%s)"),
-        "weft: its stack of 40%d KiB, 0x%x to 0x%x, is used up at 0x%x; use a larger size for on_big_stack", frame);
+        "weft: its stack of 40%d KiB, 0x%x to 0x%x, is used up at 0x%x; use a larger size for on_big_stack",
+        frame_line);
 }
 
 TEST_F(Overflow, OfTheOwnStackAfterABigOneHasTheOwnBounds) {
@@ -233,7 +234,7 @@ TEST_F(Overflow, OfTheOwnStackAfterABigOneHasTheOwnBounds) {
             });
             rt.drain();
         },
-        fatal_line("stack overflow in green thread %d \"deep\" (%s"), "weft: its stack of 25%d KiB, %s", frame);
+        fatal_line("stack overflow in green thread %d \"deep\" (%s"), "weft: its stack of 25%d KiB, %s", frame_line);
 }
 
 // ---- Without a guard: the lowest bytes of the stack are looked at when the G leaves it.

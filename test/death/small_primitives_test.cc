@@ -8,6 +8,7 @@
 
 #include <weft/weft.h>
 
+#include "death/culprit.h"
 #include "death/death.h"
 
 namespace weft::test {
@@ -16,27 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 
 class SmallPrimitives : public DeathTest {};
-
-constexpr const char* culprit =
-    "weft: in green thread %d \"culprit\" (started by %d at %ssmall_primitives_test.cc:%d, in %s)";
-constexpr const char* plain_thread = "weft: in a plain thread (tid %d)";
-constexpr const char* frame = "    #%d%s 0x%x %s (%s+0x%x)";
-
-template <typename F>
-void as_culprit(F&& f) {
-    runtime rt({.procs = 1});
-    rt.run([&] {
-        wait_group all;
-        all.go({.name = "culprit"}, f);
-        all.wait();
-    });
-}
-
-template <typename F>
-void as_plain_thread(F&& f) {
-    runtime rt({.procs = 1});
-    std::thread(f).join();
-}
 
 // Destroys an object while a green thread waits on it.
 template <typename Object, typename Wait>
@@ -59,7 +39,7 @@ TEST_F(SmallPrimitives, DestroyingAConditionVariableThatIsWaitedOn) {
                          c.wait(lock);
                      });
                  }),
-                 message, culprit, frame);
+                 message, culprit, frame_line);
     EXPECT_ABORT(as_culprit([] {
                      mutex m;
                      destroy_while_waited_on(std::make_unique<condition_variable_any>(), [&](auto& c) {
@@ -67,7 +47,7 @@ TEST_F(SmallPrimitives, DestroyingAConditionVariableThatIsWaitedOn) {
                          (void)c.wait_for(lock, 1h);
                      });
                  }),
-                 message, culprit, frame);
+                 message, culprit, frame_line);
 }
 
 TEST_F(SmallPrimitives, WaitingWithALockThatDoesNotHoldItsMutex) {
@@ -84,9 +64,9 @@ TEST_F(SmallPrimitives, WaitingWithALockThatDoesNotHoldItsMutex) {
     };
     const std::string message =
         fatal_line("wait on a weft::condition_variable with a lock that does not hold its mutex");
-    EXPECT_ABORT(as_culprit(wait_unlocked), message, culprit, frame);
+    EXPECT_ABORT(as_culprit(wait_unlocked), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(wait_unlocked), message, plain_thread);
-    EXPECT_ABORT(as_culprit(wait_without), message, culprit, frame);
+    EXPECT_ABORT(as_culprit(wait_without), message, culprit, frame_line);
 }
 
 TEST_F(SmallPrimitives, WaitingOnOneConditionVariableWithTwoMutexes) {
@@ -103,7 +83,7 @@ TEST_F(SmallPrimitives, WaitingOnOneConditionVariableWithTwoMutexes) {
                      std::unique_lock lock(two);
                      c.wait(lock);
                  }),
-                 fatal_line("a weft::condition_variable was used with two mutexes at a time"), culprit, frame);
+                 fatal_line("a weft::condition_variable was used with two mutexes at a time"), culprit, frame_line);
 }
 
 // ---- Semaphores.
@@ -112,14 +92,14 @@ TEST_F(SmallPrimitives, DestroyingASemaphoreThatIsWaitedFor) {
     EXPECT_ABORT(as_culprit([] {
                      destroy_while_waited_on(std::make_unique<binary_semaphore>(0), [](auto& s) { s.acquire(); });
                  }),
-                 fatal_line("a weft::counting_semaphore was destroyed while it was waited for"), culprit, frame);
+                 fatal_line("a weft::counting_semaphore was destroyed while it was waited for"), culprit, frame_line);
 }
 
 TEST_F(SmallPrimitives, ASemaphoreThatCannotHoldSoMany) {
     const auto negative = [] { const counting_semaphore<> s(-1); };
     EXPECT_ABORT(as_culprit(negative),
                  fatal_line("a weft::counting_semaphore was to begin with -1 units; it holds 0 to 1073741823"), culprit,
-                 frame);
+                 frame_line);
     EXPECT_ABORT(as_plain_thread([] { const binary_semaphore s(2); }),
                  fatal_line("a weft::counting_semaphore was to begin with 2 units; it holds 0 to 1"), plain_thread);
 }
@@ -130,7 +110,7 @@ TEST_F(SmallPrimitives, ReleasingMoreThanASemaphoreHolds) {
         s.release();
     };
     const std::string message = fatal_line("release(1) of a weft::counting_semaphore that holds 1 of 1 units");
-    EXPECT_ABORT(as_culprit(too_much), message, culprit, frame);
+    EXPECT_ABORT(as_culprit(too_much), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(too_much), message, plain_thread);
     EXPECT_ABORT(as_culprit([] {
                      counting_semaphore<5> s(3);
@@ -159,7 +139,7 @@ TEST_F(SmallPrimitives, ReleasingMoreThanASemaphoreHolds) {
 TEST_F(SmallPrimitives, DestroyingALatchThatIsWaitedFor) {
     EXPECT_ABORT(
         as_culprit([] { destroy_while_waited_on(std::make_unique<latch>(1), [](const latch& l) { l.wait(); }); }),
-        fatal_line("a weft::latch was destroyed while it was waited for"), culprit, frame);
+        fatal_line("a weft::latch was destroyed while it was waited for"), culprit, frame_line);
 }
 
 TEST_F(SmallPrimitives, CountingALatchBelowZero) {
@@ -169,7 +149,7 @@ TEST_F(SmallPrimitives, CountingALatchBelowZero) {
         l.count_down(2);
     };
     const std::string message = fatal_line("2 was taken off a weft::latch whose count was 1");
-    EXPECT_ABORT(as_culprit(count_too_far), message, culprit, frame);
+    EXPECT_ABORT(as_culprit(count_too_far), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(count_too_far), message, plain_thread);
     EXPECT_ABORT(as_culprit([] {
                      latch l(1);
@@ -186,10 +166,10 @@ TEST_F(SmallPrimitives, CountingALatchBelowZero) {
 TEST_F(SmallPrimitives, ALatchThatCannotCountSoFar) {
     EXPECT_ABORT(as_culprit([] { const latch l(-1); }),
                  fatal_line("a weft::latch was to begin with a count of -1; it counts from 0 to 1073741823"), culprit,
-                 frame);
+                 frame_line);
     EXPECT_ABORT(as_culprit([] { const latch l(latch::max() + 1); }),
                  fatal_line("a weft::latch was to begin with a count of 1073741824; it counts from 0 to 1073741823"),
-                 culprit, frame);
+                 culprit, frame_line);
 }
 
 // ---- Barriers.
@@ -198,7 +178,7 @@ TEST_F(SmallPrimitives, DestroyingABarrierThatIsWaitedFor) {
     EXPECT_ABORT(as_culprit([] {
                      destroy_while_waited_on(std::make_unique<barrier<>>(2), [](barrier<>& b) { b.arrive_and_wait(); });
                  }),
-                 fatal_line("a weft::barrier was destroyed while it was waited for"), culprit, frame);
+                 fatal_line("a weft::barrier was destroyed while it was waited for"), culprit, frame_line);
 }
 
 TEST_F(SmallPrimitives, MoreArriveAtABarrierThanItExpects) {
@@ -208,7 +188,7 @@ TEST_F(SmallPrimitives, MoreArriveAtABarrierThanItExpects) {
         (void)b.arrive(3);
     };
     const std::string message = fatal_line("3 arrived at a weft::barrier at which 2 were missing");
-    EXPECT_ABORT(as_culprit(crowd), message, culprit, frame);
+    EXPECT_ABORT(as_culprit(crowd), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(crowd), message, plain_thread);
     EXPECT_ABORT(as_culprit([] {
                      barrier<> b(3);
@@ -237,19 +217,19 @@ TEST_F(SmallPrimitives, ArrivingInTheCompletionOfABarrier) {
                      itself = &b;
                      b.arrive_and_wait();
                  }),
-                 fatal_line("1 arrived at a weft::barrier at which 0 were missing"), culprit, frame);
+                 fatal_line("1 arrived at a weft::barrier at which 0 were missing"), culprit, frame_line);
 }
 
 TEST_F(SmallPrimitives, ABarrierThatCannotExpectSoMany) {
     EXPECT_ABORT(as_culprit([] { const barrier<> b(-1); }),
-                 fatal_line("a weft::barrier was to expect -1; it expects 0 to 1073741823"), culprit, frame);
+                 fatal_line("a weft::barrier was to expect -1; it expects 0 to 1073741823"), culprit, frame_line);
 }
 
 // ---- Events.
 
 TEST_F(SmallPrimitives, DestroyingAnEventThatIsWaitedFor) {
     EXPECT_ABORT(as_culprit([] { destroy_while_waited_on(std::make_unique<event>(), [](event& e) { e.wait(); }); }),
-                 fatal_line("a weft::event was destroyed while it was waited for"), culprit, frame);
+                 fatal_line("a weft::event was destroyed while it was waited for"), culprit, frame_line);
 }
 
 }  // namespace

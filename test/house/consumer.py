@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""consumer.py BUILD: other people's projects build against weft and run, three ways.
+"""consumer.py [--installed] BUILD: other people's projects build against weft and run, three ways.
 
 The build is installed, and the installed tree then moved, since a package may be: nothing in it may remember where it
 was made. consumer/main.cc is compiled with find_package and with pkg-config against that tree, and with
-add_subdirectory against the sources. Outside the repository, so that nothing is found by accident.
+add_subdirectory against the sources; but for the last, which is the same for all builds, with --installed. Outside the
+repository, so that nothing is found by accident.
 """
 import os
 import shutil
@@ -72,7 +73,8 @@ def check_nothing_remembers(prefix, *places):
 
 
 def main():
-    build = os.path.abspath(sys.argv[1])
+    installed_only = "--installed" in sys.argv[1:]
+    build = os.path.abspath(sys.argv[-1])
     with tempfile.TemporaryDirectory(prefix="weft-consumer-") as work:
         first, prefix = os.path.join(work, "made"), os.path.join(work, "moved")
         run("cmake", "--install", build, "--prefix", first)
@@ -82,8 +84,9 @@ def main():
         by_cmake("find_package", work, libraries, f"-DCMAKE_PREFIX_PATH={prefix}")
         run_consumer(os.path.join(work, "find_package", "consumer_c"), libraries)
         by_pkg_config(work, prefix, libraries)
-        by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}")
-    print("consumer: find_package, pkg-config and add_subdirectory built and ran")
+        if not installed_only:
+            by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}")
+    print("consumer: find_package" + (" and pkg-config" if installed_only else ", pkg-config and add_subdirectory") + " built and ran")
     return 0
 
 

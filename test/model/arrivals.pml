@@ -15,8 +15,8 @@
  *
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
  */
-/* spin: one         expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DARRIVALS=3 -DGIFTS=2" */
-/* spin: two         expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=2 -DARRIVALS=2" */
+/* spin: one         expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DARRIVALS=3 -DGIFTS=2" */
+/* spin: two         expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=2 -DARRIVALS=2" */
 /* spin: mutant_not_asked    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DARRIVALS=1 -DMUTANT_NOT_ASKED" */
 /* spin: mutant_bit_ignored  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DARRIVALS=1 -DMUTANT_BIT_IGNORED" */
 /* spin: mutant_heir_blind   expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DARRIVALS=1 -DGIFTS=1 -DMUTANT_HEIR_BLIND" */

@@ -20,18 +20,18 @@
  *
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
  */
-/* spin: pushes             expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=3 -DOVERFLOW" */
-/* spin: outside            expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNOUT=2 -DNPUSH=1" */
-/* spin: timers             expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNTIMER=1 -DNPUSH=2" */
-/* spin: no_threads         expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNO_THREADS -DNPUSH=2 -DNOUT=1" */
-/* spin: three              expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=3 -DNPUSH=2" */
-/* spin: buffers_pushes     expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNPUSH=3 -DOVERFLOW" */
-/* spin: buffers_outside    expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNOUT=2 -DNPUSH=1" */
-/* spin: buffers_timers     expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNTIMER=1 -DNPUSH=2" */
-/* spin: buffers_three      expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNP=3 -DNPUSH=2" */
-/* spin: bound              expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DTIMELY -DNPUSH=3 -DOVERFLOW" */
-/* spin: bound_three        expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DTIMELY -DNP=3 -DNPUSH=3" */
-/* spin: buffers_bound      expect=ok   pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DTIMELY -DNPUSH=3" */
+/* spin: pushes             expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=3 -DOVERFLOW" */
+/* spin: outside            expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNOUT=2 -DNPUSH=1" */
+/* spin: timers             expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNTIMER=1 -DNPUSH=2" */
+/* spin: no_threads         expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNO_THREADS -DNPUSH=2 -DNOUT=1" */
+/* spin: three              expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=3 -DNPUSH=2" */
+/* spin: buffers_pushes     expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNPUSH=3 -DOVERFLOW" */
+/* spin: buffers_outside    expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNOUT=2 -DNPUSH=1" */
+/* spin: buffers_timers     expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNTIMER=1 -DNPUSH=2" */
+/* spin: buffers_three      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNP=3 -DNPUSH=2" */
+/* spin: bound              expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTIMELY -DNPUSH=3 -DOVERFLOW" */
+/* spin: bound_three        expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTIMELY -DNP=3 -DNPUSH=3" */
+/* spin: buffers_bound      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DTIMELY -DNPUSH=3" */
 /* spin: mutant_not_wanted         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NOT_WANTED" */
 /* spin: mutant_no_recheck         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=2 -DNPUSH=1 -DMUTANT_NO_RECHECK" */
 /* spin: mutant_no_last_look       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NO_LAST_LOOK" */

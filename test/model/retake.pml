@@ -16,11 +16,11 @@
  *
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/retake.md and docs/models.md.
  */
-/* spin: one          expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DWAKES=2" */
-/* spin: hurry        expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=3 -DTHIEVES=1 -DHURRIES=1" */
-/* spin: two          expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=2 -DNM=3 -DENTRIES=3" */
-/* spin: full_fence   expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DFULL_FENCE" */
-/* spin: progress     expect=ok   pan="-E -l -m100000 -w25" cc="-O2 -w -DNP -DCOLLAPSE" defs="-DENTRIES=3 -DTHIEVES=1" */
+/* spin: one          expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DWAKES=2" */
+/* spin: hurry        expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=3 -DTHIEVES=1 -DHURRIES=1" */
+/* spin: two          expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=2 -DNM=3 -DENTRIES=3" */
+/* spin: full_fence   expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DFULL_FENCE" */
+/* spin: progress     expect=ok   pan="-E -l -m100000 -w25" cc="-O1 -w -DNP -DCOLLAPSE" defs="-DENTRIES=3 -DTHIEVES=1" */
 /* spin: mutant_no_fence        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NO_FENCE" */
 /* spin: mutant_no_entry_fence  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DFULL_FENCE -DMUTANT_NO_ENTRY_FENCE" */
 /* spin: mutant_plain_flag      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_PLAIN_FLAG" */

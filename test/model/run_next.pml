@@ -9,8 +9,8 @@
  *
  * Checked: no green thread runs twice, and at the end none is lost.
  */
-/* spin: protocol     expect=ok   pan="-m100000 -w24" cc="-O2 -w -DSAFETY" */
-/* spin: two_thieves  expect=ok   pan="-m100000 -w26" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DTHIEVES=2 -DENTRIES=2" */
+/* spin: protocol     expect=ok   pan="-m100000 -w24" cc="-O1 -w -DSAFETY" */
+/* spin: two_thieves  expect=ok   pan="-m100000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTHIEVES=2 -DENTRIES=2" */
 /* spin: no_fence     expect=fail pan="-m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NO_FENCE" */
 /* spin: not_looked   expect=fail pan="-m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NOT_LOOKED" */
 /* spin: not_waited   expect=fail pan="-m100000" cc="-O2 -w -DSAFETY" defs="-DMUTANT_NOT_WAITED" */

@@ -28,16 +28,16 @@
  *
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
  */
-/* spin: pushes      expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DWAKES=2" */
-/* spin: overflow    expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DOVERFLOW" */
-/* spin: outside     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNOUT=1" */
-/* spin: timers      expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNTIMER=1" */
-/* spin: retakes     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DRETAKES=1" */
-/* spin: refused     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DREFUSALS=1" */
-/* spin: lacking     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DLACKS=1" */
-/* spin: lacking_out expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNOUT=1 -DLACKS=1" */
-/* spin: changes     expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DCHANGES=2" */
-/* spin: one         expect=ok   pan="-E -m100000 -w25" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DNPUSH=2 -DNOUT=1 -DNTIMER=1 -DRETAKES=1" */
+/* spin: pushes      expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DWAKES=2" */
+/* spin: overflow    expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DOVERFLOW" */
+/* spin: outside     expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNOUT=1" */
+/* spin: timers      expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNTIMER=1" */
+/* spin: retakes     expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DRETAKES=1" */
+/* spin: refused     expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DREFUSALS=1" */
+/* spin: lacking     expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DLACKS=1" */
+/* spin: lacking_out expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNOUT=1 -DLACKS=1" */
+/* spin: changes     expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DCHANGES=2" */
+/* spin: one         expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DNPUSH=2 -DNOUT=1 -DNTIMER=1 -DRETAKES=1" */
 /* spin: mutant_no_heavy_fence     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_NO_HEAVY_FENCE" */
 /* spin: mutant_no_last_look       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_NO_LAST_LOOK" */
 /* spin: mutant_silent_push        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_SILENT_PUSH" */

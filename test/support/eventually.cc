@@ -42,13 +42,13 @@ void compute_for(std::chrono::nanoseconds duration) {
     while (steady_clock::now() < end) {}
 }
 
-namespace detail {
+namespace impl {
 
 void busy_pause(steady_clock::time_point deadline, std::source_location where) {
     if (steady_clock::now() > deadline) give_up(where);
     std::this_thread::yield();
 }
 
-}  // namespace detail
+}  // namespace impl
 
 }  // namespace weft::test

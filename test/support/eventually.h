@@ -32,15 +32,15 @@ void eventually(Condition&& condition, std::source_location where = std::source_
     for (patient_wait wait(where); !condition();) wait.pause();
 }
 
-namespace detail {
+namespace impl {
 void busy_pause(std::chrono::steady_clock::time_point deadline, std::source_location where);
-}  // namespace detail
+}  // namespace impl
 
 // As eventually(), but without a call into weft: a green thread that waits this way keeps its processor busy.
 template <typename Condition>
 void busily(Condition&& condition, std::source_location where = std::source_location::current()) {
     const auto deadline = std::chrono::steady_clock::now() + patience();
-    while (!condition()) detail::busy_pause(deadline, where);
+    while (!condition()) impl::busy_pause(deadline, where);
 }
 
 // Keeps the caller's processor busy for duration, as a computation would: no call into weft.

@@ -1,0 +1,35 @@
+// culprit.h: what runs the code of a death test that is to be found guilty, and the lines that say who it was.
+#pragma once
+
+#include <thread>
+
+#include <weft/weft.h>
+
+namespace weft::test {
+
+// The second line of a fatal error, for a green thread that was started with the name "culprit" by another one, or for a plain thread.
+inline constexpr const char* culprit = "weft: in green thread %d \"culprit\" (started by %d at %s:%d, in %s)";
+inline constexpr const char* plain_thread = "weft: in a plain thread (tid %d)";
+
+// One of the lines after it.
+inline constexpr const char* frame_line = "    #%d%s 0x%x %s (%s+0x%x)";
+
+// Runs f as a green thread called culprit. On one processor: whoever f starts runs until it waits when f yields.
+template <typename F>
+void as_culprit(F&& f, unsigned procs = 1) {
+    runtime rt({.procs = procs});
+    rt.run([&] {
+        wait_group all;
+        all.go({.name = "culprit"}, f);
+        all.wait();
+    });
+}
+
+// Runs f in a plain thread beside a runtime.
+template <typename F>
+void as_plain_thread(F&& f) {
+    runtime rt({.procs = 1});
+    std::thread(f).join();
+}
+
+}  // namespace weft::test
