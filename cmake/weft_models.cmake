@@ -39,11 +39,12 @@ if(model_files)
   weft_model_flags(model_search)
 endif()
 
-# What all of them include is compiled once, too. The defects come after it.
+# Models compile longer than they run; -O0 would refer to what a model does without.
 function(weft_model_options target)
-  target_compile_options(${target} PRIVATE -O1 -g0)  # they compile longer than they run; -O0 would refer to what a model does without
+  target_compile_options(${target} PRIVATE -O1 -g0)
 endfunction()
 
+# What all of them include is compiled once, too. The defects come after it.
 if(model_files)
   add_library(model_headers OBJECT EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/test/support/headers.cc")
   weft_model_flags(model_headers)
