@@ -4,68 +4,26 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <termios.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "os/os.h"
+#include "support/two_ends.h"
 #include "support/units.h"
 
 namespace weft::detail::os {
 namespace {
 
 using test::ms;
-
-// Two descriptors, where the one takes what is read from the other.
-struct ends {
-    int read_end = -1;
-    int write_end = -1;
-
-    ends() = default;
-    ends(const ends&) = delete;
-    ends& operator=(const ends&) = delete;
-
-    ~ends() {
-        if (read_end >= 0) close(read_end);
-        if (write_end >= 0) close(write_end);
-    }
-
-    void make_pipe() {
-        std::array<int, 2> both{};
-        ASSERT_EQ(pipe(both.data()), 0);
-        read_end = both[0];
-        write_end = both[1];
-    }
-
-    void make_sockets() {
-        std::array<int, 2> both{};
-        ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, both.data()), 0);
-        read_end = both[0];
-        write_end = both[1];
-    }
-
-    // False: the system has none.
-    bool make_terminal() {
-        read_end = posix_openpt(O_RDWR | O_NOCTTY);
-        if (read_end < 0 || grantpt(read_end) != 0 || unlockpt(read_end) != 0) return false;
-        char name[64];
-        if (ptsname_r(read_end, name, sizeof(name)) != 0) return false;
-        write_end = open(name, O_RDWR | O_NOCTTY);
-        return write_end >= 0;
-    }
-};
+using test::two_ends;
 
 // Writes lines until one is not taken any more. Returns how many bytes were.
 std::size_t fill(nonblocking_output& out) {
@@ -80,10 +38,10 @@ std::size_t fill(nonblocking_output& out) {
 }
 
 // A write that blocks does so for ever: then the alarm ends it all.
-void expect_never_waits(const ends& e) {
+void expect_never_waits(const two_ends& e) {
     alarm(60);
     {
-        nonblocking_output out(e.write_end);
+        nonblocking_output out(e.write_end());
         EXPECT_GT(fill(out), 1000u);
         // A terminal passes on what it has, and takes a little more then.
         bool takes_more = true;
@@ -93,7 +51,7 @@ void expect_never_waits(const ends& e) {
         }
         EXPECT_FALSE(takes_more);
     }
-    EXPECT_EQ(fcntl(e.write_end, F_GETFL) & O_NONBLOCK, 0);  // of everybody
+    EXPECT_EQ(fcntl(e.write_end(), F_GETFL) & O_NONBLOCK, 0);  // of everybody
     alarm(0);
 }
 
@@ -116,41 +74,36 @@ private:
 };
 
 TEST(NonblockingOutput, AFullPipeIsNotWaitedFor) {
-    ends e;
-    e.make_pipe();
+    const two_ends e = two_ends::of_pipe();
     expect_never_waits(e);
 }
 
 TEST(NonblockingOutput, ATerminalThatNobodyReadsIsNotWaitedFor) {
-    ends e;
-    if (!e.make_terminal()) GTEST_SKIP() << "no pseudo terminals here";
+    const two_ends e = two_ends::of_terminal();
+    if (!e) GTEST_SKIP() << "no pseudo terminals here";
     expect_never_waits(e);
 }
 
 TEST(NonblockingOutput, ASocketThatNobodyReadsIsNotWaitedFor) {
-    ends e;
-    e.make_sockets();
+    const two_ends e = two_ends::of_sockets();
     expect_never_waits(e);
 }
 
 TEST(NonblockingOutput, WhatCannotBeOpenedOnceMoreIsNotWaitedForEither) {
-    ends pipe_ends;
-    pipe_ends.make_pipe();
-    ends terminal;
-    const bool has_terminal = terminal.make_terminal();
+    const two_ends pipe_ends = two_ends::of_pipe();
+    const two_ends terminal = two_ends::of_terminal();
     const no_more_descriptors none;
     expect_never_waits(pipe_ends);
-    if (has_terminal) expect_never_waits(terminal);
+    if (terminal) expect_never_waits(terminal);
 }
 
 TEST(NonblockingOutput, ItEndsWhenSomebodyReads) {
-    ends e;
-    e.make_pipe();
-    nonblocking_output out(e.write_end);
+    const two_ends e = two_ends::of_pipe();
+    nonblocking_output out(e.write_end());
     fill(out);
     std::thread reader([&] {
         char page[8192];
-        EXPECT_GT(read(e.read_end, page, sizeof(page)), 0);
+        EXPECT_GT(read(e.read_end(), page, sizeof(page)), 0);
     });
     EXPECT_TRUE(out.await(60'000 * ms));
     EXPECT_EQ(out.write_some("a", 1), 1);
@@ -158,16 +111,15 @@ TEST(NonblockingOutput, ItEndsWhenSomebodyReads) {
 }
 
 TEST(NonblockingOutput, TheEndOfAPipeIsNotKeptOpen) {
-    ends e;
-    e.make_pipe();
+    two_ends e = two_ends::of_pipe();
     {
-        nonblocking_output out(e.write_end);
+        nonblocking_output out(e.write_end());
         EXPECT_EQ(out.write_some("a", 1), 1);
     }
-    close(std::exchange(e.write_end, -1));
+    e.close_write_end();
     char text[2];
-    EXPECT_EQ(read(e.read_end, text, 2), 1);
-    EXPECT_EQ(read(e.read_end, text, 2), 0);
+    EXPECT_EQ(read(e.read_end(), text, 2), 1);
+    EXPECT_EQ(read(e.read_end(), text, 2), 0);
 }
 
 TEST(NonblockingOutput, AFileIsContinuedWhereItsOtherWritersAre) {
@@ -187,10 +139,9 @@ TEST(NonblockingOutput, AFileIsContinuedWhereItsOtherWritersAre) {
 }
 
 TEST(NonblockingOutput, WhatIsClosedNeverTakesAnything) {
-    ends e;
-    e.make_pipe();
-    nonblocking_output out(e.write_end);
-    close(std::exchange(e.write_end, -1));
+    two_ends e = two_ends::of_pipe();
+    nonblocking_output out(e.write_end());
+    e.close_write_end();
     EXPECT_TRUE(out.await(60'000 * ms));
     EXPECT_EQ(out.write_some("for nobody", 10), -1);
 }
@@ -201,9 +152,8 @@ TEST(NonblockingOutput, ASignalDoesNotMeanThatSomebodyReads) {
     struct sigaction before{};
     action.sa_handler = [](int) {};
     sigaction(SIGUSR1, &action, &before);
-    ends e;
-    e.make_pipe();
-    nonblocking_output out(e.write_end);
+    const two_ends e = two_ends::of_pipe();
+    nonblocking_output out(e.write_end());
     fill(out);
     std::atomic<bool> over = false;
     std::thread disturber([&over, self = pthread_self()] {

@@ -13,42 +13,28 @@
 
 #include "os/os.h"
 #include "support/eventually.h"
+#include "support/two_ends.h"
 
 namespace weft::detail {
 namespace {
 
-// A pipe of one page.
-class small_pipe {
-public:
-    small_pipe() {
-        EXPECT_EQ(pipe(ends_.data()), 0);
-        EXPECT_GE(fcntl(ends_[1], F_SETPIPE_SZ, 4096), 4096);
-        fcntl(ends_[0], F_SETFL, O_NONBLOCK);
+using test::two_ends;
+
+// A pipe of one page, from which is read what is there.
+two_ends small_pipe() {
+    two_ends ends = two_ends::of_small_pipe();
+    fcntl(ends.read_end(), F_SETFL, O_NONBLOCK);
+    return ends;
+}
+
+std::string read_all(const two_ends& from) {
+    std::string text;
+    std::array<char, 4096> page{};
+    for (ssize_t n = 0; (n = read(from.read_end(), page.data(), page.size())) > 0;) {
+        text.append(page.data(), static_cast<std::size_t>(n));
     }
-
-    ~small_pipe() {
-        close(ends_[0]);
-        close(ends_[1]);
-    }
-
-    small_pipe(const small_pipe&) = delete;
-    small_pipe& operator=(const small_pipe&) = delete;
-
-    [[nodiscard]] int in() const { return ends_[1]; }
-
-    // What is in it.
-    std::string read_all() const {
-        std::string text;
-        std::array<char, 4096> page{};
-        for (ssize_t n = 0; (n = read(ends_[0], page.data(), page.size())) > 0;) {
-            text.append(page.data(), static_cast<std::size_t>(n));
-        }
-        return text;
-    }
-
-private:
-    std::array<int, 2> ends_{};
-};
+    return text;
+}
 
 constexpr int lines = 1'000;
 
@@ -70,20 +56,20 @@ void print_lines(report& out) {
 
 // Nobody reads while print is called, and then somebody does, who is told by the next report.
 void expect_left_out_and_told(report::patience p) {
-    const small_pipe to;
+    const two_ends to = small_pipe();
     {
-        report out(to.in(), p);
+        report out(to.write_end(), p);
         print_lines(out);
         EXPECT_FALSE(out.goes_on());
     }
-    const std::string first = to.read_all();
+    const std::string first = read_all(to);
     EXPECT_FALSE(first.empty());
     EXPECT_EQ(all_lines().compare(0, first.size(), first), 0);
-    report(to.in(), p).print("and then\n");
-    const std::string then = to.read_all();
+    report(to.write_end(), p).print("and then\n");
+    const std::string then = read_all(to);
     EXPECT_NE(then.find(" pieces of reports were left out: nobody read\nand then\n"), std::string::npos) << then;
-    report(to.in(), p).print("at last\n");
-    EXPECT_EQ(to.read_all(), "at last\n");
+    report(to.write_end(), p).print("at last\n");
+    EXPECT_EQ(read_all(to), "at last\n");
 }
 
 TEST(Report, WithLittlePatienceLeavesOutWhatNobodyReads) { expect_left_out_and_told(report::patience::little); }
@@ -92,44 +78,44 @@ TEST(Report, WhileReadLeavesOutWhatNobodyReads) { expect_left_out_and_told(repor
 
 // Each piece had patience of its own, so many pieces had much.
 TEST(Report, LittlePatienceIsForAllOfIt) {
-    const small_pipe to;
+    const two_ends to = small_pipe();
     std::string got;
     {
-        report out(to.in(), report::patience::little);
+        report out(to.write_end(), report::patience::little);
         int reads = 0;
         // A reader that takes a piece each time that patience is all but over.
         for (int i = 0; i < 100 && out.goes_on(); ++i, ++reads) {
             std::thread reader([&] {
                 os::sleep_ns(report::little_ns / 2);
-                got += to.read_all();
+                got += read_all(to);
             });
             for (int k = 0; k < 250; ++k) out.print("%s", nth_line(k).c_str());
             reader.join();
         }
         EXPECT_LT(reads, 100);
     }
-    to.read_all();
-    report(to.in(), report::patience::little).print("told\n");  // for the next test
+    read_all(to);
+    report(to.write_end(), report::patience::little).print("told\n");  // for the next test
 }
 
 // What comes of a report whose reader is slower than little patience allows, but reads.
 std::string read_slowly(report::patience p) {
-    const small_pipe to;
+    const two_ends to = small_pipe();
     std::string got;
     std::atomic<bool> written = false;
     std::thread reader([&] {
         while (!written) {
             os::sleep_ns(3'000'000);
-            got += to.read_all();
+            got += read_all(to);
         }
     });
     {
-        report out(to.in(), p);
+        report out(to.write_end(), p);
         print_lines(out);
     }
     written = true;
     reader.join();
-    return got + to.read_all();
+    return got + read_all(to);
 }
 
 TEST(Report, WithoutAnEndIsWrittenToTheEnd) { EXPECT_EQ(read_slowly(report::patience::endless), all_lines()); }

@@ -13,44 +13,25 @@
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "context/preempt_word.h"
-#include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "os/signals.h"
-#include "sched/belongings.h"
+#include "sched/abandon.h"
 #include "sched/chance.h"
-#include "sched/classes.h"
+#include "sched/choices.h"
 #include "sched/crash.h"
 #include "sched/current.h"
 #include "sched/debug_options.h"
 #include "sched/fork.h"
-#include "sched/labels.h"
 #include "sched/lending.h"
-#include "sched/local.h"
-#include "sched/park.h"
 #include "sched/preempt.h"
 #include "sched/process_exit.h"
 #include "sched/schedule.h"
-#include "sched/spawn.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
 
 namespace {
 
-constexpr std::size_t default_stack_size = 256 * 1024;
-constexpr std::size_t fixed_stack_size = 64 * 1024;
-constexpr std::size_t smallest_stack = 16 * 1024;
-constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
-constexpr uint64_t default_threads_max = 10'000;
-constexpr int64_t us = 1'000;  // in ns
-constexpr int64_t ms = 1'000 * us;
-constexpr int64_t sec = 1'000 * ms;
-constexpr int64_t default_slice_ns = 10 * ms;
-constexpr int64_t shortest_slice_ns = 10 * us;
-constexpr int64_t longest_slice_ns = 10 * sec;
-constexpr int64_t default_thread_idle_ns = 5 * sec;
-constexpr std::chrono::milliseconds longest_watchdog =
-    std::chrono::hours(365 * 24);      // no process will know the difference
 constexpr uint32_t few_threads = 256;  // a limit below which threads are always scarce
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
@@ -265,113 +246,7 @@ bool threads_running(scheduler& s) noexcept {
     return m != nullptr;
 }
 
-// Whether w is on a queue. Without the queue's lock it may be taken off a moment later, but not be put on one: its G does not run.
-bool is_linked(const waiter& w) noexcept { return w.queue.peek() != nullptr; }
-
-// Takes w off its queue. False: somebody else had done so.
-bool unlink(waiter& w) noexcept {
-    if (!is_linked(w)) return false;
-    const uint32_t bits = w.lock->lock_bits();
-    const bool linked = is_linked(w);
-    if (linked) w.queue->remove(w);
-    w.lock->unlock_bits(bits);
-    return linked;
-}
-
-// g has been claimed by a thread from outside, which touches its frame until it makes it runnable.
-void await_waker(const G& g) noexcept {
-    for (uint32_t i = 0; g.state.load(acquire) == g_state::waiting; ++i) spin_backoff(i);  // pairs with set_state
-}
-
-// g waits in several queues, or for a deadline or cancellation as well. first is the first of its waiters. True: it was served.
-bool unlink_claimed(G& g, waiter& first) noexcept {
-    bool must_ready = false;
-    const bool too_late = !first.claim->try_claim(claimed_by::nobody_left, must_ready);
-    if (too_late) await_waker(g);
-    for (waiter* w = &first; w != nullptr; w = w->also) unlink(*w);
-    const bool in_context = (g.traits & trait::ambient) != 0 && is_context(g.ambient);
-    if (in_context) g.ambient->leave_wait();
-    return too_late && first.claim->winner() < claimed_by::deadline;
-}
-
-// What an object that is no lock has given to w, whose G will never run again and was linked or not.
-void give_back(wait_reason reason, waiter& w, bool linked) noexcept {
-    if (reason == wait_reason::condition_wait) condition_wait_abandoned(w, linked);
-    if (reason == wait_reason::semaphore_acquire && !linked) semaphore_wait_abandoned(w);
-}
-
-// Objects that outlive the scheduler must not find its Gs in their queues. g may be linked, or not any more, or between the two: claimed
-// by a thread from outside, which is about to hand over and make it runnable. Only an object that g is still linked to is touched:
-// another one may be gone, with g not having run since.
-void unlink_waiter(G& g) noexcept {
-    const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
-    if (state == g_state::dead) return;
-    // A G that was made runnable but has not run since may still be linked: its time was up.
-    waiter* w = g.waiting;
-    if (w == nullptr || w->lock == nullptr) return;
-    // First: a mutex may go as soon as g is off its queue.
-    if ((g.traits & trait::recorded) != 0) waits_for_nothing(g);
-    bool served = false;
-    if (w->claim == &cancelled_by_stop) return;  // off its queue, and has not run since
-    if (w->claim != nullptr) {
-        served = unlink_claimed(g, *w);
-    } else if (!unlink(*w)) {
-        await_waker(g);
-        served = true;
-    }
-    if (waits_for_lock(g.reason)) {
-        auto& locks = static_cast<lock_waiter&>(*w);
-        locks.pass_on(locks, served);
-    } else {
-        give_back(g.reason, *w, !served);
-    }
-}
-
-// False: the deadline has passed.
-bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept {
-    for (uint32_t i = 0; s.outsiders.load(acquire) != 0; ++i) {  // pairs with unpin
-        if (deadline_ns != never && os::monotonic_ns() >= deadline_ns) return false;
-        spin_backoff(i);
-    }
-    return true;
-}
-
-// Closures that never ran are destroyed; what lies on stacks is not, but contexts may still be found there: by a future that is
-// cancelled, a stop_token, a scope of somebody who lives on. First all are unlinked: a closure may own what another G waits for.
-std::size_t abandon_gs(scheduler& s) noexcept {
-    for (uint32_t i = 0; i < s.ps.reach(); ++i) end_timers(s.ps[i].timers);
-    s.gs.for_each(&unlink_waiter);
-    const bool alone = await_outsiders(s, never);  // wakers that were on their way: they do not wait for anything
-    WEFT_ASSERT(alone);
-    std::size_t count = 0;
-    s.gs.for_each([&](const G& g) { count += g.state.load(relaxed) == g_state::dead ? 0U : 1U; });  // relaxed: as below
-    if (count != 0) abandoned::add(abandoned::locks);  // before closures go, which may own what is locked
-    s.gs.for_each([&](G& g) {
-        if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: nobody else is left
-        if ((g.traits & trait::contexts) != 0) {
-            for (const struct stack* on = g.stack; on != nullptr; on = on->continued()) s.stacks.keep(*on);
-        }
-        if (g.never_ran()) g.entry->destroy(g.closure());
-        if ((g.traits & trait::locals) != 0) (g.never_ran() ? discard_locals : forget_locals)(g.locals);
-        drop_labels(g);
-        if ((g.traits & trait::recorded) != 0) drop_record(g);
-        if (!g.closure_is_inline()) free_closure(*g.entry, g.closure());
-    });
-    return count;
-}
-
 }  // namespace
-
-std::size_t unlink_abandoned(scheduler& s) noexcept {
-    std::size_t count = 0;
-    abandoned::add(abandoned::locks | abandoned::waits);
-    s.gs.for_each([&](G& g) {
-        const g_state state = g.state.load(acquire);  // pairs with set_state
-        if (state == g_state::waiting || state == g_state::runnable) unlink_waiter(g);
-        count += state == g_state::dead ? 0U : 1U;
-    });
-    return count;
-}
 
 scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_pool::options& stack_options)
     : name(o.name),
@@ -398,76 +273,6 @@ scheduler::~scheduler() {
     }
 }
 
-namespace {
-
-// The policy that RUN_STACK_POLICY names; paged if none, with a line if it is junk.
-stack_policy policy_of_environment() noexcept {
-    const char* const names[] = {"paged", "fixed", "growing"};
-    return static_cast<stack_policy>(static_cast<unsigned>(stack_policy::paged) +
-                                     os::env_word("RUN_STACK_POLICY", names, 0));
-}
-
-// Throws.
-stack_pool::options stack_options(const runtime_options& options, uint32_t procs, const debug_options& debug) {
-    stack_pool::options o{};
-    o.policy = options.stacks == stack_policy::automatic ? policy_of_environment() : options.stacks;
-    o.default_size = options.stack_size;
-    if (o.default_size == 0) {
-        const std::size_t usual = o.policy == stack_policy::fixed ? fixed_stack_size : default_stack_size;
-        o.default_size = os::env_number("RUN_STACK_MAX", smallest_stack, largest_default_stack, usual);
-    }
-    if (o.default_size < smallest_stack || o.default_size > largest_default_stack) {
-        throw std::invalid_argument("weft: runtime_options::stack_size must be from 16 KiB to 64 MiB");
-    }
-    o.cache_reserve = procs * stacks_kept_by_p + trimmed_at_once;
-    o.always_guard = options.guard == guard_policy::always;
-    o.measured = debug.stack_use;
-    return o;
-}
-
-// The signal that RUN_PREEMPT_SIGNAL names; the usual one if none, with a line if it is one that cannot be used. 0: nothing.
-int signal_of_environment() noexcept {
-    constexpr int usual = os::default_interrupt_signal;
-    const int signal = static_cast<int>(os::env_number("RUN_PREEMPT_SIGNAL", 0, os::largest_signal, usual));
-    if (signal == 0 || os::may_interrupt(signal)) return signal;
-    warn("RUN_PREEMPT_SIGNAL=%d is a signal that cannot be used for that; using %d", signal, usual);
-    return usual;
-}
-
-// What interrupts marked code; 0: nothing. Throws.
-int choose_signal(const runtime_options& options) {
-    const int chosen = options.preempt_signal;
-    if (chosen != 0 && chosen != runtime_options::no_signal && !os::may_interrupt(chosen)) {
-        throw std::invalid_argument("weft: runtime_options::preempt_signal is " + std::to_string(chosen) +
-                                    ", which cannot be used for that");
-    }
-    if (!os::can_interrupt || chosen == runtime_options::no_signal) return 0;
-    return chosen == 0 ? signal_of_environment() : chosen;
-}
-
-// How long a G may run while others wait. Throws.
-int64_t choose_slice(const runtime_options& options) {
-    const int64_t ns = std::chrono::nanoseconds(options.slice).count();
-    if (ns == 0) return os::env_time_ns("RUN_SLICE", shortest_slice_ns, longest_slice_ns, default_slice_ns);
-    if (ns >= shortest_slice_ns && ns <= longest_slice_ns) return ns;
-    throw std::invalid_argument("weft: runtime_options::slice must be from 10 us to 10 s");
-}
-
-// How long a G may run, or wait for a P, before stderr says so; 0: as RUN_DEBUG says. What anybody may ask for need not fit into ns.
-int64_t choose_watchdog(const runtime_options& options) noexcept {
-    using std::chrono::milliseconds;
-    return std::chrono::nanoseconds(std::clamp(options.watchdog, milliseconds::zero(), longest_watchdog)).count();
-}
-
-}  // namespace
-
-uint32_t usual_procs() noexcept {
-    const uint32_t cpus = std::min(os::usable_cpus(), procs_max);
-    return static_cast<uint32_t>(os::env_number("RUN_MAXPROCS", 1, procs_max, cpus));
-}
-
-bool usual_procs_follow() noexcept { return !os::env_is_set("RUN_MAXPROCS"); }
-
 scheduler* make_scheduler(const runtime_options& options) {
     const uint32_t procs = options.procs != 0 ? options.procs : usual_procs();
     if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
@@ -480,7 +285,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
     const debug_options debug = read_debug_options();
     if (debug.random_seed) shuffle_everything(*debug.random_seed);
-    auto s = std::make_unique<scheduler>(options, procs, stack_options(options, procs, debug));
+    auto s = std::make_unique<scheduler>(options, procs, choose_stacks(options, procs, debug));
     s->interrupt_signal = interrupt_signal;
     if (debug.random_seed) s->g_flags |= special::shuffled;
     s->slice_ns = slice_ns;
@@ -491,8 +296,8 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->deadlocks = debug.deadlock;
     if (debug.lock_owners) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
     s->watch.start(*s, debug, choose_watchdog(options));
-    s->threads_max = static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
-    s->thread_idle_ns = os::env_time_ns("RUN_THREAD_IDLE", 1 * ms, 3'600 * sec, default_thread_idle_ns);
+    s->threads_max = choose_threads_max();
+    s->thread_idle_ns = choose_thread_idle();
     s->call_places = std::make_unique<call_places>(call_places_for(*s, procs));
     s->threads_scarce.store(are_scarce(*s, 0), relaxed);  // relaxed: nobody else yet
     if (const int error = s->stacks.reserve(0)) {

@@ -9,10 +9,6 @@
 
 namespace weft::detail {
 
-// How many Ps there are if nobody says: RUN_MAXPROCS, else the processors the process may use; and whether it is the latter, which may change.
-[[nodiscard]] uint32_t usual_procs() noexcept;
-[[nodiscard]] bool usual_procs_follow() noexcept;
-
 // Makes a scheduler for options, with environment and defaults filled in, and no threads yet. Throws resource_exhausted.
 [[nodiscard]] scheduler* make_scheduler(const runtime_options& options);
 
@@ -60,8 +56,5 @@ void request_stop(scheduler& s) noexcept;
 // Makes all Ms stop at their next scheduling point and waits for them, at most until deadline_ns. True: all have ended; then the Gs that
 // are left have been taken off every queue, and abandoned says how many there were.
 [[nodiscard]] bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept;
-
-// stop_scheduler() has failed, and s stays: takes all Gs that do not run off their queues. Returns how many Gs have not finished.
-[[nodiscard]] std::size_t unlink_abandoned(scheduler& s) noexcept;
 
 }  // namespace weft::detail

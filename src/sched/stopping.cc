@@ -9,6 +9,7 @@
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
+#include "sched/abandon.h"
 #include "sched/crash.h"
 #include "sched/freeze.h"
 #include "sched/park.h"

@@ -27,33 +27,12 @@
 #include "support/procs_test.h"
 #include "support/scale.h"
 #include "support/tally.h"
+#include "support/two_ends.h"
 
 namespace weft::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-// A pipe. What a child is to have is not closed by exec.
-struct pipe_ends {
-    explicit pipe_ends(int flags) {
-        if (::pipe2(ends, flags) != 0) std::abort();
-    }
-
-    ~pipe_ends() {
-        close_end(0);
-        close_end(1);
-    }
-
-    pipe_ends(const pipe_ends&) = delete;
-    pipe_ends& operator=(const pipe_ends&) = delete;
-
-    void close_end(int which) {
-        if (ends[which] >= 0) ::close(ends[which]);
-        ends[which] = -1;
-    }
-
-    int ends[2];
-};
 
 // A shell with arguments, whose standard input is from.
 pid_t start_shell(const std::string& script, const std::vector<std::string>& arguments, int from) {
@@ -115,22 +94,22 @@ std::string read_line(int fd) {
 
 TEST_P(Blocked, SixtyFourReadersOfAnotherProcess) {
     constexpr unsigned n = 64;
-    std::vector<std::unique_ptr<pipe_ends>> pipes;
+    std::vector<two_ends> pipes;
     std::vector<std::string> write_ends;
     for (unsigned i = 0; i < n; ++i) {
-        pipes.push_back(std::make_unique<pipe_ends>(0));
-        write_ends.push_back(std::to_string(pipes.back()->ends[1]));
+        pipes.push_back(two_ends::of_pipe(0));  // for the child
+        write_ends.push_back(std::to_string(pipes.back().write_end()));
     }
-    pipe_ends command(O_CLOEXEC);
+    two_ends command = two_ends::of_pipe();
     const pid_t feeder = start_shell("read go; n=0; for fd in \"$@\"; do echo $n > /proc/self/fd/$fd; n=$((n+1)); done",
-                                     write_ends, command.ends[0]);
+                                     write_ends, command.read_end());
     ASSERT_GT(feeder, 0);
-    for (auto& p : pipes) p->close_end(1);
+    for (two_ends& p : pipes) p.close_write_end();
 
     tally seen(n);
     others_go_on_while(
-        n, [&](unsigned i) { seen.mark(static_cast<std::size_t>(std::stoul("0" + read_line(pipes[i]->ends[0])))); },
-        [&] { write_all(command.ends[1], "go\n"); });
+        n, [&](unsigned i) { seen.mark(static_cast<std::size_t>(std::stoul("0" + read_line(pipes[i].read_end())))); },
+        [&] { write_all(command.write_end(), "go\n"); });
     EXPECT_TRUE(seen.exactly_once());
     EXPECT_GT(rt().stats().retakes_blocked, 0U);
     int status = -1;
@@ -144,15 +123,15 @@ TEST_P(Blocked, WhoComputesBesideReadersLosesNothing) {
     constexpr long pieces = 10'000;
     constexpr long factor = 16;
     const auto piece = [] { compute_for(20us); };
-    std::vector<std::unique_ptr<pipe_ends>> pipes;
-    for (unsigned i = 0; i < n; ++i) pipes.push_back(std::make_unique<pipe_ends>(O_CLOEXEC));
+    std::vector<two_ends> pipes;
+    for (unsigned i = 0; i < n; ++i) pipes.push_back(two_ends::of_pipe());
     std::atomic<unsigned> reading = 0;
     std::atomic<bool> over = false;
     std::atomic<long> green = 0;
     for (unsigned i = 0; i < n; ++i) {
         rt().go([&, i] {
             ++reading;
-            EXPECT_EQ(read_line(pipes[i]->ends[0]), "x");
+            EXPECT_EQ(read_line(pipes[i].read_end()), "x");
         });
     }
     rt().go([&] {
@@ -170,7 +149,7 @@ TEST_P(Blocked, WhoComputesBesideReadersLosesNothing) {
     plain.join();
     EXPECT_GE((green - before) * factor, pieces);
     over = true;
-    for (auto& p : pipes) write_all(p->ends[1], "x\n");
+    for (const two_ends& p : pipes) write_all(p.write_end(), "x\n");
     rt().drain();
 }
 
@@ -179,24 +158,25 @@ TEST_P(Blocked, ReadersComeBackManyTimes) {
     constexpr int pairs = 6;
     const int messages = scaled(60);
     tally seen(static_cast<std::size_t>(pairs * messages));
-    std::vector<std::unique_ptr<pipe_ends>> pipes;
-    for (int i = 0; i < 2 * pairs; ++i) pipes.push_back(std::make_unique<pipe_ends>(O_CLOEXEC));
+    std::vector<two_ends> pipes;
+    for (int i = 0; i < 2 * pairs; ++i) pipes.push_back(two_ends::of_pipe());
     for (int i = 0; i < pairs; ++i) {
         const int there = i;
         const int back = pairs + i;
         rt().go([&, there, back] {  // asks
             for (int m = 0; m < messages; ++m) {
-                write_all(pipes[static_cast<std::size_t>(there)]->ends[1], std::to_string(there * messages + m) + "\n");
-                const std::string line = read_line(pipes[static_cast<std::size_t>(back)]->ends[0]);
+                write_all(pipes[static_cast<std::size_t>(there)].write_end(),
+                          std::to_string(there * messages + m) + "\n");
+                const std::string line = read_line(pipes[static_cast<std::size_t>(back)].read_end());
                 seen.mark(static_cast<std::size_t>(std::stoul("0" + line)));
             }
-            pipes[static_cast<std::size_t>(there)]->close_end(1);
+            pipes[static_cast<std::size_t>(there)].close_write_end();
         });
         rt().go([&, there, back] {  // answers
             for (;;) {
-                const std::string line = read_line(pipes[static_cast<std::size_t>(there)]->ends[0]);
+                const std::string line = read_line(pipes[static_cast<std::size_t>(there)].read_end());
                 if (line.empty()) break;
-                write_all(pipes[static_cast<std::size_t>(back)]->ends[1], line + "\n");
+                write_all(pipes[static_cast<std::size_t>(back)].write_end(), line + "\n");
             }
         });
     }
@@ -265,13 +245,13 @@ TEST_P(Blocked, LockOfARange) {
 // ---- Waiting for processes, and for time.
 
 TEST_P(Blocked, Waitpid) {
-    pipe_ends command(O_CLOEXEC);
+    two_ends command = two_ends::of_pipe();
     std::vector<pid_t> children;
     for (unsigned i = 0; i < procs(); ++i) {
-        children.push_back(start_shell("read go; exit $1", {std::to_string(10 + i)}, command.ends[0]));
+        children.push_back(start_shell("read go; exit $1", {std::to_string(10 + i)}, command.read_end()));
         ASSERT_GT(children.back(), 0);
     }
-    command.close_end(0);
+    command.close_read_end();
     others_go_on_while(
         procs(),
         [&](unsigned i) {
@@ -279,7 +259,7 @@ TEST_P(Blocked, Waitpid) {
             EXPECT_EQ(::waitpid(children[i], &status, 0), children[i]);
             EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(10 + i));
         },
-        [&] { command.close_end(1); });
+        [&] { command.close_write_end(); });
 }
 
 TEST_P(Blocked, SleepingThreads) {

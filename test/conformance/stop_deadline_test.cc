@@ -26,6 +26,7 @@
 #include "support/procs_test.h"
 #include "support/resources.h"
 #include "support/scale.h"
+#include "support/two_ends.h"
 
 namespace weft::test {
 namespace {
@@ -396,23 +397,12 @@ class Stragglers : public ::testing::TestWithParam<unsigned> {};
 
 INSTANTIATE_TEST_SUITE_P(Procs, Stragglers, ::testing::Values(1U, 2U, 4U));
 
-struct byte_pipe {
-    int fds[2] = {-1, -1};
+void read_byte(const two_ends& from) {
+    char c = 0;
+    EXPECT_EQ(::read(from.read_end(), &c, 1), 1);
+}
 
-    byte_pipe() { EXPECT_EQ(::pipe(fds), 0); }
-
-    ~byte_pipe() {
-        ::close(fds[0]);
-        ::close(fds[1]);
-    }
-
-    void read_byte() const {
-        char c = 0;
-        EXPECT_EQ(::read(fds[0], &c, 1), 1);
-    }
-
-    void write_byte() const { EXPECT_EQ(::write(fds[1], "x", 1), 1); }
-};
+void write_byte(const two_ends& to) { EXPECT_EQ(::write(to.write_end(), "x", 1), 1); }
 
 // What it prints when straggle does not come back; it does when release has been called.
 void expect_left_behind(unsigned procs, auto straggle, auto release, const char* says) {
@@ -446,14 +436,14 @@ void expect_left_behind(unsigned procs, auto straggle, auto release, const char*
 }
 
 TEST_P(Stragglers, OneThatReads) {
-    const byte_pipe p;
-    expect_left_behind(GetParam(), [&] { p.read_byte(); }, [&] { p.write_byte(); }, "is blocked");
+    const two_ends p = two_ends::of_pipe();
+    expect_left_behind(GetParam(), [&] { read_byte(p); }, [&] { write_byte(p); }, "is blocked");
 }
 
 TEST_P(Stragglers, OneInADeclaredCall) {
-    const byte_pipe p;
+    const two_ends p = two_ends::of_pipe();
     expect_left_behind(
-        GetParam(), [&] { blocking([&] { p.read_byte(); }); }, [&] { p.write_byte(); }, "is in a blocking call");
+        GetParam(), [&] { blocking([&] { read_byte(p); }); }, [&] { write_byte(p); }, "is in a blocking call");
 }
 
 TEST_P(Stragglers, OneThatComputes) {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +16,7 @@
 #include "death/death.h"
 #include "os/signals.h"
 #include "support/eventually.h"
+#include "support/two_ends.h"
 
 namespace weft::test {
 namespace {
@@ -50,26 +50,33 @@ TEST_F(Observe, ATraceIsWrittenWhileAllPsCompute) {
 
 // From now on stderr is a pipe of one page, and full. Returns its other end.
 int make_stderr_a_full_pipe() {
-    int ends[2];
-    if (pipe2(ends, O_NONBLOCK) != 0 || fcntl(ends[1], F_SETPIPE_SZ, 4096) < 0) std::_Exit(1);
-    while (write(ends[1], "x", 1) == 1) {}
-    fcntl(ends[0], F_SETFL, 0);
-    fcntl(ends[1], F_SETFL, 0);
-    dup2(ends[1], STDERR_FILENO);
+    static const two_ends ends = two_ends::of_small_pipe();
+    ends.fill();
+    dup2(ends.write_end(), STDERR_FILENO);
     alarm(100);  // what goes wrong now cannot be said
-    return ends[0];
+    return ends.read_end();
 }
 
-// Returns once the only P of rt has been taken away from who computes until it is over.
-void expect_taken_away(runtime& rt, std::atomic<bool>& over) {
+// Whether the only P of rt is taken away from who computes until it is over. wait_until(condition) says whether it became true.
+template <typename F>
+bool is_taken_away(runtime& rt, std::atomic<bool>& over, F&& wait_until) {
     std::atomic<bool> began = false;
     std::atomic<bool> ran = false;
     rt.go([&] {
         for (began = true; !over;) {}
     });
-    eventually([&] { return began.load(); });
+    if (!wait_until([&] { return began.load(); })) return false;
     rt.go([&] { ran = true; });
-    eventually([&] { return ran.load(); });
+    return wait_until([&] { return ran.load(); });
+}
+
+// As is_taken_away; gives up with the process.
+void expect_taken_away(runtime& rt, std::atomic<bool>& over) {
+    const auto in_the_end = [](auto&& condition) {
+        eventually(condition);
+        return true;
+    };
+    static_cast<void>(is_taken_away(rt, over, in_the_end));
 }
 
 // It took a processor away from nobody then, and stop() waited for it for ever.
@@ -109,19 +116,13 @@ TEST_F(Observe, WhatNobodyReadIsCounted) {
 
 // From now on stderr is a terminal, which nobody reads. Ends the process well where there is none.
 void make_stderr_a_terminal() {
-    const int master = posix_openpt(O_RDWR | O_NOCTTY);
-    char name[64];
-    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || ptsname_r(master, name, sizeof(name)) != 0) {
-        std::_Exit(0);
-    }
-    const int terminal = open(name, O_RDWR | O_NOCTTY);
-    if (terminal < 0) std::_Exit(0);
-    while (fcntl(terminal, F_SETFL, O_NONBLOCK) == 0 && write(terminal, "a line of the program's own\n", 28) > 0) {}
-    fcntl(terminal, F_SETFL, 0);
+    static const two_ends ends = two_ends::of_terminal();
+    if (!ends) std::_Exit(0);
+    ends.fill();
     // Some room: so that it does not look full.
     char page[4096];
-    static_cast<void>(read(master, page, sizeof(page)));
-    dup2(terminal, STDERR_FILENO);
+    static_cast<void>(read(ends.read_end(), page, sizeof(page)));
+    dup2(ends.write_end(), STDERR_FILENO);
     alarm(100);
 }
 
@@ -204,14 +205,7 @@ void start_many(runtime& rt) {
 // Whether rt takes its only P away from who computes while a dump is written to r, and stops before the end of the dump.
 bool goes_on_during_the_dump(runtime& rt, slow_reader& r) {
     std::atomic<bool> over = false;
-    std::atomic<bool> began = false;
-    std::atomic<bool> ran = false;
-    rt.go([&] {
-        for (began = true; !over;) {}
-    });
-    if (!r.read_until([&] { return began.load(); })) return false;
-    rt.go([&] { ran = true; });
-    const bool good = r.read_until([&] { return ran.load(); });
+    const bool good = is_taken_away(rt, over, [&](auto&& condition) { return r.read_until(condition); });
     over = true;
     rt.stop();
     return good;

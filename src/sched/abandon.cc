@@ -1,0 +1,126 @@
+// abandon.cc: see abandon.h.
+#include "sched/abandon.h"
+
+#include "base/abandoned.h"
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/belongings.h"
+#include "sched/labels.h"
+#include "sched/lending.h"
+#include "sched/local.h"
+#include "sched/park.h"
+#include "sched/spawn.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+// Whether w is on a queue. Without the queue's lock it may be taken off a moment later, but not be put on one: its G does not run.
+bool is_linked(const waiter& w) noexcept { return w.queue.peek() != nullptr; }
+
+// Takes w off its queue. False: somebody else had done so.
+bool unlink(waiter& w) noexcept {
+    if (!is_linked(w)) return false;
+    const uint32_t bits = w.lock->lock_bits();
+    const bool linked = is_linked(w);
+    if (linked) w.queue->remove(w);
+    w.lock->unlock_bits(bits);
+    return linked;
+}
+
+// g has been claimed by a thread from outside, which touches its frame until it makes it runnable.
+void await_waker(const G& g) noexcept {
+    for (uint32_t i = 0; g.state.load(acquire) == g_state::waiting; ++i) spin_backoff(i);  // pairs with set_state
+}
+
+// g waits in several queues, or for a deadline or cancellation as well. first is the first of its waiters. True: it was served.
+bool unlink_claimed(G& g, waiter& first) noexcept {
+    bool must_ready = false;
+    const bool too_late = !first.claim->try_claim(claimed_by::nobody_left, must_ready);
+    if (too_late) await_waker(g);
+    for (waiter* w = &first; w != nullptr; w = w->also) unlink(*w);
+    const bool in_context = (g.traits & trait::ambient) != 0 && is_context(g.ambient);
+    if (in_context) g.ambient->leave_wait();
+    return too_late && first.claim->winner() < claimed_by::deadline;
+}
+
+// What an object that is no lock has given to w, whose G will never run again and was linked or not.
+void give_back(wait_reason reason, waiter& w, bool linked) noexcept {
+    if (reason == wait_reason::condition_wait) condition_wait_abandoned(w, linked);
+    if (reason == wait_reason::semaphore_acquire && !linked) semaphore_wait_abandoned(w);
+}
+
+// Objects that outlive the scheduler must not find its Gs in their queues. g may be linked, or not any more, or between the two: claimed
+// by a thread from outside, which is about to hand over and make it runnable. Only an object that g is still linked to is touched:
+// another one may be gone, with g not having run since.
+void unlink_waiter(G& g) noexcept {
+    const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
+    if (state == g_state::dead) return;
+    // A G that was made runnable but has not run since may still be linked: its time was up.
+    waiter* w = g.waiting;
+    if (w == nullptr || w->lock == nullptr) return;
+    // First: a mutex may go as soon as g is off its queue.
+    if ((g.traits & trait::recorded) != 0) waits_for_nothing(g);
+    bool served = false;
+    if (w->claim == &cancelled_by_stop) return;  // off its queue, and has not run since
+    if (w->claim != nullptr) {
+        served = unlink_claimed(g, *w);
+    } else if (!unlink(*w)) {
+        await_waker(g);
+        served = true;
+    }
+    if (waits_for_lock(g.reason)) {
+        auto& locks = static_cast<lock_waiter&>(*w);
+        locks.pass_on(locks, served);
+    } else {
+        give_back(g.reason, *w, !served);
+    }
+}
+
+}  // namespace
+
+bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept {
+    for (uint32_t i = 0; s.outsiders.load(acquire) != 0; ++i) {  // pairs with unpin
+        if (deadline_ns != never && os::monotonic_ns() >= deadline_ns) return false;
+        spin_backoff(i);
+    }
+    return true;
+}
+
+// Closures that never ran are destroyed; what lies on stacks is not, but contexts may still be found there: by a future that is
+// cancelled, a stop_token, a scope of somebody who lives on. First all are unlinked: a closure may own what another G waits for.
+std::size_t abandon_gs(scheduler& s) noexcept {
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) end_timers(s.ps[i].timers);
+    s.gs.for_each(&unlink_waiter);
+    const bool alone = await_outsiders(s, never);  // wakers that were on their way: they do not wait for anything
+    WEFT_ASSERT(alone);
+    std::size_t count = 0;
+    s.gs.for_each([&](const G& g) { count += g.state.load(relaxed) == g_state::dead ? 0U : 1U; });  // relaxed: as below
+    if (count != 0) abandoned::add(abandoned::locks);  // before closures go, which may own what is locked
+    s.gs.for_each([&](G& g) {
+        if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: nobody else is left
+        if ((g.traits & trait::contexts) != 0) {
+            for (const struct stack* on = g.stack; on != nullptr; on = on->continued()) s.stacks.keep(*on);
+        }
+        if (g.never_ran()) g.entry->destroy(g.closure());
+        if ((g.traits & trait::locals) != 0) (g.never_ran() ? discard_locals : forget_locals)(g.locals);
+        drop_labels(g);
+        if ((g.traits & trait::recorded) != 0) drop_record(g);
+        if (!g.closure_is_inline()) free_closure(*g.entry, g.closure());
+    });
+    return count;
+}
+
+std::size_t unlink_abandoned(scheduler& s) noexcept {
+    std::size_t count = 0;
+    abandoned::add(abandoned::locks | abandoned::waits);
+    s.gs.for_each([&](G& g) {
+        const g_state state = g.state.load(acquire);  // pairs with set_state
+        if (state == g_state::waiting || state == g_state::runnable) unlink_waiter(g);
+        count += state == g_state::dead ? 0U : 1U;
+    });
+    return count;
+}
+
+}  // namespace weft::detail
