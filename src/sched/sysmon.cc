@@ -91,12 +91,12 @@ void monitor::await_look() noexcept {
 
 void* monitor::run(void* self) noexcept {
     auto& m = *static_cast<monitor*>(self);
+    m.tid_.store(os::current_tid(), release);  // pairs with tid; before the name, by which it is found from outside
     char name[16];
     std::snprintf(name, sizeof(name), "%.8s-sysmon", m.home_->name.c_str());
     os::name_thread(name);
     os::precise_timeouts();
     os::want_short_slices(os::current_tid(), true);
-    m.tid_.store(os::current_tid(), release);  // pairs with tid
     m.loop();
     if (m.thread_state_.exchange(ended, acq_rel) == left) os::detach_this_thread();  // pairs with stop
     os::futex_wake_one(m.thread_state_);                                             // only the address: it may be gone

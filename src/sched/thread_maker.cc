@@ -34,8 +34,8 @@ int thread_maker::make(os::thread_id& id, void* (*body)(void*), void* argument) 
 
 void* thread_maker::run(void* self) noexcept {
     auto& maker = *static_cast<thread_maker*>(self);
-    os::name_thread("weft-maker");
     maker.tid_.store(os::current_tid(), release);  // pairs with tid
+    os::name_thread("weft-maker");
     for (;;) {
         maker.wanted_.sleep(never);
         maker.wanted_.reset();  // before the look: who comes after it wakes us again

