@@ -1,6 +1,6 @@
 // stress_test.h: the fixture of tests that go on for as long as they are allowed to.
 //
-// WEFT_STRESS_SECONDS says for how many seconds each test runs per number of processors (default 2); WEFT_SEED repeats
+// WEFT_STRESS_SECONDS says for how many seconds each test runs per number of processors (default 1); WEFT_SEED repeats
 // the decisions of an earlier run. A test works in rounds, each with books of its own that have to balance at its end.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace weft::test {
 
 // How long each stress test goes on.
 inline std::chrono::seconds stress_time() {
-    return std::chrono::seconds(number_from_environment("WEFT_STRESS_SECONDS", 2));
+    return std::chrono::seconds(number_from_environment("WEFT_STRESS_SECONDS", 1));
 }
 
 class stress_test : public procs_test {
