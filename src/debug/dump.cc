@@ -369,11 +369,11 @@ private:
     // One that runs on no thread is on its way into a wait or onto a thread: a few instructions, but the system may keep its thread from
     // running meanwhile.
     void let_arrive(int i) noexcept {
-        constexpr int attempts = 50;
         constexpr int64_t pause_ns = 200'000;
-        for (int k = 0; k < attempts && sketches_[i].state == g_state::running; ++k) {
+        while (pauses_left_ > 0 && sketches_[i].state == g_state::running) {
             runner r;
             if (find_runner(s_, gs_[i], r)) return;
+            --pauses_left_;
             os::sleep_ns(pause_ns);
             const frozen still(&gs_[i], 1);
             sketches_[i].take(*gs_[i]);
@@ -383,6 +383,7 @@ private:
     report& out_;
     scheduler& s_;
     int64_t now_ns_;
+    int pauses_left_ = 25;  // of all of a dump: 5 ms
     int count_ = 0;
     G* gs_[batch_size];
     sketch sketches_[batch_size];

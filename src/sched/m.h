@@ -97,7 +97,8 @@ struct alignas(cache_line) M {
     bool retired = false;  // its pinned G has ended: it ends, too
 
     // Preemption of its G, see preempt.h.
-    atomic<uintptr_t>* preempt_word = nullptr;    // what instrumented code on this thread looks at. Immutable
+    atomic<uintptr_t>* preempt_word =
+        nullptr;  // what instrumented code on this thread looks at; nullptr: it is not there. See interrupt_all
     atomic<uint64_t> slice_over{0};               // the schedule, P::tick() + 1, that is to end; by who has set asked
     atomic<uint32_t> signals{signal_gate::shut};  // whether it may be sent a signal
     bool signal_unblocked = false;                // owner only, as the next two

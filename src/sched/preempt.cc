@@ -14,6 +14,7 @@
 #include "context/preempt_word.h"
 #include "os/interrupt_signal.h"
 #include "sched/pin.h"
+#include "sched/retake.h"
 #include "sched/switch.h"
 
 namespace weft {
@@ -40,6 +41,11 @@ M* hold_owner(P& p) noexcept {
             return reinterpret_cast<M*>(word & ~attention::mask);
     }
     return nullptr;
+}
+
+// Q3. s.threads_lock is held: the word goes with its thread, and an M that stops ends with its P.
+void call_hook_locked(M* m) noexcept {
+    if (m->preempt_word != nullptr) m->preempt_word->store(~uintptr_t{0}, release);
 }
 
 // Q4.
@@ -69,9 +75,11 @@ bool may_stop(M* m, uintptr_t sp, std::size_t room) noexcept {
     if (static_cast<uint32_t>(m->eh->uncaught) != 0) return false;
     if (hold::covers(m->last_hold, reinterpret_cast<const void*>(sp), m->g->stack->high())) return false;  // NOLINT
     P* p = m->p;
+    if (p == nullptr) return false;
     // relaxed: only we could change it to name us, or not
-    if (p == nullptr || (p->owner.load(relaxed) & ~attention::mask) != reinterpret_cast<uintptr_t>(m)) return false;
-    return m->slice_over.load(acquire) == p->tick() + 1;  // pairs with Q2
+    const bool has_p = (p->owner.load(relaxed) & ~attention::mask) == reinterpret_cast<uintptr_t>(m);
+    // acquire: pairs with Q2; relaxed: who stops it asks again and again
+    return has_p ? m->slice_over.load(acquire) == p->tick() + 1 : m->home->stopping.load(relaxed);
 }
 
 // What run_preempt_hook does, but for errno.
@@ -106,15 +114,31 @@ void request_preempt(scheduler& s, P& p) noexcept {
     M* m = hold_owner(p);  // Q1
     if (m == nullptr) return;
     m->slice_over.store(p.tick() + 1, release);  // Q2
-    if (has_hooks.load(relaxed))
-        m->preempt_word->store(~uintptr_t{0}, release);  // Q3. relaxed: set before such code runs
-    signal_if_open(s, m);                                // Q4
-    p.owner.fetch_and(~attention::asked, release);       // Q5
+    if (has_hooks.load(relaxed)) {               // relaxed: set before such code runs
+        s.threads_lock.lock();
+        call_hook_locked(m);  // Q3
+        s.threads_lock.unlock();
+    }
+    signal_if_open(s, m);                           // Q4
+    p.owner.fetch_and(~attention::asked, release);  // Q5
+}
+
+void interrupt_all(scheduler& s) noexcept {
+    s.threads_lock.lock();
+    for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
+        call_hook_locked(m);
+        signal_if_open(s, m);
+    }
+    s.threads_lock.unlock();
 }
 
 void yield_preempted(M* m, bool by_signal) noexcept {
-    // Without a P there is nobody whom it holds up.
+    // Without a P there is nobody whom it holds up, but for who stops the runtime.
     const bool has_p = enter(m);
+    if (!has_p && m->home->stopping.load(relaxed)) {  // relaxed: as in may_stop
+        leave(queue_for_p(m));
+        return;
+    }
     // Not before: until then the P may be taken away, and its counters are its owner's.
     if (has_p) (by_signal ? m->p->count.interrupted : m->p->count.preempted).add();
     if (!has_p || !g0_may_find(*m->home, m->p)) {

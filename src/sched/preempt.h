@@ -48,7 +48,8 @@
 // Invariants: I1. M.signals is changed from shut and to shut by M's own thread only.
 //             I2. special::interruptible is set and M's gate is not shut while a marked G runs, but for moments in which the G changes it,
 //                 declared calls, and threads to which signals do not come.
-//             I3. A signal is sent only by who has changed open to in_flight, before Q5; only the handler, or a failed sending, changes it
+//             I3. A signal is sent only by who has changed open to in_flight, before Q5, or when nobody else asks any more
+//                 (interrupt_all); only the handler, or a failed sending, changes it
 //                 back. So sent is said of one's own signal: who would send the next one waits for asked.
 // Ordering:   the words of Q2 and Q3 are read by the owner after Q3's store: release and acquire. A look that comes too early sees nothing,
 //             and the next one does.
@@ -62,6 +63,10 @@ namespace weft::detail {
 
 // Asks the G that runs on p to let others run. Nothing happens if none does. The caller has pinned s, or is part of it.
 void request_preempt(scheduler& s, P& p) noexcept;
+
+// s stops, and its monitor has ended: interrupts what is marked or instrumented on all Ms, those without a P, too, which nothing else
+// reaches. One that was in the runtime just then does not hear it: to be called again until all have ended.
+void interrupt_all(scheduler& s) noexcept;
 
 // The G that runs on m lets others run, if there are any: by way of the scheduler's queue, and comes back on m. Outside of the runtime.
 // by_signal: as what it is counted.

@@ -33,6 +33,7 @@ namespace weft::detail {
 namespace {
 
 constexpr uint32_t few_threads = 256;  // a limit below which threads are always scarce
+constexpr int64_t stop_look_ns = 10'000'000;
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
 // How many threads there may be for Ps and calls. With a high limit, calls that began while threads were not scarce have the other half.
@@ -81,6 +82,13 @@ void free_m(M* m) noexcept {
     delete m;
 }
 
+// Read by interrupt_all, and by who keeps m from losing its P.
+void set_preempt_word(M* m, atomic<uintptr_t>* word) noexcept {
+    m->home->threads_lock.lock();
+    m->preempt_word = word;
+    m->home->threads_lock.unlock();
+}
+
 }  // namespace
 
 void adopt_thread(M* m) noexcept {
@@ -90,7 +98,7 @@ void adopt_thread(M* m) noexcept {
     m->g0_fiber.adopt_thread(low, size);
     m->eh = thread_eh_state();
     m->thread_id.store(os::current_tid(), relaxed);  // relaxed: who looks meanwhile finds none
-    m->preempt_word = preempt_word();
+    set_preempt_word(m, preempt_word());
     m->alternate_stack = os::install_alternate_stack();
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     os::precise_timeouts();
@@ -102,6 +110,7 @@ void adopt_thread(M* m) noexcept {
 
 void abandon_thread(M* m) noexcept {
     set_current_m(nullptr);
+    set_preempt_word(m, nullptr);  // it goes with the thread
     os::remove_alternate_stack(m->alternate_stack);
 }
 
@@ -373,7 +382,9 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
         const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
         // Looked at anew each time: an M that has not ended yet may just be starting another one.
         if (!threads_running(s)) break;
-        if (!os::futex_wait(s.ended, ended, deadline_ns)) return leave_threads(s);
+        interrupt_all(s);
+        const int64_t look_ns = std::min(deadline_ns, os::monotonic_ns() + stop_look_ns);
+        if (!os::futex_wait(s.ended, ended, look_ns) && look_ns == deadline_ns) return leave_threads(s);
     }
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
         if (is_joinable(m)) join(m);

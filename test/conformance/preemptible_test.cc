@@ -522,6 +522,19 @@ TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsNeverEnd) {
     EXPECT_EQ(own.stop(), procs());
 }
 
+// Nobody had anything to take from them any more, so nobody interrupted them, and stop() waited for ever.
+TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsHaveLostTheirProcessors) {
+    const environment_variable storm("RUN_DEBUG", "retake=always");
+    runtime own({.procs = procs()});
+    for (unsigned i = 0; i < procs(); ++i) {
+        own.go({.preemptible = true}, [] {
+            for (const std::atomic<bool> never = false; !never.load(std::memory_order_relaxed);) {}
+        });
+    }
+    eventually([&] { return own.stats().running_without_p == procs(); });
+    EXPECT_EQ(own.stop(), procs());
+}
+
 TEST_P(Preemptible, DoesNothingInAPlainThread) {
     std::thread([] {
         const preemptible here;

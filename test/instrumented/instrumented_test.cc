@@ -25,6 +25,8 @@
 
 #include "support/asking.h"
 #include "support/build.h"
+#include "support/environment.h"
+#include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
 
@@ -245,6 +247,19 @@ TEST_P(Instrumented, TheMonitorAsksAtTheEndOfATimeSlice) {
         times = times_preempted();
     });
     EXPECT_GT(times, 0U);
+}
+
+// Nobody had anything to take from them any more, so nobody asked them, and stop() waited for ever.
+TEST_P(Instrumented, ARuntimeStopsAlthoughTheyHaveLostTheirProcessors) {
+    const environment_variable storm("RUN_DEBUG", "retake=always");
+    runtime own({.procs = procs()});
+    for (unsigned i = 0; i < procs(); ++i) {
+        own.go([] {
+            for (;;) fib(10);
+        });
+    }
+    eventually([&] { return own.stats().running_without_p == procs(); });
+    EXPECT_EQ(own.stop(), procs());
 }
 
 TEST_P(Instrumented, TheNextFunctionGivesWay) {
