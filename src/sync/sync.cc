@@ -1,4 +1,5 @@
 // sync.cc: the untyped slow paths of spin locks, counts, channels and futures.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -22,7 +23,10 @@ namespace {
 constexpr uint32_t pauses_before_yield = 64;
 constexpr uint32_t yields_before_sleep = 128;
 constexpr int64_t lock_sleep_ns = 50'000;
-constexpr uint32_t hopeless_in_child = 20'000;  // of fork: the holder is no more, after a second
+// Each few naps are twice as long as those before, up to 0.8 ms: where many threads nap for one lock on few CPUs, its holder has to have its turn.
+constexpr uint32_t naps_of_a_length = 4;
+constexpr uint32_t doublings_max = 4;
+constexpr uint32_t hopeless_in_child = 1'400;  // of fork: the holder is no more, after a second
 
 constinit atomic<unobserved_exception_hook> unobserved_hook{nullptr};
 
@@ -37,7 +41,7 @@ void spin_backoff(uint32_t attempt) noexcept {
     } else {
         if (attempt > hopeless_in_child && fork_generation.load(relaxed) != 0)  // relaxed: as everywhere
             fatal_in_child("an object that a thread of the parent had locked was");
-        os::sleep_ns(lock_sleep_ns);
+        os::sleep_ns(lock_sleep_ns << std::min((attempt - yields_before_sleep) / naps_of_a_length, doublings_max));
     }
 }
 
