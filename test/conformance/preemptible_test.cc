@@ -525,10 +525,11 @@ TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsNeverEnd) {
 // Nobody had anything to take from them any more, so nobody interrupted them, and stop() waited for ever.
 TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsHaveLostTheirProcessors) {
     const environment_variable storm("RUN_DEBUG", "retake=always");
+    std::atomic<unsigned> computing = 0;
     runtime own({.procs = procs()});
     for (unsigned i = 0; i < procs(); ++i) {
-        own.go({.preemptible = true}, [] {
-            for (const std::atomic<bool> never = false; !never.load(std::memory_order_relaxed);) {}
+        own.go({.preemptible = true}, [&] {
+            for (;;) computing.load(std::memory_order_relaxed);
         });
     }
     eventually([&] { return own.stats().running_without_p == procs(); });
