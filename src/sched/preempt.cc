@@ -136,7 +136,9 @@ void yield_preempted(M* m, bool by_signal) noexcept {
     // Without a P there is nobody whom it holds up, but for who stops the runtime.
     const bool has_p = enter(m);
     if (!has_p && m->home->stopping.load(relaxed)) {  // relaxed: as in may_stop
-        leave(queue_for_p(m));
+        // There is none to be had any more. Under the lock that says so is seen what was written when ours was taken.
+        if (!take_back_p(*m->home, m)) m = queue_for_p(m);
+        leave(m);
         return;
     }
     // Not before: until then the P may be taken away, and its counters are its owner's.
