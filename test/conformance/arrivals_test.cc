@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -117,6 +118,7 @@ TEST_P(ArrivalsOnOneProcessor, LeaveTheOthersHalfOfTheTime) {
         piecework work;
         wait_group all;
         chan<int> ticks(2);
+        const uint64_t before = stats().parks;
         all.go([&] { work.run(100us); });
         for (int i = 0; i < 2; ++i) {
             all.go([&] {
@@ -127,8 +129,12 @@ TEST_P(ArrivalsOnOneProcessor, LeaveTheOthersHalfOfTheTime) {
                 }
             });
         }
+        // Never to one that computes: it would take what it finds, and go on without having waited.
         std::thread outside([&] {
-            for (int i = 0; i < 300; ++i) ticks.send(i);
+            for (int i = 0; i < 300; ++i) {
+                while (rt().stats().parks < before + static_cast<uint64_t>(i) + 1) std::this_thread::yield();
+                ticks.send(i);
+            }
             ticks.close();
         });
         while (woken < 300) yield();
