@@ -45,7 +45,7 @@ M* hold_owner(P& p) noexcept {
 
 // Q3. s.threads_lock is held: the word goes with its thread, and an M that stops ends with its P.
 void call_hook_locked(M* m) noexcept {
-    if (m->preempt_word != nullptr) m->preempt_word->store(~uintptr_t{0}, release);
+    if (m->preempt_word != nullptr) m->preempt_word->store(~uintptr_t{0}, release);  // pairs with the hook, as Q2
 }
 
 // Q4.
