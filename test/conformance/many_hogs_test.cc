@@ -41,8 +41,7 @@ std::chrono::nanoseconds timed_work() {
 }
 
 // Each hog begins on a processor and goes on without one. Then P of the P + H threads that want to run have processors: whoever plays
-// by the rules has that share of the CPU time that the process gets, but for a factor: at P = 1 often a quarter of it, because the system
-// lets threads without a processor run before the one that has just been given it.
+// by the rules has that share of the CPU time that the process gets, but for a factor: with 100 hogs at P = 1 it was a fifth to a half.
 TEST_P(ManyHogs, LeaveTheOthersTheirShare) {
     const int hogs = number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 1000 : scaled(40);
     constexpr int64_t factor = 25;

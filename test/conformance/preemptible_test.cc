@@ -524,7 +524,7 @@ TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsNeverEnd) {
 
 // Nobody had anything to take from them any more, so nobody interrupted them, and stop() waited for ever.
 TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsHaveLostTheirProcessors) {
-    const environment_variable storm("RUN_DEBUG", "retake=always");
+    const retakes_at_will storm;
     std::atomic<unsigned> computing = 0;
     runtime own({.procs = procs()});
     for (unsigned i = 0; i < procs(); ++i) {

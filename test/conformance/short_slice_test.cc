@@ -70,11 +70,6 @@ TEST_P(ShortSlice, AProcessorIsTakenAwayAfterIt) {
     EXPECT_LT(least, 5ms);
 }
 
-// With RUN_DEBUG=retake=always nobody has to wait for a P that is taken away.
-struct retakes_at_will {
-    environment_variable debug{"RUN_DEBUG", "retake=always"};
-};
-
 class RetakeAlways : private retakes_at_will, public ShortSlice {};
 
 WEFT_SWEEP_OVER(RetakeAlways, 1U, 2U, 4U);

@@ -7,8 +7,8 @@
 
 namespace weft::test {
 
-// The second line of a fatal error, for a green thread that was started with the name "culprit" by another one, or for a plain thread.
-inline constexpr const char* culprit = "weft: in green thread %d \"culprit\" (started by %d at %s:%d, in %s)";
+// The second line of a fatal error: for a green thread that as_culprit() started, or for a plain thread.
+inline constexpr const char* culprit = "weft: in green thread %d \"culprit\" (started by %d at %sculprit.h:%d, in %s)";
 inline constexpr const char* plain_thread = "weft: in a plain thread (tid %d)";
 
 // One of the lines after it.

@@ -72,7 +72,8 @@ TEST_F(LockMisuse, UnlockOfARecursiveMutexOfSomebodyElse) {
                 other.wait();
             });
         },
-        fatal_line("unlock of a weft::recursive_mutex that is locked by green thread %d"), culprit);
+        fatal_line("unlock of a weft::recursive_mutex that is locked by green thread %d"),
+        "weft: in green thread %d \"culprit\" (started by %d at %slock_misuse_test.cc:%d, in %s)");
     EXPECT_ABORT(
         {
             recursive_timed_mutex m;

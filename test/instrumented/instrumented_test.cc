@@ -251,7 +251,7 @@ TEST_P(Instrumented, TheMonitorAsksAtTheEndOfATimeSlice) {
 
 // Nobody had anything to take from them any more, so nobody asked them, and stop() waited for ever.
 TEST_P(Instrumented, ARuntimeStopsAlthoughTheyHaveLostTheirProcessors) {
-    const environment_variable storm("RUN_DEBUG", "retake=always");
+    const retakes_at_will storm;
     runtime own({.procs = procs()});
     for (unsigned i = 0; i < procs(); ++i) {
         own.go([] {

@@ -179,6 +179,9 @@ run_leg() {
     say "leg $leg FAILED after $(duration $((SECONDS - begun))); the errors in $log, and its end:"
     grep -nE '^FAILED: |(^|[^a-z_])(fatal )?error: |\*\*\*(Failed|Timeout|Exception)' "$log" | head -n 40 | cut -c 1-240
     tail -n 80 "$log" | cut -c 1-240
+    # Last, because some show the last lines only: each test that failed, with what it expected.
+    grep -aE -A 4 '^([0-9]+: )?[^ ]+: Failure$|^([0-9]+: )?\[  FAILED  \] [^ ]+\.' "$log" | grep -aE 'Failure$|FAILED|Expected|Value of|Actual|Which|actual' |
+        sed 's/^[0-9]*: //' | awk '!seen[$0]++' | tail -n 30 | cut -c 1-240
     return 1
 }
 

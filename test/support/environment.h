@@ -35,6 +35,11 @@ struct no_retakes {
     environment_variable debug{"RUN_DEBUG", "retake=0"};
 };
 
+// While one exists, runtimes begin with taking Ps away at will, though nobody waits for them.
+struct retakes_at_will {
+    environment_variable debug{"RUN_DEBUG", "retake=always"};
+};
+
 // While one exists, runtimes begin with a slice of 0.1 ms.
 struct slices_of_100us {
     environment_variable slice{"RUN_SLICE", "0.1"};
