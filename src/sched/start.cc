@@ -26,6 +26,7 @@
 #include "sched/preempt.h"
 #include "sched/process_exit.h"
 #include "sched/schedule.h"
+#include "sched/stopping.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -374,23 +375,25 @@ void request_stop(scheduler& s) noexcept {
 }
 
 bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept {
+    const int64_t last_ns = deadline_ns == never ? never : deadline_ns + way_back_ns;
     request_stop(s);
     if (!s.sysmon.stop(deadline_ns)) return leave_threads(s);  // first: it makes Ms
     // First, because an outsider that did not see the request may still be starting an M. Those that come later start none.
-    if (!await_outsiders(s, deadline_ns)) return leave_threads(s);
+    if (!await_outsiders(s, last_ns)) return leave_threads(s);
     for (;;) {
         const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
         // Looked at anew each time: an M that has not ended yet may just be starting another one.
         if (!threads_running(s)) break;
         interrupt_all(s);
-        const int64_t look_ns = std::min(deadline_ns, os::monotonic_ns() + stop_look_ns);
-        if (!os::futex_wait(s.ended, ended, look_ns) && look_ns == deadline_ns) return leave_threads(s);
+        const int64_t now_ns = os::monotonic_ns();
+        if (now_ns >= deadline_ns && (now_ns >= last_ns || has_stragglers(s))) return leave_threads(s);
+        os::futex_wait(s.ended, ended, std::min(now_ns + stop_look_ns, now_ns < deadline_ns ? deadline_ns : never));
     }
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
         if (is_joinable(m)) join(m);
     }
     s.maker.end();
-    if (!await_outsiders(s, deadline_ns)) return false;
+    if (!await_outsiders(s, last_ns)) return false;
     abandoned = abandon_gs(s);
     return true;
 }

@@ -247,6 +247,15 @@ WEFT_NO_SANITIZE void print_straggler(report& out, const M& m) noexcept {
 
 }  // namespace
 
+bool has_stragglers(scheduler& s) noexcept {
+    s.threads_lock.lock();
+    const M* m = s.all_ms;
+    // acquire: pairs with m_thread
+    while (m != nullptr && (m->is_main || m->has_ended.load(acquire) || straggler_on(*m).g == nullptr)) m = m->all_next;
+    s.threads_lock.unlock();
+    return m != nullptr;
+}
+
 std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept {
     std::size_t count = 0;
     report out(os::stderr_fd, report::patience::little);  // the caller has a deadline
@@ -260,7 +269,8 @@ std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept {
     s.threads_lock.unlock();
     if (s.sysmon.is_left()) {
         ++count;
-        out.print("weft: thread %d, its monitor, which is writing a report\n", s.sysmon.tid());
+        out.print("weft: thread %d, its monitor%s\n", s.sysmon.tid(),
+                  s.sysmon.reports() ? ", which is writing a report" : "");
     }
     if (count == 0) {
         // acquire: pairs with unpin

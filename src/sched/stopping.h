@@ -63,6 +63,13 @@ std::size_t cancel_waits(scheduler& s, const G* self) noexcept;
 // Cancels and waits until all Gs of s, but self, have finished, or the deadline has passed. Returns how many waits were interrupted.
 std::size_t cancel_and_drain(scheduler& s, const G* self, int64_t deadline_ns);
 
+// How long after its deadline a stop still waits for those who come back by themselves, as they run no G and write no report, or are
+// plain threads within a call: on a busy machine they may have no CPU for longer than stragglers are waited for.
+inline constexpr int64_t way_back_ns = 5'000'000'000;
+
+// Whether an M that has not ended runs a G, or a blocking call for one.
+[[nodiscard]] bool has_stragglers(scheduler& s) noexcept;
+
 // stop_scheduler() has failed: writes on stderr who is missing, takes all others off the queues they wait in, and leaves s alone for
 // ever. Returns how many OS threads have not come back, and in abandoned how many Gs have not finished.
 std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept;

@@ -12,6 +12,7 @@
 #include "sched/retake.h"
 #include "sched/scheduler.h"
 #include "sched/start.h"
+#include "sched/stopping.h"
 #include "sched/trim.h"
 
 namespace weft::detail {
@@ -73,8 +74,10 @@ bool monitor::stop(int64_t deadline_ns) noexcept {
     ending_ = true;
     idle.lock.unlock();
     wake();
-    while (thread_state_.load(acquire) == alive) {  // pairs with run
-        if (os::futex_wait(thread_state_, alive, deadline_ns)) continue;
+    for (int64_t until_ns = deadline_ns; thread_state_.load(acquire) == alive;) {  // pairs with run
+        if (os::futex_wait(thread_state_, alive, until_ns)) continue;
+        until_ns = os::monotonic_ns() + soon_ns;
+        if (!reports() && until_ns - deadline_ns < way_back_ns) continue;
         uint32_t seen = alive;
         // acq_rel: one of the two sees to the thread
         if (thread_state_.compare_exchange_strong(seen, left, acq_rel, acquire)) return false;
@@ -107,7 +110,9 @@ void monitor::loop() noexcept {
     do {
         const int64_t now_ns = os::monotonic_ns();
         look_on_time(now_ns);
+        reports_.store(true, relaxed);  // relaxed: for a look
         home_->watch.act(*home_, now_ns);
+        reports_.store(false, relaxed);  // relaxed: as above
     } while (quiet_ < quiet_looks ? stay_near() : go_far());
 }
 

@@ -121,11 +121,14 @@ public:
     [[nodiscard]] int start(scheduler& s) noexcept;
 
     // Ends and joins it, if it was started. It makes no M any more. False: deadline_ns has passed, and it has not ended, because whoever reads
-    // the reports that it writes does not. It will by itself, and needs all that it knows until then.
+    // the reports that it writes does not, or for way_back_ns more without that. It will by itself, and needs all that it knows until then.
     bool stop(int64_t deadline_ns = never) noexcept;
 
     // Whether it has been left so, and still is there.
     [[nodiscard]] bool is_left() const noexcept { return thread_state_.load(acquire) == left; }  // pairs with run
+
+    // Whether it writes a report, or looks whether it has to.
+    [[nodiscard]] bool reports() const noexcept { return reports_.load(relaxed); }  // relaxed: a look
 
     // To be called after taking it out of far.
     void wake() noexcept { called_.wake(); }
@@ -228,6 +231,7 @@ private:
     static constexpr uint32_t left = 1;
     static constexpr uint32_t ended = 2;
     atomic<uint32_t> thread_state_{alive};
+    atomic<bool> reports_{false};
     atomic<int> tid_{0};
     note called_;
     spin_lock looking_;  // held while it looks at Ms
