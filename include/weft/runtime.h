@@ -116,8 +116,8 @@ public:
     // start others: they are waited for, and cancelled, too.
     //
     // Gs that are still computing, or in a system call, 100 ms after the deadline are stragglers: they are named on stderr, and they, their
-    // OS threads and the memory of the runtime are left behind. When one comes back, its thread ends. Threads that run no G have 5 s more. The object may be destroyed, or
-    // started again. Not from a G of this runtime: fatal. Not a cancellation point.
+    // OS threads and the memory of the runtime are left behind. When one comes back, its thread ends. Threads that run no G have 5 s
+    // more. The object may be destroyed, or started again. Not from a G of this runtime: fatal. Not a cancellation point.
     template <typename Clock, typename Duration>
     stop_outcome stop(std::chrono::time_point<Clock, Duration> deadline) {
         return stop_by(detail::deadline_at(deadline));

@@ -72,7 +72,10 @@ G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
     }
     if (now_ns - seen.at_ns < run_next_stale_ns) return nullptr;
     seen = {};
-    return take_run_next(victim, g) ? g : nullptr;
+    if (take_run_next(victim, g)) return g;
+    // Its owner is in the runtime, for longer than usual: it may have woken us, and wait for the CPU that we run on.
+    os::yield_thread();
+    return nullptr;
 }
 
 // Step 7, one round over all other Ps, from a random start with a random stride.

@@ -77,7 +77,7 @@ TEST_P(BlockingHandOff, AtOnceOnesHoldNobodyUp) {
 TEST(BlockingHandOffLearned, DoesNotTakeACallForALongOneBecauseTheSliceAroundItWas) {
     const calm no_storm;
     runtime rt({.procs = 1});
-    constexpr uint32_t long_ns = 100'000;
+    constexpr uint32_t long_ns = 50'000;
     std::atomic<bool> over = false;
     unsigned taken_for_long = 0;
     rt.go([&] {
