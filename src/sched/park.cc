@@ -47,6 +47,7 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     timer* fired = nullptr;
     timer** link = &fired;
     uint32_t count = 0;
+    uint32_t noticed = 0;
     unsigned steps = timer_queue::steps_max;
     q.lock.lock();
     while (timer* t = q.pop_due_locked(now_ns, steps)) {
@@ -56,7 +57,10 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
             // L2: not touched again
             if (w.claim != nullptr && !w.claim->try_claim(claimed_by::deadline, must_ready)) continue;
             t->fired = true;
-            if (!must_ready) continue;  // still on its way to sleep; it will notice
+            if (!must_ready) {  // still on its way to sleep; it will notice
+                ++noticed;
+                continue;
+            }
         }
         *link = t;
         link = &t->next;
@@ -65,7 +69,7 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     *link = nullptr;
     q.lock.unlock();
 
-    m->p->count.timers_fired.add(count);  // before any of them runs, so that those who wait for them see it
+    m->p->count.timers_fired.add(count + noticed);  // before any of them runs, so that those who wait for them see it
     while (fired != nullptr) {
         timer* t = fired;
         fired = t->next;

@@ -582,6 +582,7 @@ TEST_P(Stragglers, ThreadsThatAreOnlySlowAreNone) {
     hold_ups held;
     runtime rt({.procs = GetParam(), .name = "slow"});
     rt.run([] {});
+    eventually([&] { return rt.stats().threads_idle == rt.stats().threads; });  // none is still leaving its G
     held.hold_up("slow-0");
     held.hold_up("slow-sysmon");
     std::thread later([] {
