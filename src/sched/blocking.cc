@@ -23,7 +23,7 @@ namespace detail {
 
 namespace {
 
-// A call that is longer is worth a hand-over: those who wait have the P after 5 to 20 µs, and the caller comes back 5 to 10 µs later.
+// A call that is longer is worth a hand-over: those who wait have the P after 5 to 25 µs, and the caller comes back 5 to 10 µs later.
 constexpr uint32_t long_ns = 50'000;
 constexpr uint64_t sample_every = 128;  // calls of an M, for one that is timed although it is expected to be short
 constexpr std::size_t below_g0 = 256;   // kept clear below g0's last frame: more than any ABI's red zone

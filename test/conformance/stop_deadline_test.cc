@@ -586,7 +586,7 @@ TEST_P(Stragglers, ThreadsThatAreOnlySlowAreNone) {
     held.hold_up("slow-0");
     held.hold_up("slow-sysmon");
     std::thread later([] {
-        std::this_thread::sleep_for(400ms);
+        std::this_thread::sleep_for(400ms);  // longer than stragglers have, which is what this is about
         may_go_on = true;
     });
     stop_outcome done;
