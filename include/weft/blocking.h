@@ -48,8 +48,22 @@ public:
     atomic<uint32_t> typical_ns{0};
 };
 
-// Calls function(argument), which throws nothing, as blocking() does.
-void run_blocking(void (*function)(void*) noexcept, void* argument, call_site& site, hand_off when) noexcept;
+struct M;
+class cancel_context;
+
+// A call under way. m: nullptr if the caller is no green thread.
+struct open_call {
+    M* m;
+    int64_t began_ns;                // 0: it is not timed
+    cancel_context* context_before;  // if the caller is in one that may be cancelled
+};
+
+// Calls function(argument), which throws nothing, as blocking() does. The other half follows at once. Two functions, and both are called from
+// where blocking() is: a return from a frame that was there before a system call may cost as much as all the rest, because the system has
+// used up what the CPU remembers of returns. There are two such here: function's and run_blocking's.
+void run_blocking(
+    open_call& call, void (*function)(void*) noexcept, void* argument, const call_site& site, hand_off when);
+void end_blocking(const open_call& call, call_site& site) noexcept;
 
 // A call of f, and what came of it.
 template <typename F>
@@ -110,7 +124,9 @@ private:
 template <typename F>
 std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& f) {
     blocking_call<F> call(f);
-    run_blocking(&blocking_call<F>::run, &call, site, when);
+    open_call open;
+    run_blocking(open, &blocking_call<F>::run, &call, site, when);
+    end_blocking(open, site);
     return call.take();
 }
 

@@ -22,6 +22,12 @@ weft::hand_off when(const run_blocking_site_t* site) noexcept {
     return site == nullptr ? weft::hand_off::late : weft::hand_off::learned;
 }
 
+void enter_from(const run_context_t& at, run_blocking_call_t* call, run_blocking_site_t* site) noexcept {
+    open_call open{};
+    begin_blocking(open, site_of(site), when(site), at);
+    *call = {open.m, open.began_ns, open.context_before, site};
+}
+
 struct function_call {
     void (*function)(void*);
     void* argument;
@@ -34,12 +40,10 @@ struct function_call {
 
 }  // namespace
 
-void run_blocking_enter(run_blocking_call_t* call) noexcept { run_blocking_enter_at(call, nullptr); }
+void run_blocking_enter(run_blocking_call_t* call) noexcept { enter_from(find_caller(), call, nullptr); }
 
 void run_blocking_enter_at(run_blocking_call_t* call, run_blocking_site_t* site) noexcept {
-    open_call open;
-    begin_blocking(open, site_of(site), when(site));
-    *call = {open.m, open.began_ns, open.context_before, site};
+    enter_from(find_caller(), call, site);
 }
 
 void run_blocking_exit(run_blocking_call_t* call) noexcept {
@@ -53,6 +57,8 @@ void run_blocking_exit(run_blocking_call_t* call) noexcept {
 run_status_t run_blocking(run_blocking_site_t* site, void (*fn)(void*), void* arg) noexcept {
     if (fn == nullptr) return RUN_INVALID;
     function_call call{fn, arg};
-    weft::detail::run_blocking(&function_call::run, &call, site_of(site), when(site));
+    open_call open;
+    weft::detail::run_blocking(open, &function_call::run, &call, site_of(site), when(site));
+    end_blocking(open, site_of(site));
     return RUN_OK;
 }

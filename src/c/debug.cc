@@ -57,6 +57,7 @@ run_status_t run_stats(run_counts_t* counts) noexcept {
         .queued_global = s.queued_global,
         .queued_high = s.queued_high,
         .queued_low = s.queued_low,
+        .threads_moved = s.threads_moved,
     };
     std::memcpy(counts, &all, all.size);
     return RUN_OK;

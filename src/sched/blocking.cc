@@ -46,12 +46,10 @@ bool is_long(const call_site& site) noexcept {
     return os::monotonic_ns();
 }
 
-// Whether the P may have to be given away first, or the call is to be timed. Returns when it begins, or 0.
-[[gnu::always_inline]] inline int64_t prepare(M* m, const call_site& site, hand_off when) noexcept {
+// Whether the P may have to be given away first, or the call is to be timed.
+[[gnu::always_inline]] inline bool is_prepared_specially(const M* m, const call_site& site, hand_off when) noexcept {
     const bool sampled = m->calls.load(relaxed) % sample_every == 0;  // relaxed: only we write it
-    if (sampled || when == hand_off::at_once || is_long(site)) [[unlikely]]
-        return prepare_special(m, site, when);
-    return 0;
+    return sampled || when == hand_off::at_once || is_long(site);
 }
 
 // Waits for a place for a call, if there are places. Returns the M it goes on on.
@@ -78,14 +76,9 @@ bool has_gate(const G* g) noexcept {
     return (g->special.load(relaxed) & special::interruptible) != 0;  // relaxed: its own
 }
 
-// m is a plain thread from here on, and the monitor knows.
-[[gnu::always_inline]] inline void lend(M* m, G* g) noexcept {
-    if (has_gate(g)) [[unlikely]]
-        shut_gate(m);
-    // For dumps: its frames, which stay as they are.
-    g->context.pc = nullptr;
-    g->context.fp = __builtin_frame_address(0);
-    g->context.sp = g->context.fp;
+// m is a plain thread from here on, and the monitor knows. at: where the caller of the call is, for dumps: its frames stay as they are.
+[[gnu::always_inline]] inline void lend(M* m, G* g, const run_context_t& at) noexcept {
+    g->context = at;
     m->calls.store(m->calls.load(relaxed) + 1, relaxed);  // relaxed: only we write it
     m->in_call.store(true, relaxed);                      // relaxed: a hint
     m->lent_by = g;
@@ -93,24 +86,44 @@ bool has_gate(const G* g) noexcept {
     g->set_state(g_state::running, g_state::in_call);
 }
 
-// The place first: from when the gate is open the G may be interrupted, and nothing of the runtime may.
-[[gnu::noinline]] void take_back_special(M* m, G* g) noexcept {
-    await_thaw(g, g_state::in_call);
-    if (m->has_place) give_place_back(m);
-    if (has_gate(g)) open_gate(m);
+// Whether most of what a call may need at its beginning is not needed.
+[[gnu::always_inline]] inline bool begins_simply(const M* m,
+                                                 const G* g,
+                                                 const call_site& site,
+                                                 hand_off when) noexcept {
+    return !is_prepared_specially(m, site, when) && !m->home->threads_scarce.load(relaxed) &&  // relaxed: a hint
+           !has_gate(g) && (g->traits & trait::ambient) == 0;
 }
 
-// The G goes on, on m, if with a P or without is another question.
-[[gnu::always_inline]] inline void take_back(M* m) noexcept {
+// The caller, a G, counts as a plain thread from here on. at: where it is meanwhile. Returns its M.
+[[gnu::noinline]] M* begin_specially(
+    open_call& call, M* m, const call_site& site, hand_off when, const run_context_t& at) noexcept {
+    if (m->home->threads_scarce.load(relaxed)) m = take_place(m);  // relaxed: a hint
+    G* g = m->g;
+    call = {m, 0, nullptr};
+    if (is_prepared_specially(m, site, when)) call.began_ns = prepare_special(m, site, when);
+    if (has_gate(g)) shut_gate(m);
+    lend(m, g, at);
+    // Waits in the call end when what is around the caller says so.
+    if ((g->traits & trait::ambient) != 0) call.context_before = exchange_ambient(g->ambient, false);
+    return m;
+}
+
+// The G goes on, on m, if with a P or without is another question. False: await_or_give_back has to follow.
+[[gnu::always_inline]] [[nodiscard]] inline bool take_back(M* m) noexcept {
     G* g = std::exchange(m->lent_by, nullptr);
     m->g = g;
     m->in_call.store(false, relaxed);           // relaxed: as in lend
     g->state.store(g_state::running, relaxed);  // relaxed: dumps pair by heavy fence, as in a switch
     compiler_fence();
-    if (g->special.load(relaxed) != 0) [[unlikely]]  // relaxed: as in a switch
-        take_back_special(m, g);
-    if (m->has_place) [[unlikely]]
-        give_place_back(m);
+    return g->special.load(relaxed) == 0 && !m->has_place;  // relaxed: as in a switch
+}
+
+// The place first: from when the gate is open the G may be interrupted, and nothing of the runtime may.
+void await_or_give_back(M* m) noexcept {
+    await_thaw(m->g, g_state::in_call);
+    if (m->has_place) give_place_back(m);
+    if (has_gate(m->g)) open_gate(m);
 }
 
 [[gnu::noinline]] void set_errno(int value) noexcept { errno = value; }
@@ -127,23 +140,30 @@ bool has_gate(const G* g) noexcept {
 }
 
 // Whether m has its P, and nobody asks for anything. Nothing of the P is used, so it may be taken at any moment, as from any G: what matters
-// is whether it was taken during the call.
+// is whether it was taken during the call. If not, find_p has to follow.
 bool has_p_still(const M* m) noexcept {
     return m->p->owner.load(relaxed) == reinterpret_cast<uintptr_t>(m);  // relaxed: as above
 }
 
-// The call that was prepared with began_ns has ended.
-[[gnu::always_inline]] inline void end_call(M* m, call_site& site, int64_t began_ns) noexcept {
-    if (began_ns != 0) [[unlikely]]
-        learn(site, os::monotonic_ns() - began_ns);
-    take_back(m);
-    if (has_p_still(m)) [[likely]]
-        return;
+[[gnu::noinline]] void find_p(M* m, call_site& site, int64_t began_ns) noexcept {
     if (enter(m)) {
         leave(m);
-        return;
+    } else {
+        get_p_again(m, site, began_ns);
     }
-    get_p_again(m, site, began_ns);
+}
+
+// As end_blocking; also from where take_back has returned false.
+[[gnu::noinline]] void end_specially(const open_call& call, call_site& site) noexcept {
+    M* m = call.m;
+    if (m->lent_by != nullptr) {
+        if (call.began_ns != 0) learn(site, os::monotonic_ns() - call.began_ns);
+        if ((m->lent_by->traits & trait::ambient) != 0) exchange_ambient(call.context_before, false);
+        if (!take_back(m)) await_or_give_back(m);
+    } else {
+        await_or_give_back(m);
+    }
+    if (!has_p_still(m)) find_p(m, site, call.began_ns);
 }
 
 // A call on g0's stack, for sanitizers to be told of.
@@ -161,71 +181,68 @@ struct call_on_g0 {
     }
 };
 
-WEFT_SWITCH_PIECE void run_on_g0(M* m, G* g, void (*function)(void*) noexcept, void* argument) noexcept {
+WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* argument) {
     void* top = static_cast<std::byte*>(m->g0.sp) - below_g0;
     if (!sanitized) {
         run_call_on_stack(top, function, argument);
         return;
     }
-    call_on_g0 call{m, &g->stack->sanitizers, function, argument};
+    call_on_g0 call{m, &m->lent_by->stack->sanitizers, function, argument};
     leave_stack(*call.caller, m->g0_fiber, false);
     run_call_on_stack(top, &call_on_g0::run, &call);
     arrive_on_stack(*call.caller);
 }
 
-}  // namespace
+// The frame that this is inlined in, for lend. It is left by a jump to run_call_on_stack, whose frame is then at the same place, with the same
+// contents; or higher, if this one is larger, and then this one's stays as it is.
+[[gnu::always_inline]] inline run_context_t find_frame() noexcept {
+    void* frame = __builtin_frame_address(0);
+    return {frame, nullptr, frame};
+}
 
-namespace {
-
-// Waits in the call end when what is around the caller says so.
-[[gnu::noinline]] void run_in_context(M* m, G* g, void (*function)(void*) noexcept, void* argument) noexcept {
-    cancel_context* before = exchange_ambient(g->ambient, false);
-    run_on_g0(m, g, function, argument);
-    exchange_ambient(before, false);
+[[gnu::noinline]] void run_specially(
+    open_call& call, M* m, void (*function)(void*) noexcept, void* argument, const call_site& site, hand_off when) {
+    run_on_g0(begin_specially(call, m, site, when, find_frame()), function, argument);
 }
 
 }  // namespace
 
-void run_blocking(void (*function)(void*) noexcept, void* argument, call_site& site, hand_off when) noexcept {
+// Neither it nor run_on_g0 is noexcept: so the latter is a jump, and there is a return less after the call.
+void run_blocking(
+    open_call& call, void (*function)(void*) noexcept, void* argument, const call_site& site, hand_off when) {
     M* m = current_g_m();
+    call.m = m;
+    call.began_ns = 0;
     if (m == nullptr) {
         function(argument);
         return;
     }
-    if (m->home->threads_scarce.load(relaxed)) [[unlikely]]  // relaxed: a hint
-        m = take_place(m);
     G* g = m->g;
-    const int64_t began_ns = prepare(m, site, when);
-    lend(m, g);
-    if ((g->traits & trait::ambient) != 0) [[unlikely]] {
-        run_in_context(m, g, function, argument);
+    if (begins_simply(m, g, site, when)) [[likely]] {
+        lend(m, g, find_frame());
+        run_on_g0(m, function, argument);
     } else {
-        run_on_g0(m, g, function, argument);
+        run_specially(call, m, function, argument, site, when);
     }
-    if (current_m() != m) [[unlikely]]
-        return;  // the call has forked, and this is the child
-    end_call(m, site, began_ns);
 }
 
-const G* lender_of(const M* m) noexcept { return m == nullptr ? nullptr : m->lent_by; }
-
-void begin_blocking(open_call& call, const call_site& site, hand_off when) noexcept {
+void begin_blocking(open_call& call, const call_site& site, hand_off when, const run_context_t& at) noexcept {
     M* m = current_g_m();
-    call.m = m;
-    if (m == nullptr) return;
-    if (m->home->threads_scarce.load(relaxed)) [[unlikely]]  // relaxed: a hint
-        call.m = m = take_place(m);
-    G* g = m->g;
-    call.began_ns = prepare(m, site, when);
-    lend(m, g);
-    call.context_before = exchange_ambient((g->traits & trait::ambient) != 0 ? g->ambient : nullptr, false);
+    call = {m, 0, nullptr};
+    if (m != nullptr) begin_specially(call, m, site, when, at);
 }
 
 void end_blocking(const open_call& call, call_site& site) noexcept {
-    if (call.m == nullptr || call.m != current_m()) return;  // not: in the child of a fork
-    exchange_ambient(call.context_before, false);
-    end_call(call.m, site, call.began_ns);
+    M* m = call.m;
+    if (m == nullptr || m != current_m()) return;  // not: in the child of a fork
+    if (call.began_ns == 0 && (m->lent_by->traits & trait::ambient) == 0 && take_back(m)) [[likely]] {
+        if (!has_p_still(m)) find_p(m, site, 0);
+    } else {
+        end_specially(call, site);
+    }
 }
+
+const G* lender_of(const M* m) noexcept { return m == nullptr ? nullptr : m->lent_by; }
 
 }  // namespace detail
 

@@ -27,22 +27,20 @@
 #include <cstdint>
 
 #include <weft/blocking.h>
+#include <weft/run/context.h>
 
 namespace weft::detail {
 
 struct G;
-struct M;
-class cancel_context;
 
-// A call on the G's own stack, between begin and end. m: nullptr if the caller is no green thread.
-struct open_call {
-    M* m = nullptr;
-    int64_t began_ns = 0;
-    cancel_context* context_before = nullptr;
-};
+// As run_blocking, for a call that stays on the G's own stack. at: where that is to be found meanwhile, for dumps. end_blocking ends it.
+void begin_blocking(open_call& call, const call_site& site, hand_off when, const run_context_t& at) noexcept;
 
-void begin_blocking(open_call& call, const call_site& site, hand_off when) noexcept;
-void end_blocking(const open_call& call, call_site& site) noexcept;
+// For at: who has called the function that this is inlined in.
+[[gnu::always_inline]] inline run_context_t find_caller() noexcept {
+    void** frame = static_cast<void**>(__builtin_frame_address(0));
+    return {frame + 2, __builtin_return_address(0), frame[0]};
+}
 
 // The G that has lent m for a blocking call; nullptr if there is none. m: the caller's, or nullptr.
 [[nodiscard]] const G* lender_of(const M* m) noexcept;

@@ -16,6 +16,7 @@
 #include "context/context.h"
 #include "context/eh_globals.h"
 #include "context/sanitizer.h"
+#include "os/cpu_affinity.h"
 #include "os/note.h"
 #include "os/os.h"
 
@@ -119,6 +120,11 @@ struct alignas(cache_line) M {
     P* next_p = nullptr;
     G* next_g = nullptr;
     note park;
+
+    // Where its thread is, see placement.h.
+    const uint32_t* cpu_word = nullptr;    // the thread's; nullptr: it is not there. Guarded by threads_lock
+    atomic<bool> is_hog{false};            // has lost its P because it computed; changed under idle.lock
+    atomic<uint32_t> move_to{os::no_cpu};  // the CPU that its thread is to move to
 
     // Its thread will not touch the scheduler any more.
     atomic<bool> has_ended{false};

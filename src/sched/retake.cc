@@ -56,7 +56,10 @@ bool take_back_p(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     idle.lock.lock();
     P* p = s.stopping.load(relaxed) ? nullptr : take_idle_p_locked(s, m->p->index);  // relaxed: locked
-    if (p != nullptr) --idle.off_p;
+    if (p != nullptr) {
+        --idle.off_p;
+        m->is_hog.store(false, relaxed);  // relaxed: locked
+    }
     const bool had_long_slice = p != nullptr && std::exchange(m->has_long_slice, false);
     idle.lock.unlock();
     if (p == nullptr) return false;
@@ -94,6 +97,7 @@ void exit_without_p(M* m) noexcept {
 void come_back_without_p(scheduler& s, M* m) noexcept {
     s.idle.lock.lock();
     --s.idle.off_p;
+    m->is_hog.store(false, relaxed);  // relaxed: locked
     const bool had_long_slice = std::exchange(m->has_long_slice, false);
     s.idle.lock.unlock();
     if (had_long_slice) os::want_short_slices(m->tid(), true);

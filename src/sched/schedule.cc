@@ -9,6 +9,7 @@
 #include "sched/classes.h"
 #include "sched/park.h"
 #include "sched/pin.h"
+#include "sched/placement.h"
 #include "sched/retake.h"
 #include "sched/start.h"
 #include "sched/switch.h"
@@ -134,6 +135,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             give_up_surplus_p(s, m);
             continue;
         }
+        move_as_told(m);
         p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
         const bool countdown_over = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours

@@ -13,6 +13,7 @@
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "context/preempt_word.h"
+#include "os/cpu_affinity.h"
 #include "os/os.h"
 #include "os/signals.h"
 #include "sched/abandon.h"
@@ -83,10 +84,11 @@ void free_m(M* m) noexcept {
     delete m;
 }
 
-// Read by interrupt_all, and by who keeps m from losing its P.
-void set_preempt_word(M* m, atomic<uintptr_t>* word) noexcept {
+// What others read of m's thread, and goes with it: nothing, or the calling thread's.
+void set_words(M* m, atomic<uintptr_t>* preempt_word, const uint32_t* cpu_word) noexcept {
     m->home->threads_lock.lock();
-    m->preempt_word = word;
+    m->preempt_word = preempt_word;
+    m->cpu_word = cpu_word;
     m->home->threads_lock.unlock();
 }
 
@@ -99,7 +101,7 @@ void adopt_thread(M* m) noexcept {
     m->g0_fiber.adopt_thread(low, size);
     m->eh = thread_eh_state();
     m->thread_id.store(os::current_tid(), relaxed);  // relaxed: who looks meanwhile finds none
-    set_preempt_word(m, preempt_word());
+    set_words(m, preempt_word(), os::this_cpu_word());
     m->alternate_stack = os::install_alternate_stack();
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     os::precise_timeouts();
@@ -111,7 +113,7 @@ void adopt_thread(M* m) noexcept {
 
 void abandon_thread(M* m) noexcept {
     set_current_m(nullptr);
-    set_preempt_word(m, nullptr);  // it goes with the thread
+    set_words(m, nullptr, nullptr);
     os::remove_alternate_stack(m->alternate_stack);
 }
 

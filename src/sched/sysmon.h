@@ -82,6 +82,7 @@
 #include "base/atomic.h"
 #include "os/note.h"
 #include "os/os.h"
+#include "sched/placement.h"
 
 namespace weft::detail {
 
@@ -150,6 +151,9 @@ public:
     struct {
         atomic<uint64_t> looks{0}, retakes_blocked{0}, retakes_burning{0}, retakes_in_call{0}, requests{0}, late{0};
     } count;
+
+    // Who holds Ps, over the CPUs. Its own.
+    placement places;
 
 private:
     // What one P was doing when it was last seen to schedule.

@@ -84,7 +84,8 @@ TEST(BlockingHandOffLearned, DoesNotTakeACallForALongOneBecauseTheSliceAroundItW
         weft::detail::call_site site;
         for (int call = 0; call < 20; ++call) {
             compute_for(12ms);
-            weft::detail::run_blocking([](void*) noexcept {}, nullptr, site, hand_off::learned);
+            auto nothing = [] {};
+            weft::detail::call_blocking(site, hand_off::learned, nothing);
             if (site.typical_ns >= long_ns) ++taken_for_long;
         }
         over = true;

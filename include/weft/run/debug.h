@@ -63,13 +63,16 @@ typedef struct run_counts {
     uint64_t queued_global;  // in the global queue
     uint64_t queued_high;    // of these classes, wherever
     uint64_t queued_low;
+
+    // OS threads with a processor that shared a CPU, moved to one where a green thread computed without a processor.
+    uint64_t threads_moved;
 } run_counts_t;
 
 // clang-format off
 #define RUN_COUNTS_INIT {sizeof(run_counts_t), \
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-    0, 0, 0, 0, 0, 0, 0, 0}
+    0, 0, 0, 0, 0, 0, 0, 0, 0}
 // clang-format on
 
 // Fills in counts for the caller's scheduler, or the default one; zeros if there is none yet. Any thread.

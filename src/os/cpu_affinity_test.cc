@@ -1,0 +1,92 @@
+// cpu_affinity_test.cc: where threads are, and moving them.
+#include "os/cpu_affinity.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/eventually.h"
+
+namespace weft::detail::os {
+namespace {
+
+cpu_mask own_mask() {
+    cpu_mask mask;
+    EXPECT_TRUE(read_cpu_mask(0, mask));
+    return mask;
+}
+
+std::vector<uint32_t> cpus_of(const cpu_mask& mask) {
+    std::vector<uint32_t> cpus;
+    for (uint32_t cpu = 0; cpu < cpus_max; ++cpu)
+        if (mask.has(cpu)) cpus.push_back(cpu);
+    return cpus;
+}
+
+TEST(CpuAffinity, TheWordSaysWhereTheThreadIs) {
+    const uint32_t* word = this_cpu_word();
+    if (cpu_of(word) == no_cpu) GTEST_SKIP() << "this system does not say";
+    test::eventually([&] { return cpu_of(word) == static_cast<uint32_t>(::sched_getcpu()); });
+}
+
+TEST(CpuAffinity, NothingIsKnownWithoutAWord) {
+    EXPECT_EQ(cpu_of(nullptr), no_cpu);
+    for (const int failed : {-1, -2}) {
+        const auto word = static_cast<uint32_t>(failed);
+        EXPECT_EQ(cpu_of(&word), no_cpu);
+    }
+}
+
+TEST(CpuAffinity, AMaskHasNoCpusBeyondItsEnd) {
+    cpu_mask all;
+    for (uint64_t& word : all.words) word = ~uint64_t{0};
+    EXPECT_TRUE(all.has(cpus_max - 1));
+    EXPECT_FALSE(all.has(cpus_max));
+    EXPECT_FALSE(all.has(no_cpu));
+}
+
+TEST(CpuAffinity, AThreadMovesAndIsFreeToGo) {
+    const cpu_mask usual = own_mask();
+    const uint32_t* word = this_cpu_word();
+    if (cpu_of(word) == no_cpu) GTEST_SKIP() << "this system does not say where threads are";
+    for (const uint32_t cpu : cpus_of(usual)) {
+        // The system may have moved it on by the time that it is looked at.
+        test::eventually([&] { return move_this_thread(cpu) && cpu_of(word) == cpu; });
+        EXPECT_EQ(own_mask(), usual);
+    }
+}
+
+TEST(CpuAffinity, NoThreadMovesWhereItMayNotBe) {
+    const cpu_mask usual = own_mask();
+    EXPECT_FALSE(move_this_thread(cpus_max));
+    EXPECT_FALSE(move_this_thread(no_cpu));
+    const std::vector<uint32_t> cpus = cpus_of(usual);
+    if (cpus.size() < 2) GTEST_SKIP() << "with one CPU there is one mask";
+    cpu_mask one;
+    one.words[cpus[0] / 64] = uint64_t{1} << (cpus[0] % 64);
+    ASSERT_TRUE(write_cpu_mask(0, one));
+    EXPECT_FALSE(move_this_thread(cpus[1]));
+    EXPECT_EQ(own_mask(), one);
+    ASSERT_TRUE(write_cpu_mask(0, usual));
+}
+
+TEST(CpuAffinity, WhereAnotherThreadIsCanBeSeen) {
+    std::atomic<const uint32_t*> word = nullptr;
+    std::atomic<bool> over = false;
+    std::thread other([&] {
+        for (word = this_cpu_word(); !over;) {}
+    });
+    if (cpu_of(this_cpu_word()) != no_cpu) {
+        test::eventually([&] { return word != nullptr && own_mask().has(cpu_of(word)); });
+    }
+    over = true;
+    other.join();
+}
+
+}  // namespace
+}  // namespace weft::detail::os
