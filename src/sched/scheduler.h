@@ -7,7 +7,7 @@
 //   idle.{h,cc}  sleeping and waking Ms             start.cc       starting and stopping it all
 //   procs.{h,cc} how many Ps there are              classes.{h,cc} Gs of other classes than normal
 //   sysmon.{h,cc} looking after those who hold Ps   retake.{h,cc}  taking Ps away, and being without one
-//   arrivals.{h,cc} Gs that come back
+//   arrivals.{h,cc} Gs that come back               placement.{h,cc} which CPUs the holders of Ps are on
 //
 // Lock order, outermost first: an object's lock (channel, mutex …), idle.lock; timer_queue.lock, threads_lock, and the locks of global
 // queue, stack pool and G pool are leaves. No G is made ready while an object's lock is held.
