@@ -208,11 +208,10 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
 }  // namespace
 
 // Neither it nor run_on_g0 is noexcept: so the latter is a jump, and there is a return less after the call.
-void run_blocking(
+[[gnu::noinline]] void run_blocking(
     open_call& call, void (*function)(void*) noexcept, void* argument, const call_site& site, hand_off when) {
     M* m = current_g_m();
-    call.m = m;
-    call.began_ns = 0;
+    call = {m, 0, nullptr};
     if (m == nullptr) {
         function(argument);
         return;
@@ -234,7 +233,11 @@ void begin_blocking(open_call& call, const call_site& site, hand_off when, const
 
 void end_blocking(const open_call& call, call_site& site) noexcept {
     M* m = call.m;
-    if (m == nullptr || m != current_m()) return;  // not: in the child of a fork
+    if (m == nullptr) return;
+    if (m != current_m()) {
+        exchange_ambient(call.context_before, false);  // the call has forked, and this is the child
+        return;
+    }
     if (call.began_ns == 0 && (m->lent_by->traits & trait::ambient) == 0 && take_back(m)) [[likely]] {
         if (!has_p_still(m)) find_p(m, site, 0);
     } else {

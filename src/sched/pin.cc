@@ -86,6 +86,7 @@ void retire(scheduler& s, M* m) noexcept {
     if (m->p == nullptr) {
         s.idle.lock.lock();
         --s.idle.off_p;
+        m->is_hog.store(false, relaxed);  // relaxed: locked
         ++s.idle.unavailable;
         s.idle.lock.unlock();
         return;

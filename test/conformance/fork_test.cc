@@ -157,6 +157,30 @@ TEST_P(Fork, InsideABlockingCall) {
     stop_work();
 }
 
+// The deadline around the call was that of the parent's green thread.
+TEST_P(Fork, InsideABlockingCallUnderADeadline) {
+    const int status = rt().run([] {
+        pid_t child = -1;
+        with_timeout(1ms, [&] {
+            blocking([&] {
+                child = ::fork();
+                std::this_thread::sleep_for(5ms);
+            });
+            if (child != 0) return;
+            try {
+                sleep_for(1ms);
+            } catch (...) {
+                ::_exit(5);
+            }
+            ::_exit(fine);
+        });
+        int result = 0;
+        while (::waitpid(child, &result, 0) < 0) {}
+        return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
+    });
+    EXPECT_EQ(status, fine);
+}
+
 TEST_P(Fork, TheParentsRuntimeIsStoppedDestroyedAndStartedInTheChild) {
     start_work();
     EXPECT_EQ(status_of_child([&] {
