@@ -127,7 +127,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.retakes_in_call = look_at(seen.retakes_in_call);
     all.yield_requests = look_at(seen.requests);
     all.monitor_looks = look_at(seen.looks);
-    all.threads_moved = s.sysmon.places.moved();
+    all.threads_moved = s.sysmon.spread.moved();
     all.thread_shortages = look_at(s.no_thread);
     all.monitor_late = look_at(seen.late);
     all.hand_offs = look_at(s.hand_offs);

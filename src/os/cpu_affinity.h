@@ -6,6 +6,7 @@
 // Who: any thread, about any thread of this process.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace weft::detail::os {
@@ -18,6 +19,13 @@ struct cpu_mask {
     uint64_t words[cpus_max / 64] = {};
 
     bool operator==(const cpu_mask&) const = default;
+
+    // So many CPUs.
+    [[nodiscard]] uint32_t count() const noexcept {
+        uint32_t n = 0;
+        for (const uint64_t word : words) n += static_cast<uint32_t>(std::popcount(word));
+        return n;
+    }
 
     [[nodiscard]] bool has(uint32_t cpu) const noexcept {
         return cpu < cpus_max && (words[cpu / 64] >> (cpu % 64) & 1) != 0;
@@ -34,8 +42,12 @@ struct cpu_mask {
 [[nodiscard]] bool read_cpu_mask(int tid, cpu_mask& mask) noexcept;
 [[nodiscard]] bool write_cpu_mask(int tid, const cpu_mask& mask) noexcept;
 
-// Moves the calling thread to this CPU, if its mask has it. It is there when this returns, has the mask that it had, and may be moved on at
-// any time. False: it is where it was.
+// Moves the calling thread to this CPU, if it may run there: by allowing it that CPU only, and then what it was allowed before. It is there
+// when this returns, and may be moved on at any time. False: it was not moved.
+//
+// What it was allowed before: the kernel keeps the mask that a thread asks for, and that of its cpuset, and lets it run where both say so.
+// A thread that has asked for nothing follows its cpuset, also when that changes; and one that has asked for all CPUs does, too. So
+// who could run on all CPUs of the cpuset asks for all; only who could not asks for what it had.
 bool move_this_thread(uint32_t cpu) noexcept;
 
 }  // namespace weft::detail::os

@@ -43,11 +43,18 @@ bool write_cpu_mask(int tid, const cpu_mask& mask) noexcept {
 }
 
 bool move_this_thread(uint32_t cpu) noexcept {
-    cpu_mask mask;
-    if (!read_cpu_mask(0, mask) || !mask.has(cpu)) return false;
+    cpu_mask before;
+    if (!read_cpu_mask(0, before) || !before.has(cpu)) return false;
+    cpu_mask all;
+    for (uint64_t& word : all.words) word = ~uint64_t{0};
+    cpu_mask widest;
+    if (!write_cpu_mask(0, all) || !read_cpu_mask(0, widest)) return false;
     cpu_mask one;
     one.words[cpu / 64] = uint64_t{1} << (cpu % 64);
-    return write_cpu_mask(0, one) && write_cpu_mask(0, mask);
+    const bool moved = write_cpu_mask(0, one);
+    // If its cpuset has changed meanwhile it may have none of the CPUs of before.
+    const bool free_again = write_cpu_mask(0, before == widest ? all : before) || write_cpu_mask(0, all);
+    return moved && free_again;
 }
 
 }  // namespace weft::detail::os

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "support/eventually.h"
+#include "support/resources.h"
 
 namespace weft::detail::os {
 namespace {
@@ -26,6 +27,12 @@ std::vector<uint32_t> cpus_of(const cpu_mask& mask) {
     for (uint32_t cpu = 0; cpu < cpus_max; ++cpu)
         if (mask.has(cpu)) cpus.push_back(cpu);
     return cpus;
+}
+
+cpu_mask only(uint32_t cpu) {
+    cpu_mask one;
+    one.words[cpu / 64] = uint64_t{1} << (cpu % 64);
+    return one;
 }
 
 TEST(CpuAffinity, TheWordSaysWhereTheThreadIs) {
@@ -67,25 +74,37 @@ TEST(CpuAffinity, NoThreadMovesWhereItMayNotBe) {
     EXPECT_FALSE(move_this_thread(no_cpu));
     const std::vector<uint32_t> cpus = cpus_of(usual);
     if (cpus.size() < 2) GTEST_SKIP() << "with one CPU there is one mask";
-    cpu_mask one;
-    one.words[cpus[0] / 64] = uint64_t{1} << (cpus[0] % 64);
-    ASSERT_TRUE(write_cpu_mask(0, one));
+    ASSERT_TRUE(write_cpu_mask(0, only(cpus[0])));
     EXPECT_FALSE(move_this_thread(cpus[1]));
-    EXPECT_EQ(own_mask(), one);
+    EXPECT_TRUE(move_this_thread(cpus[0]));
+    EXPECT_EQ(own_mask(), only(cpus[0])) << "what it had asked for stays";
     ASSERT_TRUE(write_cpu_mask(0, usual));
 }
 
 TEST(CpuAffinity, WhereAnotherThreadIsCanBeSeen) {
+    if (cpu_of(this_cpu_word()) == no_cpu) GTEST_SKIP() << "this system does not say where threads are";
     std::atomic<const uint32_t*> word = nullptr;
+    std::atomic<int> tid = 0;
     std::atomic<bool> over = false;
     std::thread other([&] {
-        for (word = this_cpu_word(); !over;) {}
+        word = this_cpu_word();
+        for (tid = test::os_thread_id(); !over;) {}
     });
-    if (cpu_of(this_cpu_word()) != no_cpu) {
-        test::eventually([&] { return word != nullptr && own_mask().has(cpu_of(word)); });
+    test::eventually([&] { return tid != 0; });
+    for (const uint32_t cpu : cpus_of(own_mask())) {
+        EXPECT_TRUE(write_cpu_mask(tid, only(cpu)));
+        test::eventually([&] { return cpu_of(word) == cpu; });
     }
     over = true;
     other.join();
+}
+
+TEST(CpuAffinity, AMaskIsCounted) {
+    cpu_mask mask;
+    EXPECT_EQ(mask.count(), 0U);
+    mask.words[0] = 5;
+    mask.words[15] = uint64_t{1} << 63;
+    EXPECT_EQ(mask.count(), 3U);
 }
 
 }  // namespace

@@ -193,16 +193,9 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
     arrive_on_stack(*call.caller);
 }
 
-// The frame that this is inlined in, for lend. It is left by a jump to run_call_on_stack, whose frame is then at the same place, with the same
-// contents; or higher, if this one is larger, and then this one's stays as it is.
-[[gnu::always_inline]] inline run_context_t find_frame() noexcept {
-    void* frame = __builtin_frame_address(0);
-    return {frame, nullptr, frame};
-}
-
 [[gnu::noinline]] void run_specially(
     open_call& call, M* m, void (*function)(void*) noexcept, void* argument, const call_site& site, hand_off when) {
-    run_on_g0(begin_specially(call, m, site, when, find_frame()), function, argument);
+    run_on_g0(begin_specially(call, m, site, when, find_caller()), function, argument);
 }
 
 }  // namespace
@@ -218,7 +211,7 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
     }
     G* g = m->g;
     if (begins_simply(m, g, site, when)) [[likely]] {
-        lend(m, g, find_frame());
+        lend(m, g, find_caller());
         run_on_g0(m, function, argument);
     } else {
         run_specially(call, m, function, argument, site, when);

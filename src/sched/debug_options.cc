@@ -98,6 +98,7 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
     const std::string_view key = word.substr(0, at);
     if (key == "random") return parse_random(word, at, options);
     if (key == "retake") return parse_retake(word, at, options);
+    if (key == "placement") return parse_switch(word, at, options.placement);
     if (key == "stack_use") return parse_switch(word, at, options.stack_use);
     if (key == "schedtrace") return parse_period(word, at, options.trace_ms);
     if (key == "scheddetail") return parse_switch(word, at, options.trace_detail);
@@ -107,7 +108,7 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
     if (key == "lockowners") return parse_switch(word, at, options.lock_owners);
     warn(
         "RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED, retake=0, retake=always, "
-        "stack_use=1, "
+        "placement=0, stack_use=1, "
         "schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, deadlock=strict, lockowners=1",
         static_cast<int>(key.size()), key.data());
 }

@@ -4,6 +4,7 @@
 //     random=SEED     the same, from that seed: the same draws again
 //     retake=0        no P is taken away from an M that blocks or computes: see docs/retake.md
 //     retake=always   Ps are taken away as often as can be, whether anybody waits or not: a storm for tests
+//     placement=0     no thread is moved to another CPU: see docs/retake.md
 //     stack_use       how deep each green thread has used its stack is measured exactly, see docs/stacks.md
 //     schedtrace=MS   a line on what Ps, Ms and queues look like, every MS milliseconds: see docs/debugging.md
 //     scheddetail=1   with it: a line for each P, M and G
@@ -29,6 +30,7 @@ struct debug_options {
     std::optional<uint64_t> random_seed;
     bool retake = true;
     bool retake_always = false;
+    bool placement = true;
     bool stack_use = false;
     bool trace_detail = false;
     bool lock_owners = false;

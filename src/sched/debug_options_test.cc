@@ -45,6 +45,12 @@ TEST(DebugOptions, RetakeIsOffOnOrAlways) {
     EXPECT_EQ(said, "weft: RUN_DEBUG: \"retake=never\" is neither 0 nor 1 and ignored\n");
 }
 
+TEST(DebugOptions, PlacementIsOnOrOff) {
+    EXPECT_TRUE(parse_debug_options("").placement);
+    EXPECT_FALSE(parse_debug_options("placement=0").placement);
+    EXPECT_TRUE(parse_debug_options("placement=0,placement=1").placement) << "the last one counts";
+}
+
 TEST(DebugOptions, JunkIsSaidAndIgnored) {
     const auto said = [](const char* text) {
         debug_options options;
@@ -52,11 +58,11 @@ TEST(DebugOptions, JunkIsSaidAndIgnored) {
         EXPECT_FALSE(options.random_seed) << text;
         return line;
     };
-    EXPECT_EQ(
-        said("ramdom"),
-        "weft: RUN_DEBUG: \"ramdom\" is not known and ignored; known: random, random=SEED, "
-        "retake=0, retake=always, stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, "
-        "deadlock=strict, lockowners=1\n");
+    EXPECT_EQ(said("ramdom"),
+              "weft: RUN_DEBUG: \"ramdom\" is not known and ignored; known: random, random=SEED, "
+              "retake=0, retake=always, placement=0, stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, "
+              "watchdog=MS, deadlock=0, "
+              "deadlock=strict, lockowners=1\n");
     EXPECT_EQ(said("random=yes"), "weft: RUN_DEBUG: random=\"yes\" is not a number and ignored\n");
     EXPECT_EQ(said("random="), "weft: RUN_DEBUG: random=\"\" is not a number and ignored\n");
     EXPECT_EQ(said("random=-1"), "weft: RUN_DEBUG: random=\"-1\" is not a number and ignored\n");

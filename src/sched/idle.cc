@@ -358,6 +358,7 @@ void acquire_p(M* m, P* p) noexcept {
     WEFT_ASSERT(ours);
     p->state.store(p_state::running, relaxed);  // relaxed: for dumps
     m->p = p;
+    m->move_to.store(os::no_cpu, relaxed);  // relaxed: what it was told with another P is no longer so
 }
 
 void put_idle_p_locked(scheduler& s, P* p) noexcept {

@@ -123,7 +123,7 @@ struct alignas(cache_line) M {
 
     // Where its thread is, see placement.h.
     const uint32_t* cpu_word = nullptr;    // the thread's; nullptr: it is not there. Guarded by threads_lock
-    atomic<bool> is_hog{false};            // has lost its P because it computed; changed under idle.lock
+    atomic<bool> is_hog{false};            // has lost its P because it computed; see set_hog_locked
     atomic<uint32_t> move_to{os::no_cpu};  // the CPU that its thread is to move to
 
     // Its thread will not touch the scheduler any more.

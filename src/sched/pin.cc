@@ -10,6 +10,7 @@
 #include "sched/classes.h"
 #include "sched/gift.h"
 #include "sched/idle.h"
+#include "sched/placement.h"
 #include "sched/schedule.h"
 #include "sched/start.h"
 #include "sched/switch.h"
@@ -86,7 +87,7 @@ void retire(scheduler& s, M* m) noexcept {
     if (m->p == nullptr) {
         s.idle.lock.lock();
         --s.idle.off_p;
-        m->is_hog.store(false, relaxed);  // relaxed: locked
+        set_hog_locked(s.idle, m, false);
         ++s.idle.unavailable;
         s.idle.lock.unlock();
         return;

@@ -1,9 +1,6 @@
 // placement.cc: see placement.h.
 #include "sched/placement.h"
 
-#include <cstddef>
-#include <vector>
-
 #include "sched/arrivals.h"
 #include "sched/scheduler.h"
 
@@ -15,87 +12,101 @@ M* holder_of(const P& p) noexcept {
     return reinterpret_cast<M*>(p.owner.load(acquire) & ~attention::mask);  // pairs with acquire_p
 }
 
+uint32_t count_hogs(scheduler& s) noexcept {
+    s.idle.lock.lock();
+    const uint32_t n = s.idle.hogs;
+    s.idle.lock.unlock();
+    return n;
+}
+
 // …_locked: threads_lock is held, so that no M that holds a P or is on the list is freed, and no cpu_word goes with its thread.
 
-// Whether any G runs without a P.
-bool has_outsiders(scheduler& s) noexcept {
-    s.idle.lock.lock();
-    const bool any = s.idle.off_p != 0;
-    s.idle.lock.unlock();
-    return any;
+// Where the holder of p is; no_cpu also if nobody holds p, or he is in a call, and needs no CPU.
+uint32_t cpu_of_holder_locked(const P& p) noexcept {
+    const M* m = holder_of(p);
+    if (m == nullptr || m->in_call.load(relaxed)) return os::no_cpu;  // relaxed: a look
+    return os::cpu_of(m->cpu_word);
 }
 
-// A CPU on which there is a hog and no holder.
-uint32_t find_hog_alone_locked(const scheduler& s, const cpu_census& census) noexcept {
-    for (const M* m = s.all_ms; m != nullptr; m = m->all_next) {
+void add_hogs_locked(const scheduler& s, uint32_t hogs, cpu_census& census) noexcept {
+    for (const M* m = s.all_ms; m != nullptr && hogs != 0; m = m->all_next) {
         if (!m->is_hog.load(relaxed)) continue;  // relaxed: a look
-        const uint32_t cpu = os::cpu_of(m->cpu_word);
-        if (!census.has_holder(cpu)) return cpu;
-    }
-    return os::no_cpu;
-}
-
-// L1 and L2, if anybody is to move.
-void tell_one_locked(scheduler& s) noexcept {
-    cpu_census census;
-    for (uint32_t i = 0; i < s.ps.reach(); ++i)
-        if (const M* m = holder_of(s.ps[i])) census.add_holder(os::cpu_of(m->cpu_word));
-    if (!census.any_shares()) return;
-    const uint32_t to = find_hog_alone_locked(s, census);
-    if (to == os::no_cpu) return;
-    for (uint32_t i = 0; i < s.ps.reach(); ++i) {
-        M* m = holder_of(s.ps[i]);
-        if (m == nullptr || !census.shares(os::cpu_of(m->cpu_word))) continue;
-        m->move_to.store(to, relaxed);  // relaxed: it matters when, not whether
-        ask_to_look(s.ps[i]);
-        return;
+        census.add_hog(os::cpu_of(m->cpu_word));
+        --hogs;
     }
 }
 
-// Of all Ms that there are now.
-std::vector<int> tids_of(scheduler& s) {
-    std::vector<int> tids(s.thread_count.load(relaxed));  // relaxed: those that are made meanwhile come the next time
-    std::size_t found = 0;
-    s.threads_lock.lock();
-    for (const M* m = s.all_ms; m != nullptr && found < tids.size(); m = m->all_next)
-        if (m->tid() != 0) tids[found++] = m->tid();
-    s.threads_lock.unlock();
-    tids.resize(found);
-    return tids;
+// Whether those who are counted have more CPUs than they are.
+bool have_room(const cpu_census& census) noexcept {
+    os::cpu_mask mask;
+    return os::read_cpu_mask(0, mask) && census.size() <= mask.count();
 }
 
 }  // namespace
 
 void cpu_census::add_holder(uint32_t cpu) noexcept {
     if (cpu >= os::cpus_max) return;
-    ++holders_[cpu];
-    shared_ = shared_ || holders_[cpu] > 1;
+    ++size_;
+    if (++holders_[cpu] == 2) ++sharers_;
+}
+
+void cpu_census::add_hog(uint32_t cpu) noexcept {
+    if (cpu >= os::cpus_max) return;
+    ++size_;
+    ++hogs_[cpu];
+}
+
+uint32_t cpu_census::better_than(uint32_t cpu) const noexcept {
+    uint32_t best = os::no_cpu;
+    uint32_t fewest = uint32_t{holders_[cpu]} + hogs_[cpu];
+    for (uint32_t other = 0; other < os::cpus_max; ++other) {
+        if (holders_[other] != 0 || hogs_[other] == 0 || hogs_[other] >= fewest) continue;
+        best = other;
+        fewest = hogs_[other];
+    }
+    return best;
+}
+
+// L1 and L2, if anybody is to move.
+void placement::tell_one_locked(scheduler& s, uint32_t hogs) noexcept {
+    cpu_census census;
+    const uint32_t n = s.ps.reach();
+    for (uint32_t i = 0; i < n; ++i) census.add_holder(cpu_of_holder_locked(s.ps[i]));
+    if (!census.any_shares()) return;
+    add_hogs_locked(s, hogs, census);
+    if (have_room(census)) return;
+    ++first_;
+    for (uint32_t i = 0; i < n; ++i) {
+        P& p = s.ps[(first_ + i) % n];
+        const uint32_t from = cpu_of_holder_locked(p);
+        const uint32_t to = census.shares(from) ? census.better_than(from) : os::no_cpu;
+        M* m = holder_of(p);
+        if (m == nullptr || to == os::no_cpu) continue;
+        m->move_to.store(to, relaxed);  // relaxed: it matters when, not whether
+        ask_to_look(p);                 // nobody holds it any more: then nobody is asked
+        return;
+    }
 }
 
 void placement::look(scheduler& s, int64_t now_ns) noexcept {
-    if (now_ns - looked_ns_ < place_ns || !has_outsiders(s)) return;
+    if (now_ns - looked_ns_ < place_ns) return;
+    const uint32_t hogs = count_hogs(s);
+    if (hogs == 0) return;
     looked_ns_ = now_ns;
-    knows_usual_ = knows_usual_ || os::read_cpu_mask(0, usual_);
-    if (!knows_usual_) return;
     s.threads_lock.lock();
-    tell_one_locked(s);
+    tell_one_locked(s, hogs);
     s.threads_lock.unlock();
+}
+
+void set_hog_locked(idle_state& idle, M* m, bool is_one) noexcept {
+    if (m->is_hog.load(relaxed) == is_one) return;  // relaxed: locked
+    m->is_hog.store(is_one, relaxed);               // relaxed: as above
+    idle.hogs += is_one ? 1U : ~0U;
 }
 
 void move_now(M* m) noexcept {
     const uint32_t cpu = m->move_to.exchange(os::no_cpu, relaxed);  // relaxed: as above
-    if (os::move_this_thread(cpu)) m->home->sysmon.places.count();
-}
-
-void placement::follow_mask(scheduler& s) {
-    os::cpu_mask now;
-    if (!knows_usual_ || !os::read_cpu_mask(0, now) || now == usual_) return;
-    for (int tid : tids_of(s)) {
-        os::cpu_mask mask;
-        if (!os::read_cpu_mask(tid, mask) || mask != usual_) continue;
-        static_cast<void>(os::write_cpu_mask(tid, now));  // refused: it stays where it is
-    }
-    usual_ = now;
+    if (os::move_this_thread(cpu)) m->home->sysmon.spread.count();
 }
 
 }  // namespace weft::detail

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/gift.h"
+#include "sched/placement.h"
 #include "sched/switch.h"
 #include "sched/sysmon.h"
 
@@ -58,7 +59,7 @@ bool take_back_p(scheduler& s, M* m) noexcept {
     P* p = s.stopping.load(relaxed) ? nullptr : take_idle_p_locked(s, m->p->index);  // relaxed: locked
     if (p != nullptr) {
         --idle.off_p;
-        m->is_hog.store(false, relaxed);  // relaxed: locked
+        set_hog_locked(idle, m, false);
     }
     const bool had_long_slice = p != nullptr && std::exchange(m->has_long_slice, false);
     idle.lock.unlock();
@@ -97,7 +98,7 @@ void exit_without_p(M* m) noexcept {
 void come_back_without_p(scheduler& s, M* m) noexcept {
     s.idle.lock.lock();
     --s.idle.off_p;
-    m->is_hog.store(false, relaxed);  // relaxed: locked
+    set_hog_locked(s.idle, m, false);
     const bool had_long_slice = std::exchange(m->has_long_slice, false);
     s.idle.lock.unlock();
     if (had_long_slice) os::want_short_slices(m->tid(), true);

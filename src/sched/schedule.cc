@@ -135,7 +135,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             give_up_surplus_p(s, m);
             continue;
         }
-        move_as_told(m);
+        if (!m->spinning) move_as_told(m);  // while it is counted there, nobody else is woken
         p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
         const bool countdown_over = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours

@@ -58,6 +58,7 @@ struct scheduler {
     int64_t thread_idle_ns = 5'000'000'000;  // after which an M that is one too many ends
     atomic<bool> follows_cpus{false};        // there are as many Ps as processors that the process may use
     bool retakes = true;                     // Ps are taken away from Ms that hold them up
+    bool moves_threads = true;               // who holds a P may be moved to another CPU: see placement.h
     bool retakes_always = false;             // … from any M in a G's code, whether somebody waits for a P or not
     uintptr_t owner_flags = 0;  // in every owner word: attention::fence where the system has no heavy fence
     int interrupt_signal = 0;   // what preempts marked code; 0: nothing does

@@ -302,6 +302,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     if (debug.random_seed) s->g_flags |= special::shuffled;
     s->slice_ns = slice_ns;
     s->retakes = debug.retake && options.retake;
+    s->moves_threads = debug.placement;
     s->retakes_always = s->retakes && debug.retake_always;
     // relaxed: nobody else yet
     s->follows_cpus.store(options.procs == 0 && usual_procs_follow(), relaxed);

@@ -224,7 +224,7 @@ void monitor::look(int64_t now_ns) noexcept {
     look_in_ns_ = period_ns();
     if (hot_ > 0) --hot_;
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
-    if (queued) places.look(s, now_ns);
+    if (queued && s.moves_threads) spread.look(s, now_ns);
     if (trims_left_ != 0 && now_ns - trimmed_ns_ >= trim_ns) trim(now_ns);
     if (s.ps.alive() != s.ps.in_use()) {
         quiet_ = 0;
@@ -273,11 +273,11 @@ void monitor::trim(int64_t now_ns) noexcept {
 void monitor::follow_cpus(int64_t now_ns) noexcept {
     cpus_seen_ns_ = now_ns;
     scheduler& s = *home_;
+    if (!s.follows_cpus.load(relaxed)) return;  // relaxed: as good a second later
+    const uint32_t n = std::min(os::usable_cpus(), procs_max);
+    if (n == s.ps.in_use()) return;
     try {
-        places.follow_mask(s);
-        if (!s.follows_cpus.load(relaxed)) return;  // relaxed: as good a second later
-        const uint32_t n = std::min(os::usable_cpus(), procs_max);
-        if (n != s.ps.in_use()) change_procs(s, n);
+        change_procs(s, n);
     } catch (...) {}  // no memory: it is tried again
 }
 
@@ -470,7 +470,7 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
         os::want_short_slices(all[i].m->tid(), false);
         all[i].m->has_long_slice = true;
         all[i].m->overran = all[i].reason == why::burning;
-        all[i].m->is_hog.store(all[i].reason == why::burning, relaxed);  // relaxed: locked
+        set_hog_locked(idle, all[i].m, all[i].reason == why::burning);
         seen_[all[i].p] = {};
         if (surplus) {
             buried[dead++] = &p;

@@ -152,8 +152,8 @@ public:
         atomic<uint64_t> looks{0}, retakes_blocked{0}, retakes_burning{0}, retakes_in_call{0}, requests{0}, late{0};
     } count;
 
-    // Who holds Ps, over the CPUs. Its own.
-    placement places;
+    // Which CPUs the holders of Ps are on.
+    placement spread;
 
 private:
     // What one P was doing when it was last seen to schedule.

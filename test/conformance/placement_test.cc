@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -35,16 +36,20 @@ cpu_mask only(uint32_t cpu) {
     return one;
 }
 
-// A runtime with two Ps, in which more yield than there are Ps, and one computes.
+// A runtime with two Ps on two CPUs, in which more yield than there are Ps, and one computes.
 class Placement : public ::testing::Test {
 protected:
+    explicit Placement(const char* debug = nullptr) : debug_("RUN_DEBUG", debug) {}
+
     void SetUp() override {
         if (weft::detail::os::cpu_of(weft::detail::os::this_cpu_word()) == weft::detail::os::no_cpu)
             GTEST_SKIP() << "this system does not say where threads are";
         for (uint32_t cpu = 0; cpu < weft::detail::os::cpus_max && cpus_.size() < 2; ++cpu)
-            if (usual_.has(cpu)) cpus_.push_back(cpu);
+            if (whole_.has(cpu)) cpus_.push_back(cpu);
         if (cpus_.size() < 2) GTEST_SKIP() << "needs two CPUs";
-        rt_.emplace(runtime_options{.procs = 2, .name = "placed"});
+        for (const uint32_t cpu : cpus_) two_.words[cpu / 64] |= uint64_t{1} << (cpu % 64);
+        EXPECT_TRUE(weft::detail::os::write_cpu_mask(0, two_));
+        rt_.emplace(runtime_options{.procs = 2});
         rt_->go([this] {
             for (hog_ = os_thread_id(); !over_;) {}
         });
@@ -53,30 +58,31 @@ protected:
                 for (; !over_; weft::yield()) tid = os_thread_id();
             });
         eventually([&] { return hog_ != 0 && rt_->stats().running_without_p != 0; });
+        EXPECT_TRUE(weft::detail::os::write_cpu_mask(hog_, only(cpus_[1])));
     }
 
     void TearDown() override {
         over_ = true;
-        if (rt_) rt_->drain();
+        if (!rt_) return;
+        rt_->drain();
+        rt_.reset();
+        EXPECT_TRUE(weft::detail::os::write_cpu_mask(0, whole_));
     }
 
-    // Puts all that may hold a P on one CPU, and leaves the hog the other one; until somebody has been moved.
-    void crowd_until_one_is_moved() {
-        ASSERT_TRUE(weft::detail::os::write_cpu_mask(hog_, only(cpus_[1])));
-        const uint64_t before = rt_->stats().threads_moved;
-        eventually([&] {
-            for (const auto& yielder : yielders_) {
-                const int tid = yielder;
-                if (tid == 0 || tid == hog_) continue;
-                EXPECT_TRUE(weft::detail::os::write_cpu_mask(tid, only(cpus_[0])));
-                EXPECT_TRUE(weft::detail::os::write_cpu_mask(tid, usual_));
-            }
-            return rt_->stats().threads_moved > before;
-        });
+    // Puts all that may hold a P on one CPU: the hog has the other one to itself.
+    void crowd() {
+        for (const auto& yielder : yielders_) {
+            const int tid = yielder;
+            if (tid == 0 || tid == hog_) continue;
+            EXPECT_TRUE(weft::detail::os::write_cpu_mask(tid, only(cpus_[0])));
+            EXPECT_TRUE(weft::detail::os::write_cpu_mask(tid, two_));
+        }
     }
 
-    const calm no_storm_;
-    const cpu_mask usual_ = mask_of(0);
+    const environment_variable debug_;
+    const environment_variable no_short_slices_{"RUN_SLICE", nullptr};
+    const cpu_mask whole_ = mask_of(0);
+    cpu_mask two_;
     std::vector<uint32_t> cpus_;
     std::atomic<bool> over_ = false;
     std::atomic<int> hog_ = 0;
@@ -84,23 +90,27 @@ protected:
     std::optional<runtime> rt_;
 };
 
-TEST_F(Placement, HoldersAreMovedToWhereTheHogIsAlone) {
-    crowd_until_one_is_moved();
+TEST_F(Placement, HoldersMoveToWhereTheHogIsAlone) {
+    eventually([&] {
+        crowd();
+        return rt_->stats().threads_moved > 0;
+    });
     // Whoever it was may go where it could before; and nobody touches the mask that the hog was given.
-    for (const auto& yielder : yielders_) eventually([&] { return mask_of(yielder) == usual_; });
+    for (const auto& yielder : yielders_) eventually([&] { return mask_of(yielder) == two_; });
     EXPECT_EQ(mask_of(hog_), only(cpus_[1]));
 }
 
-// Having been given a mask, a thread does not follow the process's any more by itself.
-TEST_F(Placement, AllFollowTheProcessesMaskAfterwards) {
-    crowd_until_one_is_moved();
-    const int monitor = thread_named("placed-sysmon");
-    ASSERT_NE(monitor, 0);
-    for (const cpu_mask& now : {only(cpus_[0]), usual_}) {
-        ASSERT_TRUE(weft::detail::os::write_cpu_mask(monitor, now));
-        for (const auto& yielder : yielders_) eventually([&] { return mask_of(yielder) == now; });
-        EXPECT_EQ(mask_of(hog_), only(cpus_[1])) << "that is nobody else's";
+class PlacementOff : public Placement {
+protected:
+    PlacementOff() : Placement("placement=0") {}
+};
+
+TEST_F(PlacementOff, NobodyIsMoved) {
+    for (int i = 0; i < 50; ++i) {
+        crowd();
+        std::this_thread::sleep_for(1ms);
     }
+    EXPECT_EQ(rt_->stats().threads_moved, 0U);
 }
 
 TEST(PlacementWithoutHogs, NobodyIsMoved) {
@@ -112,7 +122,10 @@ TEST(PlacementWithoutHogs, NobodyIsMoved) {
             while (std::chrono::steady_clock::now() < end) weft::yield();
         });
     rt.drain();
-    EXPECT_EQ(rt.stats().threads_moved, 0U);
+    // On a busy machine one that yields may be taken for a hog: it does not get a CPU for longer than a slice.
+    const stats_snapshot seen = rt.stats();
+    if (seen.retakes_burning != 0) return;
+    EXPECT_EQ(seen.threads_moved, 0U);
 }
 
 }  // namespace
