@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -49,7 +49,7 @@ protected:
         if (cpus_.size() < 2) GTEST_SKIP() << "needs two CPUs";
         for (const uint32_t cpu : cpus_) two_.words[cpu / 64] |= uint64_t{1} << (cpu % 64);
         EXPECT_TRUE(weft::detail::os::write_cpu_mask(0, two_));
-        rt_.emplace(runtime_options{.procs = 2});
+        rt_ = std::make_unique<runtime>(runtime_options{.procs = 2});
         rt_->go([this] {
             for (hog_ = os_thread_id(); !over_;) {}
         });
@@ -87,7 +87,7 @@ protected:
     std::atomic<bool> over_ = false;
     std::atomic<int> hog_ = 0;
     std::array<std::atomic<int>, 4> yielders_{};
-    std::optional<runtime> rt_;
+    std::unique_ptr<runtime> rt_;
 };
 
 TEST_F(Placement, HoldersMoveToWhereTheHogIsAlone) {

@@ -74,6 +74,7 @@ bool untouched_pages_are_free() { return pages_were_free; }
 
 int thread_named(const std::string& name) {
     DIR* const all = ::opendir("/proc/self/task");
+    if (all == nullptr) return 0;
     int found = 0;
     while (const dirent* one = ::readdir(all)) {  // NOLINT(concurrency-mt-unsafe): our own
         std::string text;
