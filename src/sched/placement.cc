@@ -36,7 +36,7 @@ void add_hogs_locked(const scheduler& s, uint32_t hogs, cpu_census& census) noex
     }
 }
 
-// Whether those who are counted have more CPUs than they are.
+// Whether there are at least as many CPUs as those who are counted.
 bool have_room(const cpu_census& census) noexcept {
     os::cpu_mask mask;
     return os::read_cpu_mask(0, mask) && census.size() <= mask.count();
