@@ -285,6 +285,18 @@ scheduler::~scheduler() {
     }
 }
 
+namespace {
+
+// The default runtime never stops: nobody else joins the last of its threads that has ended for want of work.
+void reap_default() noexcept {
+    scheduler* s = pin_default_scheduler_if_any();
+    if (s == nullptr) return;
+    reap(*s);
+    s->unpin();
+}
+
+}  // namespace
+
 scheduler* make_scheduler(const runtime_options& options) {
     const uint32_t procs = options.procs != 0 ? options.procs : usual_procs();
     if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
@@ -293,7 +305,10 @@ scheduler* make_scheduler(const runtime_options& options) {
     install_fatal_report();
     install_fork_handler();
     // Objects with static storage made before now are destroyed after that.
-    static const int at_exit = std::atexit([] { abandoned::add(abandoned::waits | abandoned::exit); });
+    static const int at_exit = std::atexit([] {
+        abandoned::add(abandoned::waits | abandoned::exit);
+        reap_default();
+    });
     static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
     const debug_options debug = read_debug_options();
     if (debug.random_seed) shuffle_everything(*debug.random_seed);

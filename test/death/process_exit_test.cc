@@ -118,6 +118,27 @@ TEST_F(ProcessExit, ByUnderscoreExitOfAPlainThread) {
         ::testing::ExitedWithCode(6), "^$");
 }
 
+// Who ends for want of work is joined by the next one to do so, and the last one when the process ends. ThreadSanitizer has it end with
+// a code of its own if one is not.
+TEST_F(ProcessExit, WithThreadsThatHaveEndedBefore) {
+    EXPECT_EXIT(
+        {
+            ::setenv("RUN_THREAD_IDLE", "1ms", 1);  // NOLINT(concurrency-mt-unsafe): no other thread yet
+            std::atomic<int> in_call = 0;
+            for (int i = 0; i < 8; ++i)
+                go([&] {
+                    blocking([&] {
+                        for (++in_call; in_call < 8;) std::this_thread::sleep_for(1ms);
+                    });
+                });
+            eventually([&] { return in_call == 8; });
+            const uint64_t procs = stats().procs;
+            eventually([&] { return stats().threads <= procs + 1; });  // but for those that have ended
+            std::exit(7);                                              // NOLINT(concurrency-mt-unsafe)
+        },
+        ::testing::ExitedWithCode(7), "^$");
+}
+
 TEST_F(ProcessExit, ByAbortOfAPlainThread) {
     EXPECT_EXIT(
         {
