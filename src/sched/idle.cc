@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/current.h"
@@ -148,9 +149,9 @@ P* try_get_up_locked(scheduler& s, int64_t now_ns) noexcept {
     return p;
 }
 
-// Whether m, which is idle, and could run any G, is one more than there are Ps.
+// Whether m, which is idle, and could run any G, is one more than there are Ps. When the process ends nobody is: nobody would join it.
 bool is_one_too_many_locked(const scheduler& s, const M* m) noexcept {
-    if (m->is_main || m->pinned != nullptr) return false;
+    if (m->is_main || m->pinned != nullptr || abandoned::at_exit()) return false;
     return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.off_p >
            s.ps.alive();  // relaxed: a moment later is as good
 }
@@ -199,7 +200,7 @@ bool told_what(const scheduler& s, const M* m) noexcept {
 // m, which is on no list, has found nothing to do, and ends. Unlocks.
 void end_idle_m(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
-    m->retired = true;
+    m->retired.store(true, relaxed);  // relaxed: locked, or a look
     ++idle.unavailable;
     // It may have been the lookout.
     M* other = idle.lookout == nullptr ? take_idle_m_locked(s) : nullptr;

@@ -94,8 +94,8 @@ struct alignas(cache_line) M {
     uint64_t checkpoint_clock_due = 0;
     int64_t slice_began_ns = 0;
 
-    uint32_t pins = 0;     // how many weft::pin objects of pinned there are; 0: it is merely kept
-    bool retired = false;  // its pinned G has ended: it ends, too
+    uint32_t pins = 0;            // how many weft::pin objects of pinned there are; 0: it is merely kept
+    atomic<bool> retired{false};  // its pinned G has ended, or it is one too many: it ends, too. By its own thread
 
     // Preemption of its G, see preempt.h.
     atomic<uintptr_t>* preempt_word =

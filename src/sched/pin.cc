@@ -83,7 +83,7 @@ void hand_over(scheduler& s, M* m, G* g) noexcept {
 }
 
 void retire(scheduler& s, M* m) noexcept {
-    m->retired = true;
+    m->retired.store(true, relaxed);  // relaxed: a look
     if (m->p == nullptr) {
         s.idle.lock.lock();
         --s.idle.off_p;

@@ -176,7 +176,7 @@ void* m_thread(void* argument) {
     if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our own matters
         await_main_thread(s);
     abandon_thread(m);
-    if (m->retired) {
+    if (m->retired.load(relaxed)) {
         reap(s);                          // those that did so before
         s.retired.fetch_add(1, relaxed);  // relaxed: a hint
     }
@@ -191,7 +191,8 @@ void* m_thread(void* argument) {
 
 bool enlist(scheduler& s, M* m) noexcept {
     const M* caller = current_m();
-    const uint32_t leaves = caller != nullptr && caller->retired ? 1 : 0;  // its place is free as soon as it has ended
+    const uint32_t leaves =
+        caller != nullptr && caller->retired.load(relaxed) ? 1 : 0;  // its place is free as soon as it has ended
     s.threads_lock.lock();
     const uint32_t count = s.thread_count.load(relaxed);  // relaxed: locked, as below
     const bool fits = count < s.threads_max + leaves;
@@ -230,7 +231,7 @@ M* take_retired(scheduler& s) noexcept {
     s.threads_lock.lock();
     M* m = s.all_ms;
     // acquire: pairs with m_thread
-    while (m != nullptr && !(m->has_ended.load(acquire) && m->retired && is_joinable(m))) m = m->all_next;
+    while (m != nullptr && !(m->has_ended.load(acquire) && m->retired.load(relaxed) && is_joinable(m))) m = m->all_next;
     if (m != nullptr) {
         delist_locked(s, m);
         --s.idle.unavailable;
@@ -287,10 +288,28 @@ scheduler::~scheduler() {
 
 namespace {
 
-// The default runtime never stops: nobody else joins the last of its threads that has ended for want of work.
+// Whether some M is about to end. Afterwards none begins to, if exit() runs.
+bool any_ends(scheduler& s) noexcept {
+    const auto ends = [](const M* m) {
+        // relaxed: a look; acquire: pairs with m_thread
+        return m->retired.load(relaxed) && !m->is_main && !m->has_ended.load(acquire);
+    };
+    s.idle.lock.lock();
+    s.threads_lock.lock();
+    const M* m = s.all_ms;
+    while (m != nullptr && !ends(m)) m = m->all_next;
+    s.threads_lock.unlock();
+    s.idle.lock.unlock();
+    return m != nullptr;
+}
+
+// exit() runs. The default runtime never stops: nobody else joins the last of its threads that have ended for want of work.
 void reap_default() noexcept {
+    constexpr int naps = 100;
+    constexpr int64_t nap_ns = 1'000'000;
     scheduler* s = pin_default_scheduler_if_any();
     if (s == nullptr) return;
+    for (int i = 0; i < naps && any_ends(*s); ++i) os::sleep_ns(nap_ns);
     reap(*s);
     s->unpin();
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "death/death.h"
 #include "support/build.h"
 #include "support/eventually.h"
+#include "support/resources.h"
 
 namespace weft::test {
 namespace {
@@ -128,13 +130,14 @@ TEST_F(ProcessExit, WithThreadsThatHaveEndedBefore) {
             for (int i = 0; i < 8; ++i)
                 go([&] {
                     blocking([&] {
-                        for (++in_call; in_call < 8;) std::this_thread::sleep_for(1ms);
+                        for (++in_call; in_call <= 8;) std::this_thread::sleep_for(1ms);
                     });
                 });
             eventually([&] { return in_call == 8; });
-            const uint64_t procs = stats().procs;
-            eventually([&] { return stats().threads <= procs + 1; });  // but for those that have ended
-            std::exit(7);                                              // NOLINT(concurrency-mt-unsafe)
+            const std::size_t most = resources::now().threads;
+            in_call = 9;
+            eventually([&] { return resources::now().threads < most; });
+            std::exit(7);  // NOLINT(concurrency-mt-unsafe)
         },
         ::testing::ExitedWithCode(7), "^$");
 }
