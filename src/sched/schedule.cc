@@ -191,7 +191,7 @@ void schedule_loop(M* m) noexcept {
             come_back_without_p(s, m);
         }
     }
-    if (m->retired.load(relaxed) && m->is_main) await_stop(s, m);
+    if (m->retired.load(relaxed) && m->is_main) await_stop(s, m);  // relaxed: ours
 }
 
 }  // namespace weft::detail

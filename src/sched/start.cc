@@ -176,7 +176,7 @@ void* m_thread(void* argument) {
     if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our own matters
         await_main_thread(s);
     abandon_thread(m);
-    if (m->retired.load(relaxed)) {
+    if (m->retired.load(relaxed)) {       // relaxed: ours
         reap(s);                          // those that did so before
         s.retired.fetch_add(1, relaxed);  // relaxed: a hint
     }
