@@ -98,8 +98,31 @@ G* release_g_locked(timer_state& t) noexcept {
     return g;
 }
 
+// Keeps the runtime of the call's G, while the caller, who is none of its Gs, takes the alarm out of its queue: from then on a stop finds
+// nothing there to wait for.
+class home_kept_locked {
+public:
+    explicit home_kept_locked(const timer_state& t) noexcept {
+        const M* m = current_g_m();
+        if (t.starts == nullptr || (m != nullptr && m->home == t.starts->home)) return;
+        home_ = t.starts->home;
+        home_->pin();
+    }
+
+    ~home_kept_locked() {
+        if (home_ != nullptr) home_->unpin();
+    }
+
+    home_kept_locked(const home_kept_locked&) = delete;
+    home_kept_locked& operator=(const home_kept_locked&) = delete;
+
+private:
+    scheduler* home_ = nullptr;
+};
+
 // Stops it, but for a tick that waits already.
 G* disarm_locked(timer_state& t) noexcept {
+    const home_kept_locked until_released(t);
     t.armed = false;
     take_out_locked(t);
     return t.placed ? nullptr : release_g_locked(t);
@@ -192,11 +215,15 @@ bool may_free(timer_state& t) noexcept {
 // No handle is left, or only the caller's. The lock is held, and freed.
 void finish_locked(timer_state& t) noexcept {
     chan_core& core = t.channel();
+    G* g = nullptr;
     t.armed = false;
-    take_out_locked(t);
+    {
+        const home_kept_locked until_released(t);
+        take_out_locked(t);
+        g = release_g_locked(t);
+    }
     const bool waited_on = !core.receivers.empty();
     const bool on_its_way = t.placed;
-    G* g = release_g_locked(t);
     core.lock.unlock();
     if (g != nullptr) give_back_call(g);
     if (waited_on) [[unlikely]] {
