@@ -20,7 +20,7 @@ void count_ms(scheduler& s, stats_snapshot& all) noexcept {
     uint64_t in_call_with_p = 0;
     for (uint32_t i = 0; i < s.ps.reach(); ++i) {
         const uintptr_t word = s.ps[i].owner.load(acquire);  // pairs with acquire_p
-        const auto* holder = reinterpret_cast<const M*>(word & ~attention::mask);
+        const M* holder = holder_of(word);
         if (holder == nullptr) continue;
         ++all.threads_with_p;
         if (holder->in_call.load(relaxed)) ++in_call_with_p;  // relaxed: a snapshot

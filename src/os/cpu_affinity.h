@@ -20,6 +20,10 @@ struct cpu_mask {
 
     bool operator==(const cpu_mask&) const = default;
 
+    void add(uint32_t cpu) noexcept {
+        if (cpu < cpus_max) words[cpu / 64] |= uint64_t{1} << (cpu % 64);
+    }
+
     // So many CPUs.
     [[nodiscard]] uint32_t count() const noexcept {
         uint32_t n = 0;

@@ -50,7 +50,7 @@ bool move_this_thread(uint32_t cpu) noexcept {
     cpu_mask widest;
     const bool had_all = write_cpu_mask(0, all) && read_cpu_mask(0, widest) && before == widest;
     cpu_mask one;
-    one.words[cpu / 64] = uint64_t{1} << (cpu % 64);
+    one.add(cpu);
     const bool moved = write_cpu_mask(0, one);
     // If its cpuset has changed meanwhile it may have none of the CPUs of before.
     const bool free_again = write_cpu_mask(0, had_all ? all : before) || write_cpu_mask(0, all);

@@ -200,7 +200,8 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
 
 }  // namespace
 
-// Neither it nor run_on_g0 is noexcept: so the latter is a jump, and there is a return less after the call.
+// Neither it nor run_on_g0 is noexcept: so the latter is a jump, and there is a return less after the call. Not
+// inlined: find_caller.
 [[gnu::noinline]] void run_blocking(
     open_call& call, void (*function)(void*) noexcept, void* argument, const call_site& site, hand_off when) {
     M* m = current_g_m();

@@ -58,6 +58,9 @@ inline constexpr uintptr_t mask = 63;
 
 static_assert(alignof(M) > attention::mask, "the bits lie below an M's address");
 
+// Whom an owner word names; nullptr: nobody.
+[[nodiscard]] inline M* holder_of(uintptr_t word) noexcept { return reinterpret_cast<M*>(word & ~attention::mask); }
+
 // Written by the owner alone, so a load and a store count; read by anybody.
 class counter {
 public:

@@ -8,10 +8,6 @@ namespace weft::detail {
 
 namespace {
 
-M* holder_of(const P& p) noexcept {
-    return reinterpret_cast<M*>(p.owner.load(acquire) & ~attention::mask);  // pairs with acquire_p
-}
-
 uint32_t count_hogs(scheduler& s) noexcept {
     s.idle.lock.lock();
     const uint32_t n = s.idle.hogs;
@@ -23,7 +19,7 @@ uint32_t count_hogs(scheduler& s) noexcept {
 
 // Where the holder of p is; no_cpu also if nobody holds p, or he is in a call, and needs no CPU.
 uint32_t cpu_of_holder_locked(const P& p) noexcept {
-    const M* m = holder_of(p);
+    const M* m = holder_of(p.owner.load(acquire));                    // pairs with acquire_p
     if (m == nullptr || m->in_call.load(relaxed)) return os::no_cpu;  // relaxed: a look
     return os::cpu_of(m->cpu_word);
 }
@@ -80,7 +76,7 @@ void placement::tell_one_locked(scheduler& s, uint32_t hogs) noexcept {
         P& p = s.ps[(first_ + i) % n];
         const uint32_t from = cpu_of_holder_locked(p);
         const uint32_t to = census.shares(from) ? census.better_than(from) : os::no_cpu;
-        M* m = holder_of(p);
+        M* m = holder_of(p.owner.load(acquire));  // as above
         if (m == nullptr || to == os::no_cpu) continue;
         m->move_to.store(to, relaxed);  // relaxed: it matters when, not whether
         ask_to_look(p);                 // nobody holds it any more: then nobody is asked

@@ -30,7 +30,7 @@ constexpr uint32_t asking_tries = 100;
 M* hold_owner(P& p) noexcept {
     uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
     for (uint32_t attempt = 0; attempt < asking_tries;) {
-        if ((word & ~attention::mask) == 0) return nullptr;
+        if (holder_of(word) == nullptr) return nullptr;
         if ((word & attention::asked) != 0) {
             spin_backoff(attempt++);
             word = p.owner.load(relaxed);  // relaxed: as above
@@ -38,7 +38,7 @@ M* hold_owner(P& p) noexcept {
         }
         // acq_rel: one asker after the other; relaxed: tried again
         if (p.owner.compare_exchange_weak(word, word | attention::asked | attention::preempt, acq_rel, relaxed))
-            return reinterpret_cast<M*>(word & ~attention::mask);
+            return holder_of(word);
     }
     return nullptr;
 }

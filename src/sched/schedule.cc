@@ -45,7 +45,7 @@ uint32_t global_share(const scheduler& s) noexcept {
 // g from victim's run_next, if the victim's owner is in user code, where it stays out of the runtime meanwhile: T1 to T4 of p.h.
 bool take_run_next(P* victim, const G* g) noexcept {
     uintptr_t word = victim->owner.load(relaxed);  // relaxed: the exchange decides
-    const auto* holder = reinterpret_cast<const M*>(word & ~attention::mask);
+    const M* holder = holder_of(word);
     if (holder == nullptr || (word & attention::asked) != 0) return false;
     // T1. acq_rel: one thief after the other; relaxed: somebody else was faster
     if (!victim->owner.compare_exchange_strong(word, word | attention::asked, acq_rel, relaxed)) return false;

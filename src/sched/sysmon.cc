@@ -19,8 +19,6 @@ namespace weft::detail {
 
 namespace {
 
-const M* holder_of(uintptr_t word) noexcept { return reinterpret_cast<const M*>(word & ~attention::mask); }
-
 // Nobody will look for work on his own account: all Ps are busy, or there are no Ms for those that are not.
 bool nobody_looks(const idle_state& idle) noexcept {
     if (idle.spinning.load(relaxed) != 0) return false;                         // relaxed: looks, or locked

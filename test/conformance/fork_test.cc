@@ -164,11 +164,11 @@ TEST_P(Fork, InsideABlockingCallUnderADeadline) {
         with_timeout(1ms, [&] {
             blocking([&] {
                 child = ::fork();
-                std::this_thread::sleep_for(5ms);
+                std::this_thread::sleep_for(5ms);  // until the deadline has passed
             });
             if (child != 0) return;
             try {
-                sleep_for(1ms);
+                sleep_for(1ms);  // any wait: under the deadline it throws
             } catch (...) {
                 ::_exit(5);
             }

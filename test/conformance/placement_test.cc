@@ -1,4 +1,4 @@
-// placement_test.cc: threads that hold Ps share no CPU while one that computes without a P has another one to itself.
+// placement_test.cc: a thread that holds a P and shares its CPU moves to where one that computes without a P is alone.
 
 #include <array>
 #include <atomic>
@@ -32,7 +32,7 @@ cpu_mask mask_of(int tid) {
 
 cpu_mask only(uint32_t cpu) {
     cpu_mask one;
-    one.words[cpu / 64] = uint64_t{1} << (cpu % 64);
+    one.add(cpu);
     return one;
 }
 
@@ -47,7 +47,7 @@ protected:
         for (uint32_t cpu = 0; cpu < weft::detail::os::cpus_max && cpus_.size() < 2; ++cpu)
             if (whole_.has(cpu)) cpus_.push_back(cpu);
         if (cpus_.size() < 2) GTEST_SKIP() << "needs two CPUs";
-        for (const uint32_t cpu : cpus_) two_.words[cpu / 64] |= uint64_t{1} << (cpu % 64);
+        for (const uint32_t cpu : cpus_) two_.add(cpu);
         EXPECT_TRUE(weft::detail::os::write_cpu_mask(0, two_));
         rt_ = std::make_unique<runtime>(runtime_options{.procs = 2});
         rt_->go([this] {
@@ -108,7 +108,7 @@ protected:
 TEST_F(PlacementOff, NobodyIsMoved) {
     for (int i = 0; i < 50; ++i) {
         crowd();
-        std::this_thread::sleep_for(1ms);
+        std::this_thread::sleep_for(1ms);  // ten looks' time in all: that nothing happens cannot be waited for
     }
     EXPECT_EQ(rt_->stats().threads_moved, 0U);
 }

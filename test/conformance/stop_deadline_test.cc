@@ -1,5 +1,6 @@
 // stop_deadline_test.cc: runtime::stop with a deadline: every wait ends, Gs clean up, and those that do not come back are left behind.
 
+#include <dirent.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -7,6 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -521,6 +524,20 @@ TEST_P(Stragglers, PinnedOnesWhoseThreadsEndOneAfterTheOther) {
         eventually([&] { return back == over; });
         eventually([&] { return !is_there(thread); });
     }
+}
+
+// The thread of this process whose name that is; 0: none.
+pid_t thread_named(const std::string& name) {
+    DIR* const all = ::opendir("/proc/self/task");
+    if (all == nullptr) return 0;
+    pid_t found = 0;
+    while (const dirent* one = ::readdir(all)) {  // NOLINT(concurrency-mt-unsafe): our own
+        std::string text;
+        std::ifstream(std::string("/proc/self/task/") + one->d_name + "/comm") >> text;
+        if (text == name) found = std::atoi(one->d_name);  // NOLINT: a number
+    }
+    ::closedir(all);
+    return found;
 }
 
 std::atomic<int> held_up = 0;

@@ -1,11 +1,9 @@
 #include "resources.h"
 
-#include <dirent.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -71,19 +69,6 @@ resources resources::now() {
 }
 
 bool untouched_pages_are_free() { return pages_were_free; }
-
-int thread_named(const std::string& name) {
-    DIR* const all = ::opendir("/proc/self/task");
-    if (all == nullptr) return 0;
-    int found = 0;
-    while (const dirent* one = ::readdir(all)) {  // NOLINT(concurrency-mt-unsafe): our own
-        std::string text;
-        std::ifstream(std::string("/proc/self/task/") + one->d_name + "/comm") >> text;
-        if (text == name) found = std::atoi(one->d_name);  // NOLINT: a number
-    }
-    ::closedir(all);
-    return found;
-}
 
 WEFT_TEST_OPAQUE int os_thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 namespace weft::test {
 
@@ -19,9 +18,6 @@ struct resources {
 // Whether memory that is mapped and not touched costs nothing. An emulator may keep a note of every page that was ever mapped,
 // also after it has been unmapped (qemu-user 7: 24 bytes); then a process under it grows with what it maps.
 [[nodiscard]] bool untouched_pages_are_free();
-
-// The thread of this process that has this name; 0: none.
-[[nodiscard]] int thread_named(const std::string& name);
 
 // The calling OS thread, asked of the kernel each time.
 [[nodiscard]] int os_thread_id() noexcept;
