@@ -261,6 +261,7 @@ INSTANTIATE_TEST_SUITE_P(Policies,
 TEST_P(Trimming, AfterADeepBurstTheMemoryIsBack) {
     if (test::built_with_sanitizer) GTEST_SKIP() << "whose own memory comes and goes";
     burst(1000, 4 * kib);
+    test::give_heap_back();
     const std::size_t base = test::resources::now().resident_kib;
     burst(1000, 200 * kib);
     const std::size_t full = test::resources::now().resident_kib;
@@ -274,6 +275,7 @@ TEST_P(Trimming, AfterADeepBurstTheMemoryIsBack) {
 
 TEST_P(Trimming, LargeClassesAreTrimmedToo) {
     if (test::built_with_sanitizer) GTEST_SKIP() << "whose own memory comes and goes";
+    test::give_heap_back();
     const std::size_t base = test::resources::now().resident_kib;
     burst(20, 900 * kib, 1);
     burst(3, 15 * 1024 * kib, 3);

@@ -169,6 +169,7 @@ TEST_P(StackPolicy, TheMemoryOfADeepBurstGoesBack) {
     if (built_with_sanitizer) GTEST_SKIP() << "whose own memory comes and goes";
     constexpr int count = 1000;
     constexpr std::size_t deepest = 200 * 1024;
+    give_heap_back();
     const std::size_t base = burst(rt_, count, 2048);
     const std::size_t full = burst(rt_, count, deepest);
     EXPECT_GE(full, base + count * 190);
