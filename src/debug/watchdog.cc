@@ -63,8 +63,10 @@ bool watched::is_overdue(M& m, int64_t now_ns, finding& f) const noexcept {
     }
     const uint64_t id = id_of(*now.g);
     const uint64_t tick = now.has_p ? now.p->tick() + 1 : 0;
-    if (forgets_ || m.watched.g != now.g || m.watched.id != id || (tick != 0 && m.watched.tick != tick)) {
-        m.watched = {now.g, id, tick, now_ns, false};
+    const uint64_t yields = m.vain_yields.load(relaxed);  // relaxed: a look
+    if (forgets_ || m.watched.g != now.g || m.watched.id != id || m.watched.vain_yields != yields ||
+        (tick != 0 && m.watched.tick != tick)) {
+        m.watched = {now.g, id, tick, yields, now_ns, false};
         return false;
     }
     if (m.watched.reported || now_ns - m.watched.since_ns < allowed_ns_) return false;

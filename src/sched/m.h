@@ -94,6 +94,9 @@ struct alignas(cache_line) M {
     uint64_t checkpoint_clock_due = 0;
     int64_t slice_began_ns = 0;
 
+    // yield()s that found nobody else to run: no schedules. Written by the owner, read by the watchdog.
+    atomic<uint64_t> vain_yields{0};
+
     uint32_t pins = 0;            // how many weft::pin objects of pinned there are; 0: it is merely kept
     atomic<bool> retired{false};  // its pinned G has ended, or it is one too many: it ends, too. By its own thread
 
@@ -148,6 +151,7 @@ struct alignas(cache_line) M {
         const G* g = nullptr;
         uint64_t id = 0;
         uint64_t tick = 0;
+        uint64_t vain_yields = 0;
         int64_t since_ns = 0;
         bool reported = false;
     } watched;

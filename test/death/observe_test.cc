@@ -397,6 +397,20 @@ TEST_F(Observe, TheWatchdogIsQuietWhenAllIsWell) {
                 }));
 }
 
+// Who is alone is not switched away from, and has come to the scheduler all the same.
+TEST_F(Observe, TheWatchdogIsQuietAboutOneThatYieldsAlone) {
+    EXPECT_EXIT(run_main("watchdog=100", 2,
+                         [] {
+                             for (int k = 0; k < 200; ++k) {
+                                 compute_for(2ms);
+                                 yield();
+                             }
+                         }),
+                ::testing::ExitedWithCode(0), ::testing::Truly([](const std::string& text) {
+                    return text.empty() || occurrences(text, "weft: watchdog: the monitor came") != 0;
+                }));
+}
+
 TEST_F(Observe, TheWatchdogReportsFiveAMinute) {
     EXPECT_SAYS(run_main("watchdog=10", 1,
                          [] {
