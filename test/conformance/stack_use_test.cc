@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,10 +13,13 @@
 #include <weft/debug.h>
 #include <weft/weft.h>
 
+#include "sched/current.h"
+#include "sched/scheduler.h"
 #include "support/build.h"
 #include "support/captured.h"
 #include "support/deep.h"
 #include "support/environment.h"
+#include "support/eventually.h"
 #include "support/procs_test.h"
 
 namespace weft::test {
@@ -32,7 +36,22 @@ stack_use_at row_of(const runtime& rt, unsigned line) {
 
 constexpr std::size_t page = 4096;
 
-class StackUse : public procs_test {};
+class StackUse : public procs_test {
+protected:
+    // As park(), and each of the n is off its thread: its stack can be measured. It is counted a moment before.
+    template <typename F>
+    void park_off_thread(uint64_t n, F&& body) {
+        weft::detail::scheduler& s = *rt().run([] { return weft::detail::current_m()->home; });
+        park(n, std::forward<F>(body));
+        eventually([&] {
+            uint64_t waiting = 0;
+            s.gs.for_each([&](const weft::detail::G& g) {
+                waiting += g.state.load(weft::detail::acquire) == weft::detail::g_state::waiting ? 1U : 0U;
+            });
+            return waiting >= n;
+        });
+    }
+};
 
 WEFT_SWEEP(StackUse);
 
@@ -40,7 +59,7 @@ TEST_P(StackUse, OfGreenThreadsThatWaitIsMeasuredWhenAsked) {
     if (built_with_sanitizer) GTEST_SKIP() << "frames lie elsewhere";
     chan<int> gate;
     unsigned line = 0;
-    park(10, [&] {
+    park_off_thread(10, [&] {
         for (int i = 0; i < 10; ++i) {
             line = __LINE__ + 1;
             rt().go([&] {
@@ -69,7 +88,7 @@ TEST_P(StackUse, OfGreenThreadsThatWaitIsMeasuredWhenAsked) {
 
 TEST_P(StackUse, IsSortedByDepthAndTellsHowManyPlacesThereAre) {
     chan<int> gate;
-    park(2, [&] {
+    park_off_thread(2, [&] {
         rt().go([&] { static_cast<void>(gate.recv()); });
         rt().go([&] {
             deep(50 * 1024);
@@ -88,7 +107,7 @@ TEST_P(StackUse, OfBigStacksIsNotCounted) {
     if (built_with_sanitizer) GTEST_SKIP() << "frames lie elsewhere";
     chan<int> gate;
     unsigned line = 0;
-    park(1, [&] {
+    park_off_thread(1, [&] {
         line = __LINE__ + 1;
         rt().go([&] {
             on_big_stack([&] {
