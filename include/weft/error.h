@@ -36,12 +36,13 @@ public:
     [[nodiscard]] const char* what() const noexcept { return "weft: deadline passed"; }
 };
 
-// What the overloads with a std::error_code& report instead of throwing. Equivalent to std::errc::operation_canceled, timed_out and
-// broken_pipe.
+// What the overloads with a std::error_code& report instead of throwing. Equivalent to std::errc::operation_canceled, timed_out,
+// broken_pipe and bad_file_descriptor.
 enum class errc {
     cancelled = 1,
     timed_out,
     channel_closed,
+    closed,  // a socket or file was closed by this program, before the call or during it
 };
 
 [[nodiscard]] const std::error_category& error_category() noexcept;

@@ -57,6 +57,11 @@ constexpr uint32_t listed_max = 8;
 
 constinit atomic<uint32_t> external_wakers{0};
 
+// Whether g waits for a file: whatever is at its other end may wake it.
+WEFT_NO_SANITIZE bool is_woken_from_outside(const G& g) noexcept {
+    return g.state.load(acquire) == g_state::waiting && waits_for_fd(g.reason);  // pairs with set_state
+}
+
 // What changes if anything goes on.
 struct activity {
     uint64_t sum = 0;
@@ -87,6 +92,9 @@ struct activity {
         asleep = asleep && all_idle && !ends && s.outsiders.load(acquire) == 0 &&
                  earliest_deadline(s) == never &&  // acquire: as above
                  !anything_to_do(s, long_ago);
+        if (asleep && s.io.in_use()) {
+            s.gs.for_each([&](const G& g) { asleep = asleep && !is_woken_from_outside(g); });
+        }
         for (uint32_t i = 0; i < s.ps.made(); ++i) sum += s.ps[i].tick() + s.ps[i].count.spawned.get();
         // acquire: as above
         sum += s.foreign_spawns.load(acquire) + s.wakes.load(acquire) + s.foreign_parks.load(acquire);

@@ -96,6 +96,10 @@ const char* text(wait_reason reason) noexcept {
             return "scope join";
         case wait_reason::timer:
             return "timer";
+        case wait_reason::fd_readable:
+            return "I/O read";
+        case wait_reason::fd_writable:
+            return "I/O write";
     }
     return "?";
 }

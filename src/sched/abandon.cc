@@ -70,7 +70,7 @@ void unlink_waiter(G& g) noexcept {
         await_waker(g);
         served = true;
     }
-    if (waits_for_lock(g.reason)) {
+    if (passes_on(g.reason)) {
         auto& locks = static_cast<lock_waiter&>(*w);
         locks.pass_on(locks, served);
     } else {

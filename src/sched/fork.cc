@@ -11,6 +11,7 @@
 #include "sched/current.h"
 #include "sched/freeze.h"
 #include "sched/observe.h"
+#include "sched/outside_poller.h"
 #include "sched/scheduler.h"
 
 namespace weft::detail {
@@ -35,6 +36,8 @@ void in_child() noexcept {
     os::installing_handlers.unlock();
     os::forget_questions();
     forget_thread_notes();
+    poll_desc::forget_all();
+    forget_outside_poller();
     abandoned::add(abandoned::locks | abandoned::waits);     // F4
     if (m != nullptr && !m->is_main) os::restore_signals();  // F5
     os::renew_heavy_fence();

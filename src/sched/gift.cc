@@ -76,7 +76,7 @@ gift give_p(scheduler& s, M* m, G* g, giver what) noexcept {
     s.hand_offs.fetch_add(1, relaxed);  // relaxed: statistics
     if (to != nullptr && asleep) {
         s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
-        to->park.wake();
+        wake_m(to);
     }
     if (to != nullptr || start_m(s, p, g) == 0) return gift::given;
     take_back(s, m, p, g, what);

@@ -90,7 +90,7 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
         m = take_pinned_m_locked(s);
         publish_wanted_locked(idle);
         idle.lock.unlock();
-        if (m != nullptr) m->park.wake();
+        if (m != nullptr) wake_m(m);
         return;
     }
     P* p = take_idle_p_locked(s, preferred);
@@ -101,7 +101,7 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
     if (m != nullptr) {
         m->next_p = p;
         s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
-        m->park.wake();
+        wake_m(m);
         return;
     }
     if (start_m(s, p, nullptr) == 0) return;
@@ -114,7 +114,7 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
     m = take_pinned_m_locked(s);
     publish_wanted_locked(idle);
     idle.lock.unlock();
-    if (m != nullptr) m->park.wake();
+    if (m != nullptr) wake_m(m);
     call_monitor(s);
 }
 
@@ -124,6 +124,11 @@ struct alarm_times {
     int64_t any_ns;
 };
 
+// Whether somebody ought to sleep in the poller, and does not.
+bool lacks_poller_locked(const scheduler& s) noexcept {
+    return s.io.in_use() && s.idle.polling.load(relaxed) == nullptr;  // relaxed: locked
+}
+
 // Puts m on the list and decides until when it sleeps: step 4. period_ns: how long as a near lookout; never: go far (step 5).
 alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns) noexcept {
     idle_state& idle = s.idle;
@@ -131,7 +136,12 @@ alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_n
     const bool busy = idle.idle_p_count.load(relaxed) < s.ps.alive();  // relaxed: locked
     const bool near = busy && period_ns != never;
     const int64_t until = std::min(earliest_deadline(s), near ? now_ns + period_ns : never);
-    if (idle.lookout == nullptr || until < idle.lookout_until_ns || (near && !idle.lookout_near)) {
+    const bool another_near = busy && idle.lookout != nullptr && idle.lookout_near;
+    // N1, N3. Not who waits for his pinned G. And who sleeps in the poller is the lookout, too, unless that one is near.
+    const bool polls = lacks_poller_locked(s) && !near && !another_near && m->pinned == nullptr;
+    if (polls) idle.polling.store(m, relaxed);  // relaxed: locked
+    if (idle.lookout == nullptr || until < idle.lookout_until_ns || (near && !idle.lookout_near) ||
+        (polls && !idle.lookout_near)) {
         idle.lookout = m;
         idle.lookout_near = near;
         idle.lookout_until_ns = until;
@@ -141,8 +151,9 @@ alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_n
 }
 
 // Takes a P for an M that is on no list, if there is something to do: step 3. The M then counts as spinning.
-P* try_get_up_locked(scheduler& s, int64_t now_ns) noexcept {
-    if (s.idle.idle_p_count.load(relaxed) == 0 || !anything_to_do(s, now_ns)) return nullptr;  // relaxed: locked
+P* try_get_up_locked(scheduler& s, const M* m, int64_t now_ns) noexcept {
+    if (s.idle.idle_p_count.load(relaxed) == 0) return nullptr;  // relaxed: locked
+    if (m->fetched == nullptr && !anything_to_do(s, now_ns)) return nullptr;
     P* p = take_idle_p_locked(s, procs_max);
     add(s.idle.spinning, 1);
     publish_wanted_locked(s.idle);
@@ -202,11 +213,31 @@ void end_idle_m(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     m->retired.store(true, relaxed);  // relaxed: locked, or a look
     ++idle.unavailable;
-    // It may have been the lookout.
-    M* other = idle.lookout == nullptr ? take_idle_m_locked(s) : nullptr;
+    // It may have been the lookout, or have slept in the poller.
+    M* other = idle.lookout == nullptr || lacks_poller_locked(s) ? take_idle_m_locked(s) : nullptr;
     publish_wanted_locked(idle);
     idle.lock.unlock();
-    if (other != nullptr) other->park.wake();
+    if (other != nullptr) wake_m(other);
+}
+
+// m is on the list. Whether it was told, in until_ns. polls: it sleeps in the poller, and may come back with something in fetched.
+bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t until_ns) noexcept {
+    if (!polls) return m->park.sleep(until_ns);
+    bool told = true;
+    if (m->park.go_elsewhere()) {
+        m->fetched = s.io.poll(until_ns);
+        told = m->park.was_told_elsewhere();
+    }
+    s.idle.polling.store(nullptr, relaxed);  // relaxed: only its own M does so
+    return told;
+}
+
+// An M that may have been the lookout, or slept in the poller, runs a G at once, and has not looked for more.
+void leave_watch(scheduler& s) noexcept {
+    s.idle.lock.lock();
+    const bool another = wants_m_locked(s.idle);
+    s.idle.lock.unlock();
+    if (another) wake_one(s, procs_max, false);
 }
 
 // Steps 3 to 5. Returns the P that m has taken because there is something to do, and then m counts as spinning; or nullptr: others have
@@ -229,9 +260,15 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             return nullptr;
         }
         const int64_t now_ns = os::monotonic_ns();
-        if (P* p = try_get_up_locked(s, now_ns)) {
+        if (P* p = try_get_up_locked(s, m, now_ns)) {
             idle.lock.unlock();
             return p;
+        }
+        if (m->fetched != nullptr) {  // all Ps are taken
+            idle.lock.unlock();
+            ready_all(std::exchange(m->fetched, nullptr));
+            idle.lock.lock();
+            continue;
         }
         const bool one_too_many = is_one_too_many_locked(s, m);
         if (one_too_many && now_ns >= ends_ns) {
@@ -242,6 +279,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
         int64_t until_ns = one_too_many ? std::min(until.own_ns, ends_ns) : until.own_ns;
         const int64_t search_ns = deadlock_look_locked(s, m, now_ns, deadlock_searches);
         until_ns = std::min(until_ns, search_ns);
+        const bool polls = idle.polling.load(relaxed) == m;  // relaxed: locked
         idle.lock.unlock();
 
         if (look.period_ns == never) {
@@ -251,7 +289,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             if (earliest_ns < until.any_ns) until_ns = std::min(until_ns, earliest_ns);
             if (anything_to_do(s, now_ns)) until_ns = now_ns;
         }
-        bool told = m->park.sleep(until_ns);
+        bool told = sleep_or_poll(s, m, polls, until_ns);
         if (!told) {
             idle.lock.lock();
             if (m->on_idle_list) {
@@ -261,6 +299,11 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
                     ++deadlock_searches;
                     idle.lock.unlock();
                     search_deadlock(s);
+                    idle.lock.lock();
+                }
+                if (lacks_poller_locked(s) && m->fetched == nullptr) {  // N3
+                    idle.lock.unlock();
+                    m->fetched = s.io.poll_if_older(netpoll::busy_ns, os::monotonic_ns());
                     idle.lock.lock();
                 }
                 continue;
@@ -305,10 +348,19 @@ void remove_idle_m_locked(scheduler& s, M* m) noexcept {
 }
 
 M* take_idle_m_locked(scheduler& s) noexcept {
-    M* m = s.idle.idle_ms;
-    if (m != nullptr && m == s.idle.lookout && m->idle_next != nullptr) m = m->idle_next;
-    if (m != nullptr) remove_idle_m_locked(s, m);
-    return m;
+    const idle_state& idle = s.idle;
+    const M* polling = idle.polling.load(relaxed);  // relaxed: locked
+    M* best = nullptr;
+    // Three at most, as there is one of each.
+    for (M* m = idle.idle_ms; m != nullptr; m = m->idle_next) {
+        if (m != idle.lookout && m != polling) {
+            best = m;
+            break;
+        }
+        if (best == nullptr || best == idle.lookout) best = m;
+    }
+    if (best != nullptr) remove_idle_m_locked(s, best);
+    return best;
 }
 
 bool anything_to_do(scheduler& s, int64_t now_ns) noexcept {
@@ -465,9 +517,22 @@ void sleep_without_p(scheduler& s, M* m) noexcept {
         p = std::exchange(m->next_p, nullptr);
         m->picked = std::exchange(m->next_g, nullptr);
     }
-    if (p == nullptr) return;  // stopping
+    waiter* fetched = std::exchange(m->fetched, nullptr);
+    if (p == nullptr) {  // stopping
+        ready_all(fetched);
+        return;
+    }
     acquire_p(m, p);
     m->spinning = m->picked == nullptr;
+    if (!m->spinning && m->pinned == nullptr) leave_watch(s);
+    if (fetched != nullptr) ready_polled(m, fetched, os::monotonic_ns());
+}
+
+void wake_to_look(scheduler& s) noexcept { wake_one(s, procs_max, true); }
+
+void wake_m(M* m) noexcept {
+    scheduler& s = *m->home;  // m may be gone once it is told
+    if (m->park.tell()) s.io.interrupt();
 }
 
 void try_missing_m(scheduler& s) noexcept {
@@ -494,7 +559,7 @@ void wake_all_to_stop(scheduler& s) noexcept {
     idle.lock.unlock();
     while (chain != nullptr) {
         M* next = chain->idle_next;
-        chain->park.wake();
+        wake_m(chain);
         chain = next;
     }
 }

@@ -110,6 +110,8 @@ struct idle_state {
     uint32_t hogs = 0;                 // of them those that have lost it because they computed: M::is_hog
     M* retired_main = nullptr;         // the thread of weft::main, if it has retired: it waits for the end
     M* lookout = nullptr;
+    atomic<M*> polling{
+        nullptr};  // is in the poller, or on its way there or back: netpoll.h. Set under lock, cleared by itself
     bool lookout_near = false;
     int64_t lookout_until_ns = never;
     atomic<bool> lacks_m{false};  // W5: there was no thread for an idle P, and no M that runs any G has lain down since
@@ -147,6 +149,12 @@ void sleep_without_p(scheduler& s, M* m) noexcept;
 // An idle P lacks an M: asks for a thread once more. By the monitor; lacks_m says whether there was none.
 void try_missing_m(scheduler& s) noexcept;
 
+// The poller is in use from now on: wakes an M, if one is idle, so that it goes to sleep there.
+void wake_to_look(scheduler& s) noexcept;
+
+// Wakes m, which is on no list of idle Ms, or is told something under the lock of those; wherever it sleeps.
+void wake_m(M* m) noexcept;
+
 // Wakes every idle M without a P, because the scheduler is stopping.
 void wake_all_to_stop(scheduler& s) noexcept;
 
@@ -169,7 +177,8 @@ void put_idle_p_locked(scheduler& s, P* p) noexcept;
 [[nodiscard]] int64_t earliest_deadline(const scheduler& s) noexcept;
 [[nodiscard]] bool anything_to_do(scheduler& s, int64_t now_ns) noexcept;
 
-// Takes an M out of the list of those that run any G: the most recent one, but rather not the lookout; nullptr if there is none.
+// Takes an M out of the list of those that run any G: the most recent one, but rather not the lookout, and rather that than who sleeps in
+// the poller; nullptr if there is none.
 [[nodiscard]] M* take_idle_m_locked(scheduler& s) noexcept;
 
 // Takes m, which is on a list, off it. Whoever does so wakes it.

@@ -25,6 +25,7 @@ namespace weft::detail {
 struct G;
 struct P;
 struct scheduler;
+struct waiter;
 
 // What the next code on this M does for the G that just left, whose context is now saved.
 struct after_switch {
@@ -118,11 +119,12 @@ struct alignas(cache_line) M {
     bool overran = false;         // its time slice was over
     bool has_long_slice = false;  // the system lets it run for longer at once since; to be taken back
 
-    // What others want it to do: with which P, and which G first (nullptr: it is to look for one). Written before park.wake(), or, for the
+    // What others want it to do: with which P, and which G first (nullptr: it is to look for one). Written before wake_m(), or, for the
     // M of a pinned G, under idle.lock; see pin.h.
     P* next_p = nullptr;
     G* next_g = nullptr;
     note park;
+    waiter* fetched = nullptr;  // what it has brought back from the poller, until it is made ready. Owner only
 
     // Where its thread is, see placement.h.
     const uint32_t* cpu_word = nullptr;    // the thread's; nullptr: it is not there. Guarded by threads_lock

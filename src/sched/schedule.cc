@@ -121,6 +121,16 @@ G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
 
 namespace {
 
+// Step 6.
+G* take_polled(scheduler& s, M* m) noexcept {
+    if (!s.io.in_use() || s.idle.polling.load(relaxed) != nullptr) return nullptr;  // relaxed: a look
+    waiter* fetched = s.io.poll(0);
+    if (fetched == nullptr) return nullptr;
+    ready_polled(m, fetched, m->p->now_ns);
+    if (G* g = take_high(s, m->p)) return g;
+    return pick_local(m->p);
+}
+
 // The next G for m, which holds a P or, when it comes back from sleep without one, none: then nullptr, to stop.
 G* find_runnable(scheduler& s, M* m) noexcept {
     for (;;) {
@@ -144,6 +154,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         if (G* g = take_arrival(s, p)) return g;
         if (countdown_over && p->tick() >= p->global_due) {
             p->global_due = p->tick() + P::global_every;
+            if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_polled(m, fetched, p->now_ns);
             if (G* g = take_global(s, p, 1)) return g;
         }
         if (G* g = pick_local(p)) return g;
@@ -152,6 +163,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         }
         if (G* g = take_any_arrival(s, p)) return g;
         if (G* g = take_high(s, p)) return g;
+        if (G* g = take_polled(s, m)) return g;
         if (start_spinning(s, m)) {
             if (G* g = steal(s, m, p->now_ns)) return g;
         }

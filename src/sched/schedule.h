@@ -4,7 +4,7 @@
 //
 //   1  timers of the own P that are due             4  the own ring
 //   2  an arrival, if it is its turn; every 61st     5  a batch from the global queue; any arrival
-//      time: one G from the global queue             6  (ready I/O: comes with the poller)
+//      time: ready I/O, one G from the global queue  6  ready I/O, if nobody sleeps in the poller
 //   3  run_next                                      7  half of another P's ring; the last of four rounds also
 //                                                       fires others' due timers and takes a stale run_next
 //

@@ -26,6 +26,7 @@
 #include "sched/g_pool.h"
 #include "sched/idle.h"
 #include "sched/m.h"
+#include "sched/netpoll.h"
 #include "sched/observe.h"
 #include "sched/p.h"
 #include "sched/procs.h"
@@ -79,6 +80,7 @@ struct scheduler {
     }
 
     idle_state idle;
+    netpoll io;
     thread_maker maker;
     weft::detail::monitor sysmon;
     stack_places places;

@@ -432,6 +432,7 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
     s.maker.end();
     if (!await_outsiders(s, last_ns)) return false;
     abandoned = abandon_gs(s);
+    s.io.close();  // wakes who is left, and is not of this runtime
     return true;
 }
 

@@ -45,6 +45,8 @@ bool is_cancellation_point(wait_reason reason) noexcept {
         case wait_reason::semaphore_acquire:
         case wait_reason::event_wait:
         case wait_reason::single_flight:
+        case wait_reason::fd_readable:
+        case wait_reason::fd_writable:
             return true;
         default:
             return false;

@@ -28,6 +28,7 @@ bool nobody_looks(const idle_state& idle) noexcept {
 // Work waits for a P, or will before the monitor wakes.
 bool monitor_is_needed_locked(scheduler& s) noexcept {
     if (!nobody_looks(s.idle)) return false;
+    if (s.io.in_use()) return true;
     return earliest_deadline(s) < s.idle.monitor_until_ns.load(relaxed) ||
            anything_to_do(s, long_ago);  // relaxed: locked
 }
@@ -174,7 +175,7 @@ bool monitor::go_far() noexcept {
     if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + no_fence_ns);  // F2
     if (nobody_looks(idle)) {                                                     // F3
         until_ns = std::min(until_ns, earliest_deadline(s));
-        if (anything_to_do(s, now_ns)) until_ns = now_ns;
+        if (anything_to_do(s, now_ns) || s.io.in_use()) until_ns = now_ns;
     }
     if (trims_left_ != 0) until_ns = std::min(until_ns, std::max(trimmed_ns_ + trim_ns, now_ns));
     const int64_t watch_ns = s.watch.due_ns();
@@ -215,11 +216,13 @@ void monitor::look_again_in(int64_t ns) noexcept { look_in_ns_ = std::min(look_i
 
 void monitor::look(int64_t now_ns) noexcept {
     scheduler& s = *home_;
-    count.looks.fetch_add(1, relaxed);  // relaxed: statistics
+    count.looks.fetch_add(1, relaxed);                                                   // relaxed: statistics
+    if (nobody_looks(s.idle)) ready_all(s.io.poll_if_older(netpoll::stale_ns, now_ns));  // N4
     const bool queued = anything_to_do(s, now_ns);
     quiet_ = queued || s.retakes_always ? 0 : quiet_ + 1;
     storm_ = s.retakes_always && !storm_;
     look_in_ns_ = period_ns();
+    if (!queued && s.io.in_use()) look_after_io();
     if (hot_ > 0) --hot_;
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
     if (queued && s.moves_threads) spread.look(s, now_ns);
@@ -245,6 +248,19 @@ void monitor::look(int64_t now_ns) noexcept {
     looking_.lock();
     retake(all, n);
     looking_.unlock();
+}
+
+// Nothing is queued, and if nobody polls any more it has to be seen: then it is near, but looks no more often than for that. It goes far only after
+// some looks that saw an idle P: to be called costs more than those.
+void monitor::look_after_io() noexcept {
+    if (nobody_looks(home_->idle)) {
+        io_looks_ = io_looks;
+    } else if (io_looks_ > 0) {
+        --io_looks_;
+    }
+    if (io_looks_ == 0) return;
+    quiet_ = 0;
+    look_in_ns_ = netpoll::stale_ns;
 }
 
 // Counts calm looks.
@@ -497,7 +513,7 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
         M* heir = heirs;
         heirs = heir->idle_next;
         s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
-        heir->park.wake();
+        wake_m(heir);
     }
 }
 

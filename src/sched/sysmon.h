@@ -109,6 +109,7 @@ public:
     static constexpr int patient_looks = 12;
     static constexpr int quiet_looks = 4;  // then it goes far
     static constexpr int hot_looks = 100;
+    static constexpr int io_looks = 10;
     static constexpr int calm_looks = 50;        // that saw nothing amiss, until it looks less often
     static constexpr int retaken_looks = 1'000;  // the same, after a P was taken from one that blocked
     static constexpr int calm_doublings = 4;
@@ -199,6 +200,7 @@ private:
     bool is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
     bool has_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
     void take_note() noexcept;
+    void look_after_io() noexcept;
     [[nodiscard]] int64_t period_ns() const noexcept;
     void forget() noexcept;
     void disregard(int64_t missed_ns, int64_t now_ns) noexcept;
@@ -220,6 +222,7 @@ private:
     int trims_left_ = 0;  // after something has run
     int64_t no_threads_until_ns_ = 0;
     int64_t cpus_seen_ns_ = 0;
+    int io_looks_ = 0;    // to come, for the poller's sake
     int quiet_ = 0;       // looks in a row that saw nothing queued
     int hot_ = 0;         // looks to come that are hot
     int calm_ = 0;        // looks in a row that saw nothing amiss, less those that do not count; see calm_looks

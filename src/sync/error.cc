@@ -21,6 +21,8 @@ public:
                 return "deadline passed";
             case errc::channel_closed:
                 return "channel closed";
+            case errc::closed:
+                return "closed by this program";
         }
         return "unknown error " + std::to_string(code);
     }
@@ -33,6 +35,8 @@ public:
                 return std::errc::timed_out;
             case errc::channel_closed:
                 return std::errc::broken_pipe;
+            case errc::closed:
+                return std::errc::bad_file_descriptor;
         }
         return {code, *this};
     }

@@ -63,6 +63,8 @@ enum class wait_reason : uint8_t {
     single_flight,
     scope_join,
     timer,
+    fd_readable,
+    fd_writable,
 };
 
 // How a wait that several parties may end was ended.
@@ -144,7 +146,8 @@ struct waiter {
     waiter* also;              // with a claim: the next one of the same wait
 };
 
-// A waiter of a lock. What it is served may have to go on to somebody else: the lock itself, or the duty to see that somebody takes it.
+// A waiter of a lock, or of a file descriptor. What it is served may have to go on to somebody else: the lock itself, or the duty to see
+// that somebody takes what there is.
 // If its runtime is stopped before it runs again, pass_on does that.
 struct lock_waiter : waiter {
     // w is off its queue and will never run again. served: the object had claimed it, and given it what it gives.
@@ -156,10 +159,19 @@ struct lock_waiter : waiter {
     const passer pass_on;
 };
 
-// Whether those who wait for this reason are lock_waiters.
 [[nodiscard]] constexpr bool waits_for_lock(wait_reason reason) noexcept {
     return reason == wait_reason::mutex_lock || reason == wait_reason::shared_mutex_lock ||
            reason == wait_reason::shared_mutex_lock_shared;
+}
+
+// From the outside world, which the runtime does not know: nobody may say that it cannot come.
+[[nodiscard]] constexpr bool waits_for_fd(wait_reason reason) noexcept {
+    return reason == wait_reason::fd_readable || reason == wait_reason::fd_writable;
+}
+
+// Whether those who wait for this reason are lock_waiters.
+[[nodiscard]] constexpr bool passes_on(wait_reason reason) noexcept {
+    return waits_for_lock(reason) || waits_for_fd(reason);
 }
 
 // A lock that a parking G holds, and what becomes of the object's bits when it is freed.

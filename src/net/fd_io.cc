@@ -1,0 +1,39 @@
+// fd_io.cc: see fd_io.h.
+#include "net/fd_io.h"
+
+#include "sched/outside_poller.h"
+#include "sched/scheduler.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+bool await_fd(const fd_use& use,
+              poll_side& side,
+              uint32_t seen,
+              wait_reason reason,
+              int64_t deadline_ns,
+              io_result& result) noexcept {
+    using how = io_result::how;
+    const M* m = current_g_m();
+    poll_desc& d = use.desc();
+    if (const int error = m != nullptr ? m->home->io.add(*m->home, d) : add_to_outside_poller(d)) {
+        result = {-1, error, how::failed};
+        return false;
+    }
+    switch (side.wait_after(seen, reason, deadline_ns)) {
+        case wait_result::served:
+            return true;
+        case wait_result::timed_out:
+            result = {-1, 0, how::timed_out};
+            return false;
+        case wait_result::cancelled:
+            result = {-1, 0, how::cancelled};
+            return false;
+        case wait_result::expired:
+            result = {-1, 0, how::expired};
+            return false;
+    }
+    return true;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,263 @@
+// stream.cc: see weft/net/stream.h.
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+
+#include <weft/net/stream.h>
+
+#include "net/fd_io.h"
+#include "net/report.h"
+#include "os/fd_calls.h"
+
+namespace weft::net {
+
+namespace {
+
+namespace os = weft::detail::os;
+using detail::code_of;
+using detail::throw_result;
+using weft::detail::call_fd;
+using weft::detail::fd_handle;
+using weft::detail::fd_use;
+using weft::detail::io_result;
+using weft::detail::wait_reason;
+
+constexpr std::size_t pieces_max = 64;          // of one system call
+constexpr std::size_t bytes_max = 0x7fff'0000;  // the system takes no more at once
+
+[[nodiscard]] bool is_done(const io_result& r) noexcept { return r.ended == io_result::how::done; }
+
+[[nodiscard]] std::size_t size_of(const io_result& r) noexcept { return static_cast<std::size_t>(r.count); }
+
+// enough: bytes that are asked for: one that gets fewer has left none; 0: nobody knows.
+template <typename Attempt>
+io_result reading(const fd_handle& h, std::size_t enough, Attempt attempt) noexcept {
+    const fd_use use(h.desc(), h.generation());
+    if (!use.entered()) return {-1, 0, io_result::how::closed};
+    return call_fd(use, use.desc().in, wait_reason::fd_readable, enough, attempt, [&] { return h.read_deadline(); });
+}
+
+// enough: bytes that are to be written: if the system takes fewer, it has no room for more.
+template <typename Attempt>
+io_result writing(const fd_handle& h, std::size_t enough, Attempt attempt) noexcept {
+    const fd_use use(h.desc(), h.generation());
+    if (!use.entered()) return {-1, 0, io_result::how::closed};
+    return call_fd(use, use.desc().out, wait_reason::fd_writable, enough, attempt, [&] { return h.write_deadline(); });
+}
+
+io_result read_once(const fd_handle& h, bool drains, mutable_buffer b) noexcept {
+    const std::size_t size = std::min(b.size(), bytes_max);
+    if (size == 0) return {};
+    return reading(h, drains ? size : 0, [&] { return os::socket_receive(h.fd(), b.data(), size); });
+}
+
+io_result write_once(const fd_handle& h, const_buffer b) noexcept {
+    const std::size_t size = std::min(b.size(), bytes_max);
+    if (size == 0) return {};
+    return writing(h, size, [&] { return os::socket_send(h.fd(), b.data(), size); });
+}
+
+// Calls once(done), which moves some bytes from that point on, until total are moved, it moves none, or it fails. Returns how many bytes were moved.
+template <typename Once>
+std::size_t repeat(std::size_t total, io_result& last, Once once) {
+    std::size_t done = 0;
+    while (done < total) {
+        last = once(done);
+        if (!is_done(last) || last.count == 0) break;
+        done += size_of(last);
+    }
+    return done;
+}
+
+std::size_t read_whole(const fd_handle& h, bool drains, mutable_buffer b, io_result& last) {
+    auto* at = static_cast<std::byte*>(b.data());
+    return repeat(b.size(), last,
+                  [&](std::size_t done) { return read_once(h, drains, mutable_buffer(at + done, b.size() - done)); });
+}
+
+std::size_t write_whole(const fd_handle& h, const_buffer b, io_result& last) {
+    const auto* at = static_cast<const std::byte*>(b.data());
+    return repeat(b.size(), last,
+                  [&](std::size_t done) { return write_once(h, const_buffer(at + done, b.size() - done)); });
+}
+
+// Pieces of memory as the system takes them: those that are left of a list.
+template <typename Buffer>
+class pieces {
+public:
+    explicit pieces(std::span<const Buffer> all) noexcept : all_(all) {
+        for (const Buffer& b : all) total_ += b.size();
+    }
+
+    [[nodiscard]] std::size_t total() const noexcept { return total_; }
+
+    // Those after the first skip bytes; as many as fit. Returns how many, and how many bytes they are.
+    std::size_t fill(std::array<iovec, pieces_max>& into, std::size_t skip, std::size_t& bytes) const noexcept {
+        std::size_t count = 0;
+        bytes = 0;
+        for (const Buffer& b : all_) {
+            if (skip >= b.size()) {
+                skip -= b.size();
+                continue;
+            }
+            if (count == into.size()) break;
+            auto* at = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(b.data())));
+            into[count++] = {at + skip, b.size() - skip};
+            bytes += b.size() - skip;
+            skip = 0;
+        }
+        return count;
+    }
+
+private:
+    std::span<const Buffer> all_;
+    std::size_t total_ = 0;
+};
+
+io_result readv_once(const fd_handle& h, bool drains, std::span<const mutable_buffer> into) noexcept {
+    std::array<iovec, pieces_max> vector;
+    std::size_t bytes = 0;
+    const std::size_t count = pieces(into).fill(vector, 0, bytes);
+    if (count == 0) return {};
+    return reading(h, drains ? bytes : 0, [&] { return os::socket_receive_many(h.fd(), vector.data(), count); });
+}
+
+std::size_t writev_whole(const fd_handle& h, std::span<const const_buffer> from, io_result& last) {
+    const pieces all(from);
+    return repeat(all.total(), last, [&](std::size_t done) {
+        std::array<iovec, pieces_max> vector;
+        std::size_t bytes = 0;
+        const std::size_t count = all.fill(vector, done, bytes);
+        return writing(h, bytes, [&] { return os::socket_send_many(h.fd(), vector.data(), count); });
+    });
+}
+
+std::size_t send_whole(const fd_handle& h, int file, int64_t offset, std::size_t count, io_result& last) {
+    return repeat(count, last, [&](std::size_t done) {
+        const std::size_t left = std::min(count - done, bytes_max);
+        return writing(h, 0, [&] { return os::send_file(h.fd(), file, offset, left); });
+    });
+}
+
+// The two forms of a call: its result, or how it failed.
+std::size_t checked(const io_result& last, std::size_t moved, const char* what) {
+    if (!is_done(last)) throw_result(last, what);
+    return moved;
+}
+
+std::size_t reported(const io_result& last, std::size_t moved, std::error_code& ec) noexcept {
+    ec = code_of(last);
+    return moved;
+}
+
+std::size_t moved_by(const io_result& r) noexcept { return is_done(r) ? size_of(r) : 0; }
+
+void shut(const fd_handle& h, int how, std::error_code& ec) noexcept {
+    const fd_use use(h.desc(), h.generation());
+    ec.clear();
+    if (!use.entered()) {
+        ec = errc::closed;
+    } else if (const int result = os::socket_shut(h.fd(), how); result < 0) {
+        ec.assign(-result, std::generic_category());
+    }
+}
+
+}  // namespace
+
+std::size_t stream::read_some(mutable_buffer b) {
+    const io_result r = read_once(handle_, drains_, b);
+    return checked(r, moved_by(r), "weft: read_some");
+}
+
+std::size_t stream::read_some(mutable_buffer b, std::error_code& ec) {
+    const io_result r = read_once(handle_, drains_, b);
+    return reported(r, moved_by(r), ec);
+}
+
+std::size_t stream::read(mutable_buffer b) {
+    io_result last;
+    const std::size_t moved = read_whole(handle_, drains_, b, last);
+    return checked(last, moved, "weft: read");
+}
+
+std::size_t stream::read(mutable_buffer b, std::error_code& ec) {
+    io_result last;
+    const std::size_t moved = read_whole(handle_, drains_, b, last);
+    return reported(last, moved, ec);
+}
+
+std::size_t stream::readv_some(std::span<const mutable_buffer> into) {
+    const io_result r = readv_once(handle_, drains_, into);
+    return checked(r, moved_by(r), "weft: readv_some");
+}
+
+std::size_t stream::readv_some(std::span<const mutable_buffer> into, std::error_code& ec) {
+    const io_result r = readv_once(handle_, drains_, into);
+    return reported(r, moved_by(r), ec);
+}
+
+std::size_t stream::write_some(const_buffer b) {
+    const io_result r = write_once(handle_, b);
+    return checked(r, moved_by(r), "weft: write_some");
+}
+
+std::size_t stream::write_some(const_buffer b, std::error_code& ec) {
+    const io_result r = write_once(handle_, b);
+    return reported(r, moved_by(r), ec);
+}
+
+std::size_t stream::write_all(const_buffer b) {
+    io_result last;
+    const std::size_t moved = write_whole(handle_, b, last);
+    return checked(last, moved, "weft: write_all");
+}
+
+std::size_t stream::write_all(const_buffer b, std::error_code& ec) {
+    io_result last;
+    const std::size_t moved = write_whole(handle_, b, last);
+    return reported(last, moved, ec);
+}
+
+std::size_t stream::writev_all(std::span<const const_buffer> from) {
+    io_result last;
+    const std::size_t moved = writev_whole(handle_, from, last);
+    return checked(last, moved, "weft: writev_all");
+}
+
+std::size_t stream::writev_all(std::span<const const_buffer> from, std::error_code& ec) {
+    io_result last;
+    const std::size_t moved = writev_whole(handle_, from, last);
+    return reported(last, moved, ec);
+}
+
+std::size_t stream::sendfile(int file, int64_t offset, std::size_t count) {
+    io_result last;
+    const std::size_t moved = send_whole(handle_, file, offset, count, last);
+    return checked(last, moved, "weft: sendfile");
+}
+
+std::size_t stream::sendfile(int file, int64_t offset, std::size_t count, std::error_code& ec) {
+    io_result last;
+    const std::size_t moved = send_whole(handle_, file, offset, count, last);
+    return reported(last, moved, ec);
+}
+
+void stream::shutdown_send() {
+    std::error_code ec;
+    shutdown_send(ec);
+    if (ec) throw std::system_error(ec, "weft: shutdown_send");
+}
+
+void stream::shutdown_send(std::error_code& ec) { shut(handle_, SHUT_WR, ec); }
+
+void stream::shutdown_receive() {
+    std::error_code ec;
+    shutdown_receive(ec);
+    if (ec) throw std::system_error(ec, "weft: shutdown_receive");
+}
+
+void stream::shutdown_receive(std::error_code& ec) { shut(handle_, SHUT_RD, ec); }
+
+}  // namespace weft::net

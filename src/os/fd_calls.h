@@ -1,0 +1,47 @@
+// fd_calls.h: system calls on file descriptors, as the network and file layers use them.
+//
+// Each returns what the system call returns, or minus errno's value. They are functions of their own, never inlined, because a green thread may go
+// on on another thread after a wait, and a compiler keeps errno's address: errno is read here, on the thread that made the call.
+//
+// Who: any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+struct sockaddr;
+struct iovec;
+
+namespace weft::detail::os {
+
+[[nodiscard]] ssize_t fd_read(int fd, void* into, std::size_t size) noexcept;
+[[nodiscard]] ssize_t fd_write(int fd, const void* from, std::size_t size) noexcept;
+
+// Sockets. What is sent to who does not read any more is an error, EPIPE, and no signal.
+[[nodiscard]] ssize_t socket_receive(int fd, void* into, std::size_t size) noexcept;
+[[nodiscard]] ssize_t socket_send(int fd, const void* from, std::size_t size) noexcept;
+[[nodiscard]] ssize_t socket_receive_many(int fd, const iovec* into, std::size_t count) noexcept;
+[[nodiscard]] ssize_t socket_send_many(int fd, const iovec* from, std::size_t count) noexcept;
+[[nodiscard]] ssize_t socket_receive_from(
+    int fd, void* into, std::size_t size, sockaddr* who, uint32_t& who_size, bool& cut) noexcept;
+[[nodiscard]] ssize_t socket_send_to(
+    int fd, const void* from, std::size_t size, const sockaddr* to, uint32_t to_size) noexcept;
+[[nodiscard]] ssize_t send_file(int socket, int file, int64_t& offset, std::size_t count) noexcept;
+
+// A new socket, non-blocking, not inherited by programs that are executed.
+[[nodiscard]] int socket_make(int family, int type, int protocol) noexcept;
+[[nodiscard]] int socket_accept(int fd) noexcept;
+[[nodiscard]] int socket_connect(int fd, const sockaddr* to, uint32_t to_size) noexcept;
+[[nodiscard]] int socket_bind(int fd, const sockaddr* to, uint32_t to_size) noexcept;
+[[nodiscard]] int socket_listen(int fd, int backlog) noexcept;
+[[nodiscard]] int socket_shut(int fd, int how) noexcept;
+[[nodiscard]] int socket_name(int fd, bool of_peer, sockaddr* name, uint32_t& size) noexcept;
+[[nodiscard]] int socket_option(int fd, int level, int option, int value) noexcept;
+[[nodiscard]] int socket_option_of(int fd, int level, int option, int& value) noexcept;
+
+[[nodiscard]] int make_nonblocking(int fd) noexcept;
+int fd_close(int fd) noexcept;
+
+}  // namespace weft::detail::os

@@ -1,0 +1,210 @@
+// backend_test.cc: what every poller backend has to do: the contract of backend.h, on this system's own.
+
+#include "poll/backend.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/detail/wait.h>
+
+#include "os/os.h"
+
+namespace weft::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PollBackend : public ::testing::Test {
+protected:
+    PollBackend() : poller_(make_poll_backend()) {
+        EXPECT_EQ(poller_->open(), 0);
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends_.data()), 0);
+    }
+
+    ~PollBackend() override {
+        for (const int fd : ends_) {
+            if (fd >= 0) ::close(fd);
+        }
+    }
+
+    void send(const std::string& text) const {
+        EXPECT_EQ(::write(ends_[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    }
+
+    [[nodiscard]] std::string receive(std::size_t most = 100) const {
+        std::string text(most, ' ');
+        const ssize_t count = ::read(ends_[0], text.data(), text.size());
+        return count < 0 ? "nothing" : text.substr(0, static_cast<std::size_t>(count));
+    }
+
+    // What has happened, without waiting.
+    std::vector<poll_event> events(int64_t deadline_ns = 0) {
+        std::array<poll_event, poll_batch> some;
+        const uint32_t count = poller_->wait(some.data(), deadline_ns);
+        return {some.begin(), some.begin() + count};
+    }
+
+    void add_and_forget(uint64_t token = 7) {
+        ASSERT_EQ(poller_->add(ends_[0], token), 0);
+        static_cast<void>(events());  // that it is writable
+    }
+
+    std::unique_ptr<poll_backend> poller_;
+    std::array<int, 2> ends_{-1, -1};
+};
+
+TEST_F(PollBackend, AddSaysWhatIsPossibleAtOnce) {
+    send("x");
+    ASSERT_EQ(poller_->add(ends_[0], 7), 0);
+    const auto seen = events();
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_EQ(seen[0].token, 7U);
+    EXPECT_EQ(seen[0].what, poll_bits::readable | poll_bits::writable);
+}
+
+TEST_F(PollBackend, AnEventComesOnceForEachChange) {
+    add_and_forget();
+    EXPECT_TRUE(events().empty());
+    send("one");
+    ASSERT_EQ(events().size(), 1U);
+    EXPECT_TRUE(events().empty()) << "although nobody has read it";
+    send("two");
+    ASSERT_EQ(events().size(), 1U) << "more has come";
+    EXPECT_EQ(receive(), "onetwo");
+    EXPECT_TRUE(events().empty());
+}
+
+TEST_F(PollBackend, WhatIsLeftAfterAShortReadMakesNoEvent) {
+    add_and_forget();
+    send("abc");
+    EXPECT_EQ(events().size(), 1U);
+    EXPECT_EQ(receive(1), "a");
+    EXPECT_TRUE(events().empty());
+    EXPECT_EQ(receive(), "bc");
+}
+
+TEST_F(PollBackend, ItIsWritableAgainWhenTheOtherSideHasRead) {
+    add_and_forget();
+    const std::string much(1 << 16, 'x');
+    while (::write(ends_[0], much.data(), much.size()) > 0) {}
+    ASSERT_EQ(errno, EAGAIN);
+    static_cast<void>(events());
+    EXPECT_TRUE(events().empty());
+    std::string got(1 << 20, ' ');
+    while (::read(ends_[1], got.data(), got.size()) > 0) {}
+    const auto seen = events();
+    ASSERT_FALSE(seen.empty());
+    EXPECT_NE(seen[0].what & poll_bits::writable, 0U);
+}
+
+TEST_F(PollBackend, TheOtherSideHangsUp) {
+    add_and_forget();
+    ::shutdown(ends_[1], SHUT_WR);
+    auto seen = events();
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_NE(seen[0].what & poll_bits::hung_up, 0U);
+    EXPECT_EQ(receive(), "");
+    ::close(ends_[1]);
+    ends_[1] = -1;
+    seen = events();
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_NE(seen[0].what & poll_bits::hung_up, 0U);
+}
+
+TEST_F(PollBackend, NothingComesOfOneThatWasRemoved) {
+    add_and_forget();
+    send("x");
+    poller_->remove(ends_[0]);
+    EXPECT_TRUE(events().empty());
+    poller_->remove(ends_[0]);
+    ASSERT_EQ(poller_->add(ends_[0], 8), 0);
+    const auto seen = events();
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_EQ(seen[0].token, 8U);
+}
+
+TEST_F(PollBackend, WhatCannotBeAddedSaysWhy) {
+    add_and_forget();
+    EXPECT_EQ(poller_->add(ends_[0], 8), EEXIST);
+    EXPECT_EQ(poller_->add(-1, 8), EBADF);
+    char name[] = "/tmp/weft-poll-XXXXXX";
+    const int file = ::mkstemp(name);
+    ASSERT_GE(file, 0);
+    ::unlink(name);
+    EXPECT_EQ(poller_->add(file, 8), EPERM) << "a regular file is always ready";
+    ::close(file);
+}
+
+TEST_F(PollBackend, AWaitEndsAtItsDeadlineAndNotBefore) {
+    for (const auto time : {0us, 50us, 2'000us}) {
+        const int64_t until = os::monotonic_ns() + std::chrono::nanoseconds(time).count();
+        EXPECT_TRUE(events(until).empty());
+        EXPECT_GE(os::monotonic_ns(), until);
+    }
+    EXPECT_TRUE(events(long_ago).empty()) << "one that has passed is no wait";
+}
+
+TEST_F(PollBackend, AnEventEndsAWait) {
+    add_and_forget();
+    std::thread other([&] {
+        std::this_thread::sleep_for(2ms);  // so that the wait has begun, most of the time
+        send("x");
+    });
+    EXPECT_EQ(events(never).size(), 1U);
+    other.join();
+}
+
+TEST_F(PollBackend, AnInterruptEndsTheWaitThatGoesOnOrTheNext) {
+    std::thread other([&] {
+        std::this_thread::sleep_for(2ms);  // as above
+        poller_->interrupt();
+    });
+    EXPECT_TRUE(events(never).empty());
+    other.join();
+    poller_->interrupt();
+    poller_->interrupt();
+    EXPECT_TRUE(events(0).empty());
+    EXPECT_TRUE(events(never).empty()) << "a look in passing does not use it up";
+    const int64_t until = os::monotonic_ns() + 1'000'000;
+    EXPECT_TRUE(events(until).empty());
+    EXPECT_GE(os::monotonic_ns(), until) << "two were one";
+}
+
+TEST_F(PollBackend, MoreThanABatchComesInSeveral) {
+    constexpr int count = static_cast<int>(poll_batch) + 10;
+    std::vector<std::array<int, 2>> pairs(count);
+    for (int i = 0; i < count; ++i) {
+        ASSERT_EQ(::pipe2(pairs[static_cast<std::size_t>(i)].data(), O_NONBLOCK | O_CLOEXEC), 0);
+        ASSERT_EQ(poller_->add(pairs[static_cast<std::size_t>(i)][1], static_cast<uint64_t>(i)), 0);
+    }
+    std::vector<bool> seen(count);
+    std::size_t all = 0;
+    for (int look = 0; look < 3; ++look) {
+        for (const poll_event& e : events()) {
+            all += 1;
+            seen[e.token] = true;
+        }
+    }
+    EXPECT_EQ(all, static_cast<std::size_t>(count));
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), false), 0);
+    for (const auto& p : pairs) {
+        ::close(p[0]);
+        ::close(p[1]);
+    }
+}
+
+}  // namespace
+}  // namespace weft::detail

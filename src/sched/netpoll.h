@@ -1,0 +1,104 @@
+// netpoll.h: who waits for the outside world, and who for those who do: the poller of one runtime.
+//
+// The problem. Green threads wait for files that become readable or writable (poll_desc.h). Somebody has to fetch the events from the system:
+// at once when an M has nothing else to do, soon when all are busy, at last when all of them compute; without a thread of its own that would
+// have to wake an M for each event, without a wake-up of an idle process, and without two threads that wake for one event.
+//
+// Who polls. At any time that the poller is in use, at least one of these is responsible:
+//
+//   N1  an idle M that sleeps in the poller instead of on its note: idle.polling. One at a time; who lies down while nobody does is the
+//       one, unless it is the near lookout (below)
+//   N2  an M that has run dry looks, without waiting, before it steals or sleeps; and every 61st schedule on the way through g0 does
+//   N3  the near lookout (idle.h): it sleeps on its note, and looks, without waiting, when it wakes. While another P runs Gs and
+//       passes through g0, that one fetches the events, and an M that slept in the poller beside it would be woken for each of them, to find
+//       that it has little to do. When the lookout goes far, because the Ps that run compute, it sleeps in the poller
+//   N4  the monitor (sysmon.h), while no P is idle: if nobody has looked for stale_ns, it does. It is near as long as that may be
+//
+// N1 is what makes an idle server cost nothing, and an event reach its green thread in one wake-up, that of the thread which will run it: the
+// M takes an idle P when it comes back, and what it has fetched goes into that P's queue. If all are taken meanwhile, it goes to
+// the arrivals (arrivals.h).
+//
+// Who leaves the poller leaves it to nobody in particular. But the M then spins, or is about to run a G, and the idle protocol does the rest:
+// while a P is idle and nobody is the near lookout, an M that finds work while it was the last to look wakes another one (chains), which lies
+// down as the near lookout.
+//
+// Waking an M that sleeps in the poller costs a write and a read more than waking one on its note; so it is the last that is taken.
+//
+// Being in use. The backend is opened when the first descriptor is added. From then on the runtime has a poller until it stops. Who opens it
+// wakes an M, as the others went to sleep when there was nothing to poll.
+//
+// Rejected. A thread that polls (each event wakes two threads: 25 µs more). All idle Ms in the poller: the system wakes any of them, and it
+// takes a second wake-up to reach the one that was meant.
+//
+// Invariants: I1. At most one M is in the poller, with a deadline that is not 0: idle.polling, from before it goes there until it is back. If
+//                 another one went there as soon as that one was told, the interrupt that is on its way would wake the other one.
+//             I2. While the poller is in use, a P is idle, nobody spins, and there is no near lookout: idle.polling is not nullptr, whenever
+//                 idle.lock is free.
+// Locks:      opening (leaf).
+// Who:        any thread.
+// See:        docs/netpoll.md, test/model/idle.pml
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <weft/detail/spin_lock.h>
+#include <weft/detail/wait.h>
+
+#include "base/atomic.h"
+#include "poll/backend.h"
+#include "poll/poll_desc.h"
+
+namespace weft::detail {
+
+struct M;
+struct scheduler;
+
+class netpoll {
+public:
+    static constexpr int64_t stale_ns = 10'000'000;  // N4
+    static constexpr int64_t busy_ns = 100'000;      // N2, N3: not more often than that while there is other work
+
+    netpoll() = default;
+    netpoll(const netpoll&) = delete;
+    netpoll& operator=(const netpoll&) = delete;
+
+    [[nodiscard]] bool in_use() const noexcept { return backend_.load(relaxed) != nullptr; }  // relaxed: a look
+
+    // Sees to it that events of d come. By a user of d. Returns 0 or an errno value.
+    [[nodiscard]] int add(scheduler& s, poll_desc& d) noexcept;
+
+    // Fetches events, waiting for the first one as poll_backend::wait. Returns who is woken by them, chained; all of them are to be made
+    // ready. Requires: in use.
+    [[nodiscard]] waiter* poll(int64_t deadline_ns) noexcept;
+
+    // Fetches what there is, if nobody has for that long.
+    [[nodiscard]] waiter* poll_if_older(int64_t age_ns, int64_t now_ns) noexcept {
+        // relaxed: a time
+        if (!in_use() || now_ns - polled_ns_.load(relaxed) < age_ns) return nullptr;
+        return poll(0);
+    }
+
+    // Makes the M that sleeps in it come back.
+    void interrupt() noexcept { open()->interrupt(); }
+
+    // The runtime has stopped: no M will poll.
+    void close() noexcept;
+
+    // What it has done, for stats.
+    struct {
+        atomic<uint64_t> polls{0}, waits{0}, events{0};
+    } count;
+
+private:
+    [[nodiscard]] poll_backend* open() const noexcept { return backend_.load(acquire); }  // pairs with add
+
+    atomic<poll_backend*> backend_{nullptr};  // by opening_
+    atomic<int64_t> polled_ns_{0};
+    spin_lock opening_;
+};
+
+// m holds a P, is on g0, and has fetched events: those of its own runtime go to the end of its P's queue.
+void ready_polled(M* m, waiter* chain, int64_t now_ns) noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,197 @@
+// netpoll_test.cc: events of files reach who waits for them, whatever the Ps do meanwhile, and cost nothing where there are none.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/net/tcp.h>
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+using net::endpoint;
+using net::tcp_listener;
+using net::tcp_stream;
+
+struct pair_of_streams {
+    pair_of_streams() {
+        tcp_listener listener(endpoint::loopback(0));
+        wait_group one;
+        one.go([&] { near = tcp_stream::connect(listener.local_endpoint()); });
+        far = listener.accept();
+        one.wait();
+    }
+
+    tcp_stream near;
+    tcp_stream far;
+};
+
+using Netpoll = procs_test;
+WEFT_SWEEP(Netpoll);
+
+// Nobody runs dry, nobody comes by the scheduler: the monitor sees the event, and takes a P for who waits for it.
+TEST_P(Netpoll, AnEventIsSeenWhileAllPsCompute) {
+    auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
+    std::atomic<bool> over = false;
+    std::atomic<int> answers = 0;
+    constexpr int rounds = 5;
+    park(1, [&] {
+        rt().go([&] {
+            char b[1];
+            while (ends->near.read_some(b) != 0) ++answers;
+        });
+    });
+    const unsigned hogs = procs() == 64 ? 4 : procs();
+    for (unsigned i = 0; i < hogs; ++i) {
+        rt().go([&] {
+            while (!over) {}
+        });
+    }
+    const auto began = std::chrono::steady_clock::now();
+    for (int i = 1; i <= rounds; ++i) {
+        ends->far.write_all("x");  // a plain thread's
+        eventually([&] { return answers == i; });
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(scaled(5)));
+    over = true;
+    ends->far.shutdown_send();
+    rt().drain();
+}
+
+// Those who yield all the time are never idle, and pass the scheduler.
+TEST_P(Netpoll, AnEventIsSeenWhileOthersYield) {
+    auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
+    std::atomic<bool> over = false;
+    std::atomic<int> answers = 0;
+    park(1, [&] {
+        rt().go([&] {
+            char b[1];
+            while (ends->near.read_some(b) != 0) ++answers;
+        });
+    });
+    for (unsigned i = 0; i < 2 * procs(); ++i) {
+        rt().go([&] {
+            while (!over) yield();
+        });
+    }
+    for (int i = 1; i <= 20; ++i) {
+        ends->far.write_all("x");
+        eventually([&] { return answers == i; });
+    }
+    over = true;
+    ends->far.shutdown_send();
+    rt().drain();
+}
+
+// A message goes round a ring of connections; beside it timers fire.
+TEST_P(Netpoll, TimersAndEventsBesideEachOther) {
+    rt().run([] {
+        constexpr int length = 8;
+        std::vector<pair_of_streams> ring(length);
+        wait_group all;
+        std::atomic<int> laps = 0;
+        std::atomic<bool> over = false;
+        for (int i = 0; i < length; ++i) {
+            all.go([&, i] {
+                auto& in = ring[static_cast<std::size_t>(i)].far;
+                auto& out = ring[static_cast<std::size_t>((i + 1) % length)].near;
+                char b[1];
+                while (in.read_some(b) != 0) {
+                    if (i == 0 && ++laps == scaled(200)) break;
+                    out.write_all(b);
+                }
+                out.shutdown_send();
+            });
+        }
+        int naps = 0;
+        all.go([&] {
+            while (!over) {
+                sleep_for(100us);
+                ++naps;
+            }
+        });
+        ring[0].near.write_all("x");
+        eventually([&] { return laps == scaled(200); });
+        over = true;
+        all.wait();
+        EXPECT_GT(naps, 0);
+    });
+}
+
+// One descriptor, waited for in two runtimes and by a plain thread, of which the first has added it, and stops.
+TEST(NetpollOfTwo, ARuntimeThatStopsLeavesThoseWhoWaitInOthers) {
+    tcp_listener listener(endpoint::loopback(0));
+    auto first = std::make_unique<runtime>(runtime_options{.procs = 1});
+    runtime second(runtime_options{.procs = 1});
+    std::atomic<int> accepted = 0;
+    std::atomic<int> waiting = 0;
+    const auto accept_one = [&] {
+        ++waiting;
+        static_cast<void>(listener.accept());
+        ++accepted;
+    };
+    first->go([&] {
+        std::error_code ec;
+        ++waiting;
+        static_cast<void>(listener.accept(ec));
+    });
+    eventually([&] { return first->stats().parks == 1; });
+    second.go(accept_one);
+    eventually([&] { return second.stats().parks >= 1; });
+    std::thread plain(accept_one);
+    eventually([&] { return waiting == 3; });
+    first->stop();
+    first.reset();
+    for (int i = 0; i < 2; ++i) {
+        const tcp_stream s = tcp_stream::connect(listener.local_endpoint());
+        eventually([&] { return accepted == i + 1; });
+    }
+    plain.join();
+    second.stop();
+}
+
+TEST_P(Netpoll, StoppingEndsThoseWhoWait) {
+    tcp_listener listener(endpoint::loopback(0));
+    runtime other(runtime_options{.procs = procs()});
+    for (int i = 0; i < 10; ++i) {
+        other.go([&] { static_cast<void>(listener.accept()); });
+    }
+    eventually([&] { return other.stats().parks == 10; });
+    other.stop(std::chrono::steady_clock::now() + std::chrono::seconds(scaled(10)));
+}
+
+TEST_P(Netpoll, MoreAcceptThanThereAreConnections) {
+    rt().run([] {
+        tcp_listener listener(endpoint::loopback(0));
+        std::atomic<int> accepted = 0;
+        wait_group all;
+        for (int i = 0; i < 20; ++i) {
+            all.go([&] {
+                std::error_code ec;
+                const tcp_stream s = listener.accept(ec);
+                if (!ec) ++accepted;
+            });
+        }
+        std::vector<tcp_stream> clients;
+        for (int i = 0; i < 15; ++i) clients.push_back(tcp_stream::connect(listener.local_endpoint()));
+        eventually([&] { return accepted == 15; });
+        listener.close();
+        all.wait();
+        EXPECT_EQ(accepted, 15);
+    });
+}
+
+}  // namespace
+}  // namespace weft::test
