@@ -20,8 +20,9 @@ constexpr std::size_t text_max = 128;  // longer than any address
 // A decimal number up to most, all of text.
 template <typename T>
 bool read_number(std::string_view text, T most, T& value) noexcept {
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    const char* begin = text.data();
+    const char* end = begin + text.size();
+    const auto [stop, error] = std::from_chars(begin, end, value);
     return error == std::errc() && stop == end && !text.empty() && value <= most;
 }
 
