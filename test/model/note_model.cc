@@ -3,7 +3,7 @@
 //
 // The kernel's half is in futex.h.
 //
-// mutants: WAKE_RELAXED SLEEP_RELAXED WAKE_ONLY_LOOKS SLEEP_BLINDLY TIMEOUT_WINS FUTEX_TRUSTED
+// mutants: WAKE_RELAXED SLEEP_RELAXED WAKE_ONLY_LOOKS SLEEP_BLINDLY TIMEOUT_WINS FUTEX_TRUSTED GOES_BLINDLY
 #include "model.h"
 
 #if defined(MUTANT_WAKE_RELAXED)
@@ -22,10 +22,17 @@
 #define compare_exchange_strong(expected, value, ...) MUTATED_##value(expected, value, __VA_ARGS__)
 #define MUTATED_asleep(expected, value, ...) exchange(value, rl::mo_acquire, $) && false
 #define MUTATED_idle(...) compare_exchange_strong(__VA_ARGS__)
+#define MUTATED_elsewhere(...) compare_exchange_strong(__VA_ARGS__)
+#elif defined(MUTANT_GOES_BLINDLY)
+#define compare_exchange_strong(expected, value, ...) MUTATED_##value(expected, value, __VA_ARGS__)
+#define MUTATED_elsewhere(expected, value, ...) exchange(value, rl::mo_acquire, $) != 99
+#define MUTATED_asleep(...) compare_exchange_strong(__VA_ARGS__)
+#define MUTATED_idle(...) compare_exchange_strong(__VA_ARGS__)
 #elif defined(MUTANT_TIMEOUT_WINS)
 #define compare_exchange_strong(expected, value, ...) MUTATED_##value(expected, value, __VA_ARGS__)
 #define MUTATED_asleep(...) compare_exchange_strong(__VA_ARGS__)
 #define MUTATED_idle(expected, value, ...) exchange(value, rl::mo_acquire, $) && false
+#define MUTATED_elsewhere(...) compare_exchange_strong(__VA_ARGS__)
 #elif defined(MUTANT_FUTEX_TRUSTED)
 #define continue return true
 #endif
@@ -125,12 +132,42 @@ struct naps : rl::test_suite<naps, 2> {
     }
 };
 
+// A sleep elsewhere, as of an M in its poller: something else may bring it back as well, and whoever tells it there fetches it. That
+// may come late, when the sleeper is back already, or has gone there again.
+struct elsewhere : rl::test_suite<elsewhere, 2> {
+    note it;
+    atomic<uint32_t> fetched{0};
+    guarded<int> message = 0;
+
+    void before() { futexes.clear(); }
+
+    bool poll() {
+        if (!it.go_elsewhere()) return true;
+        const bool something_else = rl::rand(2) == 0;
+        while (!something_else && fetched.load(acquire) == 0) rl::yield(1, $);
+        return it.was_told_elsewhere();
+    }
+
+    void thread(unsigned me) {
+        if (me == 0) {
+            bool was_told = false;
+            for (int i = 0; i < 2 && !was_told; ++i) was_told = poll();
+            if (!was_told) was_told = it.sleep(never);
+            RL_ASSERT(was_told && message == 1);
+        } else {
+            message = 1;
+            if (it.tell()) fetched.store(1, release);
+        }
+    }
+};
+
 }  // namespace
 
 int main() {
     const bool ok = check<told>("one wake, one sleep", all) &&                  //
                     check<timed>("a sleep with a deadline", all) &&             //
                     check<naps>("naps, then sleep", all) &&                     //
+                    check<elsewhere>("a sleep elsewhere", all) &&               //
                     check<twice>("a wake that comes late", switches(5)) &&      //
                     check<twice>("a wake that comes late", random(300'000)) &&  //
                     check<timed>("a sleep with a deadline", random(300'000));
