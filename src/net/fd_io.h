@@ -62,8 +62,8 @@ private:
                             io_result& result) noexcept;
 
 // Calls attempt(), a system call from os/fd_calls.h, until it does not say that it would block. deadline() is asked before
-// each wait, as it may be changed by others. enough: a call that returns less than that has left nothing (poll_desc.h: drained); 0: nobody
-// knows.
+// each try, as it may be changed by others; a call whose time is up does not try. enough: a call that returns less than that has left
+// nothing (poll_desc.h: drained); 0: nobody knows.
 template <typename Attempt, typename Deadline>
 io_result call_fd(const fd_use& use,
                   poll_side& side,
@@ -74,7 +74,9 @@ io_result call_fd(const fd_use& use,
     io_result result;
     for (;;) {
         const uint32_t seen = side.edges();  // I1
-        if (use.is_closed()) return {0, 0, io_result::how::closed};
+        if (use.is_closed()) return {-1, 0, io_result::how::closed};
+        const int64_t deadline_ns = deadline();
+        if (deadline_ns != never && now_ns() >= deadline_ns) return {-1, 0, io_result::how::timed_out};
         if (!side.is_drained(seen)) {
             const ssize_t count = attempt();  // I2
             if (count >= 0) {
@@ -88,7 +90,7 @@ io_result call_fd(const fd_use& use,
                 return {-1, static_cast<int>(-count), io_result::how::failed};
             }
         }
-        if (!await_fd(use, side, seen, reason, deadline(), result)) return result;  // I3 to I5
+        if (!await_fd(use, side, seen, reason, deadline_ns, result)) return result;  // I3 to I5
     }
 }
 

@@ -48,11 +48,13 @@ waiter* netpoll::poll(int64_t deadline_ns) noexcept {
     return first;
 }
 
+void netpoll::abandon() noexcept {
+    if (const poll_backend* where = open()) poll_desc::abandon(*where);
+}
+
 void netpoll::close() noexcept {
-    poll_backend* where = backend_.exchange(nullptr, acq_rel);  // pairs with open; nobody adds any more
-    if (where == nullptr) return;
-    poll_desc::abandon(*where);
-    delete where;
+    abandon();
+    delete backend_.exchange(nullptr, acq_rel);  // pairs with open; nobody adds any more
 }
 
 void ready_polled(M* m, waiter* chain, int64_t now_ns) noexcept {

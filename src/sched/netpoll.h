@@ -82,7 +82,10 @@ public:
     // Makes the M that sleeps in it come back.
     void interrupt() noexcept { open()->interrupt(); }
 
-    // The runtime has stopped: no M will poll.
+    // Nobody will poll any more: whoever waits and is not of this runtime goes to another poller.
+    void abandon() noexcept;
+
+    // The runtime has stopped.
     void close() noexcept;
 
     // What it has done, for stats.

@@ -128,7 +128,7 @@ void join(M* m) noexcept {
     m->parting.store(M::parted::joined, relaxed);  // relaxed: nobody else
 }
 
-// Nobody will wait for the threads of s that have not ended. May be called again. Always false.
+// Nobody will wait for the threads of s that have not ended, nor will they poll. May be called again. Always false.
 bool leave_threads(scheduler& s) noexcept {
     s.threads_lock.lock();
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
@@ -136,6 +136,7 @@ bool leave_threads(scheduler& s) noexcept {
         if (is_joinable(m)) join(m);  // it needs no lock any more
     }
     s.threads_lock.unlock();
+    s.io.abandon();
     return false;
 }
 
@@ -430,7 +431,7 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
         if (is_joinable(m)) join(m);
     }
     s.maker.end();
-    if (!await_outsiders(s, last_ns)) return false;
+    if (!await_outsiders(s, last_ns)) return leave_threads(s);
     abandoned = abandon_gs(s);
     s.io.close();  // wakes who is left, and is not of this runtime
     return true;

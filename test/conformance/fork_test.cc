@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <weft/net/tcp.h>
 #include <weft/weft.h>
 
 #include "support/build.h"
@@ -179,6 +180,42 @@ TEST_P(Fork, InsideABlockingCallUnderADeadline) {
         return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
     });
     EXPECT_EQ(status, fine);
+}
+
+// The child has the files, and a poller of its own; what it closes stays open for the parent.
+TEST_P(Fork, SocketsOfTheParentAreUsedInTheChild) {
+    net::tcp_listener listener(net::endpoint::loopback(0));
+    net::tcp_stream near;
+    net::tcp_stream far;
+    char b[1];
+    std::atomic<bool> connected = false;
+    rt().go([&] {
+        near = net::tcp_stream::connect(listener.local_endpoint());
+        far = listener.accept();
+        connected = true;
+        char mine[1];
+        EXPECT_EQ(far.read_some(mine), 1U);  // so that it is in the poller
+        EXPECT_EQ(mine[0], 'p');
+    });
+    eventually([&] { return connected && rt().stats().waiting == 1; });
+    EXPECT_EQ(status_of_child([&] {
+                  runtime own({.procs = 1});
+                  own.run([&] {
+                      wait_group one;
+                      one.go([&] {
+                          if (near.read_some(b) != 1 || b[0] != 'c') ::_exit(1);
+                      });
+                      sleep_for(1ms);
+                      far.write_all("c");
+                      one.wait();
+                      near.close();
+                      if (!far.is_open()) ::_exit(2);
+                      far.close();
+                  });
+              }),
+              fine);
+    near.write_all("p");
+    rt().drain();
 }
 
 TEST_P(Fork, TheParentsRuntimeIsStoppedDestroyedAndStartedInTheChild) {

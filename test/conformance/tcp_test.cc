@@ -170,6 +170,9 @@ TEST_P(Tcp, DeadlinesHoldAlsoForThoseWhoWaitAlready) {
         s.set_read_deadline(std::chrono::steady_clock::now() + 5ms);
         EXPECT_EQ(s.read_some(b, ec), 0U);
         EXPECT_EQ(ec, errc::timed_out);
+        s.set_write_deadline(std::chrono::steady_clock::now() - 1s);
+        EXPECT_EQ(s.write_all("x", ec), 0U) << "although there is room";
+        EXPECT_EQ(ec, errc::timed_out);
         s.clear_deadline();
         wait_group reader;
         reader.go([&] {

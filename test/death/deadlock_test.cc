@@ -1,6 +1,7 @@
 // deadlock_test.cc: programs all of whose green threads wait for ever end with a report, and others do not.
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include <weft/net/tcp.h>
 #include <weft/run.h>
 #include <weft/weft.h>
 
@@ -340,6 +342,33 @@ TEST_F(Deadlock, IsNoneIfAWaitHasADeadline) {
         const chan<int> values;
         static_cast<void>(values.recv_for(long_enough));
     }));
+}
+
+// What is at the other end of a socket is not known.
+TEST_F(Deadlock, IsNoneWhileOneWaitsForAConnection) {
+    EXPECT_NO_DEADLOCK(run_main([] {
+        net::tcp_listener listener(net::endpoint::loopback(0));
+        const net::endpoint at = listener.local_endpoint();
+        const pid_t other = ::fork();
+        if (other == 0) {
+            std::this_thread::sleep_for(long_enough);
+            const net::tcp_stream s = net::tcp_stream::connect(at);
+            ::_exit(0);
+        }
+        static_cast<void>(listener.accept());
+        ::waitpid(other, nullptr, 0);
+    }));
+}
+
+TEST_F(Deadlock, OfOthersBesideAPollerInWhichNobodyWaits) {
+    EXPECT_DEADLOCK(run_main([] {
+                        net::tcp_listener listener(net::endpoint::loopback(0));
+                        listener.set_deadline(std::chrono::steady_clock::now() + 1ms);
+                        std::error_code ec;
+                        static_cast<void>(listener.accept(ec));
+                        chan<int>().recv();
+                    }),
+                    "weft:     green thread 1 \"main\": chan receive at 0x%x");
 }
 
 TEST_F(Deadlock, IsNoneDuringABlockingCall) {

@@ -77,8 +77,8 @@ public:
 
     [[nodiscard]] bool is_open() const noexcept { return handle_.is_open(); }
 
-    // ---- Deadlines. They hold for all calls from now on, also for those that wait now, and are absolute. A call that has passed its
-    // deadline fails with weft::errc::timed_out, and the stream can go on being used.
+    // ---- Deadlines. They hold for all calls from now on, also for those that wait now, and are absolute. A call whose deadline has passed
+    // fails with weft::errc::timed_out, also if it need not wait, and the stream can go on being used.
 
     template <typename Clock, typename Duration>
     void set_deadline(std::chrono::time_point<Clock, Duration> when) {
