@@ -1,7 +1,7 @@
 // fd_io.h: a call on a file descriptor that does not block its thread: tries, and where the system says "not now", waits as a green thread does.
 //
 // Trying first costs nothing where there is something already, and the descriptor is only added to a poller when somebody waits for it for
-// the first time: a connection that is served from what has arrived needs none. The steps I1 to I5 are those of poll_desc.h.
+// the first time: a connection that is served from what has arrived needs none. The steps I1 to I5 are those of poll_side.h.
 //
 // Who: any thread. See: docs/netpoll.md
 #pragma once
@@ -63,7 +63,7 @@ private:
 
 // Calls attempt(), a system call from os/fd_calls.h, until it does not say that it would block. deadline() is asked before
 // each try, as it may be changed by others; a call whose time is up does not try. enough: a call that returns less than that has left
-// nothing (poll_desc.h: drained); 0: nobody knows.
+// nothing (poll_side.h: drained); 0: nobody knows.
 template <typename Attempt, typename Deadline>
 io_result call_fd(const fd_use& use,
                   poll_side& side,

@@ -36,78 +36,6 @@ void for_each_desc(F f) noexcept {
 
 }  // namespace
 
-wait_result poll_side::wait_after(uint32_t seen, wait_reason reason, int64_t deadline_ns) noexcept {
-    const uint32_t bits = word_.lock_bits();
-    if ((bits & edges_mask) != seen) {
-        word_.unlock_bits(bits);
-        return wait_result::served;
-    }
-    const auto pass = [](lock_waiter& w, bool served) noexcept {
-        if (served) static_cast<poll_side*>(static_cast<void*>(w.slot))->pass_on();
-    };
-    lock_waiter me(this, pass);
-    return wait_cancellable(me, waiters_, word_, bits | waiting, reason, deadline_ns);
-}
-
-void poll_side::wake_next() noexcept {
-    uint32_t bits = word_.lock_bits();
-    waiter* w = waiters_.pop_claimed();
-    if (waiters_.empty()) bits &= ~waiting;
-    word_.unlock_bits(bits);
-    if (w != nullptr) ready(*w);
-}
-
-waiter* poll_side::count_edge(const poll_desc& d, uint32_t generation, bool hung_up) noexcept {
-    uint32_t bits = word_.lock_bits();
-    waiter* w = nullptr;
-    if (d.is_of(generation)) {                       // I2
-        if (hung_up) hung_up_.store(true, relaxed);  // R1
-        w = waiters_.pop_claimed();
-        bits += edge;
-    }
-    if (waiters_.empty()) bits &= ~waiting;
-    word_.unlock_bits(bits);  // R1
-    if (w != nullptr) w->next = nullptr;
-    return w;
-}
-
-waiter* poll_side::renew_locked() noexcept {
-    hung_up_.store(false, relaxed);  // relaxed: locked
-    drained_.store(1, relaxed);      // relaxed: as above
-    return waiters_.pop_all_claimed();
-}
-
-void poll_side::wake_all() noexcept {
-    const uint32_t bits = word_.lock_bits();
-    waiter* all = waiters_.pop_all_claimed();
-    word_.unlock_bits((bits + edge) & edges_mask);
-    ready_all(all);
-}
-
-void poll_side::nudge(const poll_desc& d, uint32_t generation) noexcept {
-    const uint32_t bits = word_.lock_bits();
-    if (!d.is_of(generation)) {
-        word_.unlock_bits(bits);
-        return;
-    }
-    waiter* all = waiters_.pop_all_claimed();
-    word_.unlock_bits((bits + edge) & edges_mask);
-    ready_all(all);
-}
-
-uint32_t poll_side::waiters_for_test() noexcept {
-    const uint32_t bits = word_.lock_bits();
-    uint32_t count = 0;
-    for (const waiter* w = waiters_.front(); w != nullptr; w = w->next) ++count;
-    word_.unlock_bits(bits);
-    return count;
-}
-
-void poll_side::forget_waiters() noexcept {
-    waiters_.forget_all();
-    word_.unlock_bits((word_.word().load(relaxed) + edge) & edges_mask);  // relaxed: there is no other thread
-}
-
 poll_desc* poll_desc::of(int fd) noexcept {
     const auto number = static_cast<uint32_t>(fd);
     if (fd < 0 || number / block_size >= blocks_max) return nullptr;
@@ -148,7 +76,7 @@ uint32_t poll_desc::begin(uint64_t flags, bool only_unused) noexcept {
         registering_.unlock();
         return 0;
     }
-    home_.store(nullptr, relaxed);  // relaxed: locked. I3: what was added was another file
+    home_.store(nullptr, relaxed);  // relaxed: locked. I2: what was added was another file
     waiter* readers = in.renew_locked();
     waiter* writers = out.renew_locked();
     uint64_t word = word_.load(relaxed);  // relaxed: the exchange decides
@@ -256,9 +184,9 @@ waiter* poll_desc::deliver(const poll_event& event) noexcept {
     WEFT_ASSERT(d != nullptr);
     const bool hung_up = (event.what & poll_bits::hung_up) != 0;
     waiter* first = nullptr;
-    if (hung_up || (event.what & poll_bits::readable) != 0) first = d->in.count_edge(*d, generation, hung_up);
+    if (hung_up || (event.what & poll_bits::readable) != 0) first = d->in.count_edge(d->word_, generation, hung_up);
     if (hung_up || (event.what & poll_bits::writable) != 0) {
-        waiter* second = d->out.count_edge(*d, generation, hung_up);
+        waiter* second = d->out.count_edge(d->word_, generation, hung_up);
         if (first == nullptr) return second;
         first->next = second;
     }

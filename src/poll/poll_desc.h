@@ -4,24 +4,7 @@
 // it, while another one reads, while a third one closes it, and perhaps after its number already means another file. None may be lost,
 // none may reach the wrong one, and a call that need not wait should cost little beyond its system call.
 //
-// Trying and waiting. Each direction counts its edges. A call
-//
-//   I1  reads the count
-//   I2  tries: the system call. Done, unless it says that it would have to wait
-//   I3  takes the direction's lock. If the count is not what it was at I1, an edge has come since: to I1
-//   I4  joins the queue and parks; the lock is freed when it is parked
-//   I5  woken: to I1
-//
-// and an edge takes the lock, counts, and wakes the first in the queue. An edge before I1 is seen by I2, one after it by I3, or it
-// finds the waiter: so none is lost, whatever else happened to the descriptor meanwhile.
-//
-// One after the other. An edge says only that there is something; if it is enough for one of those who wait, waking all would
-// have all but one try for nothing. So it wakes one; and whoever was woken, and did not find that it would have to wait, wakes the next
-// one before it goes on (pass_on). Who finds nothing more ends that: there will be another edge.
-//
-// Drained. On a stream a read that returns less than it could take has emptied it, unless the other side has hung up (then its
-// end is still to be read). Such a call leaves the count of I1 in drained: as long as there is no edge the next one knows that I2
-// is in vain, and begins with I3. So a server that reads a request, answers, and reads the next one makes one system call less for each.
+// A direction of it, and how a call tries and waits: poll_side.h.
 //
 // Opening and closing. A process has one descriptor of this kind for each number of a file, made when it is first needed, never freed. Its
 // word holds: a generation, which changes with each file that gets the number; how many use it just now; and whether it is being closed.
@@ -41,17 +24,14 @@
 // of a new file before all have left: whoever opens it finds the old one, and ends it first (evict).
 //
 // Rejected. A descriptor for each open file, found by address: it would have to be type-stable, with a list of free ones, all the same; and
-// for a borrowed file, which comes as a number, there would have to be a table besides. Waking everybody at each edge. A lock for
-// each direction that is held for the whole call, so that one tries at a time (Go): two more atomic operations for each call.
+// for a borrowed file, which comes as a number, there would have to be a table besides.
 //
-// Invariants: I1. While a direction's queue is not empty, its bit waiting is set. (A waiter whose time was up may leave it set.)
-//             I2. The generation changes with both directions' locks held.
-//             I3. home is not nullptr only while the number means the file that was added there, or its owner has closed it behind our back.
-// Ordering:   R1 (an edge is counted) pairs with A1 (the count is read): hung_up is seen.
-//             R2 (leave) pairs with A2 (the last one to leave, or the next opener).
+// Invariants: I1. The generation changes with both directions' locks held.
+//             I2. home is not nullptr only while the number means the file that was added there, or its owner has closed it behind our back.
+// Ordering:   R2 (leave) pairs with A2 (the last one to leave, or the next opener).
 // Locks:      registering, then in, then out.
 // Who:        any thread.
-// See:        docs/netpoll.md, test/model/poll_desc_model.cc
+// See:        docs/netpoll.md, poll_desc_test.cc
 #pragma once
 
 #include <cstdint>
@@ -61,59 +41,9 @@
 
 #include "base/atomic.h"
 #include "poll/backend.h"
+#include "poll/poll_side.h"
 
 namespace weft::detail {
-
-class poll_desc;
-
-// One direction of a descriptor: reading (and accepting), or writing (and connecting).
-class poll_side {
-public:
-    // The lock, and these bits: who waits, and the count of edges.
-    static constexpr uint32_t waiting = 2;
-    static constexpr uint32_t edge = 4;
-    static constexpr uint32_t edges_mask = ~(edge - 1);
-
-    // I1. A1.
-    [[nodiscard]] uint32_t edges() const noexcept { return word_.word().load(acquire) & edges_mask; }
-
-    // Whether a call that has seen so many edges would try in vain.
-    [[nodiscard]] bool is_drained(uint32_t seen) const noexcept {
-        return drained_.load(relaxed) == seen && !hung_up_.load(relaxed);  // relaxed: a later edge corrects it; A1
-    }
-
-    // A call that had seen so many edges has left nothing.
-    void set_drained(uint32_t seen) noexcept { drained_.store(seen, relaxed); }  // relaxed: as above
-
-    // I3 and I4: waits until an edge comes after those that were seen, and returns served, also at once.
-    [[nodiscard]] wait_result wait_after(uint32_t seen, wait_reason reason, int64_t deadline_ns) noexcept;
-
-    // To be called by who was woken, or was not, and has found something: wakes the next one. Costs a load while nobody waits.
-    void pass_on() noexcept {
-        if ((word_.word().load(relaxed) & waiting) != 0) [[unlikely]]  // relaxed: who comes later finds what we found
-            wake_next();
-    }
-
-    // Those who wait try again, as something else has changed that they look at: for a user of that generation, or an owner.
-    void nudge(const poll_desc& d, uint32_t generation) noexcept;
-
-    // How many wait.
-    [[nodiscard]] uint32_t waiters_for_test() noexcept;
-
-private:
-    friend class poll_desc;
-
-    void wake_next() noexcept;
-    [[nodiscard]] waiter* count_edge(const poll_desc& d, uint32_t generation, bool hung_up) noexcept;
-    [[nodiscard]] waiter* renew_locked() noexcept;
-    void wake_all() noexcept;
-    void forget_waiters() noexcept;
-
-    mutable guarded_word word_;
-    atomic<uint32_t> drained_{1};  // the count of edges …; 1: no
-    atomic<bool> hung_up_{false};  // written under the lock
-    wait_queue waiters_;           // guarded by word_
-};
 
 class alignas(2 * cache_line) poll_desc {
 public:
@@ -155,6 +85,9 @@ public:
     // Where its events come from; nullptr: it was not added anywhere.
     [[nodiscard]] poll_backend* home() const noexcept { return home_.load(relaxed); }  // relaxed: a look; else locked
 
+    // As poll_side::nudge, of one direction.
+    void nudge(poll_side& side, uint32_t generation) noexcept { side.nudge(word_, generation); }
+
     // Adds it to where, unless it is somewhere already. By a user. Returns 0 or an errno value.
     [[nodiscard]] int add_to(poll_backend& where) noexcept;
 
@@ -174,18 +107,6 @@ private:
     static constexpr uint64_t unused = uint64_t{1} << 30;  // only with closing, so that nobody enters
     static constexpr uint64_t borrowed = uint64_t{1} << 29;
     static constexpr uint64_t users_mask = borrowed - 1;
-    static constexpr unsigned generation_shift = 32;
-
-    [[nodiscard]] static uint32_t generation_of(uint64_t word) noexcept {
-        return static_cast<uint32_t>(word >> generation_shift);
-    }
-
-    friend class poll_side;
-
-    [[nodiscard]] bool is_of(uint32_t generation) const noexcept {
-        return generation_of(word_.load(relaxed)) == generation;  // relaxed: I2
-    }
-
     [[nodiscard]] uint64_t token() const noexcept;
     uint32_t begin(uint64_t flags, bool only_unused) noexcept;
     void finish(uint64_t word) noexcept;
