@@ -92,7 +92,7 @@ struct activity {
         asleep = asleep && all_idle && !ends && s.outsiders.load(acquire) == 0 &&
                  earliest_deadline(s) == never &&  // acquire: as above
                  !anything_to_do(s, long_ago);
-        if (asleep && s.io.in_use()) {
+        if (asleep && poll_desc::any()) {  // added to whichever runtime's poller
             s.gs.for_each([&](const G& g) { asleep = asleep && !is_woken_from_outside(g); });
         }
         for (uint32_t i = 0; i < s.ps.made(); ++i) sum += s.ps[i].tick() + s.ps[i].count.spawned.get();

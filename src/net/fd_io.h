@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <weft/detail/fd_handle.h>
 #include <weft/detail/wait.h>
 
 #include "poll/poll_desc.h"
@@ -92,6 +93,21 @@ io_result call_fd(const fd_use& use,
         }
         if (!await_fd(use, side, seen, reason, deadline_ns, result)) return result;  // I3 to I5
     }
+}
+
+// A call of its own on what h owns, in one direction, until the deadline set for that.
+template <typename Attempt>
+io_result call_in(const fd_handle& h, std::size_t enough, Attempt attempt) noexcept {
+    const fd_use use(h.desc(), h.generation());
+    if (!use.entered()) return {-1, 0, io_result::how::closed};
+    return call_fd(use, use.desc().in, wait_reason::fd_readable, enough, attempt, [&] { return h.read_deadline(); });
+}
+
+template <typename Attempt>
+io_result call_out(const fd_handle& h, std::size_t enough, Attempt attempt) noexcept {
+    const fd_use use(h.desc(), h.generation());
+    if (!use.entered()) return {-1, 0, io_result::how::closed};
+    return call_fd(use, use.desc().out, wait_reason::fd_writable, enough, attempt, [&] { return h.write_deadline(); });
 }
 
 }  // namespace weft::detail

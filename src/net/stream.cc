@@ -18,11 +18,11 @@ namespace {
 namespace os = weft::detail::os;
 using detail::code_of;
 using detail::throw_result;
-using weft::detail::call_fd;
+using weft::detail::call_in;
+using weft::detail::call_out;
 using weft::detail::fd_handle;
 using weft::detail::fd_use;
 using weft::detail::io_result;
-using weft::detail::wait_reason;
 
 constexpr std::size_t pieces_max = 64;          // of one system call
 constexpr std::size_t bytes_max = 0x7fff'0000;  // the system takes no more at once
@@ -31,32 +31,16 @@ constexpr std::size_t bytes_max = 0x7fff'0000;  // the system takes no more at o
 
 [[nodiscard]] std::size_t size_of(const io_result& r) noexcept { return static_cast<std::size_t>(r.count); }
 
-// enough: bytes that are asked for: one that gets fewer has left none; 0: nobody knows.
-template <typename Attempt>
-io_result reading(const fd_handle& h, std::size_t enough, Attempt attempt) noexcept {
-    const fd_use use(h.desc(), h.generation());
-    if (!use.entered()) return {-1, 0, io_result::how::closed};
-    return call_fd(use, use.desc().in, wait_reason::fd_readable, enough, attempt, [&] { return h.read_deadline(); });
-}
-
-// enough: bytes that are to be written: if the system takes fewer, it has no room for more.
-template <typename Attempt>
-io_result writing(const fd_handle& h, std::size_t enough, Attempt attempt) noexcept {
-    const fd_use use(h.desc(), h.generation());
-    if (!use.entered()) return {-1, 0, io_result::how::closed};
-    return call_fd(use, use.desc().out, wait_reason::fd_writable, enough, attempt, [&] { return h.write_deadline(); });
-}
-
 io_result read_once(const fd_handle& h, bool drains, mutable_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
     if (size == 0) return {};
-    return reading(h, drains ? size : 0, [&] { return os::socket_receive(h.fd(), b.data(), size); });
+    return call_in(h, drains ? size : 0, [&] { return os::socket_receive(h.fd(), b.data(), size); });
 }
 
 io_result write_once(const fd_handle& h, const_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
     if (size == 0) return {};
-    return writing(h, size, [&] { return os::socket_send(h.fd(), b.data(), size); });
+    return call_out(h, size, [&] { return os::socket_send(h.fd(), b.data(), size); });
 }
 
 // Calls once(done), which moves some bytes from that point on, until total are moved, it moves none, or it fails. Returns how many bytes were moved.
@@ -121,7 +105,7 @@ io_result readv_once(const fd_handle& h, bool drains, std::span<const mutable_bu
     std::size_t bytes = 0;
     const std::size_t count = pieces(into).fill(vector, 0, bytes);
     if (count == 0) return {};
-    return reading(h, drains ? bytes : 0, [&] { return os::socket_receive_many(h.fd(), vector.data(), count); });
+    return call_in(h, drains ? bytes : 0, [&] { return os::socket_receive_many(h.fd(), vector.data(), count); });
 }
 
 std::size_t writev_whole(const fd_handle& h, std::span<const const_buffer> from, io_result& last) {
@@ -130,14 +114,14 @@ std::size_t writev_whole(const fd_handle& h, std::span<const const_buffer> from,
         std::array<iovec, pieces_max> vector;
         std::size_t bytes = 0;
         const std::size_t count = all.fill(vector, done, bytes);
-        return writing(h, bytes, [&] { return os::socket_send_many(h.fd(), vector.data(), count); });
+        return call_out(h, bytes, [&] { return os::socket_send_many(h.fd(), vector.data(), count); });
     });
 }
 
 std::size_t send_whole(const fd_handle& h, int file, int64_t offset, std::size_t count, io_result& last) {
     return repeat(count, last, [&](std::size_t done) {
         const std::size_t left = std::min(count - done, bytes_max);
-        return writing(h, 0, [&] { return os::send_file(h.fd(), file, offset, left); });
+        return call_out(h, 0, [&] { return os::send_file(h.fd(), file, offset, left); });
     });
 }
 

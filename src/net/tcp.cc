@@ -15,7 +15,6 @@
 #include "net/report.h"
 #include "net/socket_address.h"
 #include "os/fd_calls.h"
-#include "os/os.h"
 
 namespace weft::net {
 
@@ -26,7 +25,8 @@ using detail::code_of;
 using detail::socket_address;
 using detail::throw_errno;
 using detail::throw_result;
-using weft::detail::call_fd;
+using weft::detail::call_in;
+using weft::detail::call_out;
 using weft::detail::fd_handle;
 using weft::detail::fd_use;
 using weft::detail::io_result;
@@ -39,8 +39,6 @@ int set_no_delay_of(int fd, bool on) noexcept { return os::socket_option(fd, IPP
 
 // Waits until the connection that fd has begun is there, or has failed.
 io_result finish_connecting(const fd_handle& h) noexcept {
-    const fd_use use(h.desc(), h.generation());
-    if (!use.entered()) return {-1, 0, io_result::how::closed};
     bool waited = false;
     const auto attempt = [&]() -> ssize_t {
         // Before the first edge there is nothing to ask.
@@ -52,7 +50,7 @@ io_result finish_connecting(const fd_handle& h) noexcept {
         // Not connected and no error: woken for another reason.
         return os::socket_name(h.fd(), true, peer.get(), peer.size) == -ENOTCONN ? -EAGAIN : 0;
     };
-    return call_fd(use, use.desc().out, wait_reason::fd_writable, 0, attempt, [&] { return h.write_deadline(); });
+    return call_out(h, 0, attempt);
 }
 
 io_result connect_to(const endpoint& to, fd_handle& made) {
@@ -100,30 +98,31 @@ void warn_of_shortage(int error) noexcept {
     std::fprintf(stderr, "weft: a connection cannot be accepted for now: %s\n", what);
 }
 
-// Waits until a pause is over, or h is closed. False: interrupted.
-bool pause(const fd_use& use, int64_t ns, io_result& r) noexcept {
-    const int64_t until_ns = weft::detail::now_ns() + ns;
-    weft::detail::poll_side& in = use.desc().in;
+// Waits until a pause is over, or h is closed, or its deadline has passed. False: interrupted.
+bool pause(const fd_handle& h, int64_t ns, io_result& r) {
+    const fd_use use(h.desc(), h.generation());
+    const int64_t until_ns = std::min(weft::detail::now_ns() + ns, h.read_deadline());
     while (!use.is_closed()) {
-        if (await_fd(use, in, in.edges(), wait_reason::fd_readable, until_ns, r)) continue;
-        return r.ended == io_result::how::timed_out;
+        weft::detail::poll_side& in = use.desc().in;
+        if (!await_fd(use, in, in.edges(), wait_reason::fd_readable, until_ns, r)) {
+            if (r.ended != io_result::how::failed) return r.ended == io_result::how::timed_out;
+            weft::detail::sleep_until_ns(until_ns);  // the poller itself would have needed a descriptor
+            return true;
+        }
+        in.pass_on();  // another one may have better luck
     }
     return true;
 }
 
 fd_handle accept_from(const fd_handle& h, bool no_delay, io_result& r) {
-    const fd_use use(h.desc(), h.generation());
-    r = {-1, 0, io_result::how::closed};
-    if (!use.entered()) return {};
     for (int64_t pause_ns = no_fd_first_ns;;) {
-        const auto attempt = [&]() -> ssize_t { return os::socket_accept(h.fd()); };
-        r = call_fd(use, use.desc().in, wait_reason::fd_readable, 0, attempt, [&] { return h.read_deadline(); });
+        r = call_in(h, 0, [&]() -> ssize_t { return os::socket_accept(h.fd()); });
         if (r.ended == io_result::how::done) break;
         if (r.ended != io_result::how::failed) return {};
         if (is_gone(r.error)) continue;
         if (!is_shortage(r.error)) return {};
         warn_of_shortage(r.error);
-        if (!pause(use, pause_ns, r)) return {};
+        if (!pause(h, pause_ns, r)) return {};
         pause_ns = std::min(2 * pause_ns, no_fd_longest_ns);
     }
     const auto fd = static_cast<int>(r.count);

@@ -16,18 +16,11 @@ struct iovec;
 
 namespace weft::detail::os {
 
-[[nodiscard]] ssize_t fd_read(int fd, void* into, std::size_t size) noexcept;
-[[nodiscard]] ssize_t fd_write(int fd, const void* from, std::size_t size) noexcept;
-
 // Sockets. What is sent to who does not read any more is an error, EPIPE, and no signal.
 [[nodiscard]] ssize_t socket_receive(int fd, void* into, std::size_t size) noexcept;
 [[nodiscard]] ssize_t socket_send(int fd, const void* from, std::size_t size) noexcept;
 [[nodiscard]] ssize_t socket_receive_many(int fd, const iovec* into, std::size_t count) noexcept;
 [[nodiscard]] ssize_t socket_send_many(int fd, const iovec* from, std::size_t count) noexcept;
-[[nodiscard]] ssize_t socket_receive_from(
-    int fd, void* into, std::size_t size, sockaddr* who, uint32_t& who_size, bool& cut) noexcept;
-[[nodiscard]] ssize_t socket_send_to(
-    int fd, const void* from, std::size_t size, const sockaddr* to, uint32_t to_size) noexcept;
 [[nodiscard]] ssize_t send_file(int socket, int file, int64_t& offset, std::size_t count) noexcept;
 
 // A new socket, non-blocking, not inherited by programs that are executed.

@@ -26,14 +26,6 @@ namespace {
 
 }  // namespace
 
-WEFT_FD_CALL ssize_t fd_read(int fd, void* into, std::size_t size) noexcept {
-    return result_of(::read(fd, into, size));
-}
-
-WEFT_FD_CALL ssize_t fd_write(int fd, const void* from, std::size_t size) noexcept {
-    return result_of(::write(fd, from, size));
-}
-
 WEFT_FD_CALL ssize_t socket_receive(int fd, void* into, std::size_t size) noexcept {
     return result_of(::recv(fd, into, size, 0));
 }
@@ -51,25 +43,6 @@ WEFT_FD_CALL ssize_t socket_send_many(int fd, const iovec* from, std::size_t cou
     message.msg_iov = const_cast<iovec*>(from);  // only read
     message.msg_iovlen = count;
     return result_of(::sendmsg(fd, &message, MSG_NOSIGNAL));
-}
-
-WEFT_FD_CALL ssize_t
-socket_receive_from(int fd, void* into, std::size_t size, sockaddr* who, uint32_t& who_size, bool& cut) noexcept {
-    iovec one{into, size};
-    msghdr message{};
-    message.msg_name = who;
-    message.msg_namelen = who_size;
-    message.msg_iov = &one;
-    message.msg_iovlen = 1;
-    const ssize_t count = result_of(::recvmsg(fd, &message, 0));
-    who_size = message.msg_namelen;
-    cut = (message.msg_flags & MSG_TRUNC) != 0;
-    return count;
-}
-
-WEFT_FD_CALL ssize_t
-socket_send_to(int fd, const void* from, std::size_t size, const sockaddr* to, uint32_t to_size) noexcept {
-    return result_of(::sendto(fd, from, size, MSG_NOSIGNAL, to, to_size));
 }
 
 WEFT_FD_CALL ssize_t send_file(int socket, int file, int64_t& offset, std::size_t count) noexcept {

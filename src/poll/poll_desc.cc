@@ -26,7 +26,7 @@ constinit atomic<uint32_t> blocks_reach{0};  // none is beyond
 // Calls f with each that has been made.
 template <typename F>
 void for_each_desc(F f) noexcept {
-    const uint32_t reach = blocks_reach.load(acquire);  // pairs with block_of
+    const uint32_t reach = blocks_reach.load(acquire);  // pairs with of
     for (uint32_t i = 0; i < reach; ++i) {
         block* b = blocks[i].load(acquire);  // as above
         if (b == nullptr) continue;
@@ -59,6 +59,8 @@ poll_desc* poll_desc::of(int fd) noexcept {
     }
     return &b->of[number % block_size];
 }
+
+bool poll_desc::any() noexcept { return blocks_reach.load(relaxed) != 0; }  // relaxed: who waits has made one before
 
 uint64_t poll_desc::token() const noexcept {
     return uint64_t{generation_of(word_.load(relaxed))} << generation_shift |  // relaxed: by a user

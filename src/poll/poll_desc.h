@@ -53,6 +53,9 @@ public:
     // The one of that number; nullptr: no memory for it, or no such number.
     [[nodiscard]] static poll_desc* of(int fd) noexcept;
 
+    // Whether there has ever been one.
+    [[nodiscard]] static bool any() noexcept;
+
     [[nodiscard]] int fd() const noexcept { return fd_; }
 
     // fd has just been opened, and is ours. Returns the generation, which is what entitles to use it.

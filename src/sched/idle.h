@@ -21,7 +21,8 @@
 //   1  put the P on the idle list; stop counting as a spinner                       (under idle.lock)
 //   2  full fence
 //   3  look at the global queue, all rings and run_next slots, all timers; found: take a P back and steal
-//   4  go on the list of idle Ms. While another P runs and nobody is the lookout, be the lookout: sleep lookout_near_ns at
+//   4  go on the list of idle Ms; who is not the near lookout may sleep in the poller instead of on its note (netpoll.h). While
+//      another P runs and nobody is the lookout, be the lookout: sleep lookout_near_ns at
 //      most, then look again. Twice the time after each look that saw the running Ps schedule but found nothing, up to lookout_far_ns.
 //   5  when no running P has scheduled anything for lookout_rounds looks, they compute, and pushes have stopped. Set wanted (W3),
 //      heavy fence, look once more, also for timers that are due before any alarm, sleep without end (or until the next timer).

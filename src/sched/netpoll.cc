@@ -32,12 +32,8 @@ int netpoll::add(scheduler& s, poll_desc& d) noexcept {
 
 waiter* netpoll::poll(int64_t deadline_ns) noexcept {
     poll_event events[poll_batch];
-    atomic<uint64_t>& counted = deadline_ns == 0 ? count.polls : count.waits;
-    counted.fetch_add(1, relaxed);  // relaxed: statistics
     const uint32_t n = open()->wait(events, deadline_ns);
     polled_ns_.store(os::monotonic_ns(), relaxed);  // relaxed: a time
-    if (n == 0) return nullptr;
-    count.events.fetch_add(n, relaxed);  // relaxed: statistics
     guarded<waiter*> first = nullptr;
     guarded<waiter*>* link = &first;
     for (uint32_t i = 0; i < n; ++i) {

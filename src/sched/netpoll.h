@@ -27,7 +27,7 @@
 // Being in use. The backend is opened when the first descriptor is added. From then on the runtime has a poller until it stops. Who opens it
 // wakes an M, as the others went to sleep when there was nothing to poll.
 //
-// Rejected. A thread that polls (each event wakes two threads: 25 µs more). All idle Ms in the poller: the system wakes any of them, and it
+// Rejected. A thread that polls (each event wakes two threads, one after the other). All idle Ms in the poller: the system wakes any of them, and it
 // takes a second wake-up to reach the one that was meant.
 //
 // Invariants: I1. At most one M is in the poller, with a deadline that is not 0: idle.polling, from before it goes there until it is back. If
@@ -87,11 +87,6 @@ public:
 
     // The runtime has stopped.
     void close() noexcept;
-
-    // What it has done, for stats.
-    struct {
-        atomic<uint64_t> polls{0}, waits{0}, events{0};
-    } count;
 
 private:
     [[nodiscard]] poll_backend* open() const noexcept { return backend_.load(acquire); }  // pairs with add

@@ -55,6 +55,9 @@
 // If T1 comes before C3 the look sees what was changed; else T2 comes after C3, and the next sleep is none. A reset before the
 // sleep, as is usual with notes, would lose what came since C4.
 //
+// Files. While no P is idle nobody may be looking for events of files (netpoll.h). So with a poller in use it does not go far then, but looks
+// each netpoll::stale_ns, and goes on for io_looks looks that saw an idle P: being called costs more than those.
+//
 // Reports. The monitor writes them, too (observe.h), between two looks. None may hold it up: it never makes a write that may block, and has
 // patience with who reads for 10 ms (crash.h). A dump of many Gs takes longer, in which somebody may keep the only P; so it looks meanwhile:
 // whatever holds no lock and is between two Gs calls look_meanwhile(), which is one turn of its loop without the sleep. To look is safe

@@ -205,7 +205,7 @@ TEST_P(Fork, SocketsOfTheParentAreUsedInTheChild) {
                       one.go([&] {
                           if (near.read_some(b) != 1 || b[0] != 'c') ::_exit(1);
                       });
-                      sleep_for(1ms);
+                      while (own.stats().waiting == 0) yield();  // in the child's poller
                       far.write_all("c");
                       one.wait();
                       near.close();

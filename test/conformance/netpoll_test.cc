@@ -118,7 +118,7 @@ TEST_P(Netpoll, TimersAndEventsBesideEachOther) {
         int naps = 0;
         all.go([&] {
             while (!over) {
-                sleep_for(100us);
+                sleep_for(100us);  // the timers
                 ++naps;
             }
         });

@@ -180,7 +180,7 @@ TEST_P(Tcp, DeadlinesHoldAlsoForThoseWhoWaitAlready) {
             EXPECT_EQ(s.read_some(b, why), 0U);
             EXPECT_EQ(why, errc::timed_out);
         });
-        sleep_for(2ms);
+        while (stats().waiting == 0) yield();
         s.set_read_deadline(std::chrono::steady_clock::now() - 1s);
         reader.wait();
         s.clear_deadline();
@@ -204,7 +204,7 @@ TEST_P(Tcp, PlainThreadsMayCallToo) {
             s.write_all("hello");
             char got[5];
             EXPECT_EQ(s.read(got), 5U);
-            sleep_for(200us);
+            sleep_for(200us);  // so that the server's thread has gone to sleep, most of the time
         }
     });
     server.join();

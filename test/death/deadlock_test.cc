@@ -1,6 +1,9 @@
 // deadlock_test.cc: programs all of whose green threads wait for ever end with a report, and others do not.
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -344,17 +347,42 @@ TEST_F(Deadlock, IsNoneIfAWaitHasADeadline) {
     }));
 }
 
+// Starts a process that connects after a while. It does so by hand: under ThreadSanitizer no runtime can be started in it.
+pid_t connects_later(const net::tcp_listener& listener) {
+    const uint16_t port = listener.local_endpoint().port();
+    const pid_t other = ::fork();
+    if (other != 0) return other;
+    std::this_thread::sleep_for(long_enough);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(port);
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    ::_exit(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 ? 0 : 1);
+}
+
 // What is at the other end of a socket is not known.
 TEST_F(Deadlock, IsNoneWhileOneWaitsForAConnection) {
     EXPECT_NO_DEADLOCK(run_main([] {
         net::tcp_listener listener(net::endpoint::loopback(0));
-        const net::endpoint at = listener.local_endpoint();
-        const pid_t other = ::fork();
-        if (other == 0) {
-            std::this_thread::sleep_for(long_enough);
-            const net::tcp_stream s = net::tcp_stream::connect(at);
-            ::_exit(0);
-        }
+        const pid_t other = connects_later(listener);
+        static_cast<void>(listener.accept());
+        ::waitpid(other, nullptr, 0);
+    }));
+}
+
+// It was added to the poller of a runtime in which nobody waits any more.
+TEST_F(Deadlock, IsNoneWhileOneWaitsForAFileOfAnotherRuntimesPoller) {
+    EXPECT_NO_DEADLOCK(run_main([] {
+        net::tcp_listener listener(net::endpoint::loopback(0));
+        runtime another({.procs = 1});
+        another.run([&] {
+            listener.set_deadline(std::chrono::steady_clock::now() + 1ms);
+            std::error_code ec;
+            static_cast<void>(listener.accept(ec));
+            listener.clear_deadline();
+        });
+        const pid_t other = connects_later(listener);
         static_cast<void>(listener.accept());
         ::waitpid(other, nullptr, 0);
     }));

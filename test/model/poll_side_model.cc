@@ -93,22 +93,9 @@ struct file {
     }
 };
 
-// Something comes while one looks for it.
-struct one_reader : program<one_reader, 1, 1> {
-    file f;
-
-    void run(unsigned me) {
-        if (me == 0) {
-            const outcome o = f.read(never);
-            RL_ASSERT(o == got_one);
-        } else {
-            f.arrive(1);
-        }
-    }
-};
-
-// As above, for a plain thread.
-struct plain_reader : program<plain_reader, 0, 2> {
+// Something comes while one looks for it: a green thread, or a plain one.
+template <int Greens>
+struct one_reader : program<one_reader<Greens>, Greens, 2 - Greens> {
     file f;
 
     void run(unsigned me) {
@@ -173,8 +160,8 @@ struct closing : program<closing, 1, 1> {
 }  // namespace
 
 int main() {
-    const bool ok = check<one_reader>("one reader", all) &&                          //
-                    check<plain_reader>("a plain one", switches(4)) &&               //
+    const bool ok = check<one_reader<1>>("one reader", all) &&                       //
+                    check<one_reader<0>>("a plain one", switches(4)) &&              //
                     check<closing>("closed", all) &&                                 //
                     check<two_readers>("two readers, one edge", random(200'000)) &&  //
                     check<deadline>("with a deadline", switches(1)) &&               //

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include <weft/detail/fd_handle.h>
 #include <weft/detail/time_point.h>
@@ -39,7 +40,7 @@ public:
     [[nodiscard]] std::size_t read(mutable_buffer b);
     [[nodiscard]] std::size_t read(mutable_buffer b, std::error_code& ec);
 
-    // As read_some(), into several pieces of memory, one after the other; up to 1024 of them at a time.
+    // As read_some(), into several pieces of memory, one after the other; up to 64 of them at a time.
     [[nodiscard]] std::size_t readv_some(std::span<const mutable_buffer> into);
     [[nodiscard]] std::size_t readv_some(std::span<const mutable_buffer> into, std::error_code& ec);
 
@@ -111,8 +112,7 @@ protected:
     stream() noexcept = default;
 
     // drains: a read that is short has read all there is.
-    stream(weft::detail::fd_handle handle, bool drains) noexcept
-        : handle_(static_cast<weft::detail::fd_handle&&>(handle)), drains_(drains) {}
+    stream(weft::detail::fd_handle handle, bool drains) noexcept : handle_(std::move(handle)), drains_(drains) {}
 
     stream(stream&&) noexcept = default;
     stream& operator=(stream&&) noexcept = default;

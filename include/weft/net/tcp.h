@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <weft/net/endpoint.h>
 #include <weft/net/stream.h>
@@ -44,8 +45,7 @@ public:
 private:
     friend class tcp_listener;
 
-    explicit tcp_stream(weft::detail::fd_handle handle) noexcept
-        : stream(static_cast<weft::detail::fd_handle&&>(handle), true) {}
+    explicit tcp_stream(weft::detail::fd_handle handle) noexcept : stream(std::move(handle), true) {}
 };
 
 class tcp_listener {

@@ -1,0 +1,68 @@
+// endpoint_test.cc: addresses as text, and as the system writes them.
+
+#include <array>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <weft/net/endpoint.h>
+
+#include "net/socket_address.h"
+
+namespace weft::net {
+namespace {
+
+TEST(Endpoint, WhatIsWrittenIsReadAgain) {
+    for (const char* text : {"127.0.0.1:80", "0.0.0.0:0", "255.255.255.255:65535", "[::1]:443", "[2001:db8::1]:1",
+                             "[fe80::1%7]:80", "[::]:0"}) {
+        const auto parsed = endpoint::parse(text);
+        ASSERT_TRUE(parsed) << text;
+        EXPECT_EQ(parsed->to_string(), text);
+        EXPECT_EQ(detail::socket_address(*parsed).to_endpoint(), parsed) << text;
+    }
+}
+
+TEST(Endpoint, WithoutAnAddressItIsEveryOne) {
+    const endpoint all(":8080");
+    EXPECT_TRUE(all.is_any());
+    EXPECT_EQ(all.port(), 8080);
+    EXPECT_EQ(all.version(), endpoint::ip::v6);
+    EXPECT_FALSE(endpoint::loopback(1).is_any());
+    EXPECT_EQ(endpoint::loopback(1).to_string(), "127.0.0.1:1");
+    EXPECT_EQ(endpoint::loopback_v6(1).to_string(), "[::1]:1");
+    EXPECT_EQ(endpoint::loopback(1).with_port(2).port(), 2);
+}
+
+TEST(Endpoint, TheScopeMayBeAnInterfacesName) {
+    const auto parsed = endpoint::parse("[fe80::1%lo]:80");
+    ASSERT_TRUE(parsed);
+    EXPECT_NE(parsed->scope(), 0U);
+}
+
+TEST(Endpoint, WhatIsNoneIsRefused) {
+    using namespace std::string_literals;
+    for (const std::string& text :
+         {""s, "80"s, "127.0.0.1"s, "127.0.0.1:"s, "127.0.0.1:65536"s, "127.0.0.1:-1"s, "127.0.0.1:8 0"s, "127.0.0:80"s,
+          "1.2.3.4.5:80"s, "localhost:80"s, "::1:80"s, "[::1]"s, "[::1:80"s, "[]:80"s, "[::g]:80"s, "[fe80::1%]:80"s,
+          "[fe80::1%nosuchinterface0]:80"s, "127.0.0.1\0:80"s, std::string(1000, '1') + ":80"}) {
+        EXPECT_FALSE(endpoint::parse(text)) << text.substr(0, 40);
+        EXPECT_THROW(endpoint{text}, std::invalid_argument);
+    }
+    try {
+        const endpoint none("localhost:80");
+        FAIL() << none.to_string();
+    } catch (const std::invalid_argument& e) {
+        EXPECT_NE(std::string(e.what()).find("\"localhost:80\""), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("127.0.0.1:80"), std::string::npos) << "says what to write: " << e.what();
+    }
+}
+
+TEST(Endpoint, AnIpv4PeerOfASocketOfBothIsItself) {
+    const std::array<uint8_t, 16> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 3};
+    EXPECT_EQ(detail::socket_address(endpoint(mapped, 5)).to_endpoint(), endpoint("10.1.2.3:5"));
+    EXPECT_FALSE(detail::socket_address().to_endpoint());
+}
+
+}  // namespace
+}  // namespace weft::net
