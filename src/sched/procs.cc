@@ -148,11 +148,15 @@ void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>
 
 }  // namespace
 
-void change_procs(scheduler& s, uint32_t n) {
+void change_procs(scheduler& s, uint32_t n, procs_by who) {
     WEFT_ASSERT(n >= 1 && n <= procs_max);
     processors& all = s.ps;
     idle_state& idle = s.idle;
     all.changing_.lock();
+    if (who == procs_by::monitor && !s.follows_cpus.load(relaxed)) {  // relaxed: locked
+        all.changing_.unlock();
+        return;
+    }
     const uint32_t before = all.in_use();
     std::unique_ptr<stealing_order> order;
     try {
@@ -173,6 +177,7 @@ void change_procs(scheduler& s, uint32_t n) {
             throw_no_memory(error);
         }
     }
+    if (who != procs_by::monitor) s.follows_cpus.store(who == procs_by::request_to_follow, relaxed);  // relaxed: locked
     uint32_t surplus = 0;
     P* gone[procs_max];
     idle.lock.lock();
@@ -245,8 +250,8 @@ void bury_idle_surplus(scheduler& s) noexcept {
     }
 }
 
-void change_procs_and_wait(scheduler& s, uint32_t n) {
-    change_procs(s, n);
+void change_procs_and_wait(scheduler& s, uint32_t n, procs_by who) {
+    change_procs(s, n, who);
     while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(relaxed)) {  // relaxed: a look, again and again
         bury_idle_surplus(s);
         pause_until_ns(os::monotonic_ns() + look_ns);

@@ -57,6 +57,8 @@ struct stealing_order {
     std::unique_ptr<uint32_t[]> strides;
 };
 
+enum class procs_by : uint8_t;
+
 class processors {
 public:
     // n of them, idle. Throws std::bad_alloc.
@@ -87,7 +89,7 @@ public:
     [[nodiscard]] bool is_one_too_many(const P& p) const noexcept;
 
 private:
-    friend void change_procs(scheduler& s, uint32_t n);
+    friend void change_procs(scheduler& s, uint32_t n, procs_by who);
     friend void bury_p(scheduler& s, P& p) noexcept;
 
     [[nodiscard]] int make_up_to(uint32_t n) noexcept;
@@ -105,12 +107,16 @@ private:
     spin_lock changing_;
 };
 
+// Who says how many Ps there are to be: somebody, for good; somebody who wants the usual number, also when that changes; or the monitor, because
+// it has changed, which only counts while nobody has said something else.
+enum class procs_by : uint8_t { request, request_to_follow, monitor };
+
 // From now on there are n Ps, 1 to procs_max; those that are too many go in their own time. Any thread that has pinned s, or a G of it.
 // Throws std::bad_alloc or resource_exhausted, with nothing changed.
-void change_procs(scheduler& s, uint32_t n);
+void change_procs(scheduler& s, uint32_t n, procs_by who);
 
 // As change_procs, and waits until it is so.
-void change_procs_and_wait(scheduler& s, uint32_t n);
+void change_procs_and_wait(scheduler& s, uint32_t n, procs_by who);
 
 // What is queued on p, which is the caller's, goes to the scheduler's queues. Nobody is woken.
 void move_gs(scheduler& s, P& p) noexcept;

@@ -48,9 +48,8 @@ unsigned change_max_procs(scheduler& s, unsigned n) {
         throw std::invalid_argument("weft: set_max_procs(" + std::to_string(n) +
                                     ") is more than 1024, the most there are");
     const uint32_t before = s.ps.in_use();
-    // relaxed: the monitor sees it at one of its next looks
-    s.follows_cpus.store(n == 0 && usual_procs_follow(), relaxed);
-    change_procs_and_wait(s, n != 0 ? n : usual_procs());
+    const bool follows = n == 0 && usual_procs_follow();
+    change_procs_and_wait(s, n != 0 ? n : usual_procs(), follows ? procs_by::request_to_follow : procs_by::request);
     checkpoint();
     return before;
 }

@@ -287,11 +287,11 @@ void monitor::trim(int64_t now_ns) noexcept {
 void monitor::follow_cpus(int64_t now_ns) noexcept {
     cpus_seen_ns_ = now_ns;
     scheduler& s = *home_;
-    if (!s.follows_cpus.load(relaxed)) return;  // relaxed: as good a second later
+    if (!s.follows_cpus.load(relaxed)) return;  // relaxed: change_procs looks again
     const uint32_t n = std::min(os::usable_cpus(), procs_max);
     if (n == s.ps.in_use()) return;
     try {
-        change_procs(s, n);
+        change_procs(s, n, procs_by::monitor);
     } catch (...) {}  // no memory: it is tried again
 }
 

@@ -1,0 +1,27 @@
+// procs_test.cc: who may change the number of Ps, and when.
+#include "sched/procs.h"
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "sched/current.h"
+#include "sched/scheduler.h"
+
+namespace weft::detail {
+namespace {
+
+// The monitor may have looked before somebody says a number, and come with what it saw after.
+TEST(ChangeProcs, TheMonitorDoesNotOverruleWhoeverHasSaidANumber) {
+    runtime rt({.procs = 1});
+    scheduler& s = *rt.run([] { return current_m()->home; });
+    change_procs(s, 3, procs_by::request);
+    change_procs(s, 2, procs_by::monitor);
+    EXPECT_EQ(s.ps.in_use(), 3U);
+    change_procs(s, 3, procs_by::request_to_follow);
+    change_procs(s, 2, procs_by::monitor);
+    EXPECT_EQ(s.ps.in_use(), 2U);
+}
+
+}  // namespace
+}  // namespace weft::detail
