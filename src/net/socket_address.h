@@ -1,4 +1,4 @@
-// socket_address.h: an endpoint as the system wants it, and back.
+// socket_address.h: an address as the system wants it, and back.
 #pragma once
 
 #include <netinet/in.h>
@@ -8,6 +8,7 @@
 #include <optional>
 
 #include <weft/net/endpoint.h>
+#include <weft/net/unix.h>
 
 namespace weft::net::detail {
 
@@ -17,11 +18,17 @@ struct socket_address {
 
     socket_address() noexcept = default;
     explicit socket_address(const endpoint& at) noexcept;
+    explicit socket_address(const unix_address& at) noexcept;
 
     [[nodiscard]] sockaddr* get() noexcept { return reinterpret_cast<sockaddr*>(&storage); }
 
+    [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
+
     // nullopt: of no IP address.
     [[nodiscard]] std::optional<endpoint> to_endpoint() const noexcept;
+
+    // No address if it is not of a Unix socket.
+    [[nodiscard]] unix_address to_unix_address() const noexcept;
 };
 
 [[nodiscard]] inline int family_of(const endpoint& at) noexcept {

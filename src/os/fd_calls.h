@@ -23,6 +23,20 @@ namespace weft::detail::os {
 [[nodiscard]] ssize_t socket_send_many(int fd, const iovec* from, std::size_t count) noexcept;
 [[nodiscard]] ssize_t send_file(int socket, int file, int64_t& offset, std::size_t count) noexcept;
 
+// Datagrams. to, from: may be nullptr. cut: it was longer than size.
+[[nodiscard]] ssize_t socket_send_to(
+    int fd, const void* data, std::size_t size, const sockaddr* to, uint32_t to_size) noexcept;
+[[nodiscard]] ssize_t socket_receive_from(
+    int fd, void* into, std::size_t size, sockaddr* from, uint32_t& from_size, bool& cut) noexcept;
+
+// Descriptors sent along with bytes over a Unix socket, files_most at most. count: room for so many, then how many came. cut: some did not
+// fit, and are closed.
+inline constexpr std::size_t files_most = 253;
+[[nodiscard]] ssize_t socket_send_files(
+    int fd, const void* data, std::size_t size, const int* files, std::size_t count) noexcept;
+[[nodiscard]] ssize_t socket_receive_files(
+    int fd, void* into, std::size_t size, int* files, std::size_t& count, bool& cut) noexcept;
+
 // A new socket, non-blocking, not inherited by programs that are executed.
 [[nodiscard]] int socket_make(int family, int type, int protocol) noexcept;
 [[nodiscard]] int socket_accept(int fd) noexcept;
@@ -30,11 +44,20 @@ namespace weft::detail::os {
 [[nodiscard]] int socket_bind(int fd, const sockaddr* to, uint32_t to_size) noexcept;
 [[nodiscard]] int socket_listen(int fd, int backlog) noexcept;
 [[nodiscard]] int socket_shut(int fd, int how) noexcept;
+[[nodiscard]] int socket_pair(int type, int (&fds)[2]) noexcept;  // of Unix sockets, as socket_make
 [[nodiscard]] int socket_name(int fd, bool of_peer, sockaddr* name, uint32_t& size) noexcept;
 [[nodiscard]] int socket_option(int fd, int level, int option, int value) noexcept;
+[[nodiscard]] int socket_option(int fd, int level, int option, const void* value, uint32_t size) noexcept;
 [[nodiscard]] int socket_option_of(int fd, int level, int option, int& value) noexcept;
+
+[[nodiscard]] int socket_peer(int fd, int64_t& pid, uint32_t& uid, uint32_t& gid) noexcept;
 
 [[nodiscard]] int make_nonblocking(int fd) noexcept;
 int fd_close(int fd) noexcept;
+
+// Whether one may read (POLLIN) or write (POLLOUT) without waiting: what poll(2) says about it, without waiting.
+[[nodiscard]] int fd_poll(int fd, short events, short& ready) noexcept;
+
+int file_unlink(const char* path) noexcept;
 
 }  // namespace weft::detail::os

@@ -14,7 +14,6 @@
 // See: docs/sockets.md
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,12 +21,12 @@
 #include <utility>
 
 #include <weft/detail/fd_handle.h>
-#include <weft/detail/time_point.h>
 #include <weft/net/buffer.h>
+#include <weft/net/socket.h>
 
 namespace weft::net {
 
-class stream {
+class stream : public socket {
 public:
     // ---- Reading.
 
@@ -73,52 +72,16 @@ public:
     void shutdown_receive();
     void shutdown_receive(std::error_code& ec);
 
-    // See above. The socket is closed when the last call that uses it has returned. Any number of times.
-    void close() noexcept { handle_.close(); }
-
-    [[nodiscard]] bool is_open() const noexcept { return handle_.is_open(); }
-
-    // ---- Deadlines. They hold for all calls from now on, also for those that wait now, and are absolute. A call whose deadline has passed
-    // fails with weft::errc::timed_out, also if it need not wait, and the stream can go on being used.
-
-    template <typename Clock, typename Duration>
-    void set_deadline(std::chrono::time_point<Clock, Duration> when) {
-        set_read_deadline(when);
-        set_write_deadline(when);
-    }
-
-    template <typename Clock, typename Duration>
-    void set_read_deadline(std::chrono::time_point<Clock, Duration> when) {
-        handle_.set_read_deadline(weft::detail::deadline_at(when));
-    }
-
-    template <typename Clock, typename Duration>
-    void set_write_deadline(std::chrono::time_point<Clock, Duration> when) {
-        handle_.set_write_deadline(weft::detail::deadline_at(when));
-    }
-
-    void clear_deadline() noexcept {
-        handle_.set_read_deadline(weft::detail::never);
-        handle_.set_write_deadline(weft::detail::never);
-    }
-
-    // ---- The descriptor, for options that are not here: valid until close(). Do not close it, or make it blocking.
-    [[nodiscard]] int native_handle() const noexcept { return handle_.fd(); }
-
-    // Gives the descriptor, which stays open and non-blocking, to the caller. A fatal error while somebody uses the stream.
-    [[nodiscard]] int release() { return handle_.release(); }
-
 protected:
     stream() noexcept = default;
 
     // drains: a read that is short has read all there is.
-    stream(weft::detail::fd_handle handle, bool drains) noexcept : handle_(std::move(handle)), drains_(drains) {}
+    stream(weft::detail::fd_handle handle, bool drains) noexcept : socket(std::move(handle)), drains_(drains) {}
 
     stream(stream&&) noexcept = default;
     stream& operator=(stream&&) noexcept = default;
     ~stream() = default;
 
-    weft::detail::fd_handle handle_;
     bool drains_ = false;
 };
 

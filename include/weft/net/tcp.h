@@ -26,7 +26,7 @@ public:
     [[nodiscard]] static tcp_stream connect(const endpoint& to);
     [[nodiscard]] static tcp_stream connect(const endpoint& to, std::error_code& ec);
 
-    // Takes a connected socket over, and makes it non-blocking.
+    // Takes a connected socket over, and makes it non-blocking. Throws std::system_error, with fd as it was.
     [[nodiscard]] static tcp_stream adopt(int fd);
 
     [[nodiscard]] endpoint local_endpoint() const;
@@ -48,7 +48,7 @@ private:
     explicit tcp_stream(weft::detail::fd_handle handle) noexcept : stream(std::move(handle), true) {}
 };
 
-class tcp_listener {
+class tcp_listener : public socket {
 public:
     struct options {
         int backlog = 4096;       // connections that wait for accept(); the system has a limit of its own
@@ -72,24 +72,12 @@ public:
     [[nodiscard]] tcp_stream accept();
     [[nodiscard]] tcp_stream accept(std::error_code& ec);
 
-    // Nothing is accepted any more; whoever waits is woken with weft::errc::closed.
-    void close() noexcept { handle_.close(); }
-
-    [[nodiscard]] bool is_open() const noexcept { return handle_.is_open(); }
+    // Takes a listening socket over, as a service manager hands over, and makes it non-blocking. Throws std::system_error, with fd as it was.
+    [[nodiscard]] static tcp_listener adopt(int fd);
 
     [[nodiscard]] endpoint local_endpoint() const;
 
-    [[nodiscard]] int native_handle() const noexcept { return handle_.fd(); }
-
-    template <typename Clock, typename Duration>
-    void set_deadline(std::chrono::time_point<Clock, Duration> when) {
-        handle_.set_read_deadline(weft::detail::deadline_at(when));
-    }
-
-    void clear_deadline() noexcept { handle_.set_read_deadline(weft::detail::never); }
-
 private:
-    weft::detail::fd_handle handle_;
     bool no_delay_ = true;
 };
 

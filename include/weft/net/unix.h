@@ -1,0 +1,193 @@
+// unix.h: sockets between processes of this machine: connections, those who listen for them, and datagrams.
+//
+//   weft::net::unix_listener listener("/run/weft/server");
+//   for (;;) weft::go([conn = listener.accept()]() mutable { serve(conn); });
+//
+// Who may open a path may connect: give the directory the right permissions. Calls wait, end and fail as those of stream.h.
+//
+// See: docs/sockets.md
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <weft/net/stream.h>
+
+namespace weft::net {
+
+// Where a Unix socket is: at a path, or by a name that is no file, which Linux calls abstract. A value of 110 bytes.
+class unix_address {
+public:
+    static constexpr std::size_t longest = 107;  // bytes of a path, or of an abstract name
+
+    // No address: that of a socket that was not bound.
+    unix_address() noexcept = default;
+
+    // A path; "@name": the abstract name. Throws std::invalid_argument if it is empty, too long, or has a 0 in it.
+    explicit unix_address(std::string_view path);
+
+    // An abstract name of any bytes. Throws std::invalid_argument if it is too long.
+    [[nodiscard]] static unix_address abstract_name(std::string_view name);
+
+    [[nodiscard]] bool is_unnamed() const noexcept { return size_ == 0; }
+
+    [[nodiscard]] bool is_abstract() const noexcept { return size_ != 0 && bytes_[0] == '\0'; }
+
+    // The path; empty if there is none.
+    [[nodiscard]] std::string_view path() const noexcept {
+        return is_abstract() ? std::string_view() : std::string_view(bytes_.data(), size_);
+    }
+
+    // The abstract name; empty if there is none.
+    [[nodiscard]] std::string_view name() const noexcept {
+        return is_abstract() ? std::string_view(bytes_.data() + 1, size_ - 1U) : std::string_view();
+    }
+
+    // As it is written: the path, "@name", or "unnamed".
+    [[nodiscard]] std::string to_string() const;
+
+    friend auto operator<=>(const unix_address&, const unix_address&) noexcept = default;
+
+private:
+    std::array<char, longest + 1> bytes_{};  // without the 0 that ends a path; an abstract name follows a 0
+    uint16_t size_ = 0;
+};
+
+// Who is at the other end of a connection: which process had made it, or listened for it, as whom.
+struct peer_credentials {
+    int64_t pid;
+    uint32_t uid;
+    uint32_t gid;
+};
+
+class unix_stream : public stream {
+public:
+    // Not connected: every call fails with weft::errc::closed.
+    unix_stream() noexcept = default;
+
+    // Connects. Waits while the listener's queue is full.
+    [[nodiscard]] static unix_stream connect(const unix_address& to);
+    [[nodiscard]] static unix_stream connect(const unix_address& to, std::error_code& ec);
+
+    [[nodiscard]] static unix_stream connect(std::string_view path) { return connect(unix_address(path)); }
+
+    // Two that are connected to each other. Throws std::system_error.
+    [[nodiscard]] static std::pair<unix_stream, unix_stream> pair();
+
+    // Takes a connected socket over, and makes it non-blocking. Throws std::system_error, with fd as it was.
+    [[nodiscard]] static unix_stream adopt(int fd);
+
+    // Sends b, at least a byte, and with its first byte copies of open descriptors, 253 at most. Returns how many bytes; the descriptors are sent if
+    // it is not 0.
+    std::size_t send_files(const_buffer b, std::span<const int> files);
+
+    // As read_some(); descriptors that came with the bytes are added to files, open, non-inherited, and the caller's to close. More than
+    // files_max of them in one message: the rest are closed by the system, and an error says so (std::errc::message_size).
+    std::size_t receive_files(mutable_buffer b, std::vector<int>& files, std::size_t files_max);
+
+    [[nodiscard]] unix_address local_address() const;
+    [[nodiscard]] unix_address remote_address() const;
+
+    [[nodiscard]] peer_credentials credentials() const;
+
+private:
+    friend class unix_listener;
+
+    // A read stops where descriptors were sent with the bytes, so one that is short may leave some.
+    explicit unix_stream(weft::detail::fd_handle handle) noexcept : stream(std::move(handle), false) {}
+};
+
+class unix_listener : public socket {
+public:
+    struct options {
+        int backlog = 4096;           // connections that wait for accept(); the system has a limit of its own
+        bool unlink_on_close = true;  // close() and the destructor remove the path, in the process that has bound it
+        bool replace = false;         // a socket at that path to which nobody listens any more is removed first
+    };
+
+    unix_listener() noexcept = default;
+
+    // Binds and listens. Throws std::system_error, which names the path and what to do about it.
+    explicit unix_listener(const unix_address& at);
+    unix_listener(const unix_address& at, options how);
+
+    explicit unix_listener(std::string_view path) : unix_listener(unix_address(path)) {}
+
+    unix_listener(std::string_view path, options how) : unix_listener(unix_address(path), how) {}
+
+    unix_listener(unix_listener&& other) noexcept;
+    unix_listener& operator=(unix_listener&& other) noexcept;
+
+    ~unix_listener() { unlink(); }
+
+    // Takes a listening socket over, as a service manager hands over, and makes it non-blocking. Its path stays. Throws std::system_error, with fd as it was.
+    [[nodiscard]] static unix_listener adopt(int fd);
+
+    // As tcp_listener's.
+    [[nodiscard]] unix_stream accept();
+    [[nodiscard]] unix_stream accept(std::error_code& ec);
+
+    // As socket::close(); first the path is removed.
+    void close() noexcept;
+
+    // As socket::release(); the path stays.
+    [[nodiscard]] int release();
+
+    [[nodiscard]] unix_address local_address() const;
+
+private:
+    void unlink() noexcept;
+
+    unix_address at_;
+    int64_t owner_ = 0;                          // the process that has bound it
+    weft::detail::atomic<bool> unlinks_{false};  // the path is to be removed, once
+};
+
+class unix_datagram : public socket {
+public:
+    struct received {
+        std::size_t size;   // bytes
+        unix_address from;  // who has sent it
+        bool cut;           // the datagram was longer than the buffer; the rest is lost
+    };
+
+    // Not open: every call fails with weft::errc::closed.
+    unix_datagram() noexcept = default;
+
+    // One that others can send to. Throws std::system_error. The path stays when it is closed.
+    explicit unix_datagram(const unix_address& at);
+
+    // One that others cannot send to.
+    [[nodiscard]] static unix_datagram unbound();
+
+    // Two that are connected to each other.
+    [[nodiscard]] static std::pair<unix_datagram, unix_datagram> pair();
+
+    // From now on send() sends to that one, and only its datagrams are received. Does not wait.
+    void connect(const unix_address& to);
+
+    // Sends b, whole. Waits while the receiver's queue is full.
+    void send(const_buffer b);
+    void send(const_buffer b, std::error_code& ec);
+    void send_to(const_buffer b, const unix_address& to);
+    void send_to(const_buffer b, const unix_address& to, std::error_code& ec);
+
+    // Waits for a datagram, which may be empty.
+    [[nodiscard]] received receive(mutable_buffer b);
+    [[nodiscard]] received receive(mutable_buffer b, std::error_code& ec);
+
+    [[nodiscard]] unix_address local_address() const;
+
+private:
+    explicit unix_datagram(weft::detail::fd_handle handle) noexcept : socket(std::move(handle)) {}
+};
+
+}  // namespace weft::net

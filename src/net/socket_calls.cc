@@ -1,0 +1,175 @@
+// socket_calls.cc: see socket_calls.h.
+#include "net/socket_calls.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <weft/time.h>
+
+#include "base/atomic.h"
+#include "net/report.h"
+#include "os/fd_calls.h"
+
+namespace weft::net::detail {
+
+namespace os = weft::detail::os;
+using weft::detail::call_in;
+using weft::detail::call_out;
+using weft::detail::fd_handle;
+using weft::detail::fd_use;
+using weft::detail::io_result;
+using weft::detail::wait_reason;
+
+namespace {
+
+constexpr int64_t no_fd_first_ns = 5'000'000;  // after the process has run out of descriptors
+constexpr int64_t no_fd_longest_ns = 1'000'000'000;
+constexpr int64_t queue_full_first_ns = 100'000;  // before a connection to a Unix socket is tried again
+constexpr int64_t queue_full_longest_ns = 20'000'000;
+
+// Waits until the connection that fd has begun is there, or has failed.
+io_result finish_connecting(const fd_handle& h) noexcept {
+    bool waited = false;
+    const auto attempt = [&]() -> ssize_t {
+        // Before the first edge there is nothing to ask.
+        if (!std::exchange(waited, true)) return -EAGAIN;
+        int error = 0;
+        if (const int result = os::socket_option_of(h.fd(), SOL_SOCKET, SO_ERROR, error); result < 0) return result;
+        if (error != 0) return -error;
+        socket_address peer;
+        // Not connected and no error: woken for another reason.
+        return os::socket_name(h.fd(), true, peer.get(), peer.size) == -ENOTCONN ? -EAGAIN : 0;
+    };
+    return call_out(h, 0, attempt);
+}
+
+// The connection was there, and is no more; or the network had a moment.
+bool is_gone(int error) noexcept {
+    switch (error) {
+        case ECONNABORTED:
+        case EPROTO:
+        case ENETDOWN:
+        case ENOPROTOOPT:
+        case EHOSTDOWN:
+        case ENONET:
+        case EHOSTUNREACH:
+        case EOPNOTSUPP:
+        case ENETUNREACH:
+        case EPERM:  // a firewall
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool is_shortage(int error) noexcept {
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+void warn_of_shortage(int error) noexcept {
+    static constinit weft::detail::atomic<bool> said{false};
+    if (said.exchange(true, weft::detail::relaxed)) return;  // relaxed: once is enough
+    const char* what = error == EMFILE
+                           ? "this process has no file descriptor left: raise its limit (ulimit -n), or close some"
+                       : error == ENFILE ? "the system has no file descriptor left (fs.file-max)"
+                                         : "the system has no memory left for sockets";
+    std::fprintf(stderr, "weft: a connection cannot be accepted for now: %s\n", what);
+}
+
+// Waits until a pause is over, or h is closed, or its deadline has passed. False: interrupted.
+bool pause(const fd_handle& h, int64_t ns, io_result& r) {
+    const fd_use use(h.desc(), h.generation());
+    const int64_t until_ns = std::min(weft::detail::now_ns() + ns, h.read_deadline());
+    while (!use.is_closed()) {
+        weft::detail::poll_side& in = use.desc().in;
+        if (!await_fd(use, in, in.edges(), wait_reason::fd_readable, until_ns, r)) {
+            if (r.ended != io_result::how::failed) return r.ended == io_result::how::timed_out;
+            weft::detail::sleep_until_ns(until_ns);  // the poller itself would have needed a descriptor
+            return true;
+        }
+        in.pass_on();  // another one may have better luck
+    }
+    return true;
+}
+
+}  // namespace
+
+fd_handle make_socket(int family, int type, int protocol, const std::string& what) {
+    const int fd = os::socket_make(family, type, protocol);
+    if (fd < 0) throw_errno(-fd, what);
+    return fd_handle(fd);
+}
+
+fd_handle adopt_socket(int fd, int type, const char* what) {
+    int found = 0;
+    if (const int result = os::socket_option_of(fd, SOL_SOCKET, SO_TYPE, found); result < 0) throw_errno(-result, what);
+    if (found != type) throw_errno(EPROTOTYPE, what);
+    if (const int result = os::make_nonblocking(fd); result < 0) throw_errno(-result, what);
+    return fd_handle(fd);
+}
+
+socket_address name_of(const fd_handle& h, bool of_peer, const char* what) {
+    const fd_use use(h.desc(), h.generation());
+    if (!use.entered()) throw std::system_error(errc::closed, what);
+    socket_address name;
+    if (const int result = os::socket_name(h.fd(), of_peer, name.get(), name.size); result < 0) {
+        throw_errno(-result, what);
+    }
+    return name;
+}
+
+void set_option(const fd_handle& h, int level, int option, const void* value, uint32_t size, const char* what) {
+    const fd_use use(h.desc(), h.generation());
+    if (!use.entered()) throw std::system_error(errc::closed, what);
+    if (const int result = os::socket_option(h.fd(), level, option, value, size); result < 0)
+        throw_errno(-result, what);
+}
+
+void set_option(const fd_handle& h, int level, int option, int value, const char* what) {
+    set_option(h, level, option, &value, sizeof(value), what);
+}
+
+io_result connect_to(socket_address to, const fd_handle& made) {
+    // A Unix socket whose listener's queue is full says "not now", and no event says when: so it is asked again.
+    for (int64_t pause_ns = queue_full_first_ns;; pause_ns = std::min(2 * pause_ns, queue_full_longest_ns)) {
+        const int result = os::socket_connect(made.fd(), to.get(), to.size);
+        if (result == 0) return {};
+        if (result == -EINPROGRESS || result == -EINTR) return finish_connecting(made);
+        if (result != -EAGAIN) return {-1, -result, io_result::how::failed};
+        if (to.storage.ss_family != AF_UNIX) return {-1, EADDRNOTAVAIL, io_result::how::failed};  // no port is left
+        io_result r;
+        if (!pause(made, pause_ns, r)) return r;
+    }
+}
+
+io_result accept_from(const fd_handle& h) {
+    for (int64_t pause_ns = no_fd_first_ns;;) {
+        io_result r = call_in(h, 0, [&]() -> ssize_t { return os::socket_accept(h.fd()); });
+        if (r.ended != io_result::how::failed) return r;
+        if (is_gone(r.error)) continue;
+        if (!is_shortage(r.error)) return r;
+        warn_of_shortage(r.error);
+        if (!pause(h, pause_ns, r)) return r;
+        pause_ns = std::min(2 * pause_ns, no_fd_longest_ns);
+    }
+}
+
+std::string advice_on_binding(int error) {
+    switch (error) {
+        case EADDRINUSE:
+            return ": another socket is bound there; choose another port or path, or set reuse_port on all of them";
+        case EACCES:
+            return ": ports below 1024 need a privilege (CAP_NET_BIND_SERVICE), paths the right to write to the "
+                   "directory";
+        case EADDRNOTAVAIL:
+            return ": this machine has no such address";
+        default:
+            return {};
+    }
+}
+
+}  // namespace weft::net::detail

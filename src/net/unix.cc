@@ -1,0 +1,307 @@
+// unix.cc: see weft/net/unix.h.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <weft/net/unix.h>
+
+#include "net/datagram.h"
+#include "net/report.h"
+#include "net/socket_calls.h"
+#include "os/fd_calls.h"
+
+namespace weft::net {
+
+namespace {
+
+namespace os = weft::detail::os;
+using detail::code_of;
+using detail::socket_address;
+using detail::throw_errno;
+using detail::throw_result;
+using weft::detail::call_in;
+using weft::detail::call_out;
+using weft::detail::fd_handle;
+using weft::detail::io_result;
+using weft::detail::relaxed;
+
+void check(const io_result& r, const char* what) {
+    if (r.ended != io_result::how::done) throw_result(r, what);
+}
+
+io_result connect_to(const unix_address& to, fd_handle& made) {
+    const int fd = os::socket_make(AF_UNIX, SOCK_STREAM, 0);
+    if (fd < 0) return {-1, -fd, io_result::how::failed};
+    made = fd_handle(fd);
+    return detail::connect_to(socket_address(to), made);
+}
+
+std::pair<fd_handle, fd_handle> make_pair_of(int type) {
+    int fds[2] = {-1, -1};
+    if (const int result = os::socket_pair(type, fds); result < 0) throw_errno(-result, "weft: a pair of Unix sockets");
+    try {
+        fd_handle first(fds[0]);
+        fds[0] = -1;
+        return {std::move(first), fd_handle(fds[1])};
+    } catch (...) {
+        if (fds[0] >= 0) os::fd_close(fds[1]);  // what a handle could not be made for is closed already
+        throw;
+    }
+}
+
+std::string advice_on_connecting(int error, const unix_address& to) {
+    if (error == ENOENT) return ": there is no such path; is its server running?";
+    if (error == ECONNREFUSED && !to.is_abstract())
+        return ": nobody listens there any more; its server has ended without removing the path";
+    if (error == EACCES) return ": the path's permissions do not allow it";
+    return {};
+}
+
+// Whether at is the path of a socket to which nobody listens.
+bool is_left_over(const unix_address& at) {
+    const int fd = os::socket_make(AF_UNIX, SOCK_STREAM, 0);
+    if (fd < 0) return false;
+    socket_address address(at);
+    const int result = os::socket_connect(fd, address.get(), address.size);
+    os::fd_close(fd);
+    return result == -ECONNREFUSED;
+}
+
+}  // namespace
+
+unix_stream unix_stream::connect(const unix_address& to) {
+    fd_handle made;
+    const io_result r = connect_to(to, made);
+    if (r.ended == io_result::how::failed)
+        throw_errno(r.error, "weft: connect to " + to.to_string() + advice_on_connecting(r.error, to));
+    check(r, ("weft: connect to " + to.to_string()).c_str());
+    return unix_stream(std::move(made));
+}
+
+unix_stream unix_stream::connect(const unix_address& to, std::error_code& ec) {
+    fd_handle made;
+    const io_result r = connect_to(to, made);
+    ec = code_of(r);
+    return ec ? unix_stream() : unix_stream(std::move(made));
+}
+
+std::pair<unix_stream, unix_stream> unix_stream::pair() {
+    auto [first, second] = make_pair_of(SOCK_STREAM);
+    return {unix_stream(std::move(first)), unix_stream(std::move(second))};
+}
+
+unix_stream unix_stream::adopt(int fd) {
+    return unix_stream(detail::adopt_socket(fd, SOCK_STREAM, "weft: unix_stream::adopt"));
+}
+
+std::size_t unix_stream::send_files(const_buffer b, std::span<const int> files) {
+    constexpr const char* what = "weft: send_files";
+    if (b.size() == 0)
+        throw std::system_error(EINVAL, std::generic_category(),
+                                "weft: send_files: descriptors need a byte to go with");
+    if (files.empty()) return write_some(b);
+    if (files.size() > os::files_most) {
+        throw std::system_error(EINVAL, std::generic_category(), "weft: send_files: at most 253 descriptors at a time");
+    }
+    const io_result r = call_out(handle_, 0, [&] {
+        return os::socket_send_files(handle_.fd(), b.data(), b.size(), files.data(), files.size());
+    });
+    check(r, what);
+    return static_cast<std::size_t>(r.count);
+}
+
+std::size_t unix_stream::receive_files(mutable_buffer b, std::vector<int>& files, std::size_t files_max) {
+    constexpr const char* what = "weft: receive_files";
+    if (b.size() == 0) return 0;
+    int came[os::files_most];
+    std::size_t count = 0;
+    bool cut = false;
+    const std::size_t room = std::min(files_max, os::files_most);
+    files.reserve(files.size() + room);  // they would be lost if there were no memory later
+    const io_result r = call_in(handle_, 0, [&] {
+        count = room;
+        return os::socket_receive_files(handle_.fd(), b.data(), b.size(), came, count, cut);
+    });
+    check(r, what);
+    files.insert(files.end(), came, came + count);
+    if (cut) throw_errno(EMSGSIZE, "weft: receive_files: more descriptors came than files_max; the rest are closed");
+    return static_cast<std::size_t>(r.count);
+}
+
+unix_address unix_stream::local_address() const {
+    return detail::name_of(handle_, false, "weft: local_address").to_unix_address();
+}
+
+unix_address unix_stream::remote_address() const {
+    return detail::name_of(handle_, true, "weft: remote_address").to_unix_address();
+}
+
+peer_credentials unix_stream::credentials() const {
+    constexpr const char* what = "weft: credentials";
+    const weft::detail::fd_use use(handle_.desc(), handle_.generation());
+    if (!use.entered()) throw std::system_error(errc::closed, what);
+    peer_credentials who{};
+    if (const int result = os::socket_peer(handle_.fd(), who.pid, who.uid, who.gid); result < 0)
+        throw_errno(-result, what);
+    return who;
+}
+
+unix_listener::unix_listener(const unix_address& at) : unix_listener(at, options()) {}
+
+unix_listener::unix_listener(const unix_address& at, options how) : at_(at), owner_(::getpid()) {
+    const std::string what = "weft: listen at " + at.to_string();
+    fd_handle made = detail::make_socket(AF_UNIX, SOCK_STREAM, 0, what);
+    socket_address address(at);
+    int result = os::socket_bind(made.fd(), address.get(), address.size);
+    if (result == -EADDRINUSE && !at.path().empty() && is_left_over(at)) {
+        if (!how.replace) {
+            throw_errno(EADDRINUSE, what + ": a server that has ended has left that path; remove it, or set replace");
+        }
+        os::file_unlink(std::string(at.path()).c_str());
+        result = os::socket_bind(made.fd(), address.get(), address.size);
+    }
+    if (result < 0) throw_errno(-result, what + detail::advice_on_binding(-result));
+    unlinks_.store(how.unlink_on_close && !at.path().empty(), relaxed);  // relaxed: nobody else yet
+    if (result = os::socket_listen(made.fd(), how.backlog); result < 0) {
+        unlink();
+        throw_errno(-result, what);
+    }
+    handle_ = std::move(made);
+}
+
+unix_listener::unix_listener(unix_listener&& other) noexcept
+    : socket(std::move(other)),
+      at_(other.at_),
+      owner_(other.owner_),
+      unlinks_(other.unlinks_.exchange(false, relaxed)) {}  // relaxed: nobody else uses either
+
+unix_listener& unix_listener::operator=(unix_listener&& other) noexcept {
+    if (this == &other) return *this;
+    unlink();
+    socket::operator=(std::move(other));
+    at_ = other.at_;
+    owner_ = other.owner_;
+    unlinks_.store(other.unlinks_.exchange(false, relaxed), relaxed);  // relaxed: as above
+    return *this;
+}
+
+unix_listener unix_listener::adopt(int fd) {
+    unix_listener adopted;
+    adopted.handle_ = detail::adopt_socket(fd, SOCK_STREAM, "weft: unix_listener::adopt");
+    return adopted;
+}
+
+unix_stream unix_listener::accept() {
+    const io_result r = detail::accept_from(handle_);
+    check(r, "weft: accept");
+    return unix_stream(fd_handle(static_cast<int>(r.count)));
+}
+
+unix_stream unix_listener::accept(std::error_code& ec) {
+    const io_result r = detail::accept_from(handle_);
+    ec = code_of(r);
+    return ec ? unix_stream() : unix_stream(fd_handle(static_cast<int>(r.count)));
+}
+
+void unix_listener::close() noexcept {
+    unlink();
+    socket::close();
+}
+
+int unix_listener::release() {
+    const int fd = socket::release();
+    if (fd >= 0) unlinks_.store(false, relaxed);  // relaxed: nobody else uses it
+    return fd;
+}
+
+unix_address unix_listener::local_address() const {
+    return detail::name_of(handle_, false, "weft: local_address").to_unix_address();
+}
+
+// Before the socket is closed: afterwards the path may be another server's already.
+void unix_listener::unlink() noexcept {
+    if (!unlinks_.exchange(false, relaxed) || owner_ != ::getpid()) return;  // relaxed: one of us does it
+    char path[unix_address::longest + 1] = {};
+    std::copy(at_.path().begin(), at_.path().end(), path);
+    os::file_unlink(path);
+}
+
+namespace {
+
+io_result receive_into(const fd_handle& h, mutable_buffer b, unix_datagram::received& got) noexcept {
+    socket_address from;
+    const io_result r = detail::receive_datagram(h, b, from, got.cut);
+    got.size = r.ended == io_result::how::done ? static_cast<std::size_t>(r.count) : 0;
+    if (r.ended == io_result::how::done) got.from = from.to_unix_address();
+    return r;
+}
+
+socket_address nowhere() noexcept {
+    socket_address none;
+    none.size = 0;
+    return none;
+}
+
+}  // namespace
+
+unix_datagram::unix_datagram(const unix_address& at) {
+    const std::string what = "weft: bind to " + at.to_string();
+    fd_handle made = detail::make_socket(AF_UNIX, SOCK_DGRAM, 0, what);
+    socket_address address(at);
+    const int result = os::socket_bind(made.fd(), address.get(), address.size);
+    if (result < 0) throw_errno(-result, what + detail::advice_on_binding(-result));
+    handle_ = std::move(made);
+}
+
+unix_datagram unix_datagram::unbound() {
+    return unix_datagram(detail::make_socket(AF_UNIX, SOCK_DGRAM, 0, "weft: a Unix datagram socket"));
+}
+
+std::pair<unix_datagram, unix_datagram> unix_datagram::pair() {
+    auto [first, second] = make_pair_of(SOCK_DGRAM);
+    return {unix_datagram(std::move(first)), unix_datagram(std::move(second))};
+}
+
+void unix_datagram::connect(const unix_address& to) {
+    const weft::detail::fd_use use(handle_.desc(), handle_.generation());
+    const std::string what = "weft: connect to " + to.to_string();
+    if (!use.entered()) throw std::system_error(errc::closed, what);
+    socket_address address(to);
+    const int result = os::socket_connect(handle_.fd(), address.get(), address.size);
+    if (result < 0) throw_errno(-result, what + advice_on_connecting(-result, to));
+}
+
+void unix_datagram::send(const_buffer b) { check(detail::send_unix_datagram(handle_, b, nowhere()), "weft: send"); }
+
+void unix_datagram::send(const_buffer b, std::error_code& ec) {
+    ec = code_of(detail::send_unix_datagram(handle_, b, nowhere()));
+}
+
+void unix_datagram::send_to(const_buffer b, const unix_address& to) {
+    check(detail::send_unix_datagram(handle_, b, socket_address(to)), ("weft: send to " + to.to_string()).c_str());
+}
+
+void unix_datagram::send_to(const_buffer b, const unix_address& to, std::error_code& ec) {
+    ec = code_of(detail::send_unix_datagram(handle_, b, socket_address(to)));
+}
+
+unix_datagram::received unix_datagram::receive(mutable_buffer b) {
+    received got{};
+    check(receive_into(handle_, b, got), "weft: receive");
+    return got;
+}
+
+unix_datagram::received unix_datagram::receive(mutable_buffer b, std::error_code& ec) {
+    received got{};
+    ec = code_of(receive_into(handle_, b, got));
+    return got;
+}
+
+unix_address unix_datagram::local_address() const {
+    return detail::name_of(handle_, false, "weft: local_address").to_unix_address();
+}
+
+}  // namespace weft::net

@@ -1,0 +1,81 @@
+// unix_address.cc: see weft/net/unix.h.
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <stdexcept>
+
+#include "net/socket_address.h"
+
+namespace weft::net {
+
+namespace {
+
+constexpr std::size_t header = offsetof(sockaddr_un, sun_path);
+static_assert(sizeof(sockaddr_un) - header == unix_address::longest + 1);
+
+[[noreturn]] void refuse(std::string_view text, const char* why) {
+    const std::string shown(text.substr(0, std::min(text.find('\0'), unix_address::longest)));
+    throw std::invalid_argument("weft::net::unix_address: \"" + shown + "\" " + why);
+}
+
+}  // namespace
+
+unix_address::unix_address(std::string_view path) {
+    if (path.starts_with('@')) {
+        *this = abstract_name(path.substr(1));
+        return;
+    }
+    if (path.empty()) refuse(path, "is no path; write one, or @name for an abstract name");
+    if (path.size() > longest)
+        refuse(path, "is longer than the system takes, 107 bytes; use a shorter or a relative path");
+    if (path.find('\0') != std::string_view::npos) refuse(path, "has a 0 in it, at which the system would end it");
+    std::copy(path.begin(), path.end(), bytes_.begin());
+    size_ = static_cast<uint16_t>(path.size());
+}
+
+unix_address unix_address::abstract_name(std::string_view name) {
+    if (name.size() > longest) refuse(name, "is longer than the system takes, 107 bytes");
+    unix_address made;
+    std::copy(name.begin(), name.end(), made.bytes_.begin() + 1);
+    made.size_ = static_cast<uint16_t>(name.size() + 1);
+    return made;
+}
+
+std::string unix_address::to_string() const {
+    if (is_unnamed()) return "unnamed";
+    return is_abstract() ? '@' + std::string(name()) : std::string(path());
+}
+
+namespace detail {
+
+socket_address::socket_address(const unix_address& at) noexcept {
+    sockaddr_un un{};
+    un.sun_family = AF_UNIX;
+    std::size_t length = 0;
+    if (at.is_abstract()) {
+        length = at.name().size() + 1;
+        std::memcpy(un.sun_path + 1, at.name().data(), at.name().size());
+    } else if (!at.is_unnamed()) {
+        length = at.path().size() + 1;
+        std::memcpy(un.sun_path, at.path().data(), at.path().size());
+    }
+    std::memcpy(&storage, &un, sizeof(un));
+    size = static_cast<uint32_t>(header + length);
+}
+
+unix_address socket_address::to_unix_address() const noexcept {
+    if (storage.ss_family != AF_UNIX || size <= header) return {};
+    sockaddr_un un{};
+    std::memcpy(&un, &storage, std::min<std::size_t>(size, sizeof(un)));
+    const std::size_t length = std::min<std::size_t>(size, sizeof(un)) - header;
+    if (un.sun_path[0] == '\0') return unix_address::abstract_name({un.sun_path + 1, length - 1});
+    // As long as may be, it has no 0 at its end.
+    const std::size_t path = ::strnlen(un.sun_path, length);
+    return unix_address(std::string_view(un.sun_path, std::min(path, unix_address::longest)));
+}
+
+}  // namespace detail
+
+}  // namespace weft::net
