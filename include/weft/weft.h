@@ -35,4 +35,5 @@
 #include <weft/time.h>
 #include <weft/timed_mutex.h>
 #include <weft/timer.h>
+#include <weft/wait_fd.h>
 #include <weft/wait_group.h>

@@ -59,7 +59,7 @@ constinit atomic<uint32_t> external_wakers{0};
 
 // Whether g waits for a file: whatever is at its other end may wake it.
 WEFT_NO_SANITIZE bool is_woken_from_outside(const G& g) noexcept {
-    return g.state.load(acquire) == g_state::waiting && waits_for_fd(g.reason);  // pairs with set_state
+    return g.state.load(acquire) == g_state::waiting && waits_for_outside(g.reason);  // pairs with set_state
 }
 
 // What changes if anything goes on.

@@ -100,6 +100,8 @@ const char* text(wait_reason reason) noexcept {
             return "I/O read";
         case wait_reason::fd_writable:
             return "I/O write";
+        case wait_reason::select_fd:
+            return "select (I/O)";
     }
     return "?";
 }

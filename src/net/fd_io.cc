@@ -7,6 +7,11 @@
 
 namespace weft::detail {
 
+int add_to_poller_of_caller(poll_desc& d) noexcept {
+    const M* m = current_g_m();
+    return m != nullptr ? m->home->io.add(*m->home, d) : add_to_outside_poller(d);
+}
+
 bool await_fd(const fd_use& use,
               poll_side& side,
               uint32_t seen,
@@ -14,9 +19,7 @@ bool await_fd(const fd_use& use,
               int64_t deadline_ns,
               io_result& result) noexcept {
     using how = io_result::how;
-    const M* m = current_g_m();
-    poll_desc& d = use.desc();
-    if (const int error = m != nullptr ? m->home->io.add(*m->home, d) : add_to_outside_poller(d)) {
+    if (const int error = add_to_poller_of_caller(use.desc())) {
         result = {-1, error, how::failed};
         return false;
     }

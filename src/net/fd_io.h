@@ -53,6 +53,9 @@ private:
     bool entered_;
 };
 
+// Sees to it that events of d come, if they do not already. By a user of d. Returns 0 or an errno value.
+[[nodiscard]] int add_to_poller_of_caller(poll_desc& d) noexcept;
+
 // After the system has said "not now" to a call that had seen so many edges: sees to it that events come, and waits for one. True: try
 // again.
 [[nodiscard]] bool await_fd(const fd_use& use,

@@ -88,6 +88,11 @@ public:
     // As nudge(), for whatever file.
     void wake_all() noexcept;
 
+    // What guards it, and who waits: for a select.
+    [[nodiscard]] guarded_word& lock_word() noexcept { return word_; }
+
+    [[nodiscard]] wait_queue& waiters() noexcept { return waiters_; }
+
     // How many wait.
     [[nodiscard]] uint32_t waiters_for_test() noexcept;
 

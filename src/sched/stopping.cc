@@ -47,6 +47,7 @@ bool is_cancellation_point(wait_reason reason) noexcept {
         case wait_reason::single_flight:
         case wait_reason::fd_readable:
         case wait_reason::fd_writable:
+        case wait_reason::select_fd:
             return true;
         default:
             return false;

@@ -166,7 +166,9 @@ uint32_t wait_for_any(M* m, select_request& r, cancel_context* context, int64_t 
         alone_lock.lock();
     }
     select_request& linked = has_queue ? r : only;
-    const wait_reason reason = r.count == 0 ? wait_reason::select_no_cases : wait_reason::select;
+    const wait_reason reason = r.count == 0        ? wait_reason::select_no_cases
+                               : r.waits_for_files ? wait_reason::select_fd
+                                                   : wait_reason::select;
     uint32_t winner = claimed_by::cancellation;
     const auto locks = static_cast<uint32_t>(linked.sorted_locks);
     if (m != nullptr) {
@@ -252,7 +254,9 @@ void sort_locks(select_request& r) noexcept {
     r.sorted_locks = n;
 }
 
-std::size_t select_among(select_request& r) {
+namespace {
+
+std::size_t select_once(select_request& r) {
     M* m = current_g_m();
     std::size_t ready = 0;
     std::size_t done = try_one_by_one(m, r, ready);
@@ -290,6 +294,17 @@ std::size_t select_among(select_request& r) {
     tell_tokens_of(context, why);
     if (r.cancel_case == no_case) throw_interrupted(why);
     return r.cancel_case;
+}
+
+bool is_confirmed(select_case& c) noexcept { return c.ops->confirm == nullptr || c.ops->confirm(c); }
+
+}  // namespace
+
+std::size_t select_among(select_request& r) {
+    std::size_t done = select_once(r);
+    if (!r.waits_for_files) return done;
+    while (done < r.count && r.cases[done].object != nullptr && !is_confirmed(r.cases[done])) done = select_once(r);
+    return done;
 }
 
 }  // namespace weft::detail

@@ -6,7 +6,7 @@
 // the waiters finds a select that can be woken. Losers are unlinked one by one, each in O(1).
 //
 // What a case is about is told by a table of functions, so that anything with a guarded_word and a wait_queue can be one: a channel, a
-// future, an event; later a file descriptor.
+// future, an event, a file descriptor.
 //
 // Rejected. Locking everything always (Go): a select with a ready case would pay for all of them. Polling, or a helper that waits for
 // each case: costs while nothing happens.
@@ -35,6 +35,9 @@ struct select_ops {
     void (*finish)(select_case& c) noexcept;
     // Set in the object's bits while a waiter is linked.
     uint32_t waiting_bits;
+    // After the case has happened, without the lock: whether it really has. False: the select goes on as if it had not. nullptr: always. Such
+    // cases set waits_for_files.
+    bool (*confirm)(select_case& c) noexcept = nullptr;
 };
 
 // One case. Lies still while the select goes on.
@@ -59,6 +62,7 @@ struct select_request {
     std::size_t otherwise_case = no_case;  // what happens if nothing is ready
     std::size_t cancel_case = no_case;     // what happens on cancellation, instead of an exception
     bool in_order = false;                 // the first that is ready, not any
+    bool waits_for_files = false;          // a case can be woken from outside, and is to be confirmed
     std::size_t sorted_locks = 0;          // locks holds that many, sorted and each once; 0: not yet
 };
 

@@ -65,6 +65,7 @@ enum class wait_reason : uint8_t {
     timer,
     fd_readable,
     fd_writable,
+    select_fd,
 };
 
 // How a wait that several parties may end was ended.
@@ -164,9 +165,13 @@ struct lock_waiter : waiter {
            reason == wait_reason::shared_mutex_lock_shared;
 }
 
-// From the outside world, which the runtime does not know: nobody may say that it cannot come.
 [[nodiscard]] constexpr bool waits_for_fd(wait_reason reason) noexcept {
     return reason == wait_reason::fd_readable || reason == wait_reason::fd_writable;
+}
+
+// For something from the outside world, which the runtime does not know: nobody may say that it cannot come.
+[[nodiscard]] constexpr bool waits_for_outside(wait_reason reason) noexcept {
+    return waits_for_fd(reason) || reason == wait_reason::select_fd;
 }
 
 // Whether those who wait for this reason are lock_waiters.

@@ -1,0 +1,150 @@
+// wait_fd.cc: see weft/wait_fd.h.
+//
+// A select that waits for a descriptor is one of those who wait for its edges (poll_side.h), with the same protocol: it reads the count,
+// asks the system, and waits only if no edge has come since (begin, under the lock). An edge says that something has changed, not
+// that it is possible now: so a case that has happened is confirmed by asking once more, and if it is not ready, the select goes on.
+#include <poll.h>
+
+#include <cerrno>
+#include <new>
+#include <system_error>
+
+#include <weft/error.h>
+#include <weft/wait_fd.h>
+
+#include "net/fd_io.h"
+#include "net/report.h"
+#include "os/fd_calls.h"
+#include "poll/poll_desc.h"
+
+namespace weft {
+
+namespace detail {
+
+namespace {
+
+constexpr int was_closed = -1;
+constexpr const char* what_waits = "weft: wait_fd";
+
+poll_side& side_of(poll_desc& d, bool writes) noexcept { return writes ? d.out : d.in; }
+
+// Asks the system, without waiting. Returns whether it is ready, also for an error, which it tells.
+bool is_ready(int fd, bool writes, int& error) noexcept {
+    short ready = 0;
+    const int result = os::fd_poll(fd, writes ? POLLOUT : POLLIN, ready);
+    error = result < 0 ? -result : (ready & POLLNVAL) != 0 ? EBADF : 0;
+    return error != 0 || ready != 0;
+}
+
+void throw_if(int error) {
+    if (error == was_closed) throw std::system_error(errc::closed, what_waits);
+    if (error != 0) throw std::system_error(error, std::generic_category(), what_waits);
+}
+
+// Waits for one direction. False: the time is over.
+bool wait_for_side(poll_desc& d, uint32_t generation, bool writes, int64_t deadline_ns) {
+    const fd_use use(&d, generation);
+    poll_side& side = side_of(d, writes);
+    const wait_reason reason = writes ? wait_reason::fd_writable : wait_reason::fd_readable;
+    for (;;) {
+        const uint32_t seen = side.edges();  // I1
+        int error = use.is_closed() ? was_closed : 0;
+        if (error != 0 || is_ready(d.fd(), writes, error)) {  // I2
+            side.pass_on();
+            throw_if(error);
+            return true;
+        }
+        io_result r;
+        if (await_fd(use, side, seen, reason, deadline_ns, r)) continue;  // I3 to I5
+        if (r.ended == io_result::how::timed_out) return false;
+        net::detail::throw_result(r, what_waits);
+    }
+}
+
+}  // namespace
+
+const select_ops fd_select_state::ops{&seems_ready, &begin, nullptr, poll_side::waiting, &confirm};
+
+void fd_select_state::prepare(select_request& r, select_case& c) noexcept {
+    poll_side& side = side_of(*desc_, writes_);
+    r.waits_for_files = true;
+    c.ops = &ops;
+    c.object = &side;
+    c.lock = &side.lock_word();
+    c.queue = &side.waiters();
+    c.w.slot = this;
+}
+
+bool fd_select_state::look() noexcept {
+    poll_side& side = side_of(*desc_, writes_);
+    const fd_use use(desc_, generation_);
+    seen_ = side.edges();
+    error_ = use.is_closed() ? was_closed : 0;
+    ready_ = error_ != 0 || is_ready(desc_->fd(), writes_, error_);
+    if (!ready_) {
+        error_ = add_to_poller_of_caller(*desc_);
+        ready_ = error_ != 0;
+    }
+    return ready_;
+}
+
+bool fd_select_state::seems_ready(const select_case& c) noexcept {
+    return static_cast<fd_select_state*>(static_cast<void*>(c.w.slot))->look();
+}
+
+bool fd_select_state::begin(select_case& c, uint32_t bits) noexcept {
+    const auto& me = *static_cast<fd_select_state*>(static_cast<void*>(c.w.slot));
+    return me.ready_ || poll_side::edges_of(bits) != me.seen_;
+}
+
+bool fd_select_state::confirm(select_case& c) noexcept {
+    auto& me = *static_cast<fd_select_state*>(static_cast<void*>(c.w.slot));
+    if (!me.ready_ && !me.look()) return false;
+    side_of(*me.desc_, me.writes_).pass_on();
+    return true;
+}
+
+void fd_select_state::check() const { throw_if(error_); }
+
+}  // namespace detail
+
+watched_fd::watched_fd(int fd) : fd_(fd) {
+    if (fd < 0) throw std::system_error(EBADF, std::generic_category(), detail::what_waits);
+    detail::poll_desc* d = detail::poll_desc::of(fd);
+    if (d == nullptr) throw std::bad_alloc();
+    generation_ = d->borrow();
+    if (generation_ == 0) throw std::system_error(errc::closed, detail::what_waits);
+    desc_ = d;
+}
+
+watched_fd::~watched_fd() {
+    if (desc_ != nullptr) desc_->leave();
+}
+
+fd_events watched_fd::wait_until_ns(fd_events what, int64_t deadline_ns) const {
+    if (what == fd_events::none) {
+        throw std::system_error(EINVAL, std::generic_category(),
+                                "weft: wait_fd: waiting for nothing: name readable, writable or either");
+    }
+    if (what != fd_events::either) {
+        return detail::wait_for_side(*desc_, generation_, what == fd_events::writable, deadline_ns) ? what
+                                                                                                    : fd_events::none;
+    }
+    detail::fd_select_state of[2] = {{desc_, generation_, false}, {desc_, generation_, true}};
+    detail::select_case raw[2];
+    detail::held_lock locks[2];
+    detail::select_request request{.cases = raw, .count = 2, .locks = locks};
+    request.deadline_ns = deadline_ns;
+    request.deadline_case = 2;
+    of[0].prepare(request, raw[0]);
+    of[1].prepare(request, raw[1]);
+    const std::size_t first = detail::select_among(request);
+    if (first == 2) return fd_events::none;
+    of[first].check();
+    // The other one may be possible, too.
+    int error = 0;
+    const bool both = detail::is_ready(fd_, first == 0, error) && error == 0;
+    return both ? fd_events::either : first == 0 ? fd_events::readable : fd_events::writable;
+}
+
+}  // namespace weft

@@ -1,0 +1,367 @@
+// wait_fd_test.cc: waiting for descriptors of others, alone and in a select.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <system_error>
+#include <thread>
+#include <variant>
+
+#include <gtest/gtest.h>
+
+#include <weft/net/unix.h>
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Two ends that are connected, of nobody's poller, and blocking.
+class Ends {
+public:
+    Ends() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds_.data()), 0); }
+
+    ~Ends() {
+        for (const int fd : fds_) ::close(fd);
+    }
+
+    Ends(const Ends&) = delete;
+    Ends& operator=(const Ends&) = delete;
+
+    [[nodiscard]] int near() const { return fds_[0]; }
+
+    [[nodiscard]] int far() const { return fds_[1]; }
+
+    void send() const { EXPECT_EQ(::send(far(), "x", 1, 0), 1); }
+
+    void take() const {
+        char c = 0;
+        EXPECT_EQ(::recv(near(), &c, 1, MSG_DONTWAIT), 1);
+    }
+
+    void fill() const {
+        const std::array<char, 4096> some{};
+        while (::send(near(), some.data(), some.size(), MSG_DONTWAIT) > 0) {}
+    }
+
+    void drain() const {
+        std::array<char, 4096> some{};
+        while (::recv(far(), some.data(), some.size(), MSG_DONTWAIT) > 0) {}
+    }
+
+private:
+    std::array<int, 2> fds_{};
+};
+
+class WaitFd : public procs_test {};
+
+WEFT_SWEEP_OVER(WaitFd, 1U, 2U, 4U);
+
+TEST_P(WaitFd, WhatIsReadyDoesNotWait) {
+    rt().run([] {
+        const Ends ends;
+        EXPECT_EQ(wait_fd(ends.near(), fd_events::writable), fd_events::writable);
+        EXPECT_EQ(wait_fd(ends.near(), fd_events::either), fd_events::writable);
+        ends.send();
+        EXPECT_EQ(wait_fd(ends.near(), fd_events::readable), fd_events::readable);
+        EXPECT_EQ(wait_fd(ends.near(), fd_events::either), fd_events::either);
+        ends.take();
+        EXPECT_EQ(wait_fd_for(ends.near(), fd_events::readable, 1ms), fd_events::none);
+    });
+}
+
+TEST_P(WaitFd, WaitsUntilSomebodyWrites) {
+    rt().run([&] {
+        const Ends ends;
+        const watched_fd near(ends.near());
+        for (int i = 0; i < 20; ++i) {
+            wait_group all;
+            all.go([&] {
+                EXPECT_EQ(near.wait(fd_events::readable), fd_events::readable);
+                ends.take();
+            });
+            while (rt().stats().waiting == 0) yield();
+            ends.send();
+            all.wait();
+        }
+    });
+}
+
+TEST_P(WaitFd, WaitsUntilThereIsRoom) {
+    rt().run([&] {
+        const Ends ends;
+        ends.fill();
+        wait_group all;
+        all.go([&] { EXPECT_EQ(wait_fd(ends.near(), fd_events::writable), fd_events::writable); });
+        all.go([&] { EXPECT_EQ(wait_fd(ends.near(), fd_events::either), fd_events::writable); });
+        while (rt().stats().waiting < 2) yield();
+        ends.drain();
+        all.wait();
+    });
+}
+
+TEST_P(WaitFd, AllWhoWaitForTheSameAreWoken) {
+    rt().run([&] {
+        const Ends ends;
+        wait_group all;
+        for (int i = 0; i < 5; ++i) {
+            all.go([&] { EXPECT_EQ(wait_fd(ends.near(), fd_events::readable), fd_events::readable); });
+        }
+        while (rt().stats().waiting < 5) yield();
+        ends.send();
+        all.wait();
+    });
+}
+
+TEST_P(WaitFd, TheOtherSidesEndIsReadable) {
+    rt().run([&] {
+        const Ends ends;
+        wait_group all;
+        all.go([&] { EXPECT_NE(wait_fd(ends.near(), fd_events::either) & fd_events::writable, fd_events::none); });
+        all.wait();
+        all.go([&] { EXPECT_EQ(wait_fd(ends.near(), fd_events::readable), fd_events::readable); });
+        while (rt().stats().waiting == 0) yield();
+        ::shutdown(ends.far(), SHUT_RDWR);
+        all.wait();
+    });
+}
+
+TEST_P(WaitFd, PipesAndRegularFilesWork) {
+    rt().run([] {
+        int ends[2];
+        ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        EXPECT_EQ(wait_fd_for(ends[0], fd_events::readable, 1ms), fd_events::none);
+        EXPECT_EQ(::write(ends[1], "x", 1), 1);
+        EXPECT_EQ(wait_fd(ends[0], fd_events::readable), fd_events::readable);
+        ::close(ends[0]);
+        EXPECT_EQ(wait_fd(ends[1], fd_events::writable), fd_events::writable);  // an error, that write() finds
+        ::close(ends[1]);
+        std::FILE* file = std::tmpfile();
+        EXPECT_EQ(wait_fd(::fileno(file), fd_events::either), fd_events::either);
+        std::fclose(file);
+    });
+}
+
+TEST_P(WaitFd, WhatIsNoDescriptorIsAnError) {
+    rt().run([] {
+        const auto error_of = [](auto f) {
+            try {
+                f();
+            } catch (const std::system_error& e) {
+                return e.code();
+            }
+            return std::error_code();
+        };
+        EXPECT_EQ(error_of([] { wait_fd(-1, fd_events::readable); }), std::errc::bad_file_descriptor);
+        const int gone = ::dup(0);
+        ::close(gone);
+        EXPECT_EQ(error_of([&] { wait_fd(gone, fd_events::readable); }), std::errc::bad_file_descriptor);
+        const watched_fd w(gone);
+        EXPECT_EQ(error_of([&] { select(on_readable(w, [] {})); }), std::errc::bad_file_descriptor);
+        const Ends ends;
+        EXPECT_EQ(error_of([&] { wait_fd(ends.near(), fd_events::none); }), std::errc::invalid_argument);
+    });
+}
+
+TEST_P(WaitFd, DeadlinesAndCancellationEndAWait) {
+    rt().run([&] {
+        const Ends ends;
+        EXPECT_THROW(with_timeout(1ms, [&] { wait_fd(ends.near(), fd_events::readable); }), timed_out);
+        ends.fill();
+        EXPECT_THROW(with_timeout(1ms, [&] { wait_fd(ends.near(), fd_events::either); }), timed_out);
+        EXPECT_EQ(wait_fd_until(ends.near(), fd_events::either, std::chrono::steady_clock::now()), fd_events::none);
+        std::atomic<bool> was_cancelled = false;
+        scope([&](auto& s) {
+            s.go([&] {
+                try {
+                    wait_fd(ends.near(), fd_events::readable);
+                } catch (const cancelled&) {
+                    was_cancelled = true;
+                    throw;
+                }
+            });
+            while (rt().stats().waiting == 0) yield();
+            s.cancel();
+        });
+        EXPECT_TRUE(was_cancelled);
+    });
+}
+
+// Its owner closes it, and the number means another file at once.
+TEST_P(WaitFd, ANumberThatMeansAnotherFileIsWaitedForAnew) {
+    rt().run([&] {
+        for (int i = 0; i < 20; ++i) {
+            const Ends ends;
+            EXPECT_EQ(wait_fd_for(ends.near(), fd_events::readable, 10us), fd_events::none);
+            wait_group all;
+            all.go([&] { wait_fd(ends.near(), fd_events::readable); });
+            while (rt().stats().waiting == 0) yield();
+            ends.send();
+            all.wait();
+        }
+    });
+}
+
+TEST_P(WaitFd, OneOfOursMayBeClosedMeanwhile) {
+    rt().run([&] {
+        auto [near, far] = net::unix_stream::pair();
+        const int fd = near.native_handle();
+        wait_group all;
+        all.go([&] {
+            try {
+                wait_fd(fd, fd_events::readable);
+                ADD_FAILURE();
+            } catch (const std::system_error& e) {
+                EXPECT_EQ(e.code(), errc::closed);
+            }
+        });
+        all.go([&] {
+            const watched_fd w(fd);
+            EXPECT_THROW(select(on_readable(w, [] {})), std::system_error);
+        });
+        while (rt().stats().waiting < 2) yield();
+        near.close();
+        all.wait();
+    });
+}
+
+TEST_P(WaitFd, PlainThreadsMayWaitToo) {
+    const Ends ends;
+    std::thread waiter([&] {
+        EXPECT_EQ(wait_fd(ends.near(), fd_events::readable), fd_events::readable);
+        EXPECT_EQ(wait_fd_for(ends.near(), fd_events::either, 1s), fd_events::either);
+    });
+    ends.send();
+    waiter.join();
+}
+
+TEST_P(WaitFd, IsACaseOfASelect) {
+    rt().run([&] {
+        const Ends ends;
+        const watched_fd near(ends.near());
+        const chan<int> values(1);
+        const auto choose = [&] {
+            return select(on_readable(near, [] {}), on_recv(values, [](std::optional<int>) {}), otherwise([] {}));
+        };
+        EXPECT_EQ(choose(), 2U);
+        values.send(1);
+        EXPECT_EQ(choose(), 1U);
+        ends.send();
+        EXPECT_EQ(choose(), 0U);
+        EXPECT_EQ(choose(), 0U);  // nobody has read
+        ends.take();
+        EXPECT_EQ(choose(), 2U);
+        EXPECT_EQ(select(writable(near), recv(values)).index(), 0U);
+        EXPECT_EQ(select(on_readable(near, [] {}), on_timeout(1ms, [] {})), 1U);
+    });
+}
+
+TEST_P(WaitFd, ASelectIsWokenByWhicheverComesFirst) {
+    rt().run([&] {
+        const Ends ends;
+        const watched_fd near(ends.near());
+        const chan<int> values;
+        int from_fd = 0;
+        int from_chan = 0;
+        wait_group all;
+        constexpr int rounds = 200;
+        const chan<int> next;
+        all.go([&] {
+            for (int i = 0; i < rounds; ++i) {
+                if (i % 2 == 0) {
+                    ends.send();
+                } else {
+                    values.send(i);
+                }
+                next.recv();
+            }
+        });
+        for (int i = 0; i < rounds; ++i) {
+            select(on_readable(near,
+                               [&] {
+                                   ends.take();
+                                   ++from_fd;
+                               }),
+                   on_recv(values, [&](std::optional<int>) { ++from_chan; }));
+            next.send(i);
+        }
+        all.wait();
+        EXPECT_EQ(from_fd, rounds / 2);
+        EXPECT_EQ(from_chan, rounds / 2);
+    });
+}
+
+// An edge wakes one of those who wait; if somebody else was faster, it waits on, and no other is forgotten.
+TEST_P(WaitFd, SelectsThatReadTheSameGetEachByteOnce) {
+    constexpr int readers = 4;
+    constexpr int bytes = 2000;
+    rt().run([&] {
+        const Ends ends;
+        const watched_fd near(ends.near());
+        const chan<int> quit;
+        std::atomic<int> got = 0;
+        wait_group all;
+        for (int i = 0; i < readers; ++i) {
+            all.go([&] {
+                for (bool on = true; on;) {
+                    select(on_readable(near,
+                                       [&] {
+                                           char c = 0;
+                                           if (::recv(ends.near(), &c, 1, MSG_DONTWAIT) == 1) ++got;
+                                       }),
+                           on_recv(quit, [&](std::optional<int>) { on = false; }));
+                }
+            });
+        }
+        for (int i = 0; i < bytes; ++i) {
+            while (::send(ends.far(), "x", 1, MSG_DONTWAIT) != 1) yield();
+            if (i % 16 == 0) yield();
+        }
+        eventually([&] { return got == bytes; });
+        quit.close();
+        all.wait();
+        EXPECT_EQ(got, bytes);
+    });
+}
+
+TEST_P(WaitFd, ASocketOfOursIsReadAndWaitedForByOthers) {
+    constexpr int bytes = 500;
+    rt().run([&] {
+        auto [near, far] = net::unix_stream::pair();
+        const watched_fd watched(near.native_handle());
+        std::atomic<int> got = 0;
+        std::atomic<int> seen = 0;
+        wait_group all;
+        all.go([&] {
+            char c = 0;
+            while (near.read_some({&c, 1}) == 1) ++got;
+        });
+        all.go([&] {
+            while (got < bytes) {
+                if (watched.wait_for(fd_events::readable, 1ms) == fd_events::readable) ++seen;
+                yield();
+            }
+        });
+        for (int i = 0; i < bytes; ++i) {
+            far.write_all("x");
+            yield();
+        }
+        far.shutdown_send();
+        all.wait();
+        EXPECT_EQ(got, bytes);
+        EXPECT_GT(seen, 0);
+    });
+}
+
+}  // namespace
+}  // namespace weft::test
