@@ -13,6 +13,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/outside_poller.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
 
@@ -26,14 +27,7 @@ using net::tcp_stream;
 
 class Tcp : public procs_test {
 protected:
-    // The poller of plain threads stays, with two descriptors, once there is one.
-    static void SetUpTestSuite() {
-        tcp_listener listener(endpoint::loopback(0));
-        listener.set_deadline(std::chrono::steady_clock::now() + 1ms);
-        std::error_code ec;
-        static_cast<void>(listener.accept(ec));
-        EXPECT_EQ(ec, errc::timed_out);
-    }
+    static void SetUpTestSuite() { open_outside_poller(); }
 };
 
 WEFT_SWEEP(Tcp);

@@ -19,6 +19,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/outside_poller.h"
 #include "support/procs_test.h"
 
 namespace weft::test {
@@ -63,7 +64,10 @@ private:
     std::array<int, 2> fds_{};
 };
 
-class WaitFd : public procs_test {};
+class WaitFd : public procs_test {
+protected:
+    static void SetUpTestSuite() { open_outside_poller(); }
+};
 
 WEFT_SWEEP_OVER(WaitFd, 1U, 2U, 4U);
 
@@ -215,21 +219,24 @@ TEST_P(WaitFd, ANumberThatMeansAnotherFileIsWaitedForAnew) {
 TEST_P(WaitFd, OneOfOursMayBeClosedMeanwhile) {
     rt().run([&] {
         auto [near, far] = net::unix_stream::pair();
-        const int fd = near.native_handle();
         wait_group all;
+        std::atomic<int> watching = 0;
         all.go([&] {
+            const watched_fd w(near.native_handle());
+            ++watching;
             try {
-                wait_fd(fd, fd_events::readable);
+                w.wait(fd_events::readable);
                 ADD_FAILURE();
             } catch (const std::system_error& e) {
                 EXPECT_EQ(e.code(), errc::closed);
             }
         });
         all.go([&] {
-            const watched_fd w(fd);
+            const watched_fd w(near.native_handle());
+            ++watching;
             EXPECT_THROW(select(on_readable(w, [] {})), std::system_error);
         });
-        while (rt().stats().waiting < 2) yield();
+        while (watching < 2 || rt().stats().waiting < 2) yield();
         near.close();
         all.wait();
     });

@@ -1,0 +1,123 @@
+// resolve.cc: see weft/net/resolve.h.
+#include <array>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include <weft/error.h>
+#include <weft/net/resolve.h>
+
+#include "net/lookup.h"
+
+namespace weft::net {
+
+namespace {
+
+class category_of_lookups final : public std::error_category {
+public:
+    [[nodiscard]] const char* name() const noexcept override { return "weft.resolve"; }
+
+    [[nodiscard]] std::string message(int value) const override {
+        switch (static_cast<resolve_errc>(value)) {
+            case resolve_errc::not_found:
+                return "there is no such name; is it spelled right?";
+            case resolve_errc::no_address:
+                return "the name has no address of that kind";
+            case resolve_errc::try_again:
+                return "no name server has answered in time; try again later";
+            case resolve_errc::failed:
+                return "the name server cannot look it up";
+            case resolve_errc::not_understood:
+                return "not a host and a port; write example.org:80, 127.0.0.1:80 or [::1]:80";
+        }
+        return "unknown";
+    }
+};
+
+// "host:port" in two, the host without its brackets; false: it is not that.
+bool split(std::string_view text, std::string_view& host, uint16_t& port) noexcept {
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos) return false;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, port);
+    if (error != std::errc() || stop != end) return false;
+    host = text.substr(0, colon);
+    if (!host.starts_with('[')) return host.find(':') == std::string_view::npos;
+    if (!host.ends_with(']')) return false;
+    host = host.substr(1, host.size() - 2);
+    return host.find(':') != std::string_view::npos;
+}
+
+// An address in place of a name.
+std::optional<endpoint> address_in(std::string_view host, uint16_t port) {
+    const std::string ending = ':' + std::to_string(port);
+    if (const auto v4 = endpoint::parse(std::string(host) + ending)) return v4;
+    return endpoint::parse('[' + std::string(host) + ']' + ending);
+}
+
+std::vector<endpoint> looked_up(std::string_view host, uint16_t port, std::error_code& ec, const resolve_options& how) {
+    ec.clear();
+    if (const std::optional<endpoint> known = address_in(host, port)) {
+        const bool wanted = host.empty() || !how.only || *how.only == known->version();
+        if (!wanted) {
+            ec = resolve_errc::no_address;
+            return {};
+        }
+        if (host.empty() && how.only == endpoint::ip::v4) return {endpoint(std::array<uint8_t, 4>{}, port)};
+        return {*known};
+    }
+    if (host.size() > 253 || host.find('\0') != std::string_view::npos) {
+        ec = resolve_errc::not_understood;
+        return {};
+    }
+    detail::lookup_result found = detail::look_up(std::string(host), how.only);
+    ec = found.error;
+    for (endpoint& e : found.addresses) e = e.with_port(port);
+    return std::move(found.addresses);
+}
+
+[[noreturn]] void throw_unresolved(std::error_code ec, std::string_view name) {
+    throw std::system_error(ec, "weft: resolve \"" + std::string(name.substr(0, 253)) + '"');
+}
+
+}  // namespace
+
+const std::error_category& resolve_category() noexcept {
+    static const category_of_lookups only;
+    return only;
+}
+
+std::vector<endpoint> resolve(std::string_view host, uint16_t port, std::error_code& ec, const resolve_options& how) {
+    try {
+        return looked_up(host, port, ec, how);
+    } catch (const cancelled&) {
+        ec = errc::cancelled;
+    } catch (const timed_out&) {
+        ec = errc::timed_out;
+    }
+    return {};
+}
+
+std::vector<endpoint> resolve(std::string_view host, uint16_t port, const resolve_options& how) {
+    std::error_code ec;
+    std::vector<endpoint> found = looked_up(host, port, ec, how);
+    if (ec) throw_unresolved(ec, host);
+    return found;
+}
+
+std::vector<endpoint> resolve(std::string_view host_and_port, std::error_code& ec, const resolve_options& how) {
+    std::string_view host;
+    uint16_t port = 0;
+    if (split(host_and_port, host, port)) return resolve(host, port, ec, how);
+    ec = resolve_errc::not_understood;
+    return {};
+}
+
+std::vector<endpoint> resolve(std::string_view host_and_port, const resolve_options& how) {
+    std::string_view host;
+    uint16_t port = 0;
+    if (!split(host_and_port, host, port)) throw_unresolved(resolve_errc::not_understood, host_and_port);
+    return resolve(host, port, how);
+}
+
+}  // namespace weft::net

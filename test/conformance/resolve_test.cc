@@ -1,0 +1,289 @@
+// resolve_test.cc: names, and connections to the first address that answers.
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/net/resolve.h>
+#include <weft/weft.h>
+
+#include "net/lookup.h"
+#include "support/eventually.h"
+#include "support/outside_poller.h"
+#include "support/procs_test.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+using net::dial;
+using net::endpoint;
+using net::resolve;
+using net::resolve_errc;
+using net::tcp_listener;
+using net::tcp_stream;
+using net::detail::lookup_result;
+using net::detail::set_lookup_function;
+
+// What stands in for the system's resolver: names that are found, not found, and found when a gate opens.
+std::atomic<int> lookups = 0;
+std::atomic<int> at_the_gate = 0;
+std::atomic<bool> gate_open = false;
+
+lookup_result fake(const std::string& host, std::optional<endpoint::ip> only) {
+    ++lookups;
+    if (host.starts_with("slow")) {
+        ++at_the_gate;
+        while (!gate_open) std::this_thread::sleep_for(100us);
+        --at_the_gate;
+    }
+    if (host.starts_with("none")) return {{}, resolve_errc::not_found};
+    lookup_result found;
+    if (only != endpoint::ip::v4) found.addresses.push_back(endpoint::loopback_v6(0));
+    if (only != endpoint::ip::v6) found.addresses.push_back(endpoint::loopback(0));
+    return found;
+}
+
+class Resolve : public procs_test {
+protected:
+    Resolve() {
+        lookups = 0;
+        gate_open = false;
+        set_lookup_function(&fake);
+    }
+
+    void TearDown() override {
+        gate_open = true;
+        eventually([] { return at_the_gate == 0; });
+        set_lookup_function(nullptr);
+        procs_test::TearDown();
+    }
+};
+
+WEFT_SWEEP_OVER(Resolve, 1U, 4U);
+
+TEST_P(Resolve, AddressesAreTakenAsTheyAre) {
+    rt().run([] {
+        using list = std::vector<endpoint>;
+        EXPECT_EQ(resolve("127.0.0.1", 80), list{endpoint("127.0.0.1:80")});
+        EXPECT_EQ(resolve("::1", 80), list{endpoint("[::1]:80")});
+        EXPECT_EQ(resolve("127.0.0.1:80"), list{endpoint("127.0.0.1:80")});
+        EXPECT_EQ(resolve("[::1]:80"), list{endpoint("[::1]:80")});
+        EXPECT_EQ(resolve(":80"), list{endpoint(":80")});
+        EXPECT_EQ(resolve(":80", {.only = endpoint::ip::v4}), list{endpoint("0.0.0.0:80")});
+        std::error_code ec;
+        EXPECT_TRUE(resolve("127.0.0.1:80", ec, {.only = endpoint::ip::v6}).empty());
+        EXPECT_EQ(ec, resolve_errc::no_address);
+    });
+    EXPECT_EQ(lookups, 0);
+}
+
+TEST_P(Resolve, NamesAreLookedUp) {
+    rt().run([] {
+        const std::vector<endpoint> both = resolve("host:80");
+        ASSERT_EQ(both.size(), 2U);
+        EXPECT_EQ(both[0], endpoint("[::1]:80"));
+        EXPECT_EQ(both[1], endpoint("127.0.0.1:80"));
+        EXPECT_EQ(resolve("host", 81, {.only = endpoint::ip::v4}), std::vector{endpoint("127.0.0.1:81")});
+    });
+    EXPECT_EQ(lookups, 2);
+}
+
+TEST_P(Resolve, WhatIsNotFoundSaysWhich) {
+    rt().run([] {
+        std::error_code ec;
+        EXPECT_TRUE(resolve("none:80", ec).empty());
+        EXPECT_EQ(ec, resolve_errc::not_found);
+        try {
+            static_cast<void>(resolve("none.example:80"));
+            ADD_FAILURE();
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.code(), resolve_errc::not_found);
+            EXPECT_NE(std::string(e.what()).find("none.example"), std::string::npos) << e.what();
+        }
+        for (const char* bad :
+             {"host", "host:", "host:http", "host:70000", "a:b:80", "[host]:80", "[::1:80", "host:-1"}) {
+            EXPECT_TRUE(resolve(bad, ec).empty()) << bad;
+            EXPECT_EQ(ec, resolve_errc::not_understood) << bad;
+            EXPECT_THROW(static_cast<void>(resolve(bad)), std::system_error) << bad;
+        }
+        EXPECT_TRUE(resolve(std::string(254, 'x'), 80, ec).empty());
+        EXPECT_EQ(ec, resolve_errc::not_understood);
+    });
+}
+
+TEST_P(Resolve, SeveralWhoAskForTheSameShareALookup) {
+    rt().run([&] {
+        wait_group all;
+        const uint64_t parks = rt().stats().parks;
+        for (int i = 0; i < 10; ++i) {
+            all.go([] { EXPECT_EQ(resolve("slow", 80).size(), 2U); });
+        }
+        while (rt().stats().parks < parks + 10) yield();  // all wait
+        gate_open = true;
+        all.wait();
+        EXPECT_EQ(lookups, 1);
+        EXPECT_EQ(resolve("slow", 80).size(), 2U);  // nothing is kept
+        EXPECT_EQ(lookups, 2);
+    });
+}
+
+TEST_P(Resolve, WhoIsCancelledGoesOnAtOnce) {
+    rt().run([&] {
+        EXPECT_THROW(with_timeout(1ms, [] { static_cast<void>(resolve("slow", 80)); }), timed_out);
+        std::error_code ec;
+        with_timeout(1ms, [&] { static_cast<void>(resolve("slow", 80, ec)); });
+        EXPECT_EQ(ec, errc::timed_out);
+        wait_group all;
+        const uint64_t parks = rt().stats().parks;
+        all.go([] { EXPECT_EQ(resolve("slow", 80).size(), 2U); });  // the one that they have begun
+        while (rt().stats().parks == parks) yield();
+        gate_open = true;
+        all.wait();
+        EXPECT_EQ(lookups, 1);
+    });
+}
+
+// Names that hang keep 8 threads, and no more; who waits for a thread in vain is not looked up later.
+TEST_P(Resolve, LookupsThatHangAreBounded) {
+    rt().run([&] {
+        wait_group all;
+        for (int i = 0; i < 20; ++i) {
+            all.go([i] {
+                std::error_code ec;
+                with_timeout(20ms, [&] { static_cast<void>(resolve("slow" + std::to_string(i), 80, ec)); });
+                EXPECT_EQ(ec, errc::timed_out);
+            });
+        }
+        all.wait();
+        EXPECT_EQ(at_the_gate, 8);
+        gate_open = true;
+        eventually([] { return at_the_gate == 0; });
+        EXPECT_EQ(resolve("host", 80).size(), 2U);
+        EXPECT_EQ(lookups, 9);
+    });
+}
+
+TEST_P(Resolve, PlainThreadsMayAskToo) {
+    EXPECT_EQ(resolve("host", 80).size(), 2U);
+    EXPECT_EQ(lookups, 1);
+}
+
+TEST_P(Resolve, TheSystemKnowsThisMachine) {
+    set_lookup_function(nullptr);
+    rt().run([] {
+        const std::vector<endpoint> all = resolve("localhost", 80, {.only = endpoint::ip::v4});
+        ASSERT_FALSE(all.empty());
+        EXPECT_EQ(all[0], endpoint("127.0.0.1:80"));
+    });
+}
+
+// ---- dial
+
+class Dial : public Resolve {
+protected:
+    // The default runtime's poller stays, too.
+    static void SetUpTestSuite() {
+        open_outside_poller();
+        std::error_code ec;
+        static_cast<void>(dial(std::vector<endpoint>{nobody_at(), nobody_at()}, ec));
+        EXPECT_EQ(ec, std::errc::connection_refused);
+    }
+
+    // One that refuses.
+    static endpoint nobody_at() {
+        tcp_listener gone(endpoint::loopback(0));
+        return gone.local_endpoint();
+    }
+};
+
+WEFT_SWEEP_OVER(Dial, 1U, 4U);
+
+// fake() says ::1 first, where nobody listens.
+TEST_P(Dial, AnAddressThatRefusesIsFollowedByTheNextOne) {
+    rt().run([] {
+        tcp_listener listener(endpoint::loopback(0));
+        const uint16_t port = listener.local_endpoint().port();
+        tcp_stream c = dial("host:" + std::to_string(port), {.fallback_delay = 10s});
+        EXPECT_EQ(c.remote_endpoint(), endpoint::loopback(port));
+        tcp_stream far = listener.accept();
+        far.write_all("x");
+        char text[1];
+        EXPECT_EQ(c.read_some(text), 1U);
+    });
+}
+
+// A listener whose queue is full does not answer, and does not refuse.
+TEST_P(Dial, AnAddressThatDoesNotAnswerIsFollowedByTheNextOneAfterAWhile) {
+    rt().run([] {
+        tcp_listener silent(endpoint::loopback(0), {.backlog = 0});
+        std::vector<tcp_stream> fill;
+        for (int i = 0; i < 4; ++i) {
+            std::error_code ec;
+            with_timeout(20ms, [&] { fill.push_back(tcp_stream::connect(silent.local_endpoint(), ec)); });
+            if (ec) break;
+        }
+        tcp_listener listener(endpoint::loopback(0));
+        const std::vector<endpoint> both{silent.local_endpoint(), listener.local_endpoint()};
+        std::error_code ec;
+        const auto start = std::chrono::steady_clock::now();
+        const tcp_stream c = dial(both, ec, {.fallback_delay = 30ms});
+        EXPECT_FALSE(ec) << ec.message();
+        EXPECT_EQ(c.remote_endpoint(), listener.local_endpoint());
+        EXPECT_GE(std::chrono::steady_clock::now() - start, 30ms);
+    });
+}
+
+TEST_P(Dial, IfAllRefuseTheFirstErrorIsTold) {
+    rt().run([] {
+        std::error_code ec;
+        const std::vector<endpoint> all{nobody_at(), nobody_at(), nobody_at()};
+        EXPECT_FALSE(dial(all, ec).is_open());
+        EXPECT_EQ(ec, std::errc::connection_refused);
+        EXPECT_FALSE(dial(std::vector<endpoint>{}, ec).is_open());
+        EXPECT_EQ(ec, resolve_errc::no_address);
+        try {
+            static_cast<void>(dial("host:" + std::to_string(nobody_at().port())));
+            ADD_FAILURE();
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.code(), std::errc::connection_refused);
+            EXPECT_NE(std::string(e.what()).find("tried [::1]:"), std::string::npos) << e.what();
+        }
+        EXPECT_THROW(static_cast<void>(dial("none:80")), std::system_error);
+    });
+}
+
+TEST_P(Dial, ADeadlineEndsAllTries) {
+    rt().run([&] {
+        EXPECT_THROW(with_timeout(5ms, [] { static_cast<void>(dial("slow:80")); }), timed_out);
+        gate_open = true;
+        tcp_listener silent(endpoint::loopback(0), {.backlog = 0});
+        std::vector<tcp_stream> fill;
+        std::error_code ec;
+        for (int i = 0; i < 4 && !ec; ++i) {
+            with_timeout(20ms, [&] { fill.push_back(tcp_stream::connect(silent.local_endpoint(), ec)); });
+        }
+        const std::vector<endpoint> twice{silent.local_endpoint(), silent.local_endpoint()};
+        with_timeout(20ms, [&] { static_cast<void>(dial(twice, ec, {.fallback_delay = 1ms})); });
+        EXPECT_EQ(ec, errc::timed_out);
+    });
+}
+
+TEST_P(Dial, PlainThreadsMayDialToo) {
+    tcp_listener listener(endpoint::loopback(0));
+    const std::vector<endpoint> both{nobody_at(), listener.local_endpoint()};
+    std::error_code ec;
+    const tcp_stream c = dial(both, ec);
+    EXPECT_FALSE(ec) << ec.message();
+    EXPECT_EQ(c.remote_endpoint(), listener.local_endpoint());
+}
+
+}  // namespace
+}  // namespace weft::test
