@@ -33,6 +33,7 @@
 #include <weft/run/latch.h>
 #include <weft/run/local.h>
 #include <weft/run/mutex.h>
+#include <weft/run/net.h>
 #include <weft/run/once.h>
 #include <weft/run/preempt.h>
 #include <weft/run/recursive_mutex.h>

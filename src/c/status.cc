@@ -50,6 +50,10 @@ const char* run_status_text(run_status_t status) noexcept {
             return "there is one already";
         case RUN_FAILED:
             return "a task has failed";
+        case RUN_SYSTEM:
+            return "the system says no: see the error number";
+        case RUN_NOT_FOUND:
+            return "there is no such name, or no name server answers";
     }
     return "unknown status";
 }

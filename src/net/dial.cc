@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <weft/cancel.h>
 #include <weft/chan.h>
 #include <weft/error.h>
 #include <weft/net/resolve.h>

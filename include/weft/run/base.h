@@ -31,6 +31,8 @@ typedef enum run_status RUN_INT_ENUM {
     RUN_INVALID = 7,      // an argument is NULL or out of range, or the caller is one that may not call this
     RUN_BUSY = 8,         // there is one already
     RUN_FAILED = 9,       // a task of the scope has failed
+    RUN_SYSTEM = 10,      // the system says no, and errno's value says why
+    RUN_NOT_FOUND = 11,   // a name was looked up in vain
 } run_status_t;
 
 // What status is called, for messages: "the channel is closed". Never NULL. Static.
