@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <weft/select.h>
+#include <weft/wait_fd.h>
 
 namespace weft {
 
@@ -53,6 +54,18 @@ public:
     template <typename T, typename F>
     std::size_t add_send(send_chan<T> c, std::type_identity_t<T> value, F f) {
         return add(std::make_unique<send_entry<send_chan<T>, T, F>>(std::move(c), std::move(value), std::move(f)));
+    }
+
+    // Adds that fd can be read, or written: see wait_fd.h. It is watched until the case is removed; drop the case before the descriptor
+    // is closed. Throws what watched_fd does.
+    template <typename F>
+    std::size_t add_readable(int fd, F f) {
+        return add(std::make_unique<fd_entry<F>>(fd, false, std::move(f)));
+    }
+
+    template <typename F>
+    std::size_t add_writable(int fd, F f) {
+        return add(std::make_unique<fd_entry<F>>(fd, true, std::move(f)));
     }
 
     // The next value of send case number index. False if it is not a send of T.
@@ -100,7 +113,7 @@ private:
         entry(const entry&) = delete;
         entry& operator=(const entry&) = delete;
         virtual ~entry() = default;
-        virtual void prepare(detail::select_case& c) noexcept = 0;
+        virtual void prepare(detail::select_request& r, detail::select_case& c) noexcept = 0;
         virtual void call(const detail::select_case& c) = 0;
     };
 
@@ -109,7 +122,7 @@ private:
     public:
         recv_entry(Handle c, F f) : from_(std::move(c)), f_(std::make_shared<F>(std::move(f))) {}
 
-        void prepare(detail::select_case& c) noexcept override {
+        void prepare(detail::select_request& /*r*/, detail::select_case& c) noexcept override {
             value_.reset();
             detail::chan_recv_case<T>::prepare(c, detail::chan_access::state(from_), value_);
         }
@@ -142,7 +155,7 @@ private:
         send_entry(Handle c, T value, F f)
             : send_values<T>(std::move(value)), to_(std::move(c)), f_(std::make_shared<F>(std::move(f))) {}
 
-        void prepare(detail::select_case& c) noexcept override {
+        void prepare(detail::select_request& /*r*/, detail::select_case& c) noexcept override {
             if (this->value_.has_value()) {
                 detail::chan_send_case<T>::prepare(c, detail::chan_access::state(to_), *this->value_);
             }
@@ -157,6 +170,26 @@ private:
 
     private:
         Handle to_;
+        std::shared_ptr<F> f_;
+    };
+
+    template <typename F>
+    class fd_entry final : public entry {
+    public:
+        fd_entry(int fd, bool writes, F f)
+            : watched_(fd), state_(watched_, writes), f_(std::make_shared<F>(std::move(f))) {}
+
+        void prepare(detail::select_request& r, detail::select_case& c) noexcept override { state_.prepare(r, c); }
+
+        void call(const detail::select_case& /*c*/) override {
+            state_.check();
+            const std::shared_ptr<F> f = f_;
+            (*f)();  // we may be gone after that
+        }
+
+    private:
+        watched_fd watched_;
+        detail::fd_select_state state_;
         std::shared_ptr<F> f_;
     };
 
@@ -177,11 +210,11 @@ private:
         raw_.clear();
         raw_.resize(entries_.size());
         locks_.resize(entries_.size());
-        for (std::size_t i = 0; i < entries_.size(); ++i) {
-            if (entries_[i] != nullptr) entries_[i]->prepare(raw_[i]);
-        }
         constexpr std::size_t beyond = detail::no_case - 1;
         detail::select_request request{.cases = raw_.data(), .count = raw_.size(), .locks = locks_.data()};
+        for (std::size_t i = 0; i < entries_.size(); ++i) {
+            if (entries_[i] != nullptr) entries_[i]->prepare(request, raw_[i]);
+        }
         request.deadline_ns = deadline_ns;
         request.deadline_case = beyond;
         if (at_once) request.otherwise_case = beyond;

@@ -26,12 +26,15 @@
 
 #include <chrono>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include <weft/detail/time_point.h>
 #include <weft/select.h>
 
 namespace weft {
+
+class watched_fd;
 
 enum class fd_events : uint8_t { none = 0, readable = 1, writable = 2, either = 3 };
 
@@ -47,18 +50,15 @@ namespace detail {
 
 class poll_desc;
 
-template <typename F>
-class fd_select_case;
-
 // A case about one direction of a descriptor, whose user outlives it.
 class fd_select_state {
 public:
-    fd_select_state(poll_desc* desc, uint32_t generation, bool writes) noexcept
-        : desc_(desc), generation_(generation), writes_(writes) {}
+    fd_select_state(const watched_fd& of, bool writes) noexcept;
 
     void prepare(select_request& r, select_case& c) noexcept;
 
-    // After the case happened: throws if it did because of an error.
+    // After the case happened: whether it did because of an error, and which. The other one throws it.
+    [[nodiscard]] std::error_code error() const noexcept;
     void check() const;
 
 private:
@@ -118,8 +118,7 @@ public:
     [[nodiscard]] int fd() const noexcept { return fd_; }
 
 private:
-    template <typename F>
-    friend class detail::fd_select_case;
+    friend class detail::fd_select_state;
 
     [[nodiscard]] fd_events wait_until_ns(fd_events what, int64_t deadline_ns) const;
 
@@ -143,14 +142,16 @@ template <typename Clock, typename Duration>
 
 namespace detail {
 
+inline fd_select_state::fd_select_state(const watched_fd& of, bool writes) noexcept
+    : desc_(of.desc_), generation_(of.generation_), writes_(writes) {}
+
 // A case of a select.
 template <typename F>
 class fd_select_case : public plain_select_case<F> {
 public:
     using typename plain_select_case<F>::value_type;
 
-    fd_select_case(const watched_fd& w, bool writes, F f)
-        : plain_select_case<F>(std::move(f)), state_(w.desc_, w.generation_, writes) {}
+    fd_select_case(const watched_fd& w, bool writes, F f) : plain_select_case<F>(std::move(f)), state_(w, writes) {}
 
     void prepare(select_request& r, select_case& c, std::size_t /*index*/) noexcept { state_.prepare(r, c); }
 

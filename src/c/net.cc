@@ -18,6 +18,7 @@
 #include <weft/wait_fd.h>
 
 #include "c/status.h"
+#include "c/watch.h"
 
 namespace net = weft::net;
 
@@ -232,6 +233,14 @@ run_status_t run_socket_close(run_socket_t* s) noexcept {
 }
 
 void run_socket_free(run_socket_t* s) noexcept { delete s; }
+
+run_status_t run_watch_make(int fd, run_watch_t** made, int* error) noexcept {
+    if (made == nullptr) return RUN_INVALID;
+    *made = nullptr;
+    return guarded(error, [&] { *made = new run_watch{weft::watched_fd(fd)}; });
+}
+
+void run_watch_free(run_watch_t* watch) noexcept { delete watch; }
 
 run_status_t run_wait_fd(int fd, unsigned events, int64_t timeout_ns, unsigned* ready, int* error) noexcept {
     if (ready != nullptr) *ready = 0;

@@ -2,6 +2,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <system_error>
 
 #include <weft/detail/select_case.h>
 #include <weft/run/select.h>
@@ -12,6 +13,7 @@
 #include "c/future.h"
 #include "c/status.h"
 #include "c/timer.h"
+#include "c/watch.h"
 
 namespace {
 
@@ -21,8 +23,24 @@ using namespace weft::detail;
 constexpr std::size_t few_cases = 16;
 constexpr std::size_t very_few_cases = 4;
 
-// False: it makes no sense. at: where the tick of a timer goes first.
-bool prepare(const run_select_case_t& from, select_case& into, std::optional<tick>& at) noexcept {
+// What a case needs beyond a select's own.
+struct case_memory {
+    std::optional<tick> at;             // where the tick of a timer goes first
+    std::optional<fd_select_state> fd;  // of a descriptor
+};
+
+// How one that happened has done so.
+run_status_t status_of_case(const run_select_case_t& c, const select_case& raw, const case_memory& memory) noexcept {
+    if (memory.fd.has_value()) {
+        const std::error_code error = memory.fd->error();
+        return !error ? RUN_OK : error == weft::errc::closed ? RUN_CLOSED : RUN_SYSTEM;
+    }
+    const bool is_chan = c.op == RUN_SELECT_RECV || c.op == RUN_SELECT_SEND;
+    return !is_chan || raw.w.ok ? RUN_OK : RUN_CLOSED;
+}
+
+// False: it makes no sense.
+bool prepare(const run_select_case_t& from, select_request& request, select_case& into, case_memory& memory) noexcept {
     switch (from.op) {
         case RUN_SELECT_RECV:
             byte_recv_case::prepare(into, static_cast<run_chan*>(from.object), from.to);
@@ -43,9 +61,15 @@ bool prepare(const run_select_case_t& from, select_case& into, std::optional<tic
         case RUN_SELECT_TIMER: {
             auto* timer = static_cast<run_timer*>(from.object);
             if (timer != nullptr && timer->ticks == nullptr) return false;
-            chan_recv_case<tick>::prepare(into, timer == nullptr ? nullptr : timer->ticks, at);
+            chan_recv_case<tick>::prepare(into, timer == nullptr ? nullptr : timer->ticks, memory.at);
             return true;
         }
+        case RUN_SELECT_READABLE:
+        case RUN_SELECT_WRITABLE:
+            if (from.object == nullptr) return true;
+            memory.fd.emplace(static_cast<run_watch*>(from.object)->fd, from.op == RUN_SELECT_WRITABLE);
+            memory.fd->prepare(request, into);
+            return true;
     }
     return false;
 }
@@ -56,14 +80,14 @@ run_status_t select_with(run_select_case_t* cases,
                          std::size_t& chosen,
                          select_case* raw,
                          held_lock* locks,
-                         std::optional<tick>* ticks,
+                         case_memory* memory,
                          bool in_order) noexcept {
+    select_request request{.cases = raw, .count = count, .locks = locks, .in_order = in_order};
     for (std::size_t i = 0; i < count; ++i) {
-        if (!prepare(cases[i], raw[i], ticks[i])) return RUN_INVALID;
+        if (!prepare(cases[i], request, raw[i], memory[i])) return RUN_INVALID;
     }
     // Two numbers that are no case say why none happened. A cancellation is an exception, as elsewhere: rare.
     const std::size_t at_once = count + 1;
-    select_request request{.cases = raw, .count = count, .locks = locks, .in_order = in_order};
     if (timeout_ns <= 0) {
         request.otherwise_case = at_once;
     } else if (timeout_ns != RUN_FOREVER) {
@@ -74,9 +98,9 @@ run_status_t select_with(run_select_case_t* cases,
         const std::size_t done = select_among(request);
         if (done >= count) return done == at_once ? RUN_WOULD_BLOCK : RUN_TIMEOUT;
         run_select_case_t& c = cases[done];
-        const bool is_chan = c.op == RUN_SELECT_RECV || c.op == RUN_SELECT_SEND;
-        c.status = !is_chan || raw[done].w.ok ? RUN_OK : RUN_CLOSED;
-        if (ticks[done].has_value() && c.to != nullptr) *static_cast<int64_t*>(c.to) = ns_of(*ticks[done]);
+        c.status = status_of_case(c, raw[done], memory[done]);
+        const std::optional<tick>& at = memory[done].at;
+        if (at.has_value() && c.to != nullptr) *static_cast<int64_t*>(c.to) = ns_of(*at);
         chosen = done;
         return RUN_OK;
     });
@@ -87,8 +111,8 @@ run_status_t select_in_frame(
     run_select_case_t* cases, std::size_t count, int64_t timeout_ns, std::size_t& chosen, bool in_order) noexcept {
     select_case raw[most];
     held_lock locks[most];
-    std::optional<tick> ticks[most];
-    return select_with(cases, count, timeout_ns, chosen, raw, locks, ticks, in_order);
+    case_memory memory[most];
+    return select_with(cases, count, timeout_ns, chosen, raw, locks, memory, in_order);
 }
 
 run_status_t select_by(
@@ -101,9 +125,9 @@ run_status_t select_by(
     if (count <= few_cases) return select_in_frame<few_cases>(cases, count, timeout_ns, which, in_order);
     const std::unique_ptr<select_case[]> raw(new (std::nothrow) select_case[count]);
     const std::unique_ptr<held_lock[]> locks(new (std::nothrow) held_lock[count]);
-    const std::unique_ptr<std::optional<tick>[]> ticks(new (std::nothrow) std::optional<tick>[count]);
-    if (raw == nullptr || locks == nullptr || ticks == nullptr) return RUN_EXHAUSTED;
-    return select_with(cases, count, timeout_ns, which, raw.get(), locks.get(), ticks.get(), in_order);
+    const std::unique_ptr<case_memory[]> memory(new (std::nothrow) case_memory[count]);
+    if (raw == nullptr || locks == nullptr || memory == nullptr) return RUN_EXHAUSTED;
+    return select_with(cases, count, timeout_ns, which, raw.get(), locks.get(), memory.get(), in_order);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <utility>
 
+#include <weft/debug.h>
 #include <weft/net/tcp.h>
 
 #include "net/report.h"
@@ -98,6 +100,21 @@ tcp_listener::tcp_listener(const endpoint& at, options how) : no_delay_(how.no_d
     check(os::socket_bind(fd, address.get(), address.size));
     check(os::socket_listen(fd, how.backlog));
     handle_ = std::move(made);
+}
+
+std::vector<tcp_listener> tcp_listener::several(const endpoint& at, unsigned count) {
+    return several(at, count, options());
+}
+
+std::vector<tcp_listener> tcp_listener::several(const endpoint& at, unsigned count, options how) {
+    if (count == 0) count = std::max(1U, stats().procs);
+    how.reuse_port = true;
+    std::vector<tcp_listener> all;
+    all.reserve(count);
+    all.emplace_back(at, how);
+    const endpoint same = all.front().local_endpoint();  // port 0 is one now
+    while (all.size() < count) all.emplace_back(same, how);
+    return all;
 }
 
 tcp_listener tcp_listener::adopt(int fd) {

@@ -36,9 +36,12 @@ bool is_ready(int fd, bool writes, int& error) noexcept {
     return error != 0 || ready != 0;
 }
 
+std::error_code code_of(int error) noexcept {
+    return error == was_closed ? make_error_code(errc::closed) : std::error_code(error, std::generic_category());
+}
+
 void throw_if(int error) {
-    if (error == was_closed) throw std::system_error(errc::closed, what_waits);
-    if (error != 0) throw std::system_error(error, std::generic_category(), what_waits);
+    if (error != 0) throw std::system_error(code_of(error), what_waits);
 }
 
 // Waits for one direction. False: the time is over.
@@ -104,6 +107,8 @@ bool fd_select_state::confirm(select_case& c) noexcept {
     return true;
 }
 
+std::error_code fd_select_state::error() const noexcept { return code_of(error_); }
+
 void fd_select_state::check() const { throw_if(error_); }
 
 }  // namespace detail
@@ -130,7 +135,7 @@ fd_events watched_fd::wait_until_ns(fd_events what, int64_t deadline_ns) const {
         return detail::wait_for_side(*desc_, generation_, what == fd_events::writable, deadline_ns) ? what
                                                                                                     : fd_events::none;
     }
-    detail::fd_select_state of[2] = {{desc_, generation_, false}, {desc_, generation_, true}};
+    detail::fd_select_state of[2] = {{*this, false}, {*this, true}};
     detail::select_case raw[2];
     detail::held_lock locks[2];
     detail::select_request request{.cases = raw, .count = 2, .locks = locks};

@@ -152,11 +152,49 @@ static void descriptors_of_others_are_waited_for(void) {
     close(ends[1]);
 }
 
+static void write_a_byte(void* fd) { CHECK(write(*(int*)fd, "x", 1) == 1); }
+
+static void descriptors_are_cases_of_a_select(void) {
+    int ends[2];
+    run_watch_t* watch;
+    run_chan_t* chan;
+    run_wait_group_t* group;
+    size_t chosen;
+    int error;
+    char byte;
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    CHECK_OK(run_watch_make(ends[0], &watch, NULL));
+    CHECK_OK(run_chan_make(&chan, 0, 1));
+    CHECK_OK(run_wait_group_make(&group));
+    {
+        run_select_case_t cases[] = {run_recv_case(chan, NULL), run_readable_case(watch), run_writable_case(NULL)};
+        CHECK_STATUS(RUN_WOULD_BLOCK, run_select(cases, 3, 0, &chosen));
+        CHECK_STATUS(RUN_TIMEOUT, run_select(cases, 3, 1000000, &chosen));
+        CHECK_OK(run_wait_group_go(group, write_a_byte, &ends[1]));
+        CHECK_OK(run_select(cases, 3, RUN_FOREVER, &chosen));
+        CHECK(chosen == 1 && cases[1].status == RUN_OK);
+        CHECK(read(ends[0], &byte, 1) == 1);
+        cases[2] = run_writable_case(watch);
+        CHECK_OK(run_select(cases, 3, RUN_FOREVER, &chosen));
+        CHECK(chosen == 2 && cases[2].status == RUN_OK);
+    }
+    CHECK_OK(run_wait_group_wait(group));
+    run_wait_group_free(group);
+    run_chan_release(chan);
+    run_watch_free(watch);
+    run_watch_free(NULL);
+    close(ends[0]);
+    close(ends[1]);
+    CHECK_STATUS(RUN_SYSTEM, run_watch_make(-1, &watch, &error));
+    CHECK(error == EBADF && watch == NULL);
+}
+
 int main(void) {
     RUN_EVERYWHERE(echoes_over_tcp);
     RUN_EVERYWHERE(echoes_over_a_unix_socket);
     RUN_EVERYWHERE(datagrams_have_a_sender);
     RUN_EVERYWHERE(errors_say_why);
     RUN_EVERYWHERE(descriptors_of_others_are_waited_for);
+    RUN_EVERYWHERE(descriptors_are_cases_of_a_select);
     return 0;
 }

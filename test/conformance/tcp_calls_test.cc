@@ -232,6 +232,36 @@ private:
     rlimit before_{};
 };
 
+TEST_P(TcpCalls, SeveralListenersShareTheConnections) {
+    constexpr int connections = 64;
+    rt().run([&] {
+        std::vector<tcp_listener> all = tcp_listener::several(endpoint::loopback(0));
+        ASSERT_EQ(all.size(), rt().procs());
+        std::atomic<int> accepted = 0;
+        wait_group serving;
+        for (tcp_listener& l : all) {
+            EXPECT_EQ(l.local_endpoint(), all.front().local_endpoint());
+            serving.go([&] {
+                std::error_code ec;
+                for (;;) {
+                    const tcp_stream s = l.accept(ec);
+                    if (ec) break;
+                    ++accepted;
+                }
+                EXPECT_EQ(ec, errc::closed);
+            });
+        }
+        for (int i = 0; i < connections; ++i) {
+            tcp_stream c = tcp_stream::connect(all.front().local_endpoint());
+            char text[1];
+            EXPECT_EQ(c.read_some(text), 0U);  // it was accepted, and closed
+        }
+        for (tcp_listener& l : all) l.close();
+        serving.wait();
+        EXPECT_EQ(accepted, connections);
+    });
+}
+
 // A connection waits in the system's queue until there is a descriptor for it.
 TEST_P(TcpCalls, WithoutADescriptorItIsAcceptedLater) {
     tcp_stream client;

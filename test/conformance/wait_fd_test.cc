@@ -308,6 +308,37 @@ TEST_P(WaitFd, ASelectIsWokenByWhicheverComesFirst) {
     });
 }
 
+TEST_P(WaitFd, IsACaseOfASelectSet) {
+    rt().run([&] {
+        const Ends ends;
+        const chan<int> values(1);
+        select_set set;
+        int reads = 0;
+        int writes = 0;
+        const std::size_t in = set.add_readable(ends.near(), [&] {
+            ends.take();
+            ++reads;
+        });
+        const std::size_t from = set.add_recv(values, [](std::optional<int>) {});
+        EXPECT_FALSE(set.try_wait());
+        EXPECT_FALSE(set.wait_for(1ms));
+        wait_group all;
+        all.go([&] { ends.send(); });
+        EXPECT_EQ(set.wait(), in);
+        all.go([&] { values.send(1); });
+        EXPECT_EQ(set.wait(), from);
+        all.wait();
+        const std::size_t out = set.add_writable(ends.near(), [&] { ++writes; });
+        EXPECT_EQ(set.wait(), out);
+        set.remove(out);
+        EXPECT_FALSE(set.try_wait());
+        EXPECT_EQ(reads, 1);
+        EXPECT_EQ(writes, 1);
+        EXPECT_THROW(set.add_readable(-1, [] {}), std::system_error);
+        set.remove(in);
+    });
+}
+
 // An edge wakes one of those who wait; if somebody else was faster, it waits on, and no other is forgotten.
 TEST_P(WaitFd, SelectsThatReadTheSameGetEachByteOnce) {
     constexpr int readers = 4;

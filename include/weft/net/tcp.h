@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <weft/net/endpoint.h>
 #include <weft/net/stream.h>
@@ -71,6 +72,11 @@ public:
     // point. Several may accept; each gets its own.
     [[nodiscard]] tcp_stream accept();
     [[nodiscard]] tcp_stream accept(std::error_code& ec);
+
+    // count listeners at the same address, among which the system deals connections out (reuse_port): with one for each processor, and a green
+    // thread that accepts from each, accepting is no bottleneck. 0: as many as the caller's runtime has processors; in a plain thread, one.
+    [[nodiscard]] static std::vector<tcp_listener> several(const endpoint& at, unsigned count = 0);
+    [[nodiscard]] static std::vector<tcp_listener> several(const endpoint& at, unsigned count, options how);
 
     // Takes a listening socket over, as a service manager hands over, and makes it non-blocking. Throws std::system_error, with fd as it was.
     [[nodiscard]] static tcp_listener adopt(int fd);

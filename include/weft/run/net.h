@@ -89,6 +89,12 @@ enum { RUN_READABLE = 1, RUN_WRITABLE = 2 };
 // Waits until fd can be read or written, as events says, without taking anything. *ready, which may be NULL: which. See weft/wait_fd.h.
 run_status_t run_wait_fd(int fd, unsigned events, int64_t timeout_ns, unsigned* ready, int* error) RUN_NOEXCEPT;
 
+// A descriptor that will be waited for, for cases of run_select (select.h: run_readable_case, run_writable_case). Free it before the descriptor
+// is closed, while nobody waits. Takes NULL.
+typedef struct run_watch run_watch_t;
+run_status_t run_watch_make(int fd, run_watch_t** made, int* error) RUN_NOEXCEPT;
+void run_watch_free(run_watch_t* watch) RUN_NOEXCEPT;
+
 #ifdef __cplusplus
 }
 #endif

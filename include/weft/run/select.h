@@ -13,6 +13,7 @@
 #include <weft/run/chan.h>
 #include <weft/run/event.h>
 #include <weft/run/future.h>
+#include <weft/run/net.h>
 #include <weft/run/time.h>
 
 #ifdef __cplusplus
@@ -20,20 +21,23 @@ extern "C" {
 #endif
 
 typedef enum run_select_op RUN_INT_ENUM {
-    RUN_SELECT_RECV = 0,    // receives from a channel
-    RUN_SELECT_SEND = 1,    // sends to a channel
-    RUN_SELECT_FUTURE = 2,  // a future's result is there
-    RUN_SELECT_EVENT = 3,   // an event is set
-    RUN_SELECT_TIMER = 4,   // a timer ticks
+    RUN_SELECT_RECV = 0,      // receives from a channel
+    RUN_SELECT_SEND = 1,      // sends to a channel
+    RUN_SELECT_FUTURE = 2,    // a future's result is there
+    RUN_SELECT_EVENT = 3,     // an event is set
+    RUN_SELECT_TIMER = 4,     // a timer ticks
+    RUN_SELECT_READABLE = 5,  // a descriptor can be read
+    RUN_SELECT_WRITABLE = 6,  // … written
 } run_select_op_t;
 
 // One case. Make it with one of the functions below.
 typedef struct run_select_case {
     run_select_op_t op;
-    run_status_t status;  // set if it happened: RUN_OK, or RUN_CLOSED
-    void* object;         // the channel, future, event or timer; NULL: it never happens
-    void* to;             // where the element goes, or the time of the tick (int64_t*); NULL: nowhere
-    const void* from;     // send: where it is
+    run_status_t
+        status;    // set if it happened: RUN_OK, or RUN_CLOSED; of a descriptor, also RUN_SYSTEM: it is none any more
+    void* object;  // the channel, future, event, timer or watch; NULL: it never happens
+    void* to;      // where the element goes, or the time of the tick (int64_t*); NULL: nowhere
+    const void* from;  // send: where it is
 } run_select_case_t;
 
 static inline run_select_case_t run_make_case(run_select_op_t op, void* object, void* to, const void* from) {
@@ -65,6 +69,14 @@ static inline run_select_case_t run_event_case(run_event_t* event) {
 // Not one that calls a function: RUN_INVALID.
 static inline run_select_case_t run_timer_case(run_timer_t* timer, int64_t* due_ns) {
     return run_make_case(RUN_SELECT_TIMER, timer, due_ns, NULL);
+}
+
+static inline run_select_case_t run_readable_case(run_watch_t* watch) {
+    return run_make_case(RUN_SELECT_READABLE, watch, NULL, NULL);
+}
+
+static inline run_select_case_t run_writable_case(run_watch_t* watch) {
+    return run_make_case(RUN_SELECT_WRITABLE, watch, NULL, NULL);
 }
 
 // Does one of the count cases, waiting for timeout_ns at most until one can happen. RUN_OK: the case *chosen happened, and its status
