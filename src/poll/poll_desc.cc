@@ -78,7 +78,7 @@ uint32_t poll_desc::begin(uint64_t flags, bool only_unused) noexcept {
         registering_.unlock();
         return 0;
     }
-    home_.store(nullptr, relaxed);  // relaxed: locked. I2: what was added was another file
+    remove_locked();  // I2: somebody who waited for the file before
     waiter* readers = in.renew_locked();
     waiter* writers = out.renew_locked();
     uint64_t word = word_.load(relaxed);  // relaxed: the exchange decides
@@ -97,11 +97,12 @@ uint32_t poll_desc::begin(uint64_t flags, bool only_unused) noexcept {
 uint32_t poll_desc::open() noexcept { return begin(0, false); }
 
 bool poll_desc::enter(uint32_t generation) noexcept {
-    const uint64_t word = word_.fetch_add(1, acquire);  // pairs with open, through whoever told us the generation
-    if (generation_of(word) == generation && (word & closing) == 0) [[likely]]
-        return true;
-    leave();
-    return false;
+    uint64_t word = word_.load(relaxed);  // relaxed: the exchange decides
+    do {
+        if (generation_of(word) != generation || (word & closing) != 0) [[unlikely]]
+            return false;
+    } while (!word_.compare_exchange_weak(word, word + 1, acquire, relaxed));  // A2; relaxed: tried again
+    return true;
 }
 
 void poll_desc::leave() noexcept {

@@ -12,7 +12,8 @@
 //      free ──open──▶ open ──close──▶ closing ──last user leaves──▶ free
 //
 //   open     a new generation; the opener counts as a user
-//   enter    counts a user; refused unless the generation is the caller's and it is open
+//   enter    counts a user; refused unless the generation is the caller's and it is open. Who is refused is not counted in passing, either:
+//            detach would take him for a user
 //   close    no one enters any more; all who wait are woken, and find it closed; the closer's own use ends
 //   leave    the last one to leave one that is being closed takes it off the poller, and closes the file
 //
@@ -21,14 +22,15 @@
 //
 // A file that is not ours (wait_fd, for libraries with files of their own) is borrowed: open, for as long as somebody waits for it; the last
 // one to leave takes it off the poller, and does not close it. Its owner may close it meanwhile, without a word. Then the number may be that
-// of a new file before all have left: whoever opens it finds the old one, and ends it first (evict).
+// of a new file before all have left: whoever opens it finds the old one, ends it first, and takes off the poller what is there
+// under the number, as it may be the new file already.
 //
 // Rejected. A descriptor for each open file, found by address: it would have to be type-stable, with a list of free ones, all the same; and
 // for a borrowed file, which comes as a number, there would have to be a table besides.
 //
 // Invariants: I1. The generation changes with both directions' locks held.
 //             I2. home is not nullptr only while the number means the file that was added there, or its owner has closed it behind our back.
-// Ordering:   R2 (leave) pairs with A2 (the last one to leave, or the next opener).
+// Ordering:   R2 (leave) pairs with A2 (the last one to leave, or the next opener, and who enters after that).
 // Locks:      registering, then in, then out.
 // Who:        any thread.
 // See:        docs/netpoll.md, poll_desc_test.cc

@@ -236,6 +236,25 @@ TEST_F(PollDesc, DetachedItLivesOn) {
     generation_ = desc_->open();
 }
 
+// Calls on a socket that was closed come late, while its number is that of another one: they are no use of that.
+TEST_F(PollDesc, WhoIsRefusedIsInNobodysWay) {
+    const uint32_t closed = generation_;
+    EXPECT_EQ(desc_->detach(closed), fd_);
+    std::atomic<bool> over = false;
+    std::thread late([&] {
+        while (!over) EXPECT_FALSE(desc_->enter(closed));
+    });
+    bool refused = false;
+    for (int i = 0; i < 20'000 && !refused; ++i) {
+        generation_ = desc_->open();
+        refused = desc_->detach(generation_) != fd_;
+    }
+    over = true;
+    late.join();
+    EXPECT_FALSE(refused) << "nobody used it";
+    generation_ = desc_->open();
+}
+
 TEST_F(PollDesc, ABorrowedFileIsNotClosed) {
     poll_desc* d = poll_desc::of(other_);
     const uint32_t first = d->borrow();
@@ -266,6 +285,17 @@ TEST_F(PollDesc, OpeningEndsABorrowedOneOfTheNumber) {
     d->leave();  // the borrower's
     EXPECT_TRUE(d->is_open(opened));
     EXPECT_TRUE(file_is_open(other_));
+    EXPECT_EQ(d->detach(opened), other_);
+}
+
+// It was added before whoever opened it had said so.
+TEST_F(PollDesc, WhatABorrowerHasAddedIsTakenOffByWhoOpens) {
+    poll_desc* d = poll_desc::of(other_);
+    ASSERT_NE(d->borrow(), 0U);
+    ASSERT_EQ(d->add_to(poller_), 0);
+    const uint32_t opened = d->open();
+    EXPECT_TRUE(poller_.added.empty());
+    d->leave();  // the borrower's
     EXPECT_EQ(d->detach(opened), other_);
 }
 
