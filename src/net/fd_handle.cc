@@ -33,7 +33,7 @@ void fd_handle::close() noexcept {
 
 bool fd_handle::is_open() const noexcept { return desc_ != nullptr && desc_->is_open(generation_); }
 
-int fd_handle::release() {
+int fd_handle::detach() {
     if (!is_open()) return -1;
     const int fd = desc_->detach(generation_);
     if (fd < 0) fatal("a socket was released while it was used");

@@ -1,66 +1,12 @@
 // poll_desc.cc: see poll_desc.h.
 #include "poll/poll_desc.h"
 
-#include <unistd.h>
-
 #include <cerrno>
-#include <new>
 
 #include "base/assert.h"
+#include "os/fd_calls.h"
 
 namespace weft::detail {
-
-namespace {
-
-// All descriptors, in blocks that are made when one of their numbers is first used.
-constexpr uint32_t block_size = 64;
-constexpr uint32_t blocks_max = uint32_t{1} << 18;  // for 16 million files
-
-struct block {
-    poll_desc of[block_size];
-};
-
-constinit atomic<block*> blocks[blocks_max]{};
-constinit atomic<uint32_t> blocks_reach{0};  // none is beyond
-
-// Calls f with each that has been made.
-template <typename F>
-void for_each_desc(F f) noexcept {
-    const uint32_t reach = blocks_reach.load(acquire);  // pairs with of
-    for (uint32_t i = 0; i < reach; ++i) {
-        block* b = blocks[i].load(acquire);  // as above
-        if (b == nullptr) continue;
-        for (poll_desc& d : b->of) f(d);
-    }
-}
-
-}  // namespace
-
-poll_desc* poll_desc::of(int fd) noexcept {
-    const auto number = static_cast<uint32_t>(fd);
-    if (fd < 0 || number / block_size >= blocks_max) return nullptr;
-    atomic<block*>& place = blocks[number / block_size];
-    block* b = place.load(acquire);  // pairs with the exchange
-    if (b == nullptr) [[unlikely]] {
-        auto* made = new (std::nothrow) block;
-        if (made == nullptr) return nullptr;
-        for (uint32_t i = 0; i < block_size; ++i) {
-            made->of[i].fd_ = static_cast<int>(number - number % block_size + i);
-        }
-        if (place.compare_exchange_strong(b, made, acq_rel, acquire)) {  // pairs with those who find it
-            b = made;
-            uint32_t reach = blocks_reach.load(relaxed);  // relaxed: the exchange decides
-            const uint32_t wanted = number / block_size + 1;
-            // acq_rel: pairs with for_each_desc
-            while (reach < wanted && !blocks_reach.compare_exchange_weak(reach, wanted, acq_rel, relaxed)) {}
-        } else {
-            delete made;
-        }
-    }
-    return &b->of[number % block_size];
-}
-
-bool poll_desc::any() noexcept { return blocks_reach.load(relaxed) != 0; }  // relaxed: who waits has made one before
 
 uint64_t poll_desc::token() const noexcept {
     return uint64_t{generation_of(word_.load(relaxed))} << generation_shift |  // relaxed: by a user
@@ -114,7 +60,7 @@ void poll_desc::leave() noexcept {
 
 // The last user has left one that is being closed, or was borrowed, and its word was this then.
 void poll_desc::finish(uint64_t word) noexcept {
-    if (end_at(word) && (word & borrowed) == 0) ::close(fd_);
+    if (end_at(word) && (word & borrowed) == 0) os::fd_close(fd_);
 }
 
 // Frees it, and takes it off its poller, if its word still is this.
@@ -141,8 +87,7 @@ bool poll_desc::close(uint32_t generation) noexcept {
     do {
         if (generation_of(word) != generation || (word & closing) != 0) return false;
     } while (!word_.compare_exchange_weak(word, word | closing, acq_rel, relaxed));  // R2; relaxed: tried again
-    in.wake_all();
-    out.wake_all();
+    wake_all();
     leave();
     return true;
 }
@@ -197,33 +142,33 @@ waiter* poll_desc::deliver(const poll_event& event) noexcept {
 }
 
 void poll_desc::abandon(const poll_backend& where) noexcept {
-    for_each_desc([&](poll_desc& d) {
-        d.registering_.lock();
-        const bool was_there = d.home_.load(relaxed) == &where;  // relaxed: locked
-        if (was_there) d.home_.store(nullptr, relaxed);          // relaxed: as above
-        d.registering_.unlock();
-        if (!was_there) return;
-        d.in.wake_all();
-        d.out.wake_all();
-    });
+    for (poll_desc* d = from(0); d != nullptr; d = from(d->fd_ + 1)) {
+        d->registering_.lock();
+        const bool was_there = d->home_.load(relaxed) == &where;  // relaxed: locked
+        if (was_there) d->home_.store(nullptr, relaxed);          // relaxed: as above
+        d->registering_.unlock();
+        if (was_there) d->wake_all();
+    }
 }
 
 void poll_desc::forget_all() noexcept {
-    for_each_desc([](poll_desc& d) {
-        d.registering_.unlock();
-        d.home_.store(nullptr, relaxed);  // relaxed: there is no other thread, here and below
-        d.in.forget_waiters();
-        d.out.forget_waiters();
-        const uint64_t word = d.word_.load(relaxed);  // relaxed: as above
-        if ((word & unused) != 0) return;
-        if ((word & (closing | borrowed)) == 0) {
-            d.word_.store((word & ~users_mask) | 1, relaxed);  // relaxed: as above
-            return;
-        }
-        // relaxed: as above
-        d.word_.store(uint64_t{generation_of(word)} << generation_shift | closing | unused, relaxed);
-        if ((word & borrowed) == 0) ::close(d.fd_);
-    });
+    for (poll_desc* d = from(0); d != nullptr; d = from(d->fd_ + 1)) d->forget();
+}
+
+void poll_desc::forget() noexcept {
+    registering_.unlock();
+    home_.store(nullptr, relaxed);  // relaxed: there is no other thread, here and below
+    in.forget_waiters();
+    out.forget_waiters();
+    const uint64_t word = word_.load(relaxed);  // relaxed: as above
+    if ((word & unused) != 0) return;
+    if ((word & (closing | borrowed)) == 0) {
+        word_.store((word & ~users_mask) | 1, relaxed);  // relaxed: as above
+        return;
+    }
+    // relaxed: as above
+    word_.store(uint64_t{generation_of(word)} << generation_shift | closing | unused, relaxed);
+    if ((word & borrowed) == 0) os::fd_close(fd_);
 }
 
 }  // namespace weft::detail

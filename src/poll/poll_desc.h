@@ -33,7 +33,7 @@
 // Ordering:   R2 (leave) pairs with A2 (the last one to leave, or the next opener, and who enters after that).
 // Locks:      registering, then in, then out.
 // Who:        any thread.
-// See:        docs/netpoll.md, poll_desc_test.cc
+// See:        docs/netpoll.md, poll_desc_test.cc, test/model/poll_desc_model.cc
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,11 @@ public:
     poll_side in;
     poll_side out;
 
-    // The one of that number; nullptr: no memory for it, or no such number.
+    // The one of that number; nullptr: no memory for it, or no such number. This and the next two: poll_table.cc.
     [[nodiscard]] static poll_desc* of(int fd) noexcept;
+
+    // The first one there is of that number or a higher one; nullptr: there is none.
+    [[nodiscard]] static poll_desc* from(int fd) noexcept;
 
     // Whether there has ever been one.
     [[nodiscard]] static bool any() noexcept;
@@ -117,6 +120,13 @@ private:
     void finish(uint64_t word) noexcept;
     bool end_at(uint64_t word) noexcept;
     void remove_locked() noexcept;
+
+    void wake_all() noexcept {
+        in.wake_all();
+        out.wake_all();
+    }
+
+    void forget() noexcept;
 
     atomic<uint64_t> word_{closing | unused};
     atomic<poll_backend*> home_{nullptr};  // written under registering_

@@ -41,7 +41,7 @@ public:
     void close() noexcept;
 
     // The number, which is the caller's from now on; -1: there is none. Fatal while a call uses it.
-    [[nodiscard]] int release();
+    [[nodiscard]] int detach();
 
     [[nodiscard]] bool is_open() const noexcept;
 

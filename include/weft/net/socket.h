@@ -50,7 +50,7 @@ public:
 
     // Gives the descriptor, which stays open and non-blocking, to the caller. A fatal error while somebody uses the socket. -1: there
     // is none.
-    [[nodiscard]] int release() { return handle_.release(); }
+    [[nodiscard]] int release() { return handle_.detach(); }
 
 protected:
     socket() noexcept = default;

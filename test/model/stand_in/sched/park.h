@@ -169,6 +169,10 @@ struct M {
 
 struct idle_state {};
 
+// For models of what waits for files: adds d to the poller of the runtime.
+class poll_desc;
+int add_to_own_poller(poll_desc& d) noexcept;
+
 inline constexpr uint32_t procs_max = 1024;
 
 struct processors {
@@ -194,6 +198,10 @@ struct scheduler {
         template <typename... Order>
         static void fetch_add(int /*n*/, Order... /*order*/) {}
     } foreign_parks;
+
+    struct {
+        static int add(scheduler& /*s*/, poll_desc& d) noexcept { return add_to_own_poller(d); }
+    } io;
 
     // It lives as long as the suite.
     static void pin() {}

@@ -1,0 +1,62 @@
+// poll_table.cc: all poll_desc of the process, by the numbers of their files.
+//
+// In blocks, each made when one of its numbers is first used, and never freed: so who has found one may keep it.
+//
+// See: poll_desc.h
+#include <new>
+
+#include "poll/poll_desc.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr uint32_t block_size = 64;
+constexpr uint32_t blocks_max = uint32_t{1} << 18;  // for 16 million files
+
+struct block {
+    poll_desc of[block_size];
+};
+
+constinit atomic<block*> blocks[blocks_max]{};
+constinit atomic<uint32_t> blocks_reach{0};  // none is beyond
+
+}  // namespace
+
+poll_desc* poll_desc::of(int fd) noexcept {
+    const auto number = static_cast<uint32_t>(fd);
+    if (fd < 0 || number / block_size >= blocks_max) return nullptr;
+    atomic<block*>& place = blocks[number / block_size];
+    block* b = place.load(acquire);  // pairs with the exchange
+    if (b == nullptr) [[unlikely]] {
+        auto* made = new (std::nothrow) block;
+        if (made == nullptr) return nullptr;
+        for (uint32_t i = 0; i < block_size; ++i) {
+            made->of[i].fd_ = static_cast<int>(number - number % block_size + i);
+        }
+        if (place.compare_exchange_strong(b, made, acq_rel, acquire)) {  // pairs with those who find it
+            b = made;
+            uint32_t reach = blocks_reach.load(relaxed);  // relaxed: the exchange decides
+            const uint32_t wanted = number / block_size + 1;
+            // acq_rel: pairs with from
+            while (reach < wanted && !blocks_reach.compare_exchange_weak(reach, wanted, acq_rel, relaxed)) {}
+        } else {
+            delete made;
+        }
+    }
+    return &b->of[number % block_size];
+}
+
+poll_desc* poll_desc::from(int fd) noexcept {
+    auto number = static_cast<uint32_t>(fd);
+    const uint32_t reach = blocks_reach.load(acquire);  // pairs with of
+    for (uint32_t i = number / block_size; i < reach; ++i) {
+        if (block* b = blocks[i].load(acquire)) return &b->of[number % block_size];  // as above
+        number = 0;
+    }
+    return nullptr;
+}
+
+bool poll_desc::any() noexcept { return blocks_reach.load(relaxed) != 0; }  // relaxed: who waits has made one before
+
+}  // namespace weft::detail

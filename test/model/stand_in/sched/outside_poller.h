@@ -1,0 +1,10 @@
+// outside_poller.h: in models the poller of plain threads is the suite's.
+#pragma once
+
+namespace weft::detail {
+
+class poll_desc;
+
+[[nodiscard]] int add_to_outside_poller(poll_desc& d) noexcept;
+
+}  // namespace weft::detail
