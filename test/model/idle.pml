@@ -12,11 +12,18 @@
  * Time. A timed sleep may end at any moment, and whether a lookout then stays near or goes far is a free choice: this covers all lengths
  * and all numbers of quiet looks. With TIMELY it ends only when nothing else can move: an interval is long.
  *
+ * The poller (netpoll.h), with NEVENT. Events come at any moment and wait to be fetched; each makes a green thread ready. An M that
+ * lies down may sleep there instead of on its note. It is fetched from there by an interrupt, which stays until somebody who sleeps there
+ * takes it; whoever tells an M interrupts in a second step. There is no poller before a green thread adds the first file: that is the
+ * first thing one does, or with OPENS comes at any moment. Who looks in passing may be late: it has seen that nobody sleeps there.
+ *
  * Checked: when nothing can move, no green thread is queued and no timer is due while a P is idle and an M could be had (safety);
  * what is queued while a P is idle at the end of an interval has started before the end of the next (bound, with TIMELY); the ring of an
- * idle P is empty, and nobody is counted as spinning who is not (I1).
+ * idle P is empty, and nobody is counted as spinning who is not (I1), so whoever was told has woken up; no event waits to be fetched while
+ * a P is idle and an M could be had, and none that was fetched is forgotten; at most one M is in the poller.
  *
- * Left out: the age of a stolen run_next, stopping. Creating a thread fails, or not, with NO_THREADS.
+ * Left out: the age of a stolen run_next, stopping; what an M does that comes back from the poller and finds no P idle, as there are no
+ * more Ms than Ps here; the monitor's looks at the poller, which are for when no P is idle. Creating a thread fails, or not, with NO_THREADS.
  *
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
  */
@@ -32,6 +39,12 @@
 /* spin: bound              expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTIMELY -DNPUSH=3 -DOVERFLOW" */
 /* spin: bound_three        expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTIMELY -DNP=3 -DNPUSH=3" */
 /* spin: buffers_bound      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DTIMELY -DNPUSH=3" */
+/* spin: poller             expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNEVENT=2 -DNPUSH=1" */
+/* spin: poller_outside     expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNEVENT=1 -DNOUT=1" */
+/* spin: poller_timers      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNEVENT=1 -DNTIMER=1" */
+/* spin: poller_opens       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNEVENT=1 -DNPUSH=1 -DOPENS" */
+/* spin: poller_three       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=3 -DNEVENT=1" */
+/* spin: buffers_poller     expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNPUSH=1" */
 /* spin: mutant_not_wanted         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NOT_WANTED" */
 /* spin: mutant_no_recheck         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=2 -DNPUSH=1 -DMUTANT_NO_RECHECK" */
 /* spin: mutant_no_last_look       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NO_LAST_LOOK" */
@@ -43,6 +56,15 @@
 /* spin: mutant_silent_batch       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=2 -DMUTANT_SILENT_BATCH" */
 /* spin: mutant_timer_forgotten    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNTIMER=1 -DNPUSH=1 -DMUTANT_TIMER_FORGOTTEN" */
 /* spin: mutant_creation_forgotten expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNO_THREADS -DNPUSH=2 -DMUTANT_CREATION_FORGOTTEN" */
+/* spin: mutant_second_poller      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=2 -DNPUSH=1 -DMUTANT_SECOND_POLLER" */
+/* spin: mutant_second_hangs       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=3 -DNEVENT=1 -DNPUSH=1 -DMUTANT_SECOND_POLLER -DNOT_COUNTED" */
+/* spin: mutant_no_interrupt       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNPUSH=1 -DMUTANT_NO_INTERRUPT" */
+/* spin: mutant_interrupt_taken    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=3 -DNEVENT=1 -DNPUSH=2 -DMUTANT_INTERRUPT_TAKEN" */
+/* spin: mutant_goes_blindly       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNPUSH=1 -DMUTANT_GOES_BLINDLY" */
+/* spin: mutant_nobody_polls       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DMUTANT_NOBODY_POLLS" */
+/* spin: mutant_opened_in_silence  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DOPENS -DMUTANT_OPENED_IN_SILENCE" */
+/* spin: mutant_poller_no_recheck  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNOUT=1 -DMUTANT_NO_RECHECK" */
+/* spin: mutant_fetched_forgotten  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNPUSH=1 -DMUTANT_FETCHED_FORGOTTEN" */
 
 #ifndef NP
 #define NP 2            /* Ps */
@@ -59,6 +81,9 @@
 #ifndef NTIMER
 #define NTIMER 0        /* timers set by green threads on P 0: 0 or 1 */
 #endif
+#ifndef NEVENT
+#define NEVENT 0        /* events of files */
+#endif
 #define NONE    15
 #define OUTSIDE NM      /* the number of the outside thread's store buffer */
 #define FAILED  14
@@ -73,7 +98,19 @@ byte timer = 0;                     /* on P 0: 0 none, 1 set, 2 due */
 bool rang = false;                  /* its deadline has passed */
 byte pushes = NPUSH, timers = NTIMER;
 
-#define QUEUED (global_queue > 0 || ring[0] > 0 || ring[1] > 0 || ring[NP - 1] > 0 || timer == 2)
+/* ---- The poller. */
+#if NEVENT > 0
+byte to_come = NEVENT;
+byte events = 0;                    /* that have come, and nobody has fetched */
+byte readied = 0;                   /* green threads of those that somebody has */
+bool interrupted = false;           /* somebody has called interrupt() */
+bool in_use = false;                /* a file has been added: by the first green thread, or with OPENS by any */
+byte in_poller = 0;                 /* how many sleep there */
+#else
+#define events 0
+#endif
+
+#define QUEUED (global_queue > 0 || ring[0] > 0 || ring[1] > 0 || ring[NP - 1] > 0 || timer == 2 || events > 0)
 
 /* ---- idle_state, guarded by lock. */
 bool lock = false;
@@ -83,12 +120,19 @@ bool wanted = false;
 bool idle_m[NM];
 byte lookout = NONE;
 bool lookout_near = false, lookout_alarm = false;
+#if NEVENT > 0
+byte polling = NONE;                /* set under the lock, cleared by that M itself */
+#endif
 
 /* ---- Ms. */
 bool unborn[NM];                    /* no thread yet */
 byte p_of[NM];
 byte note[NM];                      /* NONE, or the P that comes with being told */
 bool timed[NM];                     /* asleep for an interval */
+#if NEVENT > 0
+bool elsewhere[NM];                 /* says the note: is in the poller, or on its way there or back */
+byte fetched[NM];                   /* green threads that it has come back with */
+#endif
 byte late = 0;                      /* intervals in a row that ended with work queued and a P idle */
 
 /* ---- Store buffers. */
@@ -212,9 +256,37 @@ inline wake_one(t, from_outside) {
     :: else
     fi;
     if
-    :: m != NONE -> atomic { EMPTY(t) -> note[m] = p; m = NONE; p = NONE }
+    :: m != NONE -> wake_m(t)
     :: else
     fi
+}
+
+/* Tells m that p is its, wherever it sleeps. */
+inline wake_m(t) {
+#if NEVENT > 0
+    atomic { EMPTY(t) ->
+        note[m] = p; p = NONE;
+#ifdef MUTANT_SECOND_POLLER
+        if :: polling == m -> polling = NONE :: else fi;
+#endif
+        if :: elsewhere[m] -> elsewhere[m] = false :: else -> m = NONE fi
+    };
+#ifdef MUTANT_NO_INTERRUPT
+    m = NONE
+#else
+    atomic { if :: m != NONE -> interrupted = true; m = NONE :: else fi }
+#endif
+#else
+    atomic { EMPTY(t) -> note[m] = p; m = NONE; p = NONE }
+#endif
+}
+
+/* Who looks in passing. Sets hand. */
+inline fetch() {
+    hand = events; events = 0
+#ifdef MUTANT_INTERRUPT_TAKEN
+    ; interrupted = false
+#endif
 }
 
 inline after_push(t) {
@@ -236,10 +308,19 @@ inline look() {
     od
 }
 
+#if NEVENT > 0
+#define POLLS_AS_LOOKOUT (polls && !lookout_near)
+#else
+#define POLLS_AS_LOOKOUT false
+#endif
+
 /* ---- An M: find_runnable, what it runs, and sleep_until_work. */
 proctype M(byte me) {
     bool spins = false, found = false, far = false, alarmed = false;
     byte hand = 0, i = 0, p = NONE, m = NONE;
+#if NEVENT > 0
+    bool polls = false;
+#endif
 
     if
     :: me == 0 -> goto computing
@@ -274,6 +355,20 @@ loop:
        :: else
        fi;
        goto found_some
+    :: else
+    fi;
+#endif
+#if NEVENT > 0
+    if
+    :: in_use && polling == NONE ->     /* N2 */
+           atomic { drain(me); fetch() };
+           if
+           :: hand > 0 ->
+                  atomic { STORE_RING(me, hand); readied = readied + hand; hand = 0 };
+                  after_push(me);
+                  goto loop
+           :: else
+           fi
     :: else
     fi;
 #endif
@@ -326,7 +421,11 @@ loop:
 
 again:  /* Step 3; the lock is held. */
     if
-    :: idle_ps > 0 -> look()
+    :: idle_ps > 0 ->
+           look()
+#if NEVENT > 0
+           ; found = found || fetched[me] > 0
+#endif
     :: else
     fi;
     if
@@ -340,6 +439,10 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
     alarmed = (timer != 0);
     atomic {
         idle_m[me] = true;
+#if NEVENT > 0 && !defined(MUTANT_NOBODY_POLLS)
+        polls = in_use && polling == NONE && (far || idle_ps == NP) && !(idle_ps < NP && lookout != NONE && lookout_near);
+        if :: polls -> polling = me :: else fi;
+#endif
         if
         :: !far && idle_ps < NP ->
                if
@@ -350,9 +453,9 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
                if :: found -> lookout_near = true; timed[me] = true :: else fi
         :: else ->
                if
-               :: lookout == NONE || (alarmed && !lookout_near && !lookout_alarm) -> found = true
+               :: lookout == NONE || (alarmed && !lookout_near && !lookout_alarm) || POLLS_AS_LOOKOUT -> found = true
                :: alarmed && lookout != NONE && lookout_near -> found = true
-               :: lookout != NONE && (!alarmed || lookout_near || lookout_alarm)
+               :: lookout != NONE && (!alarmed || lookout_near || lookout_alarm) && !POLLS_AS_LOOKOUT
                fi;
                if :: found -> lookout_near = false :: else fi
         fi;
@@ -388,6 +491,41 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
     :: else
     fi;
 
+#if NEVENT > 0
+    if
+    :: polls ->
+           polls = false;
+           atomic {     /* go_elsewhere */
+#ifdef MUTANT_GOES_BLINDLY
+               elsewhere[me] = true
+#else
+               if :: note[me] == NONE -> elsewhere[me] = true :: else -> goto back fi
+#endif
+           };
+           atomic {
+               in_poller++;
+#ifndef NOT_COUNTED
+               assert(in_poller == 1)
+#endif
+           };
+           if
+           :: atomic { events > 0 || interrupted ->
+                  fetched[me] = events; events = 0; interrupted = false; in_poller-- }
+           :: atomic { timed[me] -> in_poller-- }
+           :: atomic { alarmed && rang -> in_poller-- }
+           fi;
+           elsewhere[me] = false;
+back:      atomic {
+               if :: polling == me -> polling = NONE :: else fi;
+               if :: note[me] == NONE -> goto time_is_up :: else fi
+#ifdef MUTANT_FETCHED_FORGOTTEN
+               ; fetched[me] = 0
+#endif
+           }
+    :: else
+    fi;
+#endif
+
 asleep:
     if
     :: atomic { note[me] != NONE -> p = note[me]; note[me] = NONE; goto got_p }
@@ -400,6 +538,7 @@ asleep:
 #endif
     :: alarmed && rang && note[me] == NONE
     fi;
+time_is_up:
     atomic { LOCK(me); timed[me] = false; alarmed = false };
     if
     :: atomic { !idle_m[me] -> UNLOCK(me) };
@@ -411,6 +550,15 @@ asleep:
         if :: lookout == me -> forget_lookout_locked() :: else fi;
         if :: far = true :: far = false fi
     };
+#if NEVENT > 0
+    if
+    :: in_use && polling == NONE && fetched[me] == 0 ->     /* N3, if nobody has just looked */
+           UNLOCK(me);
+           atomic { EMPTY(me) -> fetch(); fetched[me] = hand; hand = 0 };
+           atomic { LOCK(me) }
+    :: true
+    fi;
+#endif
 #ifdef MUTANT_NAP_WITHOUT_LOOK
     goto lie_down;
 #endif
@@ -422,6 +570,14 @@ got_p:
         drain(me);          /* acquire_p */
         p_of[me] = p; p = NONE; spins = true
     };
+#if NEVENT > 0
+    if
+    :: fetched[me] > 0 ->
+           atomic { STORE_RING(me, fetched[me]); readied = readied + fetched[me]; fetched[me] = 0 };
+           after_push(me)
+    :: else
+    fi;
+#endif
     goto loop;
 
 found_some:
@@ -441,6 +597,13 @@ found_some:
     fi;
 
 computing:
+#if NEVENT > 0 && !defined(OPENS)
+    if
+    :: atomic { !in_use -> in_use = true };
+       wake_one(me, true)
+    :: else
+    fi;
+#endif
     do
     :: atomic { pushes > 0 -> pushes--; STORE_RING(me, 1) };
        after_push(me)
@@ -451,6 +614,12 @@ computing:
 #if NTIMER > 0
     :: atomic { timers > 0 && p_of[me] == 0 -> timers--; drain(me); STORE_TIMER(me) };
        after_push(me)
+#endif
+#if NEVENT > 0 && defined(OPENS)
+    :: atomic { !in_use -> drain(me); in_use = true };
+#ifndef MUTANT_OPENED_IN_SILENCE
+       wake_one(me, true)
+#endif
 #endif
     :: goto loop            /* the green thread ends */
     :: break                /* or never comes back */
@@ -478,6 +647,14 @@ proctype outside() {
     od
 }
 
+#if NEVENT > 0
+proctype files() {
+    do
+    :: atomic { to_come > 0 && in_use -> to_come--; events++ }
+    od
+}
+#endif
+
 proctype clock() {
     atomic { timer == 1 -> timer = 2; rang = true }
 }
@@ -492,6 +669,9 @@ proctype clock() {
 active proctype monitor() {
     timeout && !SOMEBODY_TIMED;
     assert(spinning == 0 && !lock);
+#if NEVENT > 0
+    assert(to_come + events + readied == NEVENT);
+#endif
     assert(idle_ps == 0 || !QUEUED || !(TO_BE_HAD(0) || TO_BE_HAD(1) || TO_BE_HAD(NM - 2) || TO_BE_HAD(NM - 1)))
 }
 
@@ -508,6 +688,9 @@ init {
         do :: n < NM -> run M(n); n++ :: else -> n = 0; break od;
 #if NOUT > 0
         run outside();
+#endif
+#if NEVENT > 0
+        run files();
 #endif
 #if NTIMER > 0
         run clock()
