@@ -57,9 +57,9 @@ constexpr uint32_t listed_max = 8;
 
 constinit atomic<uint32_t> external_wakers{0};
 
-// Whether g waits for a file: whatever is at its other end may wake it.
-WEFT_NO_SANITIZE bool is_woken_from_outside(const G& g) noexcept {
-    return g.state.load(acquire) == g_state::waiting && waits_for_outside(g.reason);  // pairs with set_state
+// Whether g waits for a file, or the like: whatever is at its other end may wake it.
+WEFT_NO_SANITIZE bool waits_for_outside(const G& g) noexcept {
+    return g.state.load(acquire) == g_state::waiting && is_woken_from_outside(g.reason);  // pairs with set_state
 }
 
 // What changes if anything goes on.
@@ -93,7 +93,7 @@ struct activity {
                  earliest_deadline(s) == never &&  // acquire: as above
                  !anything_to_do(s, long_ago);
         if (asleep && poll_desc::any()) {  // added to whichever runtime's poller
-            s.gs.for_each([&](const G& g) { asleep = asleep && !is_woken_from_outside(g); });
+            s.gs.for_each([&](const G& g) { asleep = asleep && !waits_for_outside(g); });
         }
         for (uint32_t i = 0; i < s.ps.made(); ++i) sum += s.ps[i].tick() + s.ps[i].count.spawned.get();
         // acquire: as above

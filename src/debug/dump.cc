@@ -102,6 +102,10 @@ const char* text(wait_reason reason) noexcept {
             return "I/O write";
         case wait_reason::select_fd:
             return "select (I/O)";
+        case wait_reason::file_operation:
+            return "file";
+        case wait_reason::process_end:
+            return "process";
     }
     return "?";
 }

@@ -9,6 +9,7 @@
 #include "os/os.h"
 #include "os/signals.h"
 #include "sched/current.h"
+#include "sched/event_source.h"
 #include "sched/freeze.h"
 #include "sched/observe.h"
 #include "sched/outside_poller.h"
@@ -38,6 +39,7 @@ void in_child() noexcept {
     forget_thread_notes();
     poll_desc::forget_all();
     forget_outside_poller();
+    forget_standing_sources();
     abandoned::add(abandoned::locks | abandoned::waits);     // F4
     if (m != nullptr && !m->is_main) os::restore_signals();  // F5
     os::renew_heavy_fence();

@@ -10,24 +10,53 @@
 
 namespace weft::detail {
 
+poll_backend* netpoll::backend(scheduler& s, int& error) noexcept {
+    poll_backend* where = open();
+    if (where != nullptr) [[likely]]
+        return where;
+    std::unique_ptr<poll_backend> made = make_poll_backend();
+    error = made == nullptr ? ENOMEM : made->open();
+    if (error != 0) return nullptr;
+    opening_.lock();
+    where = backend_.load(relaxed);  // relaxed: locked
+    const bool first = where == nullptr;
+    if (first) {
+        where = made.release();
+        backend_.store(where, release);  // pairs with open
+    }
+    opening_.unlock();
+    if (first) wake_to_look(s);
+    return where;
+}
+
 int netpoll::add(scheduler& s, poll_desc& d) noexcept {
     if (d.home() != nullptr) return 0;
-    poll_backend* where = open();
-    if (where == nullptr) [[unlikely]] {
-        std::unique_ptr<poll_backend> made = make_poll_backend();
-        if (made == nullptr) return ENOMEM;
-        if (const int error = made->open()) return error;
-        opening_.lock();
-        where = backend_.load(relaxed);  // relaxed: locked
-        const bool first = where == nullptr;
-        if (first) {
-            where = made.release();
-            backend_.store(where, release);  // pairs with open
-        }
-        opening_.unlock();
-        if (first) wake_to_look(s);
+    int error = 0;
+    poll_backend* where = backend(s, error);
+    return where == nullptr ? error : d.add_to(*where);
+}
+
+event_source* netpoll::make_files(scheduler& s, std::unique_ptr<event_source> (*make)(int& fd) noexcept) noexcept {
+    int error = 0;
+    int fd = -1;
+    std::unique_ptr<event_source> made;
+    poll_backend* where = backend(s, error);
+    if (where != nullptr) made = make(fd);
+    if (made != nullptr && where->add(fd, token_of(source_kind::files)) != 0) made.reset();
+    opening_.lock();
+    if (!files_asked_.load(relaxed)) {          // relaxed: locked
+        files_.store(made.release(), relaxed);  // relaxed: published by the next
+        files_asked_.store(true, release);      // pairs with files
     }
-    return d.add_to(*where);
+    opening_.unlock();
+    if (made != nullptr) where->remove(fd);  // another one was faster
+    return files_.load(relaxed);             // relaxed: the lock
+}
+
+waiter* netpoll::collect(uint64_t token) noexcept {
+    if (kind_of(token) != source_kind::files) return collect_standing(token);
+    event_source* source = files_asked_.load(acquire) ? files_.load(relaxed) : nullptr;  // as files
+    return source == nullptr ? nullptr : source->collect();
 }
 
 waiter* netpoll::poll(int64_t deadline_ns) noexcept {
@@ -37,7 +66,8 @@ waiter* netpoll::poll(int64_t deadline_ns) noexcept {
     guarded<waiter*> first = nullptr;
     guarded<waiter*>* link = &first;
     for (uint32_t i = 0; i < n; ++i) {
-        waiter* woken = poll_desc::deliver(events[i]);
+        const uint64_t token = events[i].token;
+        waiter* woken = is_of_source(token) ? collect(token) : poll_desc::deliver(events[i]);
         *link = woken;
         while (*link != nullptr) link = &(*link)->next;
     }
@@ -45,11 +75,18 @@ waiter* netpoll::poll(int64_t deadline_ns) noexcept {
 }
 
 void netpoll::abandon() noexcept {
-    if (const poll_backend* where = open()) poll_desc::abandon(*where);
+    if (const poll_backend* where = open()) {
+        poll_desc::abandon(*where);
+        move_standing_sources(*where);
+    }
 }
 
 void netpoll::close() noexcept {
     abandon();
+    if (event_source* source = files_.exchange(nullptr, acq_rel)) {  // pairs with files; nobody asks any more
+        source->end();
+        delete source;
+    }
     delete backend_.exchange(nullptr, acq_rel);  // pairs with open; nobody adds any more
 }
 

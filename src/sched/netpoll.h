@@ -48,6 +48,7 @@
 #include "base/atomic.h"
 #include "poll/backend.h"
 #include "poll/poll_desc.h"
+#include "sched/event_source.h"
 
 namespace weft::detail {
 
@@ -64,6 +65,17 @@ public:
     netpoll& operator=(const netpoll&) = delete;
 
     [[nodiscard]] bool in_use() const noexcept { return backend_.load(relaxed) != nullptr; }  // relaxed: a look
+
+    // The backend, opened if need be. nullptr: error says why.
+    [[nodiscard]] poll_backend* backend(scheduler& s, int& error) noexcept;
+
+    // The source of operations on files, which belongs to the runtime; made by make when it is first asked for, which says which descriptor
+    // tells of them. nullptr: there is none, nor will there be one. By a G of this runtime.
+    [[nodiscard]] event_source* files(scheduler& s, std::unique_ptr<event_source> (*make)(int& fd) noexcept) noexcept {
+        if (files_asked_.load(acquire)) [[likely]]  // pairs with make_files
+            return files_.load(relaxed);            // relaxed: as above
+        return make_files(s, make);
+    }
 
     // Sees to it that events of d come. By a user of d. Returns 0 or an errno value.
     [[nodiscard]] int add(scheduler& s, poll_desc& d) noexcept;
@@ -85,15 +97,22 @@ public:
     // Nobody will poll any more: whoever waits and is not of this runtime goes to another poller.
     void abandon() noexcept;
 
-    // The runtime has stopped.
+    // The runtime has stopped: its Gs will not run any more, but their memory is there.
     void close() noexcept;
 
 private:
     [[nodiscard]] poll_backend* open() const noexcept { return backend_.load(acquire); }  // pairs with add
 
+    [[nodiscard]] event_source* make_files(scheduler& s,
+                                           std::unique_ptr<event_source> (*make)(int& fd) noexcept) noexcept;
+    [[nodiscard]] waiter* collect(uint64_t token) noexcept;
+
     atomic<poll_backend*> backend_{nullptr};  // by opening_
+
     atomic<int64_t> polled_ns_{0};
     spin_lock opening_;
+    atomic<bool> files_asked_{false};       // written under opening_
+    atomic<event_source*> files_{nullptr};  // published by files_asked_
 };
 
 // m holds a P, is on g0, and has fetched events: those of its own runtime go to the end of its P's queue.

@@ -10,6 +10,7 @@
 #include "base/atomic.h"
 #include "os/os.h"
 #include "poll/backend.h"
+#include "sched/event_source.h"
 #include "sched/fork.h"
 
 namespace weft::detail {
@@ -26,7 +27,10 @@ void* poll_for_ever(void* argument) noexcept {
     for (;;) {
         poll_event events[poll_batch];
         const uint32_t n = backend.wait(events, never);
-        for (uint32_t i = 0; i < n; ++i) ready_all(poll_desc::deliver(events[i]));
+        for (uint32_t i = 0; i < n; ++i) {
+            const uint64_t token = events[i].token;
+            ready_all(is_of_source(token) ? collect_standing(token) : poll_desc::deliver(events[i]));
+        }
     }
 }
 
@@ -45,17 +49,21 @@ int open_locked() noexcept {
 
 }  // namespace
 
+poll_backend* outside_backend(int& error) noexcept {
+    poll_backend* where = outside.load(acquire);  // pairs with open_locked
+    if (where != nullptr) return where;
+    opening.lock();
+    error = open_locked();
+    where = outside.load(relaxed);  // relaxed: locked
+    opening.unlock();
+    return where;
+}
+
 int add_to_outside_poller(poll_desc& d) noexcept {
     if (d.home() != nullptr) return 0;
-    poll_backend* where = outside.load(acquire);  // pairs with open_locked
-    if (where == nullptr) {
-        opening.lock();
-        const int error = open_locked();
-        where = outside.load(relaxed);  // relaxed: locked
-        opening.unlock();
-        if (error != 0) return error;
-    }
-    return d.add_to(*where);
+    int error = 0;
+    poll_backend* where = outside_backend(error);
+    return where == nullptr ? error : d.add_to(*where);
 }
 
 void forget_outside_poller() noexcept {

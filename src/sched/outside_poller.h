@@ -17,6 +17,9 @@ namespace weft::detail {
 // Sees to it that events of d come, if they do not already. By a user of d. Returns 0 or an errno value.
 [[nodiscard]] int add_to_outside_poller(poll_desc& d) noexcept;
 
+// Its backend, opened and with its thread if need be. nullptr: error says why.
+[[nodiscard]] poll_backend* outside_backend(int& error) noexcept;
+
 // In the child of a fork: there is none.
 void forget_outside_poller() noexcept;
 

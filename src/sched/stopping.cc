@@ -48,6 +48,7 @@ bool is_cancellation_point(wait_reason reason) noexcept {
         case wait_reason::fd_readable:
         case wait_reason::fd_writable:
         case wait_reason::select_fd:
+        case wait_reason::process_end:
             return true;
         default:
             return false;

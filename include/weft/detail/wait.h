@@ -66,6 +66,8 @@ enum class wait_reason : uint8_t {
     fd_readable,
     fd_writable,
     select_fd,
+    file_operation,
+    process_end,
 };
 
 // How a wait that several parties may end was ended.
@@ -165,13 +167,15 @@ struct lock_waiter : waiter {
            reason == wait_reason::shared_mutex_lock_shared;
 }
 
+// For an edge of a descriptor.
 [[nodiscard]] constexpr bool waits_for_fd(wait_reason reason) noexcept {
-    return reason == wait_reason::fd_readable || reason == wait_reason::fd_writable;
+    return reason == wait_reason::fd_readable || reason == wait_reason::fd_writable ||
+           reason == wait_reason::process_end;
 }
 
-// For something from the outside world, which the runtime does not know: nobody may say that it cannot come.
-[[nodiscard]] constexpr bool waits_for_outside(wait_reason reason) noexcept {
-    return waits_for_fd(reason) || reason == wait_reason::select_fd;
+// For the outside world, which the runtime does not know: nobody may say that it cannot come.
+[[nodiscard]] constexpr bool is_woken_from_outside(wait_reason reason) noexcept {
+    return waits_for_fd(reason) || reason == wait_reason::select_fd || reason == wait_reason::file_operation;
 }
 
 // Whether those who wait for this reason are lock_waiters.

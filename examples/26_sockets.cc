@@ -1,4 +1,4 @@
-// 23_sockets: names, datagrams, Unix sockets, and a library that has a socket of its own.
+// 26_sockets: names, datagrams, Unix sockets, and a library that has a socket of its own.
 //
 // What one learns: dial() takes a name and tries all its addresses; a library with a non-blocking interface blocks only the green thread that
 // calls it, by wait_fd; a descriptor is a case of a select like a channel.

@@ -1,0 +1,69 @@
+// 23_files: files that many green threads read and write at a time; none of them holds up the others.
+//
+//   23_files           makes a folder of its own, and removes it
+//   23_files FOLDER    counts the lines of the files in FOLDER
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <weft/fs.h>
+#include <weft/weft.h>
+
+namespace fs = weft::fs;
+
+// Each file has a green thread. What is in memory is read at once; where a disk is needed, the others go on.
+long count_lines(const std::string& folder) {
+    std::atomic<long> lines = 0;
+    weft::scope([&](auto& s) {
+        for (const fs::directory_entry& entry : fs::read_directory(folder)) {
+            s.go([&, path = folder + '/' + entry.name] {
+                const std::string text = fs::read_file(path);
+                lines += std::count(text.begin(), text.end(), '\n');
+            });
+        }
+    });
+    return lines;
+}
+
+// Many write into one file, each at a place of its own.
+void write_table(const std::string& path) {
+    fs::file table(path, {.mode = fs::access::read_write, .create = true});
+    weft::scope([&](auto& s) {
+        for (int i = 0; i < 26; ++i) {
+            s.go([&, i] {
+                const std::string row = std::string(9, static_cast<char>('a' + i)) + '\n';
+                table.pwrite(row, static_cast<int64_t>(row.size()) * i);
+            });
+        }
+    });
+    table.sync();  // until here a power failure could have taken it
+}
+
+int main(int argc, char** argv) {
+    return weft::main([=] {
+        if (argc > 1) {
+            std::printf("%ld lines\n", count_lines(argv[1]));
+            return;
+        }
+        const char* temporary = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+        const std::string folder = std::string(temporary != nullptr ? temporary : "/tmp") + "/weft_23_files";
+        fs::mkdir(folder);
+        write_table(folder + "/table");
+        for (int i = 0; i < 10; ++i) fs::write_file(folder + "/small" + std::to_string(i), "one\ntwo\n");
+        std::printf("%ld lines\n", count_lines(folder));
+
+        char last[10];
+        static_cast<void>(fs::file(folder + "/table").pread(last, 250));
+        std::printf("the last row: %.9s\n", last);
+
+        try {
+            static_cast<void>(fs::read_file("no such file"));
+        } catch (const std::system_error& e) {
+            std::printf("%s\n", e.what());
+        }
+        for (const fs::directory_entry& entry : fs::read_directory(folder)) fs::unlink(folder + '/' + entry.name);
+        fs::rmdir(folder);
+    });
+}

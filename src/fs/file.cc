@@ -1,0 +1,371 @@
+// file.cc: see weft/fs.h.
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+
+#include <weft/blocking.h>
+#include <weft/error.h>
+#include <weft/fs.h>
+
+#include "fs/file_io.h"
+#include "fs/info.h"
+#include "fs/report.h"
+#include "net/fd_io.h"
+#include "os/fd_calls.h"
+#include "os/file_calls.h"
+
+namespace weft::fs {
+
+namespace {
+
+namespace os = weft::detail::os;
+using detail::info_of;
+using detail::set_result;
+using detail::throw_failed;
+using detail::throw_if;
+using weft::detail::fd_handle;
+using weft::detail::fd_use;
+using weft::detail::opened_file;
+
+constexpr std::size_t pieces_max = 64;          // of one system call
+constexpr std::size_t bytes_max = 0x7fff'0000;  // the system moves no more at once
+
+// What contradicts itself; nullptr: nothing.
+const char* mistake_in(const std::string& path, const open_options& how) noexcept {
+    const bool writes = how.mode != access::read;
+    if (path.find('\0') != std::string::npos) return "open (the path has a zero byte in it)";
+    if (how.exclusive && !how.create) return "open (exclusive is about making a file: say create, too)";
+    if (how.truncate && !writes) return "open (truncate changes the file: say access::write or access::read_write)";
+    if (how.append && !writes) return "open (append is about writing: say access::write or access::read_write)";
+    if ((how.permissions & ~07777U) != 0) return "open (permissions are no more than 12 bits, like 0644)";
+    return nullptr;
+}
+
+os::open_flags flags_of(const open_options& how) noexcept {
+    return {.read = how.mode != access::write,
+            .write = how.mode != access::read,
+            .create = how.create,
+            .exclusive = how.exclusive,
+            .truncate = how.truncate,
+            .append = how.append,
+            .data_sync = how.data_sync};
+}
+
+bool is_stored(int fd) noexcept {
+    os::file_status s{};
+    if (os::file_status_of(fd, s) != 0) return false;
+    return s.kind == os::file_kind::regular || s.kind == os::file_kind::block;
+}
+
+// The rest of a list of pieces of memory, as the system takes them.
+class remaining {
+public:
+    // One piece.
+    remaining(const void* data, std::size_t size) noexcept : first_(data), first_size_(size) {}
+
+    // Those of a list, which lives longer.
+    template <typename Buffer>
+    explicit remaining(std::span<const Buffer> list) noexcept
+        : at_([](const void* all, std::size_t i) noexcept {
+              const Buffer& b = static_cast<const Buffer*>(all)[i];
+              return piece{b.data(), b.size()};
+          }),
+          list_(list.data()),
+          count_(list.size()) {}
+
+    // The next ones, pieces_max at most, and bytes_max in all. Returns how many; 0: none is left.
+    [[nodiscard]] std::size_t peek(std::array<iovec, pieces_max>& into) noexcept {
+        std::size_t bytes = 0;
+        std::size_t count = 0;
+        piece p{first_, first_size_};
+        for (std::size_t i = next_; count < into.size() && bytes < bytes_max; p = at_(list_, i++)) {
+            const std::size_t size = std::min(p.size, bytes_max - bytes);
+            if (size != 0) into[count++] = {const_cast<void*>(p.data), size};
+            bytes += size;
+            if (i == count_) break;
+        }
+        return count;
+    }
+
+    // So many bytes have been moved.
+    void advance(std::size_t bytes) noexcept {
+        while (bytes >= first_size_ && next_ < count_) {
+            bytes -= first_size_;
+            const piece p = at_(list_, next_++);
+            first_ = p.data;
+            first_size_ = p.size;
+        }
+        first_ = static_cast<const std::byte*>(first_) + bytes;
+        first_size_ -= bytes;
+    }
+
+private:
+    struct piece {
+        const void* data;
+        std::size_t size;
+    };
+
+    const void* first_ = nullptr;  // of what is left …
+    std::size_t first_size_ = 0;
+    piece (*at_)(const void*, std::size_t) noexcept = nullptr;  // … followed by these, from next_ on
+    const void* list_ = nullptr;
+    std::size_t count_ = 0;
+    std::size_t next_ = 0;
+};
+
+enum class until : uint8_t { some, all };
+
+// Calls move(pieces, count, offset), which moves bytes, until none are left, it moves none, or it fails; or once. Returns how many were moved.
+template <typename Move>
+std::size_t repeat(const fd_handle& h, remaining left, int64_t offset, until end, std::error_code& ec, Move move) {
+    ec.clear();
+    std::size_t done = 0;
+    std::array<iovec, pieces_max> vector;
+    while (const std::size_t count = left.peek(vector)) {
+        const fd_use use(h.desc(), h.generation());
+        if (!use.entered()) {
+            ec = errc::closed;
+            break;
+        }
+        const bool at_position = offset == os::own_position;
+        const ssize_t moved = move(vector.data(), count, at_position ? offset : offset + static_cast<int64_t>(done));
+        set_result(ec, moved);
+        if (moved <= 0) break;
+        done += static_cast<std::size_t>(moved);
+        left.advance(static_cast<std::size_t>(moved));
+        if (end == until::some) break;
+    }
+    return done;
+}
+
+std::size_t read_into(const fd_handle& h, bool stored, remaining into, int64_t offset, until end, std::error_code& ec) {
+    return repeat(h, into, offset, end, ec, [&](const iovec* pieces, std::size_t count, int64_t at) {
+        return weft::detail::read_file_piece({h.fd(), stored}, pieces, count, at);
+    });
+}
+
+std::size_t write_from(
+    const fd_handle& h, bool stored, remaining from, int64_t offset, until end, std::error_code& ec) {
+    return repeat(h, from, offset, end, ec, [&](const iovec* pieces, std::size_t count, int64_t at) {
+        return weft::detail::write_file_piece({h.fd(), stored}, pieces, count, at);
+    });
+}
+
+// An offset that is no own_position by mistake.
+bool is_offset(int64_t offset, std::error_code& ec) noexcept {
+    if (offset >= 0) return true;
+    ec = std::make_error_code(std::errc::invalid_argument);
+    return false;
+}
+
+// Calls f with the descriptor, unless it is closed. Returns what f returns; -1 then.
+template <typename F>
+int64_t with_fd(const fd_handle& h, std::error_code& ec, F f) {
+    const fd_use use(h.desc(), h.generation());
+    if (!use.entered()) {
+        ec = errc::closed;
+        return -1;
+    }
+    const int64_t result = f(h.fd());
+    set_result(ec, result);
+    return result;
+}
+
+}  // namespace
+
+file::file(const std::string& path, const open_options& how, std::error_code& ec) : path_(path) {
+    if (mistake_in(path, how) != nullptr) {
+        ec = std::make_error_code(std::errc::invalid_argument);
+        return;
+    }
+    const int fd = blocking([&] { return os::file_open(path.c_str(), flags_of(how), how.permissions); });
+    set_result(ec, fd);
+    if (fd < 0) return;
+    handle_ = fd_handle(fd);
+    is_stored_ = is_stored(fd);
+}
+
+file::file(const std::string& path, const open_options& how) {
+    if (const char* mistake = mistake_in(path, how))
+        throw_failed(std::make_error_code(std::errc::invalid_argument), mistake, path);
+    std::error_code ec;
+    *this = file(path, how, ec);
+    throw_if(ec, "open", path);
+}
+
+file file::adopt(int fd, std::string name) {
+    file f;
+    f.handle_ = fd_handle(fd);
+    f.path_ = std::move(name);
+    f.is_stored_ = is_stored(fd);
+    return f;
+}
+
+std::size_t file::read_some(mutable_buffer b, std::error_code& ec) {
+    return read_into(handle_, is_stored_, {b.data(), b.size()}, os::own_position, until::some, ec);
+}
+
+std::size_t file::read(mutable_buffer b, std::error_code& ec) {
+    return read_into(handle_, is_stored_, {b.data(), b.size()}, os::own_position, until::all, ec);
+}
+
+std::size_t file::write_some(const_buffer b, std::error_code& ec) {
+    return write_from(handle_, is_stored_, {b.data(), b.size()}, os::own_position, until::some, ec);
+}
+
+std::size_t file::write_all(const_buffer b, std::error_code& ec) {
+    return write_from(handle_, is_stored_, {b.data(), b.size()}, os::own_position, until::all, ec);
+}
+
+std::size_t file::pread(mutable_buffer b, int64_t offset, std::error_code& ec) {
+    if (!is_offset(offset, ec)) return 0;
+    return read_into(handle_, is_stored_, {b.data(), b.size()}, offset, until::all, ec);
+}
+
+std::size_t file::pwrite(const_buffer b, int64_t offset, std::error_code& ec) {
+    if (!is_offset(offset, ec)) return 0;
+    return write_from(handle_, is_stored_, {b.data(), b.size()}, offset, until::all, ec);
+}
+
+std::size_t file::preadv(std::span<const mutable_buffer> into, int64_t offset, std::error_code& ec) {
+    if (!is_offset(offset, ec)) return 0;
+    return read_into(handle_, is_stored_, remaining(into), offset, until::all, ec);
+}
+
+std::size_t file::pwritev(std::span<const const_buffer> from, int64_t offset, std::error_code& ec) {
+    if (!is_offset(offset, ec)) return 0;
+    return write_from(handle_, is_stored_, remaining(from), offset, until::all, ec);
+}
+
+int64_t file::seek(int64_t offset, seek_from from, std::error_code& ec) {
+    const auto whence = static_cast<os::seek_from>(from);
+    return with_fd(handle_, ec, [&](int fd) { return os::file_seek(fd, offset, whence); });
+}
+
+void file::sync(std::error_code& ec) {
+    with_fd(handle_, ec, [&](int fd) { return weft::detail::sync_file({fd, is_stored_}, false); });
+}
+
+void file::sync_data(std::error_code& ec) {
+    with_fd(handle_, ec, [&](int fd) { return weft::detail::sync_file({fd, is_stored_}, true); });
+}
+
+file_info file::stat(std::error_code& ec) const {
+    os::file_status s{};
+    const int64_t result =
+        with_fd(handle_, ec, [&](int fd) { return blocking([&] { return os::file_status_of(fd, s); }); });
+    return result < 0 ? file_info{} : info_of(s);
+}
+
+uint64_t file::size(std::error_code& ec) const { return stat(ec).size; }
+
+void file::truncate(uint64_t size, std::error_code& ec) {
+    if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+        ec = std::make_error_code(std::errc::file_too_large);
+        return;
+    }
+    with_fd(handle_, ec,
+            [&](int fd) { return blocking([&] { return os::file_truncate(fd, static_cast<int64_t>(size)); }); });
+}
+
+// ---- The same, thrown.
+
+std::size_t file::read_some(mutable_buffer b) {
+    std::error_code ec;
+    const std::size_t moved = read_some(b, ec);
+    throw_if(ec, "read_some", path_);
+    return moved;
+}
+
+std::size_t file::read(mutable_buffer b) {
+    std::error_code ec;
+    const std::size_t moved = read(b, ec);
+    throw_if(ec, "read", path_);
+    return moved;
+}
+
+std::size_t file::write_some(const_buffer b) {
+    std::error_code ec;
+    const std::size_t moved = write_some(b, ec);
+    throw_if(ec, "write_some", path_);
+    return moved;
+}
+
+std::size_t file::write_all(const_buffer b) {
+    std::error_code ec;
+    const std::size_t moved = write_all(b, ec);
+    throw_if(ec, "write_all", path_);
+    return moved;
+}
+
+std::size_t file::pread(mutable_buffer b, int64_t offset) {
+    std::error_code ec;
+    const std::size_t moved = pread(b, offset, ec);
+    throw_if(ec, "pread", path_);
+    return moved;
+}
+
+std::size_t file::pwrite(const_buffer b, int64_t offset) {
+    std::error_code ec;
+    const std::size_t moved = pwrite(b, offset, ec);
+    throw_if(ec, "pwrite", path_);
+    return moved;
+}
+
+std::size_t file::preadv(std::span<const mutable_buffer> into, int64_t offset) {
+    std::error_code ec;
+    const std::size_t moved = preadv(into, offset, ec);
+    throw_if(ec, "preadv", path_);
+    return moved;
+}
+
+std::size_t file::pwritev(std::span<const const_buffer> from, int64_t offset) {
+    std::error_code ec;
+    const std::size_t moved = pwritev(from, offset, ec);
+    throw_if(ec, "pwritev", path_);
+    return moved;
+}
+
+int64_t file::seek(int64_t offset, seek_from from) {
+    std::error_code ec;
+    const int64_t at = seek(offset, from, ec);
+    throw_if(ec, "seek", path_);
+    return at;
+}
+
+void file::sync() {
+    std::error_code ec;
+    sync(ec);
+    throw_if(ec, "sync", path_);
+}
+
+void file::sync_data() {
+    std::error_code ec;
+    sync_data(ec);
+    throw_if(ec, "sync_data", path_);
+}
+
+file_info file::stat() const {
+    std::error_code ec;
+    file_info info = stat(ec);
+    throw_if(ec, "stat", path_);
+    return info;
+}
+
+uint64_t file::size() const {
+    std::error_code ec;
+    const uint64_t bytes = size(ec);
+    throw_if(ec, "size", path_);
+    return bytes;
+}
+
+void file::truncate(uint64_t size) {
+    std::error_code ec;
+    truncate(size, ec);
+    throw_if(ec, "truncate", path_);
+}
+
+}  // namespace weft::fs

@@ -1,0 +1,161 @@
+// file_ring.cc: see file_ring.h.
+#include "fs/file_ring.h"
+
+#include <cerrno>
+#include <new>
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/scheduler.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr uint32_t rounds_max = 16;    // of one submitter, before others are told to do without the ring
+constexpr uint32_t refusals_max = 8;   // of one round by the kernel, which has no memory for a moment
+constexpr int not_taken = -ECANCELED;  // of an operation that the kernel never saw
+
+bool is_for_a_moment(int error) noexcept { return error == EAGAIN || error == EBUSY || error == EINTR; }
+
+}  // namespace
+
+// In the frame of who waits for it.
+struct file_ring::operation {
+    spin_lock lock;
+    // Guarded by lock.
+    wait_queue queue;
+    int result = 0;
+    bool done = false;
+
+    // Returns who waits, to be made ready; after that, or if there is nobody, the operation may be gone.
+    [[nodiscard]] waiter* end(int r) noexcept {
+        lock.lock();
+        result = r;
+        done = true;
+        waiter* w = queue.pop_claimed();
+        if (w != nullptr) w->next = nullptr;
+        lock.unlock();
+        return w;
+    }
+
+    [[nodiscard]] static operation& of(uint64_t tag) noexcept {
+        return *reinterpret_cast<operation*>(tag);  // NOLINT(performance-no-int-to-ptr): what run() has put in
+    }
+};
+
+std::unique_ptr<event_source> file_ring::make(int& fd) noexcept {
+    if (os::env_number("RUN_IO_URING", 0, 1, 1) == 0) return nullptr;
+    std::unique_ptr<file_ring> made(new (std::nothrow) file_ring);
+    if (made == nullptr || made->ring_.open() != 0) return nullptr;
+    fd = made->ring_.fd();
+    return made;
+}
+
+file_ring* file_ring::of_caller() noexcept {
+    const M* m = current_g_m();
+    if (m == nullptr) return nullptr;
+    return static_cast<file_ring*>(m->home->io.files(*m->home, &file_ring::make));
+}
+
+int file_ring::run(os::ring_request r) noexcept {
+    operation mine;
+    r.tag = reinterpret_cast<uint64_t>(&mine);
+    if (!put(r)) return not_taken;
+    ready_all(collect());  // what was at hand is done by now
+    mine.lock.lock();
+    if (mine.done) {
+        mine.lock.unlock();
+    } else {
+        waiter me;
+        wait(me, mine.queue, mine.lock, 0, wait_reason::file_operation);
+    }
+    return mine.result;
+}
+
+// O1 and O2. False: no room.
+bool file_ring::put(const os::ring_request& r) noexcept {
+    queueing_.lock();
+    const bool tired = submitting_ && rounds_ >= rounds_max;
+    const bool fits = under_way_.load(relaxed) < os::io_ring::entries;  // relaxed: only grows under the lock
+    if (tired || !fits || !ring_.push(r)) {
+        queueing_.unlock();
+        return false;
+    }
+    under_way_.fetch_add(1, relaxed);  // relaxed: F1 is about numbers
+    ++pending_;
+    if (submitting_) {
+        queueing_.unlock();
+    } else {
+        submit_locked();
+    }
+    return true;
+}
+
+// Unlocks.
+void file_ring::submit_locked() noexcept {
+    submitting_ = true;
+    rounds_ = 0;
+    waiter* refused = nullptr;
+    for (uint32_t refusals = 0; pending_ != 0; ++rounds_) {
+        const uint32_t count = pending_;
+        queueing_.unlock();
+        const int taken = ring_.submit(count);
+        if (taken <= 0) os::yield_thread();
+        queueing_.lock();
+        if (taken > 0) {
+            WEFT_ASSERT(static_cast<uint32_t>(taken) <= pending_);
+            pending_ -= static_cast<uint32_t>(taken);
+            refusals = 0;
+        } else if (++refusals > refusals_max || (taken < 0 && !is_for_a_moment(-taken))) {
+            refused = take_all_back_locked();
+        }
+    }
+    submitting_ = false;
+    queueing_.unlock();
+    ready_all(refused);
+}
+
+// The kernel does not want those that are pending: their callers do them by themselves.
+waiter* file_ring::take_all_back_locked() noexcept {
+    waiter* chain = nullptr;
+    uint64_t tag = 0;
+    while (ring_.take_back(tag)) {
+        waiter* w = operation::of(tag).end(not_taken);
+        under_way_.fetch_sub(1, relaxed);  // relaxed: as above
+        if (w == nullptr) continue;
+        w->next = chain;
+        chain = w;
+    }
+    pending_ = 0;
+    return chain;
+}
+
+waiter* file_ring::collect() noexcept {
+    guarded<waiter*> first = nullptr;
+    guarded<waiter*>* link = &first;
+    fetching_.lock();
+    os::ring_completion c{};
+    while (ring_.pop(c)) {
+        under_way_.fetch_sub(1, relaxed);  // relaxed: as above
+        waiter* w = operation::of(c.tag).end(c.result);
+        if (w == nullptr) continue;
+        *link = w;
+        link = &w->next;
+    }
+    fetching_.unlock();
+    return first;
+}
+
+// Whom the operations belong to will never run: they are not looked at.
+void file_ring::end() noexcept {
+    os::ring_completion c{};
+    for (;;) {
+        while (ring_.pop(c)) under_way_.fetch_sub(1, relaxed);  // relaxed: there is no other thread
+        if (under_way_.load(relaxed) == 0) return;              // relaxed: as above
+        ring_.await(1);
+    }
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,26 @@
+// report.cc: see report.h.
+#include "fs/report.h"
+
+namespace weft::fs::detail {
+
+namespace {
+
+const char* advice(const std::error_code& ec) noexcept {
+    if (ec == std::errc::no_such_file_or_directory)
+        return " (check the path, which is relative to the working directory; to make the file say create = true)";
+    if (ec == std::errc::permission_denied) return " (the user of this process may not do that with it)";
+    if (ec == std::errc::too_many_files_open) return " (close some files, or raise the limit: ulimit -n)";
+    if (ec == std::errc::is_a_directory) return " (it is a directory: read_directory() lists it)";
+    if (ec == std::errc::bad_file_descriptor) return " (it is not open for that: see open_options::mode)";
+    if (ec == std::errc::no_space_on_device) return " (make room there)";
+    if (ec == std::errc::invalid_seek) return " (what is no regular file has no positions)";
+    return "";
+}
+
+}  // namespace
+
+void throw_failed(const std::error_code& ec, const char* what, const std::string& path) {
+    throw std::system_error(ec, std::string("weft: ") + what + " \"" + path + '"' + advice(ec));
+}
+
+}  // namespace weft::fs::detail

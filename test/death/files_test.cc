@@ -1,0 +1,185 @@
+// files_test.cc: files where io_uring is switched off, forbidden or missing, and in the child of a fork: processes of their own.
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+
+#include <weft/fs.h>
+#include <weft/weft.h>
+
+#include "death/death.h"
+#include "os/io_ring.h"
+#include "support/build.h"
+#include "support/temp_folder.h"
+
+namespace weft::test {
+namespace {
+
+constexpr std::size_t block_size = 4096;
+constexpr std::size_t blocks = 500;
+
+class FilesDeath : public DeathTest {};
+
+// How often green threads have waited while they read the file from disk, or -1 if they did not find what is in it.
+int waits_for_disk(const std::string& path) {
+    evict(path);
+    runtime rt({.procs = 2});
+    std::atomic<int> wrong = 0;
+    uint64_t before = 0;
+    rt.run([&] {
+        fs::file f(path);
+        wait_group all;
+        before = rt.stats().parks;
+        for (int w = 0; w < 8; ++w) {
+            all.go([&] {
+                std::string got(block_size, ' ');
+                for (std::size_t i = 0; i < blocks; ++i) {
+                    const std::size_t at = i * 197 % blocks;
+                    if (f.pread(got, static_cast<int64_t>(at * block_size)) != block_size || got[0] != 'x') ++wrong;
+                }
+            });
+        }
+        all.wait();
+    });
+    return wrong != 0 ? -1 : static_cast<int>(rt.stats().parks - before);
+}
+
+std::string make_file(const temp_folder& folder) {
+    fs::write_file(folder / "f", std::string(blocks * block_size, 'x'));
+    return folder / "f";
+}
+
+// From now on that system call gives this error in this thread, and in those that it starts.
+void forbid(long call, uint32_t error) {
+    sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter{.len = 4, .filter = program};
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) std::_Exit(3);
+    if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) std::_Exit(4);
+}
+
+constexpr long io_uring_setup = 425;
+constexpr int waits_only_for_the_group = 1;
+
+TEST_F(FilesDeath, AreReadWithoutIoUringWhereThatIsSwitchedOff) {
+    const temp_folder folder;
+    const std::string path = make_file(folder);
+    EXPECT_EXIT(
+        {
+            setenv("RUN_IO_URING", "0", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+            const int waits = waits_for_disk(path);
+            std::_Exit(waits >= 0 && waits <= waits_only_for_the_group ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "^$");
+}
+
+TEST_F(FilesDeath, AreReadSilentlyWhereIoUringIsForbiddenOrMissing) {
+    if (emulated) GTEST_SKIP() << "the emulator has no filters";
+    const temp_folder folder;
+    const std::string path = make_file(folder);
+    for (const uint32_t error : {EPERM, ENOSYS, EACCES, ENOMEM}) {
+        EXPECT_EXIT(
+            {
+                forbid(io_uring_setup, error);
+                const int waits = waits_for_disk(path);
+                std::_Exit(waits >= 0 && waits <= waits_only_for_the_group ? 0 : 1);
+            },
+            ::testing::ExitedWithCode(0), "^$")
+            << error;
+    }
+}
+
+// As long as the kernel makes a thread of its own for a request, it says no: then the read is made by hand.
+TEST_F(FilesDeath, AreReadWhereTheRingTakesNothing) {
+    if (emulated) GTEST_SKIP() << "the emulator has no filters";
+    const temp_folder folder;
+    const std::string path = make_file(folder);
+    constexpr long io_uring_enter = 426;
+    for (const uint32_t error : {EAGAIN, EBUSY, EINVAL, EPERM}) {
+        EXPECT_EXIT(
+            {
+                forbid(io_uring_enter, error);
+                std::_Exit(waits_for_disk(path) >= 0 ? 0 : 1);
+            },
+            ::testing::ExitedWithCode(0), "^$")
+            << error;
+    }
+}
+
+TEST_F(FilesDeath, ASettingThatIsNoneIsSaid) {
+    const temp_folder folder;
+    const std::string path = make_file(folder);
+    EXPECT_EXIT(
+        {
+            setenv("RUN_IO_URING", "never", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
+            std::_Exit(waits_for_disk(path) >= 0 ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "RUN_IO_URING=\"never\" is not a number from 0 to 1; using 1");
+}
+
+TEST_F(FilesDeath, WithIoUringGreenThreadsWaitForIt) {
+    detail::os::io_ring ring;
+    if (ring.open() != 0) GTEST_SKIP() << "there is no io_uring here";
+    const temp_folder folder;
+    const std::string path = make_file(folder);
+    if (fs::read_file("/proc/self/mounts").find(" / ext4") == std::string::npos)
+        GTEST_SKIP() << "whether there is a disk nobody knows";
+    EXPECT_EXIT(std::_Exit(waits_for_disk(path) > waits_only_for_the_group ? 0 : 1), ::testing::ExitedWithCode(0),
+                "^$");
+}
+
+// Green threads of the parent are in the middle of reads; the child has a ring of its own.
+TEST_F(FilesDeath, TheChildOfAForkReadsByItself) {
+    if (built_with_tsan || emulated) GTEST_SKIP() << "neither knows processes that fork with threads and start some";
+    const temp_folder folder;
+    const std::string path = make_file(folder);
+    EXPECT_EXIT(
+        {
+            runtime parent({.procs = 2});
+            std::atomic<bool> over = false;
+            std::atomic<int> reads = 0;
+            for (int w = 0; w < 8; ++w) {
+                parent.go([&, w] {
+                    fs::file f(path);
+                    char b[block_size];
+                    for (std::size_t i = static_cast<std::size_t>(w); !over; i += 31) {
+                        static_cast<void>(f.pread(b, static_cast<int64_t>(i % blocks * block_size)));
+                        if (++reads % 100 == 0) evict(path);
+                    }
+                });
+            }
+            bool good = true;
+            for (int i = 0; i < 5 && good; ++i) {
+                const pid_t child = ::fork();
+                if (child == 0) {
+                    ::alarm(60);
+                    std::_Exit(waits_for_disk(path) >= 0 ? 0 : 1);
+                }
+                int status = 0;
+                while (::waitpid(child, &status, 0) < 0) {}
+                good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+            }
+            over = true;
+            parent.drain();
+            parent.stop();
+            std::_Exit(good ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "^$");
+}
+
+}  // namespace
+}  // namespace weft::test
