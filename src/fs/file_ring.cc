@@ -79,11 +79,16 @@ bool file_ring::put(const os::ring_request& r) noexcept {
     queueing_.lock();
     const bool tired = submitting_ && rounds_ >= rounds_max;
     const bool fits = under_way_.load(relaxed) < os::io_ring::entries;  // relaxed: only grows under the lock
-    if (tired || !fits || !ring_.push(r)) {
+    if (tired || !fits) {
         queueing_.unlock();
         return false;
     }
-    under_way_.fetch_add(1, relaxed);  // relaxed: F1 is about numbers
+    under_way_.fetch_add(1, release);  // R1
+    if (!ring_.push(r)) {
+        under_way_.fetch_sub(1, relaxed);  // relaxed: F1 is about numbers
+        queueing_.unlock();
+        return false;
+    }
     ++pending_;
     if (submitting_) {
         queueing_.unlock();
@@ -123,7 +128,7 @@ waiter* file_ring::take_all_back_locked() noexcept {
     uint64_t tag = 0;
     while (ring_.take_back(tag)) {
         waiter* w = operation::of(tag).end(not_taken);
-        under_way_.fetch_sub(1, relaxed);  // relaxed: as above
+        under_way_.fetch_sub(1, relaxed);  // relaxed: the lock
         if (w == nullptr) continue;
         w->next = chain;
         chain = w;
@@ -138,7 +143,7 @@ waiter* file_ring::collect() noexcept {
     fetching_.lock();
     os::ring_completion c{};
     while (ring_.pop(c)) {
-        under_way_.fetch_sub(1, relaxed);  // relaxed: as above
+        under_way_.fetch_sub(1, acquire);  // A1
         waiter* w = operation::of(c.tag).end(c.result);
         if (w == nullptr) continue;
         *link = w;

@@ -32,6 +32,8 @@
 // Invariants: F1. under_way counts requests from O1 until their completion has been popped, or they were taken back; entries at most, so there
 //                 is always room for a completion.
 //             F2. While submitting_, one thread, and only that, calls submit() and take_back().
+// Ordering:   R1 (an operation is made, and counted) pairs with A1 (its completion is counted off, before it is looked at). The kernel, which has
+//             been given the one and gives the other, orders them, too; but of that C++ knows nothing.
 // Locks:      queueing; fetching, then an operation's own (leaf).
 // Who:        run: a green thread. collect: whoever polls. end: who stops the runtime.
 // See:        docs/files.md

@@ -1,10 +1,5 @@
 // files_test.cc: files where io_uring is switched off, forbidden or missing, and in the child of a fork: processes of their own.
 
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +15,7 @@
 #include "death/death.h"
 #include "os/io_ring.h"
 #include "support/build.h"
+#include "support/failing_calls.h"
 #include "support/temp_folder.h"
 
 namespace weft::test {
@@ -59,19 +55,6 @@ std::string make_file(const temp_folder& folder) {
     return folder / "f";
 }
 
-// From now on that system call gives this error in this thread, and in those that it starts.
-void forbid(long call, uint32_t error) {
-    sock_filter program[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const sock_fprog filter{.len = 4, .filter = program};
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) std::_Exit(3);
-    if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) std::_Exit(4);
-}
-
 constexpr long io_uring_setup = 425;
 constexpr int waits_only_for_the_group = 1;
 
@@ -94,7 +77,7 @@ TEST_F(FilesDeath, AreReadSilentlyWhereIoUringIsForbiddenOrMissing) {
     for (const uint32_t error : {EPERM, ENOSYS, EACCES, ENOMEM}) {
         EXPECT_EXIT(
             {
-                forbid(io_uring_setup, error);
+                fail_from_now_on(io_uring_setup, error);
                 const int waits = waits_for_disk(path);
                 std::_Exit(waits >= 0 && waits <= waits_only_for_the_group ? 0 : 1);
             },
@@ -112,7 +95,7 @@ TEST_F(FilesDeath, AreReadWhereTheRingTakesNothing) {
     for (const uint32_t error : {EAGAIN, EBUSY, EINVAL, EPERM}) {
         EXPECT_EXIT(
             {
-                forbid(io_uring_enter, error);
+                fail_from_now_on(io_uring_enter, error);
                 std::_Exit(waits_for_disk(path) >= 0 ? 0 : 1);
             },
             ::testing::ExitedWithCode(0), "^$")

@@ -1,0 +1,58 @@
+// 24_processes: other programs: run to their end, talked with, and not waited for any longer than wanted.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include <weft/process.h>
+#include <weft/weft.h>
+
+using namespace std::chrono_literals;
+
+// A calculator that is asked one question after the other.
+class calculator {
+public:
+    std::string ask(const std::string& question) {
+        program_.in().write_all(question + '\n');
+        std::string answer;
+        for (char c = 0; program_.out().read({&c, 1}) == 1 && c != '\n';) answer += c;
+        return answer;
+    }
+
+    weft::exit_status end() {
+        program_.in().close();  // which is what it waits for
+        return program_.wait();
+    }
+
+private:
+    weft::process program_{{"sh", "-c", "while read question; do echo $(($question)); done"},
+                           {.in = weft::stdio::pipe, .out = weft::stdio::pipe}};
+};
+
+// Nobody wants to wait for that.
+void give_up_on_a_slow_one() {
+    weft::process slow({"sleep", "1000"});
+    if (!slow.wait_for(20ms)) {
+        slow.kill(SIGTERM);
+        std::printf("the slow one %s\n", slow.wait().to_string().c_str());
+    }
+}
+
+int main() {
+    return weft::main([] {
+        const weft::process_output sorted = weft::run_process({"sort", "-n"}, "20\n3\n100\n");
+        std::printf("%s", sorted.out.c_str());
+
+        calculator c;
+        std::printf("6 * 7 = %s\n", c.ask("6 * 7").c_str());
+        std::printf("1 << 10 = %s\n", c.ask("1 << 10").c_str());
+        std::printf("the calculator %s\n", c.end().to_string().c_str());
+
+        give_up_on_a_slow_one();
+        try {
+            const weft::process none({"no-such-program"});
+        } catch (const std::system_error& e) {
+            std::printf("%s\n", e.what());
+        }
+    });
+}

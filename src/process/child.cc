@@ -1,0 +1,101 @@
+// child.cc: see child.h.
+#include "process/child.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "os/process_calls.h"
+#include "process/reaper.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr int64_t shortest_pause_ns = 1'000'000;
+constexpr int64_t longest_pause_ns = 50'000'000;
+
+// Waits for no one. False: result says why not to go on.
+bool pause_until(int64_t until_ns, int64_t deadline_ns, io_result& result) noexcept {
+    using how = io_result::how;
+    poll_side nobody;
+    switch (nobody.wait_after(nobody.edges(), wait_reason::process_end, std::min(until_ns, deadline_ns))) {
+        case wait_result::cancelled:
+            result = {-1, 0, how::cancelled};
+            return false;
+        case wait_result::expired:
+            result = {-1, 0, how::expired};
+            return false;
+        default:
+            break;
+    }
+    if (now_ns() < deadline_ns) return true;
+    result = {-1, 0, how::timed_out};
+    return false;
+}
+
+}  // namespace
+
+child::child(int pid, int descriptor) : pid_(pid) {
+    if (descriptor >= 0) descriptor_ = fd_handle(descriptor);
+}
+
+// W1 to W3. Returns 0: status is filled; -EAGAIN: it still runs; -ECHILD.
+ssize_t child::look(exit_status& status) noexcept {
+    lock_.lock();
+    int result = 0;
+    if (!known_) {
+        os::process_end end{};
+        result = os::process_look(descriptor_.fd(), pid_, end);
+        if (result == -ECHILD) {
+            reaped_ = true;
+            if (descriptor_.fd() >= 0 && os::process_recall(descriptor_.fd(), end) == 0) result = 0;
+        }
+        if (result == 0) {
+            status_ = {.code = end.code, .signal = end.signal, .core_dumped = end.core_dumped};
+            known_ = true;
+            if (!reaped_) os::process_reap(descriptor_.fd(), pid_);
+            reaped_ = true;
+        }
+    }
+    if (result == 0) status = status_;
+    lock_.unlock();
+    return result;
+}
+
+io_result child::wait(exit_status& status, int64_t deadline_ns) noexcept {
+    if (descriptor_.fd() < 0) return wait_by_looking(status, deadline_ns);
+    const fd_use use(descriptor_.desc(), descriptor_.generation());
+    if (!use.entered()) return {-1, 0, io_result::how::closed};
+    // Somebody who asks with a deadline that has passed wants to know all the same.
+    if (const ssize_t result = look(status); result != -EAGAIN) {
+        if (result < 0) return {-1, static_cast<int>(-result), io_result::how::failed};
+        return {};
+    }
+    return call_fd(
+        use, use.desc().in, wait_reason::process_end, 0, [&] { return look(status); }, [&] { return deadline_ns; });
+}
+
+io_result child::wait_by_looking(exit_status& status, int64_t deadline_ns) noexcept {
+    io_result result;
+    for (int64_t pause_ns = shortest_pause_ns;; pause_ns = std::min(2 * pause_ns, longest_pause_ns)) {
+        const ssize_t seen = look(status);
+        if (seen == 0) return {};
+        if (seen != -EAGAIN) return {-1, static_cast<int>(-seen), io_result::how::failed};
+        if (!pause_until(now_ns() + pause_ns, deadline_ns, result)) return result;
+    }
+}
+
+int child::kill(int signal) noexcept {
+    lock_.lock();
+    const int result = reaped_ ? -ESRCH : os::process_signal(descriptor_.fd(), pid_, signal);
+    lock_.unlock();
+    return -result;
+}
+
+void child::leave() noexcept {
+    exit_status ignored;
+    if (look(ignored) != -EAGAIN) return;
+    reap_later(descriptor_.release(), pid_);
+}
+
+}  // namespace weft::detail

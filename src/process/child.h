@@ -1,0 +1,60 @@
+// child.h: a program that was started here: how it is waited for, by several, and forgotten by the system once.
+//
+// The problem. The system keeps how a program has ended until somebody asks (waitid), and then forgets it, its number included. Several may
+// wait for it; somebody else in the process, who handles SIGCHLD, may ask first; and it must be asked by somebody.
+//
+//   W1  look, without making the system forget
+//   W2  write down how it has ended, under lock
+//   W3  make the system forget, under lock
+//
+// Whoever finds at W1 that the system has forgotten looks at what is written down. If nothing is, somebody else in the process has asked; newer systems
+// tell the descriptor's owner nevertheless (process_recall); else the answer is lost.
+//
+// Where the system has no descriptors of processes (before Linux 5.3, or forbidden) waiting is looking, again and again, with pauses of 1 to 50
+// ms: it can be interrupted like any other wait, which a waitid that blocks its thread could not. Signals are sent by number, under lock,
+// as long as the system has not been made to forget.
+//
+// Invariants: H1. The number means this program until W3; reaped_ says so.
+// Locks:      lock_ (leaf; system calls that do not block are made under it).
+// Who:        any thread.
+// See:        docs/processes.md
+#pragma once
+
+#include <cstdint>
+
+#include <weft/detail/fd_handle.h>
+#include <weft/detail/spin_lock.h>
+#include <weft/process.h>
+
+#include "net/fd_io.h"
+
+namespace weft::detail {
+
+class child {
+public:
+    // descriptor: owned; or -1 where there are none. Throws std::bad_alloc, and has closed it then.
+    child(int pid, int descriptor);
+
+    // Waits for its end until deadline_ns; status is filled if the result is done. failed with ECHILD: nobody knows how.
+    [[nodiscard]] io_result wait(exit_status& status, int64_t deadline_ns) noexcept;
+
+    // Returns 0 or an errno value; ESRCH: it has ended.
+    [[nodiscard]] int kill(int signal) noexcept;
+
+    // Nobody will ask any more. It is seen to that the system forgets it when it ends.
+    void leave() noexcept;
+
+private:
+    [[nodiscard]] ssize_t look(exit_status& status) noexcept;
+    [[nodiscard]] io_result wait_by_looking(exit_status& status, int64_t deadline_ns) noexcept;
+
+    const int pid_;
+    fd_handle descriptor_;
+    spin_lock lock_;
+    // Guarded by lock_.
+    exit_status status_;
+    bool known_ = false;   // status_ is
+    bool reaped_ = false;  // the number may be another process's
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,304 @@
+// process.cc: see weft/process.h.
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include <weft/blocking.h>
+#include <weft/cancel.h>
+#include <weft/error.h>
+#include <weft/process.h>
+#include <weft/scope.h>
+
+#include "net/report.h"
+#include "os/fd_calls.h"
+#include "os/process_calls.h"
+#include "process/child.h"
+#include "process/reaper.h"
+
+namespace weft {
+
+namespace {
+
+namespace os = detail::os;
+using detail::child;
+using detail::io_result;
+using net::detail::code_of;
+using net::detail::throw_result;
+
+constexpr int largest_signal = 64;
+
+// What cannot be started; nullptr: nothing.
+const char* mistake_in(const std::vector<std::string>& command, const process_options& options) noexcept {
+    const auto has_zero = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+    if (command.empty() || command[0].empty()) return " (a command begins with the name of a program)";
+    for (const std::string& word : command) {
+        if (has_zero(word)) return " (a word of the command has a zero byte in it)";
+    }
+    if (has_zero(options.directory)) return " (the directory has a zero byte in it)";
+    if (!options.environment) return nullptr;
+    for (const std::string& variable : *options.environment) {
+        if (has_zero(variable)) return " (a variable of the environment has a zero byte in it)";
+        if (variable.find('=', 1) == std::string::npos) return " (a variable of the environment is written NAME=value)";
+    }
+    return nullptr;
+}
+
+const char* advice(const std::error_code& ec) noexcept {
+    if (ec == std::errc::no_such_file_or_directory)
+        return " (no such program in PATH or at that path, or no such directory)";
+    if (ec == std::errc::permission_denied) return " (it may not be executed; or the directory may not be entered)";
+    if (ec == std::errc::executable_format_error) return " (it is no program for this machine)";
+    if (ec == std::errc::argument_list_too_long) return " (give it less on the command line or in the environment)";
+    if (ec == std::errc::too_many_files_open) return " (close some files, or raise the limit: ulimit -n)";
+    if (ec == std::errc::function_not_supported) return " (this system cannot start a program in another directory)";
+    return "";
+}
+
+std::string started_what(const std::vector<std::string>& command) {
+    return "weft: start " + (command.empty() ? std::string("a program") : '"' + command[0] + '"');
+}
+
+// A list of strings as the system takes it.
+std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
+    std::vector<char*> all;
+    all.reserve(strings.size() + 1);
+    for (const std::string& s : strings) all.push_back(const_cast<char*>(s.c_str()));  // only read
+    all.push_back(nullptr);
+    return all;
+}
+
+// A descriptor that is closed in the end.
+class owned_fd {
+public:
+    owned_fd() noexcept = default;
+
+    ~owned_fd() {
+        if (fd >= 0) os::fd_close(fd);
+    }
+
+    owned_fd(const owned_fd&) = delete;
+    owned_fd& operator=(const owned_fd&) = delete;
+
+    [[nodiscard]] int release() noexcept { return std::exchange(fd, -1); }
+
+    int fd = -1;
+};
+
+// One of the three standard descriptors: what the program gets, and what we keep.
+struct standard {
+    owned_fd theirs;
+    owned_fd ours;
+
+    // Returns what goes into the request; result: 0, or minus errno's value.
+    [[nodiscard]] int make(stdio what, bool program_reads, int& result) noexcept {
+        result = 0;
+        if (what == stdio::inherit) return os::std_inherited;
+        if (what == stdio::null) return os::std_null;
+        result = program_reads ? os::pipe_make(theirs.fd, ours.fd) : os::pipe_make(ours.fd, theirs.fd);
+        return theirs.fd;
+    }
+};
+
+}  // namespace
+
+std::string exit_status::to_string() const {
+    if (signal == 0) return "ended with status " + std::to_string(code);
+    return "was killed by signal " + std::to_string(signal) + (core_dumped ? ", and left a core" : "");
+}
+
+process::process() noexcept = default;
+
+process::process(process&& other) noexcept
+    : child_(std::move(other.child_)),
+      pid_(std::exchange(other.pid_, 0)),
+      in_(std::move(other.in_)),
+      out_(std::move(other.out_)),
+      err_(std::move(other.err_)) {}
+
+process& process::operator=(process&& other) noexcept {
+    if (this != &other) {
+        detach();
+        child_ = std::move(other.child_);
+        pid_ = std::exchange(other.pid_, 0);
+        in_ = std::move(other.in_);
+        out_ = std::move(other.out_);
+        err_ = std::move(other.err_);
+    }
+    return *this;
+}
+
+process::~process() { detach(); }
+
+process::process(const std::vector<std::string>& command, const process_options& options, std::error_code& ec)
+    : process() {  // from here on the destructor sees to what has been begun
+    ec.clear();
+    if (mistake_in(command, options) != nullptr) {
+        ec = std::make_error_code(std::errc::invalid_argument);
+        return;
+    }
+    detail::reap_known();
+    const std::vector<char*> arguments = pointers_to(command);
+    const std::vector<char*> environment =
+        options.environment ? pointers_to(*options.environment) : std::vector<char*>();
+    standard streams[3];
+    const stdio wanted[3] = {options.in, options.out, options.err};
+    os::spawn_request request{.arguments = arguments.data(),
+                              .environment = options.environment ? environment.data() : nullptr,
+                              .directory = options.directory.empty() ? nullptr : options.directory.c_str(),
+                              .standard = {}};
+    int result = 0;
+    for (int i = 0; i < 3 && result == 0; ++i) request.standard[i] = streams[i].make(wanted[i], i == 0, result);
+    if (result == 0) result = blocking([&] { return os::process_spawn(request, pid_); });
+    if (result < 0) {
+        pid_ = 0;
+        ec.assign(-result, std::generic_category());
+        return;
+    }
+    const int descriptor = os::process_open(pid_);
+    try {
+        child_ = std::make_unique<child>(pid_, descriptor);
+    } catch (const std::bad_alloc&) {
+        detail::reap_later(os::process_open(pid_), pid_);
+        throw;
+    }
+    if (streams[0].ours.fd >= 0) in_ = pipe_writer::adopt(streams[0].ours.release());
+    if (streams[1].ours.fd >= 0) out_ = pipe_reader::adopt(streams[1].ours.release());
+    if (streams[2].ours.fd >= 0) err_ = pipe_reader::adopt(streams[2].ours.release());
+}
+
+process::process(const std::vector<std::string>& command, const process_options& options) {
+    std::error_code ec;
+    process made(command, options, ec);
+    if (ec) {
+        const char* mistake = mistake_in(command, options);
+        throw std::system_error(ec, started_what(command) + (mistake != nullptr ? mistake : advice(ec)));
+    }
+    *this = std::move(made);
+}
+
+void process::detach() noexcept {
+    in_.close();
+    out_.close();
+    err_.close();
+    pid_ = 0;
+    if (child_ == nullptr) return;
+    child_->leave();
+    child_.reset();
+}
+
+namespace {
+
+constexpr const char* forgotten =
+    "weft: wait for a process (how it has ended the system has told somebody else: SIGCHLD is ignored, or another part "
+    "of this program "
+    "waits for any child)";
+constexpr const char* none_there = "weft: wait for a process (there is none: it was not started, or detached)";
+
+}  // namespace
+
+exit_status process::wait(std::error_code& ec) {
+    exit_status status;
+    if (child_ == nullptr) {
+        ec = std::make_error_code(std::errc::no_such_process);
+        return status;
+    }
+    ec = code_of(child_->wait(status, detail::never));
+    return status;
+}
+
+exit_status process::wait() { return *wait_until_ns(detail::never); }
+
+std::optional<exit_status> process::wait_until_ns(int64_t deadline_ns) {
+    if (child_ == nullptr) throw std::system_error(std::make_error_code(std::errc::no_such_process), none_there);
+    exit_status status;
+    const io_result r = child_->wait(status, deadline_ns);
+    if (r.ended == io_result::how::timed_out) return std::nullopt;
+    if (r.ended != io_result::how::done) throw_result(r, r.error == ECHILD ? forgotten : "weft: wait for a process");
+    return status;
+}
+
+bool process::kill(int signal, std::error_code& ec) {
+    ec.clear();
+    if (signal < 1 || signal > largest_signal) {
+        ec = std::make_error_code(std::errc::invalid_argument);
+        return false;
+    }
+    const int error = child_ == nullptr ? ESRCH : child_->kill(signal);
+    if (error == 0) return true;
+    if (error != ESRCH) ec.assign(error, std::generic_category());
+    return false;
+}
+
+bool process::kill(int signal) {
+    std::error_code ec;
+    const bool sent = kill(signal, ec);
+    if (ec == std::errc::invalid_argument)
+        throw std::system_error(ec, "weft: kill a process (signals are numbered from 1 to 64: SIGTERM, SIGKILL …)");
+    if (ec) throw std::system_error(ec, "weft: kill a process (it belongs to somebody else by now)");
+    return sent;
+}
+
+namespace {
+
+// To its end.
+std::string all_of(pipe_reader& from) {
+    std::string text;
+    std::size_t done = 0;
+    for (std::size_t room = 4096;; room *= 2) {
+        text.resize(room);
+        done += from.read(net::mutable_buffer(text.data() + done, room - done));
+        if (done < room) break;
+    }
+    text.resize(done);
+    return text;
+}
+
+// A program that is not to outlive whoever is interrupted while it talks with it.
+class tethered {
+public:
+    explicit tethered(process& p) noexcept : p_(p) {}
+
+    ~tethered() {
+        if (ended_) return;
+        std::error_code ignored;
+        p_.kill(SIGKILL, ignored);
+        shield([&] { p_.wait(ignored); });
+    }
+
+    tethered(const tethered&) = delete;
+    tethered& operator=(const tethered&) = delete;
+
+    exit_status wait() {
+        const exit_status status = p_.wait();
+        ended_ = true;
+        return status;
+    }
+
+private:
+    process& p_;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+process_output run_process(const std::vector<std::string>& command, net::const_buffer input, process_options options) {
+    options.in = input.size() == 0 ? stdio::null : stdio::pipe;
+    options.out = stdio::pipe;
+    options.err = stdio::pipe;
+    process p(command, options);
+    tethered held(p);
+    process_output result;
+    scope([&](auto& s) {
+        s.go([&] {
+            std::error_code ec;
+            if (input.size() != 0) p.in().write_all(input, ec);  // it need not read all of it
+            p.in().close();
+        });
+        s.go([&] { result.err = all_of(p.err()); });
+        result.out = all_of(p.out());
+    });
+    result.status = held.wait();
+    return result;
+}
+
+}  // namespace weft

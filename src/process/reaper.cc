@@ -1,0 +1,114 @@
+// reaper.cc: see reaper.h.
+#include "process/reaper.h"
+
+#include <cerrno>
+#include <new>
+#include <vector>
+
+#include <weft/detail/spin_lock.h>
+
+#include "os/fd_calls.h"
+#include "os/process_calls.h"
+#include "sched/event_source.h"
+#include "sched/fork.h"
+
+namespace weft::detail {
+
+namespace {
+
+class reaper final : public standing_source {
+public:
+    reaper() noexcept : standing_source(source_kind::children) {}
+
+    // Takes fd over, unless it returns an errno value.
+    [[nodiscard]] int add(int fd) noexcept {
+        const int set = open();
+        if (set < 0) return -set;
+        if (const int result = os::children_add(set, fd); result < 0) return -result;
+        static_cast<void>(
+            watch(set));  // no poller to be had: those in the set are looked after when the next one comes
+        ready_all(collect());
+        return 0;
+    }
+
+    waiter* collect() noexcept override {
+        const int set = set_.load(acquire);  // pairs with open
+        if (set < 0) return nullptr;
+        for (int fd = os::children_next(set); fd >= 0; fd = os::children_next(set)) {
+            os::process_reap(fd, 0);
+            os::fd_close(fd);
+        }
+        return nullptr;
+    }
+
+    // It is the parent's. What is in it is nobody's child here.
+    void forget() noexcept override {
+        opening_.unlock();
+        if (const int set = set_.exchange(-1, relaxed); set >= 0) os::fd_close(set);  // relaxed: no other thread
+    }
+
+private:
+    [[nodiscard]] int open() noexcept {
+        int set = set_.load(acquire);  // as collect
+        if (set >= 0) return set;
+        opening_.lock();
+        set = set_.load(relaxed);  // relaxed: locked
+        if (set < 0) {
+            install_fork_handler();
+            set = os::children_make();
+            if (set >= 0) set_.store(set, release);  // pairs with collect
+        }
+        opening_.unlock();
+        return set;
+    }
+
+    atomic<int> set_{-1};
+    spin_lock opening_;
+};
+
+// Never destroyed: children outlive everything.
+reaper& the_reaper() {
+    static auto* const it = new reaper;
+    return *it;
+}
+
+// Those that have no descriptor.
+struct by_number {
+    spin_lock lock;
+    std::vector<int> pids;  // guarded by lock
+};
+
+by_number& numbers() {
+    static auto* const it = new by_number;
+    return *it;
+}
+
+}  // namespace
+
+void reap_later(int descriptor, int pid) noexcept {
+    reap_known();
+    if (descriptor >= 0) {
+        if (the_reaper().add(descriptor) == 0) return;
+        os::fd_close(descriptor);
+    }
+    by_number& all = numbers();
+    all.lock.lock();
+    try {
+        all.pids.push_back(pid);
+    } catch (const std::bad_alloc&) {}  // it stays a zombie: all that happens is that its number is taken
+    all.lock.unlock();
+}
+
+void reap_known() noexcept {
+    by_number& all = numbers();
+    all.lock.lock();
+    std::erase_if(all.pids, [](int pid) {
+        os::process_end ignored{};
+        const int result = os::process_look(-1, pid, ignored);
+        if (result == 0) os::process_reap(-1, pid);
+        return result != -EAGAIN;
+    });
+    all.lock.unlock();
+}
+
+}  // namespace weft::detail

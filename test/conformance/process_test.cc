@@ -1,0 +1,379 @@
+// process_test.cc: programs that are started, talked with, waited for, killed and left.
+
+#include <fcntl.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/fs.h>
+#include <weft/process.h>
+#include <weft/weft.h>
+
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+#include "support/temp_folder.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using strings = std::vector<std::string>;
+
+class Process : public procs_test {
+protected:
+    // What stays for the life of the process: the poller of plain threads, the set of those that nobody waits for, the default runtime
+    // with a poller of its own.
+    static void SetUpTestSuite() {
+        process p({"sleep", "0.01"});
+        const int pid = p.pid();
+        EXPECT_FALSE(p.wait_for(0s));
+        p.detach();
+        await_gone(pid);
+        EXPECT_EQ(run_process(shell("sleep 0.05; echo x")).out, "x\n");
+        go([] {
+            pipe_ends ends = make_pipe();
+            ends.reader.set_deadline(std::chrono::steady_clock::now() + 1ms);
+            char b[1];
+            std::error_code ec;
+            static_cast<void>(ends.reader.read_some(b, ec));
+            closed_in_default = true;
+        });
+        eventually([] { return closed_in_default.load(); });
+    }
+
+    static void await_gone(int pid) {
+        eventually([&] { return ::kill(pid, 0) != 0 && errno == ESRCH; });
+    }
+
+    static inline std::atomic<bool> closed_in_default = false;
+
+    static strings shell(const std::string& text) { return {"sh", "-c", text}; }
+};
+
+WEFT_SWEEP_OVER(Process, 1U, 2U, 4U, 64U);
+
+TEST_P(Process, HowItEnds) {
+    rt().run([] {
+        EXPECT_EQ(process({"true"}).wait(), exit_status{});
+        const exit_status failed = process(shell("exit 3")).wait();
+        EXPECT_EQ(failed.code, 3);
+        EXPECT_FALSE(failed.ok());
+        EXPECT_EQ(failed.to_string(), "ended with status 3");
+        const exit_status killed = process(shell("kill -9 $$")).wait();
+        EXPECT_EQ(killed.signal, SIGKILL);
+        EXPECT_EQ(killed.code, 0);
+        EXPECT_FALSE(killed.ok());
+        EXPECT_EQ(killed.to_string(), "was killed by signal 9");
+    });
+}
+
+TEST_P(Process, StandardDescriptorsArePipes) {
+    rt().run([] {
+        process sort({"sort", "-n"}, {.in = stdio::pipe, .out = stdio::pipe});
+        sort.in().write_all("3\n1\n2\n");
+        sort.in().close();
+        std::string text(100, ' ');
+        text.resize(sort.out().read(text));
+        EXPECT_EQ(text, "1\n2\n3\n");
+        EXPECT_TRUE(sort.wait().ok());
+        EXPECT_FALSE(sort.err().is_open());
+        process both(shell("echo out; echo err >&2"), {.out = stdio::pipe, .err = stdio::pipe});
+        text.assign(100, ' ');
+        text.resize(both.err().read(text));
+        EXPECT_EQ(text, "err\n");
+        text.assign(100, ' ');
+        text.resize(both.out().read(text));
+        EXPECT_EQ(text, "out\n");
+        process none(shell("cat; echo not seen"), {.in = stdio::null, .out = stdio::null});
+        EXPECT_TRUE(none.wait().ok());
+    });
+}
+
+TEST_P(Process, RunsToItsEndWithInputAndOutput) {
+    rt().run([] {
+        // More than pipes hold, in three directions at a time.
+        std::string much;
+        for (int i = 0; i < 100'000; ++i) much += std::to_string(i) + '\n';
+        const process_output copied = run_process(shell("tee /dev/stderr"), much);
+        EXPECT_TRUE(copied.status.ok());
+        EXPECT_EQ(copied.out, much);
+        EXPECT_EQ(copied.err, much);
+        const process_output not_read = run_process(shell("exit 5"), much);
+        EXPECT_EQ(not_read.status.code, 5);
+        EXPECT_EQ(run_process({"cat"}).out, "");
+    });
+    EXPECT_EQ(run_process({"echo", "from a plain thread"}).out, "from a plain thread\n");
+}
+
+TEST_P(Process, ManyAtOnce) {
+    std::atomic<int> wrong = 0;
+    rt().run([&] {
+        wait_group all;
+        for (int i = 0; i < scaled(60); ++i) {
+            all.go([&, i] {
+                process p(shell("read x; echo $x; exit " + std::to_string(i % 100)),
+                          {.in = stdio::pipe, .out = stdio::pipe});
+                p.in().write_all(std::to_string(i) + '\n');
+                std::string text(20, ' ');
+                text.resize(p.out().read(text));
+                if (text != std::to_string(i) + '\n' || p.wait().code != i % 100) ++wrong;
+            });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(Process, SeveralWaitForOne) {
+    process p = rt().run([] { return process({"cat"}, {.in = stdio::pipe}); });
+    std::atomic<int> told = 0;
+    std::thread plain;
+    park(4, [&] {
+        for (int i = 0; i < 4; ++i) {
+            rt().go([&] {
+                if (p.wait().ok()) ++told;
+            });
+        }
+        plain = std::thread([&] {
+            if (p.wait().ok()) ++told;
+        });
+    });
+    p.in().close();
+    rt().drain();
+    plain.join();
+    EXPECT_EQ(told, 5);
+    EXPECT_TRUE(p.wait().ok()) << "the same again";
+    EXPECT_FALSE(p.kill(SIGTERM)) << "it has ended";
+}
+
+TEST_P(Process, DeadlinesAndCancellationLeaveItAlone) {
+    rt().run([] {
+        process p({"cat"}, {.in = stdio::pipe});
+        EXPECT_EQ(p.wait_for(5ms), std::nullopt);
+        EXPECT_EQ(p.wait_until(std::chrono::steady_clock::now() - 1s), std::nullopt);
+        try {
+            with_timeout(5ms, [&] { p.wait(); });
+            ADD_FAILURE();
+        } catch (const timed_out&) {}
+        std::error_code ec;
+        with_timeout(5ms, [&] { p.wait(ec); });
+        EXPECT_EQ(ec, errc::timed_out);
+        scope([&](auto& s) {
+            s.go([&] {
+                p.wait(ec);
+                EXPECT_EQ(ec, errc::cancelled);
+            });
+            s.cancel();
+        });
+        p.in().close();
+        EXPECT_EQ(p.wait_for(1h), exit_status{});
+        EXPECT_EQ(p.wait_for(0s), exit_status{});
+    });
+}
+
+TEST_P(Process, IsKilled) {
+    rt().run([] {
+        process p({"cat"}, {.in = stdio::pipe});
+        EXPECT_TRUE(p.kill(SIGTERM));
+        EXPECT_EQ(p.wait().signal, SIGTERM);
+        EXPECT_FALSE(p.kill(SIGTERM));
+        for (const int none : {0, -1, 65}) {
+            std::error_code ec;
+            EXPECT_FALSE(p.kill(none, ec));
+            EXPECT_EQ(ec, std::errc::invalid_argument);
+        }
+        try {
+            p.kill(1000);
+            ADD_FAILURE();
+        } catch (const std::system_error& e) {
+            EXPECT_NE(std::string(e.what()).find("signals are numbered from 1 to 64"), std::string::npos);
+        }
+    });
+}
+
+// run_process ends what it has begun.
+TEST_P(Process, WhoIsInterruptedKillsWhatHeTalksWith) {
+    rt().run([] {
+        try {
+            with_timeout(20ms, [] { static_cast<void>(run_process({"sleep", "1000"})); });
+            ADD_FAILURE();
+        } catch (const timed_out&) {}
+    });
+}
+
+TEST_P(Process, WhatIsLeftGoesOnAndIsNoZombie) {
+    const temp_folder folder;
+    const std::string path = folder / "done";
+    std::vector<int> pids;
+    rt().run([&] {
+        for (int i = 0; i < 5; ++i) {
+            const process left(shell("read x; echo $x > " + path + std::to_string(i)), {.in = stdio::pipe});
+            pids.push_back(left.pid());
+        }
+        process assigned(shell("sleep 0.02; echo 1 > " + path));
+        pids.push_back(assigned.pid());
+        assigned = process({"true"});
+        pids.push_back(assigned.pid());
+    });
+    for (const int pid : pids) await_gone(pid);
+    EXPECT_TRUE(fs::exists(path)) << "it was not killed";
+    process ended(shell("exit 0"));
+    const int pid = ended.pid();
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+    ended.detach();
+    EXPECT_EQ(::kill(pid, 0), -1) << "it was forgotten at once";
+    EXPECT_EQ(ended.pid(), 0);
+}
+
+// The poller that was to hear of their ends is gone.
+TEST_P(Process, WhatIsLeftOutlivesTheRuntime) {
+    std::vector<int> pids;
+    {
+        runtime other({.procs = 2});
+        other.run([&] {
+            for (int i = 0; i < 3; ++i) {
+                const process left({"sleep", "0.05"});
+                pids.push_back(left.pid());
+            }
+        });
+    }
+    for (const int pid : pids) await_gone(pid);
+}
+
+TEST_P(Process, DirectoryAndEnvironment) {
+    const temp_folder folder;
+    rt().run([&] {
+        EXPECT_EQ(run_process({"pwd"}, {nullptr, 0}, {.directory = folder.path()}).out, folder.path() + '\n');
+        const strings variables{"PATH=/usr/bin:/bin", "A=1", "B=two words", "C="};
+        const process_output said =
+            run_process(shell("echo \"$A|$B|$C|$HOME\""), {nullptr, 0}, {.environment = variables});
+        EXPECT_EQ(said.out, "1|two words||\n");
+        ::setenv("WEFT_TEST_VARIABLE", "inherited", 1);  // NOLINT(concurrency-mt-unsafe): nobody reads it meanwhile
+        EXPECT_EQ(run_process(shell("echo $WEFT_TEST_VARIABLE")).out, "inherited\n");
+        ::unsetenv("WEFT_TEST_VARIABLE");  // NOLINT(concurrency-mt-unsafe): as above
+    });
+}
+
+// As from a shell, wherever it is started: our threads block all signals, and this program ignores SIGPIPE.
+TEST_P(Process, SignalsAreAsUsual) {
+    struct sigaction ignore{};
+    struct sigaction before{};
+    ignore.sa_handler = SIG_IGN;
+    ASSERT_EQ(::sigaction(SIGPIPE, &ignore, &before), 0);
+    const std::string told = rt().run([] { return run_process({"grep", "Sig...:", "/proc/self/status"}).out; });
+    ::sigaction(SIGPIPE, &before, nullptr);
+    constexpr unsigned long long own_of_libc = 3ULL << 31;  // 32 and 33, which it lets nobody touch
+    for (const char* which : {"SigBlk:\t", "SigIgn:\t"}) {
+        const std::size_t at = told.find(which);
+        ASSERT_NE(at, std::string::npos) << told;
+        EXPECT_EQ(std::stoull(told.substr(at + 8, 16), nullptr, 16) & ~own_of_libc, 0U) << told;
+    }
+}
+
+TEST_P(Process, InheritsNoDescriptors) {
+    rt().run([] {
+        const pipe_ends ours = make_pipe();
+        const std::string listed = run_process({"ls", "-l", "/proc/self/fd"}, "input").out;
+        struct stat reader{};
+        ASSERT_EQ(::fstat(ours.reader.native_handle(), &reader), 0);
+        EXPECT_EQ(listed.find("pipe:[" + std::to_string(reader.st_ino) + ']'), std::string::npos) << listed;
+    });
+}
+
+TEST_P(Process, WhatCannotBeStarted) {
+    const temp_folder folder;
+    fs::write_file(folder / "text", "no program");
+    fs::write_file(folder / "bad",
+                   "\x7f"
+                   "ELF");
+    ASSERT_EQ(::chmod((folder / "bad").c_str(), 0755), 0);
+    rt().run([&] {
+        const auto refused = [](const strings& command, const process_options& options, std::errc why,
+                                const std::string& words) {
+            std::error_code ec;
+            const process none(command, options, ec);
+            EXPECT_EQ(ec, why) << ec.message();
+            EXPECT_EQ(none.pid(), 0);
+            try {
+                const process p(command, options);
+                ADD_FAILURE();
+            } catch (const std::system_error& e) {
+                EXPECT_EQ(e.code(), why);
+                EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+            }
+        };
+        using std::errc;
+        refused({"no-such-program-here"}, {}, errc::no_such_file_or_directory,
+                "weft: start \"no-such-program-here\" (no such program in PATH");
+        refused({"true"}, {.directory = "/no/such"}, errc::no_such_file_or_directory, "or no such directory");
+        refused({folder / "text"}, {}, errc::permission_denied, "may not be executed");
+        refused({folder / "bad"}, {}, errc::executable_format_error, "no program for this machine");
+        refused({}, {}, errc::invalid_argument, "a command begins with the name of a program");
+        refused({""}, {}, errc::invalid_argument, "a command begins with");
+        refused({"echo", std::string("a\0b", 3)}, {}, errc::invalid_argument, "zero byte");
+        refused({"true"}, {.environment = strings{"A"}}, errc::invalid_argument, "NAME=value");
+        refused({"true"}, {.environment = strings{"=A"}}, errc::invalid_argument, "NAME=value");
+        refused({"true"}, {.in = stdio::pipe, .directory = std::string("\0", 1)}, errc::invalid_argument, "zero byte");
+    });
+}
+
+TEST_P(Process, NoneIsNotWaitedFor) {
+    process none;
+    std::error_code ec;
+    none.wait(ec);
+    EXPECT_EQ(ec, std::errc::no_such_process);
+    EXPECT_THROW(none.wait(), std::system_error);
+    EXPECT_FALSE(none.kill(SIGTERM));
+    EXPECT_EQ(none.pid(), 0);
+    none.detach();
+}
+
+// Other parts of a program may handle SIGCHLD.
+TEST_P(Process, BesideAHandlerOfSigchld) {
+    static std::atomic<int> heard;
+    heard = 0;
+    struct sigaction handle{};
+    struct sigaction before{};
+    handle.sa_handler = [](int) { ++heard; };
+    handle.sa_flags = SA_RESTART;
+    ASSERT_EQ(::sigaction(SIGCHLD, &handle, &before), 0);
+    rt().run([] { EXPECT_EQ(process(shell("exit 4")).wait().code, 4); });
+    eventually([&] { return heard > 0; });
+    ::sigaction(SIGCHLD, &before, nullptr);
+}
+
+TEST_P(Process, AStopEndsWaits) {
+    runtime other({.procs = 2});
+    auto p = std::make_shared<process>(std::vector<std::string>{"cat"}, process_options{.in = stdio::pipe});
+    std::atomic<bool> ended = false;
+    other.go([&, p] {
+        std::error_code ec;
+        p->wait(ec);
+        ended = ec == errc::cancelled;
+    });
+    eventually([&] { return other.stats().parks >= 1; });
+    const stop_outcome done = other.stop(10s);
+    EXPECT_EQ(done.abandoned, 0U);
+    EXPECT_TRUE(ended);
+    p->in().close();
+    EXPECT_TRUE(p->wait().ok());
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,248 @@
+// process_test.cc: other programs where the system cannot tell of them, or tells somebody else: processes of their own.
+
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include <weft/process.h>
+#include <weft/weft.h>
+
+#include "death/death.h"
+#include "os/process_calls.h"
+#include "os/signals.h"
+#include "support/build.h"
+#include "support/eventually.h"
+#include "support/failing_calls.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ProcessDeath : public DeathTest {};
+
+constexpr long pwritev2_call =
+#if defined(__x86_64__)
+    328;
+#else
+    287;
+#endif
+constexpr long pidfd_open_call = 434;
+
+#define EXPECT_FINE(statement) EXPECT_EXIT(statement, ::testing::ExitedWithCode(0), "^$")
+
+void require(bool condition, int status) {
+    if (!condition) std::_Exit(status);
+}
+
+void await_gone(int pid) {
+    eventually([&] { return ::kill(pid, 0) != 0 && errno == ESRCH; });
+}
+
+// Waits, deadlines, kills, and leaves.
+void use_processes() {
+    process three({"sh", "-c", "exit 3"});
+    require(three.wait().code == 3, 10);
+    process p({"cat"}, {.in = stdio::pipe});
+    require(!p.wait_for(10ms), 11);
+    std::error_code ec;
+    with_timeout(10ms, [&] { p.wait(ec); });
+    require(ec == errc::timed_out, 12);
+    p.in().close();
+    require(p.wait().ok(), 13);
+    require(!p.kill(SIGTERM), 14);
+    process q({"cat"}, {.in = stdio::pipe});
+    require(q.kill(SIGTERM), 15);
+    require(q.wait().signal == SIGTERM, 16);
+    require(run_process({"cat"}, "text").out == "text", 17);
+}
+
+// In green threads, on however many processors, and in plain ones.
+void use_processes_everywhere() {
+    for (const unsigned procs : {1U, 4U}) {
+        runtime rt({.procs = procs});
+        rt.run(use_processes);
+    }
+    use_processes();
+}
+
+TEST_F(ProcessDeath, AreWaitedForWithoutDescriptorsOfProcesses) {
+    if (emulated) GTEST_SKIP() << "the emulator has no filters";
+    for (const uint32_t error : {ENOSYS, EPERM}) {
+        EXPECT_FINE({
+            fail_from_now_on(pidfd_open_call, error);
+            use_processes_everywhere();
+            int left = 0;
+            {
+                const process ends({"sleep", "0.01"});
+                left = ends.pid();
+            }
+            std::this_thread::sleep_for(100ms);
+            process next({"true"});  // whoever starts one looks after those that were left
+            await_gone(left);
+            next.wait();
+            std::_Exit(0);
+        });
+    }
+}
+
+// SIGPIPE would end this process; and none stays pending on a thread that blocks it.
+void write_to_nobody() {
+    pipe_ends ends = make_pipe();
+    ends.reader.close();
+    std::error_code ec;
+    static_cast<void>(ends.writer.write_some("x", ec));
+    require(ec == std::errc::broken_pipe, 20);
+    sigset_t pending;
+    sigpending(&pending);
+    require(sigismember(&pending, SIGPIPE) == 0, 21);
+    pipe_ends good = make_pipe();
+    require(good.writer.write_some("x") == 1, 22);
+}
+
+TEST_F(ProcessDeath, APipeWithoutReaderRaisesNothingWhereWritesKnowNoFlagForThat) {
+    if (emulated) GTEST_SKIP() << "the emulator has no filters";
+    EXPECT_FINE({
+        fail_from_now_on(pwritev2_call, EOPNOTSUPP);
+        write_to_nobody();
+        runtime rt({.procs = 2});
+        rt.run([] {
+            wait_group all;
+            for (int i = 0; i < 8; ++i) all.go(write_to_nobody);
+            all.wait();
+        });
+        std::_Exit(weft::main([] {
+            write_to_nobody();
+            return 0;
+        }));
+    });
+}
+
+// One that was pending before is not ours to take.
+TEST_F(ProcessDeath, APendingSignalOfAnotherPipeStays) {
+    if (emulated) GTEST_SKIP() << "the emulator has no filters";
+    EXPECT_FINE({
+        fail_from_now_on(pwritev2_call, EOPNOTSUPP);
+        sigset_t broken;
+        sigemptyset(&broken);
+        sigaddset(&broken, SIGPIPE);
+        pthread_sigmask(SIG_BLOCK, &broken, nullptr);
+        raise(SIGPIPE);
+        pipe_ends ends = make_pipe();
+        ends.reader.close();
+        std::error_code ec;
+        static_cast<void>(ends.writer.write_some("x", ec));
+        sigset_t pending;
+        sigpending(&pending);
+        std::_Exit(sigismember(&pending, SIGPIPE) == 1 ? 0 : 1);
+    });
+}
+
+// The system forgets how children end. It may know nevertheless; if not, that is said.
+void wait_for_a_forgotten_one() {
+    process p({"sh", "-c", "read x; exit 3"}, {.in = stdio::pipe});
+    require(!p.wait_for(10ms), 30);
+    p.in().close();
+    std::error_code ec;
+    const exit_status status = p.wait(ec);
+    require(ec == std::errc::no_child_process || (!ec && status.code == 3), 31);
+    require(!p.kill(SIGTERM), 32);
+    if (!ec) return;
+    try {
+        p.wait();
+        std::_Exit(33);
+    } catch (const std::system_error& e) {
+        require(std::string(e.what()).find("waits for any child") != std::string::npos, 34);
+    }
+}
+
+TEST_F(ProcessDeath, EndAlsoWhereSigchldIsIgnored) {
+    EXPECT_FINE({
+        ::signal(SIGCHLD, SIG_IGN);
+        runtime rt({.procs = 2});
+        rt.run(wait_for_a_forgotten_one);
+        wait_for_a_forgotten_one();
+        std::_Exit(0);
+    });
+}
+
+TEST_F(ProcessDeath, EndAlsoWhereChildrenAreNotKept) {
+    EXPECT_FINE({
+        struct sigaction action{};
+        action.sa_handler = [](int) {};
+        action.sa_flags = SA_NOCLDWAIT;
+        ::sigaction(SIGCHLD, &action, nullptr);
+        runtime rt({.procs = 2});
+        rt.run(wait_for_a_forgotten_one);
+        std::_Exit(0);
+    });
+}
+
+TEST_F(ProcessDeath, EndAlsoWhereSomebodyWaitsForAnyChild) {
+    EXPECT_FINE({
+        struct sigaction action{};
+        action.sa_handler = [](int) {
+            while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+        };
+        action.sa_flags = SA_RESTART;
+        ::sigaction(SIGCHLD, &action, nullptr);
+        runtime rt({.procs = 2});
+        rt.run([] {
+            // Whoever is faster.
+            for (int i = 0; i < 20; ++i) {
+                process p({"sh", "-c", "exit 3"});
+                std::error_code ec;
+                const exit_status status = p.wait(ec);
+                require(ec == std::errc::no_child_process || (!ec && status.code == 3), 40);
+            }
+        });
+        std::_Exit(0);
+    });
+}
+
+// Whoever waits for a program is woken from outside.
+TEST_F(ProcessDeath, WaitingForOneIsNoDeadlock) {
+    for (const unsigned procs : {1U, 2U, 4U}) {
+        EXPECT_FINE({
+            if (!weft::detail::os::can_ask) ::setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT: no threads yet
+            std::_Exit(weft::main({.procs = procs}, [] { return process({"sleep", "0.3"}).wait().code; }));
+        });
+    }
+}
+
+// The parent's children are not the child's, and its pollers neither.
+TEST_F(ProcessDeath, InTheChildOfAFork) {
+    if (built_with_tsan || emulated) GTEST_SKIP() << "neither knows processes that fork with threads and start some";
+    EXPECT_FINE({
+        runtime parent({.procs = 2});
+        parent.run(use_processes);
+        process ours({"cat"}, {.in = stdio::pipe});
+        process left({"sleep", "0.5"});
+        left.detach();
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(60);
+            std::error_code ec;
+            ours.wait(ec);
+            require(ec == std::errc::no_child_process, 50);
+            use_processes_everywhere();
+            process({"sleep", "0.01"}).detach();
+            std::_Exit(0);
+        }
+        int status = 0;
+        while (::waitpid(child, &status, 0) < 0) {}
+        ours.in().close();
+        require(ours.wait().ok(), 51);
+        std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    });
+}
+
+}  // namespace
+}  // namespace weft::test
