@@ -12,7 +12,7 @@
 //      every M but the caller is asleep or has ended; nobody from outside is at work on it. One that was left to stragglers, which are all
 //      back, does not count. There is at least one G.
 //   2  Each thread of the process is an M, a monitor, or a maker of threads. With deadlock=strict this is not asked.
-//   3  There is no external_waker.
+//   3  There is no external_waker, and nobody waits for a signal (weft/signals.h).
 //   4  A moment later all of it is so still, and none of the counters of schedules, starts and wakes has changed.
 //
 // Who waits for a place for a blocking call waits for Ms in such calls: those that have a P make 1 false, and those that have none, too.
@@ -44,6 +44,7 @@
 #include "sched/freeze.h"
 #include "sched/lending.h"
 #include "sched/scheduler.h"
+#include "signals/subscribers.h"
 
 namespace weft {
 
@@ -117,6 +118,7 @@ activity look_everywhere(const M* self) noexcept {
     everywhere e{{}, self};
     WEFT_FULL_FENCE();
     if (external_wakers.load(acquire) != 0) e.all.asleep = false;  // 3. Pairs with count_external_wakers
+    if (e.all.asleep && signals_are_awaited()) e.all.asleep = false;
     if (e.all.asleep) visit_schedulers(&everywhere::visit, &e);
     return e.all;
 }

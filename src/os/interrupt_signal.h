@@ -54,6 +54,9 @@ void answer_if_asked(int signal, const void* context) noexcept;
 // Whether handler is that of interruptions.
 [[nodiscard]] bool is_interrupt_handler(void (*handler)(int, void*, void*)) noexcept;
 
+// Whether one of us sends that signal.
+[[nodiscard]] bool is_interrupt_signal(int signal) noexcept;
+
 // Whether signal may be chosen: not one of those that tell of faults, or cannot be handled.
 [[nodiscard]] bool may_interrupt(int signal) noexcept;
 

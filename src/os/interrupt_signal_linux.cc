@@ -89,6 +89,13 @@ int install_interrupt(int signal, bool (*handler)(const interruption& at) noexce
     return error;
 }
 
+bool is_interrupt_signal(int signal) noexcept {
+    installing_handlers.lock();
+    const bool yes = table[signal].ours != nullptr;
+    installing_handlers.unlock();
+    return yes;
+}
+
 bool may_interrupt(int signal) noexcept {
     if (signal < 1 || signal > largest_signal || signal == SIGKILL || signal == SIGSTOP) return false;
     if (signal >= 32 && signal < SIGRTMIN) return false;  // the C library's own

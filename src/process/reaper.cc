@@ -24,7 +24,11 @@ public:
     [[nodiscard]] int add(int fd) noexcept {
         const int set = open();
         if (set < 0) return -set;
-        if (const int result = os::children_add(set, fd); result < 0) return -result;
+        left_.fetch_add(1, relaxed);  // relaxed: watch() follows
+        if (const int result = os::children_add(set, fd); result < 0) {
+            left_.fetch_sub(1, relaxed);  // relaxed: a number
+            return -result;
+        }
         static_cast<void>(
             watch(set));  // no poller to be had: those in the set are looked after when the next one comes
         ready_all(collect());
@@ -35,15 +39,19 @@ public:
         const int set = set_.load(acquire);  // pairs with open
         if (set < 0) return nullptr;
         for (int fd = os::children_next(set); fd >= 0; fd = os::children_next(set)) {
+            left_.fetch_sub(1, relaxed);  // relaxed: a number
             os::process_reap(fd, 0);
             os::fd_close(fd);
         }
         return nullptr;
     }
 
+    bool is_wanted() noexcept override { return left_.load(relaxed) != 0; }  // relaxed: the lock of watch()
+
     // It is the parent's. What is in it is nobody's child here.
     void forget() noexcept override {
         opening_.unlock();
+        left_.store(0, relaxed);                                                      // relaxed: no other thread
         if (const int set = set_.exchange(-1, relaxed); set >= 0) os::fd_close(set);  // relaxed: no other thread
     }
 
@@ -63,6 +71,7 @@ private:
     }
 
     atomic<int> set_{-1};
+    atomic<uint32_t> left_{0};  // how many are in the set
     spin_lock opening_;
 };
 

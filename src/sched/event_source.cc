@@ -60,7 +60,7 @@ void move_standing_sources(const poll_backend& from) noexcept {
         int error = 0;
         if (s->home_ == &from) {
             s->home_ = nullptr;
-            error = s->watch_locked(true);
+            if (s->is_wanted()) error = s->watch_locked(true);
         }
         s->moving_.unlock();
         if (error != 0) warn_of_loss(s->kind_, error);

@@ -65,8 +65,12 @@ class standing_source : public event_source {
 public:
     explicit standing_source(source_kind kind) noexcept : kind_(kind) {}
 
-    // Sees to it that events of fd, which is the same each time until forget(), come from now on. Returns 0 or an errno value.
+    // Sees to it that events of fd, which is the same each time until forget(), come from now on, as long as it is wanted. Returns 0 or an
+    // errno value.
     [[nodiscard]] int watch(int fd) noexcept;
+
+    // Whether there is anything to hear of. If not, it need not be in a poller.
+    [[nodiscard]] virtual bool is_wanted() noexcept = 0;
 
     // In the child of a fork, where it is in no poller: makes itself as if it had never been used.
     virtual void forget() noexcept = 0;

@@ -189,7 +189,9 @@ TEST_F(ProcessDeath, EndAlsoWhereSomebodyWaitsForAnyChild) {
     EXPECT_FINE({
         struct sigaction action{};
         action.sa_handler = [](int) {
+            const int kept_errno = errno;
             while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+            errno = kept_errno;
         };
         action.sa_flags = SA_RESTART;
         ::sigaction(SIGCHLD, &action, nullptr);

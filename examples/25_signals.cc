@@ -1,0 +1,58 @@
+// 25_signals: a service that works until it is told to end, and then puts its things in order.
+//
+//   25_signals            sends itself what an operator would send
+//   25_signals serve      works until it is interrupted: Ctrl-C, or kill
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include <weft/signals.h>
+#include <weft/weft.h>
+
+using namespace std::chrono_literals;
+
+// SIGHUP: read the configuration anew; SIGINT, SIGTERM: end.
+void serve(const weft::chan<int>& requests) {
+    const weft::signals::subscription reload = weft::signals::notify({SIGHUP});
+    const weft::signals::subscription stop = weft::signals::notify({SIGINT, SIGTERM});
+    requests.send(0);  // from here on signals are heard
+    for (bool stopping = false; !stopping;) {
+        weft::select(weft::on_recv(reload.channel(),
+                                   [](std::optional<int>) { std::printf("the configuration is read anew\n"); }),
+                     weft::on_recv(stop.channel(),
+                                   [&](std::optional<int> signal) {
+                                       std::printf("told to end by signal %d\n", signal.value_or(0));
+                                       stopping = true;
+                                   }),
+                     weft::on_recv(requests, [](std::optional<int> r) { std::printf("request %d\n", r.value_or(0)); }));
+    }
+    // Whoever is impatient and sends another one now ends the program at once: the subscriptions are over.
+}
+
+// What an operator does.
+void operate(const weft::chan<int>& requests) {
+    requests.recv();
+    requests.send(1);
+    ::kill(::getpid(), SIGHUP);
+    weft::sleep_for(20ms);
+    requests.send(2);
+    ::kill(::getpid(), SIGTERM);
+}
+
+int main(int argc, char**) {
+    return weft::main([=] {
+        const weft::chan<int> requests;
+        weft::wait_group all;
+        all.go([&] { serve(requests); });
+        if (argc == 1) {
+            operate(requests);
+        } else {
+            requests.recv();
+        }
+        all.wait();
+        std::printf("all is in order\n");
+    });
+}

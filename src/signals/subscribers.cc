@@ -1,0 +1,170 @@
+// subscribers.cc: see subscribers.h.
+#include "signals/subscribers.h"
+
+#include "os/caught_signals.h"
+#include "os/fd_calls.h"
+#include "sched/fork.h"
+
+namespace weft::detail {
+
+namespace {
+
+// Whether there has ever been one: who looks for deadlocks does not make it.
+constinit atomic<bool> in_use{false};
+
+template <typename F>
+void for_each_signal(uint64_t signals, F f) noexcept {
+    for (int signal = 1; signal <= os::signals_max; ++signal) {
+        if ((signals >> (signal - 1) & 1) != 0) f(signal);
+    }
+}
+
+}  // namespace
+
+constinit atomic<uint64_t> signal_source::pending{0};
+constinit atomic<int> signal_source::event{-1};
+
+// Never destroyed: a handler may run at any time.
+signal_source& signal_source::the() noexcept {
+    static auto* const it = new signal_source;
+    return *it;
+}
+
+void signal_source::arrived(int signal) noexcept {
+    pending.fetch_or(uint64_t{1} << (signal - 1), release);              // R1
+    if (const int fd = event.load(relaxed); fd >= 0) os::event_set(fd);  // relaxed: it is there before the handler is
+}
+
+// Returns the descriptor, or minus errno's value.
+int signal_source::open() noexcept {
+    const int there = event.load(relaxed);  // relaxed: only the number matters
+    if (there >= 0) return there;
+    install_fork_handler();
+    const int made = os::event_make();
+    if (made < 0) return made;
+    int none = -1;
+    if (event.compare_exchange_strong(none, made, relaxed)) return made;  // relaxed: as above
+    os::fd_close(made);
+    return none;
+}
+
+uint64_t signal_source::all_wanted_locked() const noexcept {
+    uint64_t all = 0;
+    for (const signal_subscriber* s = first_; s != nullptr; s = s->next) all |= s->wanted;
+    return all;
+}
+
+// Makes I1 true. System calls under the lock: they do not block, and are rare.
+int signal_source::adjust_locked() noexcept {
+    const uint64_t wanted = all_wanted_locked();
+    int error = 0;
+    for_each_signal((caught_ & ~wanted) | (ignored_ & wanted), [&](int signal) { os::release_signal(signal); });
+    ignored_ &= ~wanted;
+    for_each_signal(wanted & ~caught_, [&](int signal) {
+        if (const int e = os::catch_signal(signal, &signal_source::arrived)) error = e;
+    });
+    caught_ = wanted;
+    return error;
+}
+
+int signal_source::add(signal_subscriber& s) noexcept {
+    const int fd = open();
+    if (fd < 0) return -fd;
+    lock_.lock();
+    s.linked = true;
+    s.next = first_;
+    first_ = &s;
+    lock_.unlock();
+    in_use.store(true, relaxed);  // relaxed: who waits has subscribed before
+    int error = watch(fd);        // first: what is caught must be heard
+    if (error == 0) {
+        lock_.lock();
+        error = adjust_locked();
+        lock_.unlock();
+    }
+    if (error != 0) remove(s);
+    return error;
+}
+
+void signal_source::remove(signal_subscriber& s) noexcept {
+    lock_.lock();
+    if (s.linked) {
+        signal_subscriber** link = &first_;
+        while (*link != &s) link = &(*link)->next;
+        *link = s.next;
+        s.linked = false;
+        static_cast<void>(adjust_locked());  // nothing more is caught
+    }
+    lock_.unlock();
+}
+
+int signal_source::take_back(uint64_t signals, bool then_ignored) noexcept {
+    int error = 0;
+    lock_.lock();
+    for (signal_subscriber* s = first_; s != nullptr; s = s->next) s->wanted &= ~signals;
+    static_cast<void>(adjust_locked());  // as above
+    for_each_signal(signals & ignored_, [](int signal) { os::release_signal(signal); });
+    ignored_ &= ~signals;
+    if (then_ignored) {
+        for_each_signal(signals, [&](int signal) {
+            if (const int e = os::ignore_signal(signal)) error = e;
+        });
+        ignored_ |= signals;
+    }
+    lock_.unlock();
+    return error;
+}
+
+bool signal_source::is_awaited() noexcept {
+    bool awaited = false;
+    lock_.lock();
+    for (const signal_subscriber* s = first_; s != nullptr && !awaited; s = s->next) {
+        chan_state<int>& c = *chan_access::state(s->channel);
+        c.lock.lock();
+        awaited = s->wanted != 0 && !c.receivers.empty();
+        c.lock.unlock();
+    }
+    lock_.unlock();
+    return awaited;
+}
+
+waiter* signal_source::collect() noexcept {
+    const int fd = event.load(relaxed);  // relaxed: only the number matters
+    if (fd < 0) return nullptr;
+    os::event_clear(fd);                                  // S2
+    const uint64_t taken = pending.exchange(0, acquire);  // A1
+    if (taken == 0) return nullptr;
+    lock_.lock();
+    for (const signal_subscriber* s = first_; s != nullptr; s = s->next) {
+        for_each_signal(taken & s->wanted, [&](int signal) {
+            static_cast<void>(s->channel.try_send(std::move(signal)));  // NOLINT: full: dropped
+        });
+    }
+    lock_.unlock();
+    return nullptr;
+}
+
+bool signal_source::is_wanted() noexcept {
+    lock_.lock();
+    const bool wanted = first_ != nullptr;
+    lock_.unlock();
+    return wanted;
+}
+
+// Its own signals come to the child as if nobody had subscribed; the descriptor is the parent's.
+void signal_source::forget() noexcept {
+    lock_.unlock();
+    for (signal_subscriber* s = first_; s != nullptr; s = s->next) s->linked = false;
+    first_ = nullptr;
+    for_each_signal(caught_ | ignored_, [](int signal) { os::release_signal(signal); });
+    caught_ = 0;
+    ignored_ = 0;
+    pending.store(0, relaxed);                                                  // relaxed: no other thread
+    if (const int fd = event.exchange(-1, relaxed); fd >= 0) os::fd_close(fd);  // relaxed: as above
+}
+
+bool signals_are_awaited() noexcept {
+    return in_use.load(relaxed) && signal_source::the().is_awaited();  // relaxed: as in add
+}
+
+}  // namespace weft::detail

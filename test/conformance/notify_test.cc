@@ -1,0 +1,402 @@
+// notify_test.cc: signals of the system, received from channels.
+
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <weft/process.h>
+#include <weft/signals.h>
+#include <weft/weft.h>
+
+#include "support/build.h"
+#include "support/eventually.h"
+#include "support/procs_test.h"
+#include "support/scale.h"
+
+namespace weft::test {
+namespace {
+
+using namespace std::chrono_literals;
+using signals::subscription;
+
+// A thread that lets signals come, wherever the others are: ThreadSanitizer calls handlers when their thread calls something that it knows.
+class listener {
+public:
+    listener() {
+        thread_ = std::thread([this] {
+            while (!over_) ::usleep(200);
+        });
+    }
+
+    ~listener() {
+        over_ = true;
+        thread_.join();
+    }
+
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+
+    void send(int signal) { ::pthread_kill(thread_.native_handle(), signal); }
+
+private:
+    std::atomic<bool> over_ = false;
+    std::thread thread_;
+};
+
+class Notify : public procs_test {
+protected:
+    // The poller of plain threads, and the descriptor of signals, stay, once there are any.
+    static void SetUpTestSuite() {
+        const subscription s = signals::notify({SIGUSR1});
+        ::raise(SIGUSR1);
+        EXPECT_EQ(s.recv(), SIGUSR1);
+    }
+
+    void send(int signal) {
+        if (built_with_tsan) {
+            if (listener_ == nullptr) listener_ = std::make_unique<listener>();
+            listener_->send(signal);
+        } else {
+            ::kill(::getpid(), signal);
+        }
+    }
+
+    static struct sigaction action_of(int signal) {
+        struct sigaction found{};
+        ::sigaction(signal, nullptr, &found);
+        return found;
+    }
+
+    std::unique_ptr<listener> listener_;
+};
+
+WEFT_SWEEP_OVER(Notify, 1U, 2U, 4U, 64U);
+
+TEST_P(Notify, AGreenThreadReceivesThem) {
+    rt().run([&] {
+        const subscription s = signals::notify({SIGUSR1, SIGUSR2});
+        for (int i = 0; i < scaled(50); ++i) {
+            const int sent = i % 3 == 0 ? SIGUSR2 : SIGUSR1;
+            send(sent);
+            EXPECT_EQ(s.recv(), sent);
+        }
+        EXPECT_EQ(s.try_recv().status, chan_status::would_block);
+        EXPECT_EQ(s.recv_for(1ms).status, chan_status::timeout);
+    });
+}
+
+// All sleep, when it comes; and nobody polls who does not have to.
+TEST_P(Notify, WakesAnIdleRuntime) {
+    std::atomic<int> got = 0;
+    const subscription s = rt().run([] { return signals::notify({SIGUSR1}); });
+    park(1, [&] { rt().go([&] { got = s.recv().value_or(-1); }); });
+    std::this_thread::sleep_for(5ms);
+    send(SIGUSR1);
+    rt().drain();
+    EXPECT_EQ(got, SIGUSR1);
+}
+
+// Nobody comes by the scheduler by himself.
+TEST_P(Notify, ComesWhileAllCompute) {
+    const subscription s = rt().run([] { return signals::notify({SIGUSR1}); });
+    std::atomic<int> got = 0;
+    std::atomic<bool> over = false;
+    park(1, [&] { rt().go([&] { got = s.recv().value_or(-1); }); });
+    for (unsigned i = 0; i < (procs() == 64 ? 4 : procs()); ++i) {
+        rt().go([&] {
+            while (!over) {}
+        });
+    }
+    send(SIGUSR1);
+    eventually([&] { return got == SIGUSR1; });
+    over = true;
+    rt().drain();
+}
+
+TEST_P(Notify, ACaseOfASelect) {
+    rt().run([&] {
+        const subscription s = signals::notify({SIGUSR1});
+        const chan<int> other;
+        std::optional<int> got;
+        const auto choose = [&] {
+            return select(on_recv(s.channel(), [&](std::optional<int> signal) { got = signal; }),
+                          on_recv(other, [](std::optional<int>) {}), on_timeout(10s, [] {}));
+        };
+        wait_group all;
+        all.go([&] { send(SIGUSR1); });
+        EXPECT_EQ(choose(), 0U);
+        EXPECT_EQ(got, SIGUSR1);
+        all.go([&] { other.send(1); });
+        EXPECT_EQ(choose(), 1U);
+        all.wait();
+    });
+}
+
+TEST_P(Notify, EachSubscriptionGetsItsOwn) {
+    rt().run([&] {
+        const subscription one = signals::notify({SIGUSR1});
+        const subscription two = signals::notify({SIGUSR2});
+        const subscription both = signals::notify(std::array{SIGUSR1, SIGUSR2});
+        send(SIGUSR1);
+        EXPECT_EQ(one.recv(), SIGUSR1);
+        EXPECT_EQ(both.recv(), SIGUSR1);
+        send(SIGUSR2);
+        EXPECT_EQ(two.recv(), SIGUSR2);
+        EXPECT_EQ(both.recv(), SIGUSR2);
+        EXPECT_FALSE(one.try_recv());
+    });
+}
+
+TEST_P(Notify, WhatFindsItFullIsDropped) {
+    rt().run([&] {
+        const subscription narrow = signals::notify({SIGUSR1}, 1);
+        const subscription wide = signals::notify({SIGUSR1}, 100);
+        for (int i = 0; i < 5; ++i) {
+            send(SIGUSR1);
+            EXPECT_EQ(wide.recv(), SIGUSR1);
+        }
+        // Who subscribes does so when all have been offered what had come.
+        static_cast<void>(signals::notify({SIGUSR2}));
+        EXPECT_TRUE(narrow.try_recv());
+        EXPECT_FALSE(narrow.try_recv());
+        send(SIGUSR1);
+        EXPECT_EQ(narrow.recv(), SIGUSR1) << "there is room again";
+        EXPECT_EQ(wide.recv(), SIGUSR1);
+    });
+}
+
+// What several threads receive is shared among them.
+TEST_P(Notify, PlainThreadsReceiveToo) {
+    const subscription s = signals::notify({SIGUSR1});
+    std::atomic<int> got = 0;
+    std::thread plain([&] { got = s.recv().value_or(-1); });
+    send(SIGUSR1);
+    plain.join();
+    EXPECT_EQ(got, SIGUSR1);
+}
+
+TEST_P(Notify, StoppingEndsWaits) {
+    subscription s = rt().run([] { return signals::notify({SIGUSR1}); });
+    std::atomic<int> ended = 0;
+    park(3, [&] {
+        for (int i = 0; i < 3; ++i) {
+            rt().go([&, c = s.channel()] {
+                if (!c.recv()) ++ended;
+            });
+        }
+    });
+    s.stop();
+    s.stop();
+    rt().drain();
+    EXPECT_EQ(ended, 3);
+    const subscription none;
+    EXPECT_FALSE(none.try_recv());
+    subscription moved = signals::notify({SIGUSR1});
+    s = std::move(moved);
+    send(SIGUSR1);
+    EXPECT_EQ(s.recv(), SIGUSR1);
+    s = subscription();
+}
+
+TEST_P(Notify, DeadlinesAndCancellationEndWaits) {
+    rt().run([] {
+        const subscription s = signals::notify({SIGUSR1});
+        EXPECT_THROW(with_timeout(1ms, [&] { static_cast<void>(s.recv()); }), timed_out);
+    });
+}
+
+std::atomic<int> handled = 0;
+
+void count_signal(int) { ++handled; }
+
+TEST_P(Notify, HandlersFromBeforeAreCalledAndComeBack) {
+    struct sigaction mine{};
+    struct sigaction before{};
+    mine.sa_handler = &count_signal;
+    ASSERT_EQ(::sigaction(SIGUSR1, &mine, &before), 0);
+    handled = 0;
+    rt().run([&] {
+        subscription one = signals::notify({SIGUSR1});
+        subscription two = signals::notify({SIGUSR1});
+        send(SIGUSR1);
+        EXPECT_EQ(one.recv(), SIGUSR1);
+        EXPECT_EQ(two.recv(), SIGUSR1);
+        eventually([] { return handled == 1; });
+        one.stop();
+        send(SIGUSR1);
+        EXPECT_EQ(two.recv(), SIGUSR1);
+        eventually([] { return handled == 2; });
+    });
+    EXPECT_EQ(action_of(SIGUSR1).sa_handler, &count_signal);
+    send(SIGUSR1);
+    eventually([] { return handled == 3; });
+    ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+// A handler of somebody who calls the one he has replaced, or does not.
+struct sigaction replaced{};
+
+void pass_on(int signal, siginfo_t* info, void* context) {
+    ++handled;
+    if ((replaced.sa_flags & SA_SIGINFO) != 0) replaced.sa_sigaction(signal, info, context);
+}
+
+TEST_P(Notify, AHandlerThatIsInstalledLaterMayPassOn) {
+    handled = 0;
+    rt().run([&] {
+        subscription s = signals::notify({SIGUSR2});
+        struct sigaction mine{};
+        mine.sa_sigaction = &pass_on;
+        mine.sa_flags = SA_SIGINFO;
+        ASSERT_EQ(::sigaction(SIGUSR2, &mine, &replaced), 0);
+        send(SIGUSR2);
+        EXPECT_EQ(s.recv(), SIGUSR2);
+        s.stop();
+        EXPECT_EQ(action_of(SIGUSR2).sa_sigaction, &pass_on) << "it is not ours to remove";
+        const subscription again = signals::notify({SIGUSR2});
+        send(SIGUSR2);
+        EXPECT_EQ(again.recv(), SIGUSR2);
+        eventually([] { return handled == 2; });
+        ::sigaction(SIGUSR2, &replaced, nullptr);  // ours is in front again
+    });
+    const struct sigaction after = action_of(SIGUSR2);
+    EXPECT_EQ((after.sa_flags & SA_SIGINFO) == 0 && after.sa_handler == SIG_DFL, true);
+}
+
+TEST_P(Notify, IgnoringAndResetting) {
+    rt().run([&] {
+        EXPECT_FALSE(signals::is_ignored(SIGUSR1));
+        const subscription s = signals::notify({SIGUSR1, SIGUSR2});
+        signals::ignore({SIGUSR1});
+        EXPECT_TRUE(signals::is_ignored(SIGUSR1));
+        send(SIGUSR1);
+        send(SIGUSR2);
+        EXPECT_EQ(s.recv(), SIGUSR2);
+        EXPECT_FALSE(s.try_recv());
+        {
+            const subscription other = signals::notify({SIGUSR1});
+            EXPECT_FALSE(signals::is_ignored(SIGUSR1));
+            send(SIGUSR1);
+            EXPECT_EQ(other.recv(), SIGUSR1);
+            EXPECT_FALSE(s.try_recv()) << "it had been taken back";
+        }
+        EXPECT_EQ(action_of(SIGUSR1).sa_handler, SIG_DFL) << "as before all of it";
+        signals::ignore({SIGUSR1});
+        signals::ignore({SIGUSR1});
+        signals::reset({SIGUSR1, SIGUSR2});
+        EXPECT_EQ(action_of(SIGUSR1).sa_handler, SIG_DFL);
+        EXPECT_EQ(action_of(SIGUSR2).sa_handler, SIG_DFL);
+        signals::reset({SIGUSR1});
+    });
+}
+
+TEST_P(Notify, WhatIsRefused) {
+    const auto refused = [](int signal, const std::string& words) {
+        for (const bool ignoring : {false, true}) {
+            try {
+                if (ignoring) {
+                    signals::ignore({signal});
+                } else {
+                    const subscription s = signals::notify({SIGUSR1, signal});
+                }
+                ADD_FAILURE() << signal;
+            } catch (const std::invalid_argument& e) {
+                EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+            }
+        }
+    };
+    refused(SIGKILL, "cannot be handled by anybody");
+    refused(SIGSTOP, "cannot be handled by anybody");
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) refused(fault, "use sigaction");
+    refused(SIGURG, "the runtime uses it");
+    refused(32, "belongs to the C library");
+    for (const int none : {0, -1, 65, 1000}) refused(none, "there is none of that number");
+    EXPECT_EQ(action_of(SIGUSR1).sa_handler, SIG_DFL) << "nothing has changed";
+    EXPECT_THROW(static_cast<void>(signals::notify({})), std::invalid_argument);
+    EXPECT_THROW(signals::reset({SIGKILL}), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(signals::is_ignored(0)), std::invalid_argument);
+    try {
+        static_cast<void>(signals::notify({SIGUSR1}, 0));
+        ADD_FAILURE();
+    } catch (const std::invalid_argument& e) {
+        EXPECT_NE(std::string(e.what()).find("say 1 or more"), std::string::npos);
+    }
+}
+
+// The poller that had the descriptor ends with its runtime.
+TEST_P(Notify, OutlivesTheRuntimeItWasMadeOn) {
+    subscription s;
+    {
+        runtime other({.procs = 2});
+        s = other.run([] { return signals::notify({SIGUSR1}); });
+    }
+    send(SIGUSR1);
+    EXPECT_EQ(rt().run([&] { return s.recv(); }), SIGUSR1);
+}
+
+TEST_P(Notify, RealTimeSignals) {
+    rt().run([&] {
+        const subscription s = signals::notify({SIGRTMIN, SIGRTMAX});
+        send(SIGRTMAX);
+        EXPECT_EQ(s.recv(), SIGRTMAX);
+        send(SIGRTMIN);
+        EXPECT_EQ(s.recv(), SIGRTMIN);
+    });
+}
+
+// Many come and go, many subscribe, and nobody misses the last one.
+TEST_P(Notify, SubscriptionsComeAndGoWhileSignalsCome) {
+    std::atomic<bool> over = false;
+    const subscription always = rt().run([] { return signals::notify({SIGUSR1}); });
+    rt().run([&] {
+        wait_group all;
+        for (int w = 0; w < 4; ++w) {
+            all.go([&] {
+                while (!over) {
+                    const subscription s = signals::notify({SIGUSR1, SIGUSR2}, 1);
+                    static_cast<void>(s.recv_for(1ms));
+                }
+            });
+        }
+        for (int i = 0; i < scaled(200); ++i) {
+            send(SIGUSR1);
+            ASSERT_EQ(always.recv(), SIGUSR1);
+        }
+        over = true;
+        all.wait();
+    });
+}
+
+// As Go's test of that name: programs are started while signals come.
+TEST_P(Notify, SignalsWhileProgramsAreStarted) {
+    std::atomic<bool> over = false;
+    rt().run([&] {
+        const subscription s = signals::notify({SIGUSR1});
+        wait_group all;
+        all.go([&] {
+            while (!over) {
+                send(SIGUSR1);
+                EXPECT_EQ(s.recv(), SIGUSR1);  // one that came later would end this process
+            }
+        });
+        for (int i = 0; i < scaled(50); ++i) EXPECT_TRUE(process({"true"}).wait().ok());
+        over = true;
+        all.wait();
+    });
+}
+
+}  // namespace
+}  // namespace weft::test
