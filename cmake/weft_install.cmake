@@ -13,6 +13,18 @@ install(EXPORT weft_targets
   FILE weft-targets.cmake
   DESTINATION "${weft_package_dir}")
 
+if(TARGET weft_tls)
+  install(TARGETS weft_tls EXPORT weft_tls_targets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(EXPORT weft_tls_targets
+    NAMESPACE weft::
+    FILE weft-tls-targets.cmake
+    DESTINATION "${weft_package_dir}")
+endif()
+
 configure_package_config_file(
   "${CMAKE_CURRENT_LIST_DIR}/weft-config.cmake.in" "${PROJECT_BINARY_DIR}/weft-config.cmake"
   INSTALL_DESTINATION "${weft_package_dir}"
@@ -35,4 +47,8 @@ if(CMAKE_DL_LIBS)
 endif()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/weft.pc.in" "${PROJECT_BINARY_DIR}/weft.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/weft.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(TARGET weft_tls)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/weft-tls.pc.in" "${PROJECT_BINARY_DIR}/weft-tls.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/weft-tls.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/weft")

@@ -54,7 +54,7 @@ endfunction()
 function(weft_glob_sources result)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cc" "${PROJECT_SOURCE_DIR}/src/*.S")
   list(FILTER found EXCLUDE REGEX "_test\\.cc$")
-  list(FILTER found EXCLUDE REGEX "/src/instrument/")  # a library of its own
+  list(FILTER found EXCLUDE REGEX "/src/(instrument|tls)/")  # libraries of their own
   weft_keep_platform(found)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()

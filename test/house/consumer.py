@@ -4,7 +4,7 @@
 The build is installed, and the installed tree then moved, since a package may be: nothing in it may remember where it
 was made. consumer/main.cc is compiled with find_package and with pkg-config against that tree, and with
 add_subdirectory against the sources; but for the last, which is the same for all builds, with --installed. Outside the
-repository, so that nothing is found by accident.
+repository, so that nothing is found by accident. The component tls, consumer/secured.cc, where the build has it.
 """
 import os
 import shutil
@@ -44,17 +44,19 @@ def by_cmake(project, work, library_path, *settings):
     run("cmake", "--build", build, "-j", str(os.cpu_count() or 1))
     run_consumer(os.path.join(build, "consumer"), library_path)
     run_consumer(os.path.join(build, "instrumented"), library_path)
+    if os.path.exists(os.path.join(build, "secured")):
+        run_consumer(os.path.join(build, "secured"), library_path)
 
 
-def by_pkg_config(work, prefix, library_path):
+def by_pkg_config(work, prefix, library_path, package="weft", source="main.cc"):
     environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(library_folder(prefix), "pkgconfig"))
 
     def ask(*arguments):
-        return run("pkgconf", *arguments, "weft", stdout=subprocess.PIPE, text=True, env=environment).stdout.split()
+        return run("pkgconf", *arguments, package, stdout=subprocess.PIPE, text=True, env=environment).stdout.split()
 
-    program = os.path.join(work, "by_pkg_config")
+    program = os.path.join(work, "by_pkg_config_" + package)
     static = [] if any(name.endswith(".so") for name in os.listdir(library_path)) else ["--static"]
-    run(os.environ.get("CXX", "c++"), "-std=c++20", "-O2", *ask("--cflags"), os.path.join(HERE, "consumer", "main.cc"),
+    run(os.environ.get("CXX", "c++"), "-std=c++20", "-O2", *ask("--cflags"), os.path.join(HERE, "consumer", source),
         *ask("--libs", *static), "-o", program)
     print("version " + ask("--modversion")[0])
     run_consumer(program, library_path)
@@ -84,6 +86,11 @@ def main():
         by_cmake("find_package", work, libraries, f"-DCMAKE_PREFIX_PATH={prefix}")
         run_consumer(os.path.join(work, "find_package", "consumer_c"), libraries)
         by_pkg_config(work, prefix, libraries)
+        has_tls = os.path.exists(os.path.join(libraries, "pkgconfig", "weft-tls.pc"))
+        if has_tls != os.path.exists(os.path.join(prefix, "include", "weft", "tls")):
+            raise RuntimeError("the headers of tls are installed without its library, or the other way round")
+        if has_tls:
+            by_pkg_config(work, prefix, libraries, "weft-tls", "secured.cc")
         if not installed_only:
             by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}")
     print("consumer: find_package" + (" and pkg-config" if installed_only else ", pkg-config and add_subdirectory") + " built and ran")

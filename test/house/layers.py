@@ -12,7 +12,7 @@ import os
 import re
 import sys
 
-LAYERS = ["base", "os", "context", "instrument", "stack", "poll", "sched", "sync", "time", "net", "fs", "process", "signals", "debug", "c"]
+LAYERS = ["base", "os", "context", "instrument", "stack", "poll", "sched", "sync", "time", "net", "tls", "fs", "process", "signals", "debug", "c"]
 
 # Layers that know no operating system: what they need from it they ask src/os for.
 WITHOUT_SYSTEM_HEADERS = ["base", "sched", "sync", "time"]

@@ -73,7 +73,7 @@ ctest_step() {
 # ---- The legs.
 
 leg_lint() {
-    need "${base_packages[@]}" "${lint_packages[@]}"
+    need "${base_packages[@]}" "${component_packages[@]}" "${lint_packages[@]}"
     # All of them, so that one run shows all there is to repair.
     local status=0
     step "layers" python3 test/house/layers.py || status=1
@@ -89,20 +89,20 @@ leg_lint() {
 format_check() { sources | xargs -0 clang-format-19 --dry-run --Werror; }
 
 leg_native() {
-    need "${base_packages[@]}" valgrind
+    need "${base_packages[@]}" "${component_packages[@]}" valgrind
     build_step native &&
         step "public headers alone" cmake --build --preset native -j "$jobs" --target all_verify_interface_header_sets &&
         ctest_step native -LE '^(model|spin)$'
 }
 
 leg_quick() {
-    need "${base_packages[@]}"
-    build_step native && ctest_step native -L '^(unit|conformance|death|exceptions|example|house)$'
+    need "${base_packages[@]}" "${component_packages[@]}"
+    build_step native && ctest_step native -L '^(unit|conformance|death|exceptions|example|house|tls)$'
 }
 
 # Not one of all legs: it takes as long as three of them. A part of it is in each of native, asan and tsan (label under_storm).
 leg_storm() {
-    need "${base_packages[@]}" "${clang_packages[@]}"
+    need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}"
     local -x RUN_SLICE=0.1 RUN_DEBUG=retake=always
     local suites='^(unit|conformance|corpus|exceptions|c)$' wrapper=()
     build_step native && ctest_step native -L "$suites" &&
@@ -117,13 +117,13 @@ leg_model() {
 }
 
 leg_clang() {
-    need "${base_packages[@]}" "${clang_packages[@]}"
+    need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}"
     build_step clang && ctest_step clang -LE '^(budget|corpus|example|house|stress|under_storm)$'
 }
 
 leg_shared() {
-    need "${base_packages[@]}" pkgconf
-    build_step shared storm_tests weft_instrument && ctest_step shared -L '^storm$' &&
+    need "${base_packages[@]}" "${component_packages[@]}" pkgconf
+    build_step shared storm_tests weft_instrument weft_components && ctest_step shared -L '^storm$' &&
         step "consumers" python3 test/house/consumer.py --installed build/shared
 }
 
@@ -133,12 +133,12 @@ leg_lto() {
 }
 
 leg_asan() {
-    need "${base_packages[@]}" "${clang_packages[@]}"
+    need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}"
     build_step asan && ctest_step asan
 }
 
 leg_tsan() {
-    need "${base_packages[@]}" "${clang_packages[@]}"
+    need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}"
     # The sanitizer's shadow memory wants the addresses that randomization may take. Some containers forbid to ask.
     local wrapper=()
     setarch -R true 2>/dev/null && wrapper=(setarch -R)
@@ -158,8 +158,8 @@ leg_assemble() {
 }
 
 leg_consumer() {
-    need "${base_packages[@]}" pkgconf
-    build_step native weft weft_instrument && step "consumers" python3 test/house/consumer.py build/native
+    need "${base_packages[@]}" "${component_packages[@]}" pkgconf
+    build_step native weft weft_instrument weft_components && step "consumers" python3 test/house/consumer.py build/native
 }
 
 # ---- Running them.

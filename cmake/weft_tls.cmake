@@ -1,0 +1,35 @@
+# weft_tls.cmake: weft::tls, a library of its own: TLS streams by OpenSSL 3. Where that is not found it is left out.
+#
+# The library weft knows nothing of it, and needs nothing that it needs. Its headers, include/weft/tls/, are installed with it only.
+add_custom_target(weft_components)  # those that are built
+if(NOT WEFT_TLS MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "weft: WEFT_TLS is \"${WEFT_TLS}\"; it may be AUTO, ON or OFF")
+endif()
+if(WEFT_TLS STREQUAL "OFF")
+  return()
+endif()
+find_package(OpenSSL 3 QUIET COMPONENTS SSL)
+if(NOT OPENSSL_FOUND)
+  if(WEFT_TLS STREQUAL "ON")
+    message(FATAL_ERROR "weft: no OpenSSL 3 for weft::tls; run: apt-get install libssl-dev (or configure with -DWEFT_TLS=OFF)")
+  endif()
+  message(STATUS "weft: weft::tls left out: no OpenSSL 3; run: apt-get install libssl-dev")
+  return()
+endif()
+
+file(GLOB weft_tls_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/tls/*.cc")
+file(GLOB weft_tls_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/weft/tls/*.h")
+add_library(weft_tls ${weft_tls_sources})
+add_library(weft::tls ALIAS weft_tls)
+target_sources(weft_tls PUBLIC
+  FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${weft_tls_headers})
+target_include_directories(weft_tls PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(weft_tls PUBLIC weft PRIVATE OpenSSL::SSL)
+set_target_properties(weft_tls PROPERTIES
+  EXPORT_NAME tls
+  VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+  VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+weft_own_flags(weft_tls)
+weft_strict_warnings(weft_tls)
+add_dependencies(weft_components weft_tls)

@@ -1,0 +1,189 @@
+// connection.h: what moves bytes between an engine, which is memory, and a socket, which waits.
+//
+// The problem. One green thread reads while another one writes, and both need libssl's object for the connection, which is not made for
+// that. A lock around each call, held until the call is done, would be held while its caller waits for the socket: a reader that waits
+// for the other side to speak would keep the writer out, whose question the other side waits for. And libssl may write while it
+// reads: alerts, and in some versions the answer to a key update.
+//
+// Rejected: a lock that is held while waiting, but given up for the other direction (who holds it when both wait?). A
+// green thread of its own for each connection, which does all calls (two switches and a channel for each read). Sockets under libssl, in a BIO
+// that parks (libssl's errors are kept for each OS thread, and it would come back on another one).
+//
+// The protocol. Three rights, and a lock that nobody holds while it waits for anything but that lock:
+//
+//   state_           libssl's object, and the memory on both sides of it. Held for one call of libssl and no system call
+//   reading_         to read from the socket, and put what came where the engine finds it
+//   writing_         to write to the socket, in the order in which the engine made it
+//   shaking_hands_   to make the handshake: whoever reads or writes before it is over waits for that one
+//
+//   read:    reading_; then: state_ { engine.read } - nothing there? wait for the socket - state_ { hand what came over } - again
+//   write:   writing_; then: send what is left - state_ { engine.write, some records; take the output } - send it - again
+//
+// A reader whose call has made output must not wait until it is sent: the other side may be a single green thread that writes, and reads
+// when it has written. So a reader only *tries* to send. If it gets writing_ at once, it sends as much as the system takes; if somebody has it,
+// that one will find the output: writing_ is given up under state_, when the output is empty there, and asked for by
+// readers under state_. What the system does not take stays, and goes with the next call in either direction. Nothing that may be
+// said while reading is urgent.
+//
+// Invariants: I1. Output leaves in the order in which the engine made it: sending_ before the engine's output, both by the holder of writing_.
+//             I2. Output that was there when somebody gave up writing_ is there because the socket did not take it.
+//             I3. Nobody waits for a socket, or for one of the rights, while he holds state_.
+// Locks:      shaking_hands_ > reading_, writing_ > state_. Nobody who holds reading_ waits for writing_.
+// Who:        any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <weft/detail/atomic.h>
+#include <weft/mutex.h>
+#include <weft/net/stream.h>
+#include <weft/semaphore.h>
+#include <weft/tls/error.h>
+
+#include "tls/engine.h"
+
+namespace weft::tls::detail {
+
+// The socket below, whatever kind it was.
+class transport : public net::stream {
+public:
+    explicit transport(net::stream&& s) noexcept : net::stream(std::move(s)) {}
+
+    // Whether a call may begin: it is open, and its deadline has not passed. A call that finds what it wants in memory would not notice.
+    [[nodiscard]] bool may_read(std::error_code& ec) const noexcept { return may_begin(handle_.read_deadline(), ec); }
+
+    [[nodiscard]] bool may_write(std::error_code& ec) const noexcept { return may_begin(handle_.write_deadline(), ec); }
+
+    void set_read_deadline_ns(int64_t when) noexcept { handle_.set_read_deadline(when); }
+
+    void set_write_deadline_ns(int64_t when) noexcept { handle_.set_write_deadline(when); }
+
+private:
+    [[nodiscard]] bool may_begin(int64_t deadline_ns, std::error_code& ec) const noexcept;
+};
+
+class connection {
+public:
+    connection(net::stream&& over, std::shared_ptr<shared_context> with, std::string_view host);
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+
+    [[nodiscard]] transport& below() noexcept { return transport_; }
+
+    void handshake(std::error_code& ec);
+
+    // Reads at least so many bytes, unless the end comes before. Returns how many.
+    std::size_t read(net::mutable_buffer b, std::size_t at_least, std::error_code& ec);
+
+    // Writes no more than so many of the bytes that the pieces hold together. Returns how many the engine has taken.
+    std::size_t write(std::span<const net::const_buffer> from, std::size_t at_most, std::error_code& ec);
+
+    void shutdown_send(std::error_code& ec);
+    void close() noexcept;
+
+    // What look(ssl) returns, with the lock, once the handshake is over; before, nothing: a value-initialised one.
+    template <typename Look>
+    auto agreed(Look look) {
+        const state_guard guard(state_);
+        using result = decltype(look(engine_.ssl()));
+        return established_.load(weft::detail::acquire) ? look(engine_.ssl()) : result();  // A1
+    }
+
+    [[nodiscard]] std::string failure_text();
+
+private:
+    // Holds state_.
+    class state_guard {
+    public:
+        explicit state_guard(mutex& m) noexcept : m_(m) { m_.lock(); }
+
+        ~state_guard() { m_.unlock(); }
+
+        state_guard(const state_guard&) = delete;
+        state_guard& operator=(const state_guard&) = delete;
+
+    private:
+        mutex& m_;
+    };
+
+    // Holds reading_ or shaking_hands_, if it could be had.
+    class right {
+    public:
+        right(binary_semaphore& of, std::error_code& ec) noexcept : of_(take(of, ec) ? &of : nullptr) {}
+
+        ~right() {
+            if (of_ != nullptr) of_->release();
+        }
+
+        right(const right&) = delete;
+        right& operator=(const right&) = delete;
+
+        explicit operator bool() const noexcept { return of_ != nullptr; }
+
+    private:
+        binary_semaphore* const of_;
+    };
+
+    // Holds writing_, if it could be had; gives it up as the protocol wants.
+    class right_to_write {
+    public:
+        right_to_write(connection& of, std::error_code& ec) noexcept : of_(take(of.writing_, ec) ? &of : nullptr) {}
+
+        ~right_to_write() {
+            if (of_ != nullptr) of_->give_up_writing();
+        }
+
+        right_to_write(const right_to_write&) = delete;
+        right_to_write& operator=(const right_to_write&) = delete;
+
+        explicit operator bool() const noexcept { return of_ != nullptr; }
+
+    private:
+        connection* const of_;
+    };
+
+    // Waits for a right. False: the caller was interrupted.
+    [[nodiscard]] static bool take(binary_semaphore& right, std::error_code& ec) noexcept;
+    void give_up_writing() noexcept;
+
+    // Each returns whether to go on; if not, ec says why.
+    [[nodiscard]] bool established(std::error_code& ec);
+    [[nodiscard]] bool shake_hands(std::error_code& ec);
+    [[nodiscard]] bool fill(std::error_code& ec);
+    [[nodiscard]] bool flush(std::error_code& ec);
+    [[nodiscard]] bool flush_in_handshake(std::error_code& ec);
+    [[nodiscard]] bool hear_last_words(std::error_code why);
+    [[nodiscard]] bool say_goodbye(std::error_code& ec);
+
+    [[nodiscard]] bool try_to_flush() noexcept;
+    [[nodiscard]] bool take_output() noexcept;
+    [[nodiscard]] bool claim_output() noexcept;
+    [[nodiscard]] engine::step read_record(net::mutable_buffer b, std::error_code& ec);
+    [[nodiscard]] std::size_t encrypt(net::const_buffer b, std::error_code& ec);
+
+    engine engine_;         // guarded by state_
+    bool no_more_ = false;  // guarded by state_: we have said goodbye
+    mutex state_;
+
+    transport transport_;
+
+    binary_semaphore reading_{1};
+    std::vector<std::byte> arriving_;  // guarded by reading_, or shaking_hands_ before: what the engine reads from
+
+    binary_semaphore writing_{1};
+    std::vector<std::byte> sending_;  // guarded by writing_: what is on its way out
+    std::size_t sent_ = 0;            // guarded by writing_: how much of it is out
+
+    binary_semaphore shaking_hands_{1};
+    weft::detail::atomic<bool> established_{false};  // R1 (the handshake is over) pairs with A1 (a call begins)
+};
+
+}  // namespace weft::tls::detail
