@@ -25,6 +25,13 @@ if(TARGET weft_tls)
     DESTINATION "${weft_package_dir}")
 endif()
 
+install(TARGETS weft_asio EXPORT weft_asio_targets
+  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT weft_asio_targets
+  NAMESPACE weft::
+  FILE weft-asio-targets.cmake
+  DESTINATION "${weft_package_dir}")
+
 configure_package_config_file(
   "${CMAKE_CURRENT_LIST_DIR}/weft-config.cmake.in" "${PROJECT_BINARY_DIR}/weft-config.cmake"
   INSTALL_DESTINATION "${weft_package_dir}"

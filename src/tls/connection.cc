@@ -21,6 +21,9 @@ constexpr std::size_t arrives_most = SSL3_RT_MAX_PACKET_SIZE;
 constexpr std::size_t batch = 4 * engine::record_max;  // what is encrypted before it is sent
 constexpr std::size_t kept = 4096;                     // buffers up to this size are used again
 
+// More output than that, which is several batches, is what the other side has made us say by what it sends, without listening to it.
+constexpr std::size_t unheard_most = 4 * batch;
+
 // The pieces of a write as if they were one. Small ones are put together, so that they share a record.
 class gathered {
 public:
@@ -217,10 +220,11 @@ engine::step connection::read_record(net::mutable_buffer b, std::error_code& ec)
             const state_guard guard(state_);
             s = engine_.read(b);
             if (s.what == outcome::failed) ec = engine_.failed().code;
+            if (engine_.memory().output().size() > unheard_most) ec = errc::protocol_error;
             must_try = claim_output();
         }
         if (must_try) give_up_writing();
-        if (s.what != outcome::wants_input || !fill(ec)) return s;
+        if (ec || s.what != outcome::wants_input || !fill(ec)) return s;
     }
 }
 

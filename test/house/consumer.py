@@ -4,7 +4,7 @@
 The build is installed, and the installed tree then moved, since a package may be: nothing in it may remember where it
 was made. consumer/main.cc is compiled with find_package and with pkg-config against that tree, and with
 add_subdirectory against the sources; but for the last, which is the same for all builds, with --installed. Outside the
-repository, so that nothing is found by accident. The component tls, consumer/secured.cc, where the build has it.
+repository, so that nothing is found by accident. The components tls (secured.cc) and asio (adapted.cc), where they can be had.
 """
 import os
 import shutil
@@ -44,8 +44,9 @@ def by_cmake(project, work, library_path, *settings):
     run("cmake", "--build", build, "-j", str(os.cpu_count() or 1))
     run_consumer(os.path.join(build, "consumer"), library_path)
     run_consumer(os.path.join(build, "instrumented"), library_path)
-    if os.path.exists(os.path.join(build, "secured")):
-        run_consumer(os.path.join(build, "secured"), library_path)
+    for component in ("secured", "adapted"):
+        if os.path.exists(os.path.join(build, component)):
+            run_consumer(os.path.join(build, component), library_path)
 
 
 def by_pkg_config(work, prefix, library_path, package="weft", source="main.cc"):

@@ -2,9 +2,10 @@
 """layers.py [ROOT]: the folders of src/ are layers; an include may only point down.
 
   1. A folder of src/ includes only itself, include/weft/, and the folders listed before it in LAYERS.
-  2. Headers under include/weft/ include only the standard library and each other.
+  2. Headers under include/weft/ include only the standard library and each other; adapters also what they adapt to.
   3. Folders that must not know the operating system include only the standard library and the compiler's own headers.
   4. #if on a system or a processor lives in the folders that exist for it.
+  5. Nobody includes what belongs to a component but the component itself.
 
 Unit tests (x_test.cc) are exempt: a test may use anything.
 """
@@ -14,6 +15,9 @@ import sys
 
 LAYERS = ["base", "os", "context", "instrument", "stack", "poll", "sched", "sync", "time", "net", "tls", "fs", "process", "signals", "debug", "c"]
 
+# Libraries of their own, which may be left out: nobody else includes theirs.
+COMPONENTS = ["tls", "asio"]
+
 # Layers that know no operating system: what they need from it they ask src/os for.
 WITHOUT_SYSTEM_HEADERS = ["base", "sched", "sync", "time"]
 PLATFORM_LAYERS = ["base", "os", "context", "poll"]
@@ -22,6 +26,9 @@ STANDARD_C = {name + ".h" for name in (
     "assert ctype errno float inttypes limits math setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib "
     "string time uchar wchar wctype").split()}
 COMPILER = re.compile(r"^(immintrin|x86intrin|cpuid|arm_acle|cet|cxxabi|unwind)\.h$|^(sanitizer|valgrind)/")
+
+# Adapters: what they adapt to.
+ADAPTERS = {"include/weft/asio/": re.compile(r"^boost/")}
 
 # The one door to the model checker.
 MODEL_CHECKER = re.compile(r"^relacy/")
@@ -45,11 +52,22 @@ def sources(root):
                     yield os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
 
 
+def check_component(path, name):
+    """Why this file may not include what belongs to a component, or None."""
+    for component in COMPONENTS:
+        theirs = name.startswith((f"{component}/", f"weft/{component}/"))
+        if theirs and not path.startswith((f"src/{component}/", f"include/weft/{component}/")):
+            return f"{component} is a component, which may be left out: only its own files include this"
+    return None
+
+
 def check_public(path, name, quoted):
     """Why a header under include/weft may not include this, or None."""
     if name.startswith("weft/"):
         if quoted:
             return f'write #include <{name}>: a public header is found the way a user finds it'
+        return None
+    if not quoted and any(path.startswith(folder) and those.match(name) for folder, those in ADAPTERS.items()):
         return None
     if not quoted and (is_standard(name) or (path in MODEL_DOORS and MODEL_CHECKER.match(name))):
         return None
@@ -87,7 +105,8 @@ def check_file(root, path):
             match = INCLUDE.match(line)
             if match:
                 name, quoted = match.group(1) or match.group(2), match.group(2) is not None
-                why = check_public(path, name, quoted) if layer is None else check_private(layer, name, quoted)
+                why = check_component(path, name) or (
+                    check_public(path, name, quoted) if layer is None else check_private(layer, name, quoted))
                 if why:
                     yield f"{path}:{number}: includes {name}: {why}"
             match = PLATFORM.match(line)

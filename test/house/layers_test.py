@@ -43,6 +43,18 @@ class Layers(unittest.TestCase):
         self.caught("include/weft/go.h", "#include <sys/mman.h>\n", "public header")
         self.caught("include/weft/go.h", '#include "weft/error.h"\n', "the way a user finds it")
 
+    def test_a_component_is_its_own_affair(self):
+        self.allowed("include/weft/tls/stream.h", "#include <weft/tls/error.h>\n#include <weft/net/stream.h>\n")
+        self.allowed("src/tls/engine.cc", '#include <weft/tls/error.h>\n#include "tls/wire.h"\n#include <openssl/ssl.h>\n')
+        self.caught("include/weft/net/tcp.h", "#include <weft/tls/stream.h>\n", "is a component")
+        self.caught("src/debug/dump.cc", '#include "tls/wire.h"\n', "is a component")
+        self.caught("src/tls/engine.cc", "#include <weft/asio/error.h>\n", "is a component")
+
+    def test_adapters_see_what_they_adapt_to(self):
+        self.allowed("include/weft/asio/error.h", "#include <boost/asio/error.hpp>\n#include <weft/error.h>\n")
+        self.caught("include/weft/net/tcp.h", "#include <boost/asio/error.hpp>\n", "public header")
+        self.caught("include/weft/asio/error.h", "#include <openssl/ssl.h>\n", "public header")
+
     def test_the_model_checker_has_one_door(self):
         self.allowed("include/weft/detail/atomic.h", "#include <relacy/relacy.hpp>\n")
         self.caught("include/weft/chan.h", "#include <relacy/relacy.hpp>\n", "public header")

@@ -97,7 +97,7 @@ leg_native() {
 
 leg_quick() {
     need "${base_packages[@]}" "${component_packages[@]}"
-    build_step native && ctest_step native -L '^(unit|conformance|death|exceptions|example|house|tls)$'
+    build_step native && ctest_step native -L '^(unit|conformance|death|exceptions|example|house|tls|asio)$'
 }
 
 # Not one of all legs: it takes as long as three of them. A part of it is in each of native, asan and tsan (label under_storm).

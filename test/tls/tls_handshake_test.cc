@@ -20,7 +20,7 @@
 
 #include "support/build.h"
 #include "support/environment.h"
-#include "tls_pair.h"
+#include "tls/tls_pair.h"
 
 namespace weft::test {
 namespace {

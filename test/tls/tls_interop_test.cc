@@ -29,7 +29,7 @@
 
 #include "support/eventually.h"
 #include "support/scale.h"
-#include "tls_pair.h"
+#include "tls/tls_pair.h"
 
 extern char** environ;  // NOLINT: POSIX's name
 
@@ -86,7 +86,7 @@ std::size_t read_whole(SSL* ssl, std::string& into) {
 // The other side asks for new keys again and again, while it does nothing but write; our writer is stuck meanwhile. (OpenSSL 3.0 leaves the
 // answer to the next write; other versions may not.)
 TEST_P(TlsInterop, NewKeysAreAnsweredWithoutWaiting) {
-    const auto size = static_cast<std::size_t>(scaled(8 << 20));
+    const std::size_t size = static_cast<std::size_t>(scaled(128)) * 65536;
     const std::jthread client = foreign_client(TLS1_3_VERSION, [&](SSL* ssl) {
         for (std::size_t sent = 0; sent < size; sent += 65536) {
             EXPECT_EQ(SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED), 1);
@@ -110,7 +110,7 @@ TEST_P(TlsInterop, NewKeysAreAnsweredWithoutWaiting) {
 
 // The same, but nobody writes by then: what was written last has filled the connection.
 TEST_P(TlsInterop, NewKeysAreAnsweredWithoutWaitingForTheSocket) {
-    const auto size = static_cast<std::size_t>(scaled(4 << 20));
+    const std::size_t size = static_cast<std::size_t>(scaled(64)) * 65536;
     const std::string much(std::size_t{32} << 20, 's');
     const std::jthread client = foreign_client(TLS1_3_VERSION, [&](SSL* ssl) {
         for (std::size_t sent = 0; sent < size; sent += 65536) {

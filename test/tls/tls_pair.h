@@ -9,8 +9,8 @@
 #include <weft/tls/stream.h>
 #include <weft/weft.h>
 
-#include "certificates.h"
 #include "support/procs_test.h"
+#include "tls/certificates.h"
 
 namespace weft::test {
 

@@ -16,7 +16,7 @@
 
 #include "support/eventually.h"
 #include "support/scale.h"
-#include "tls_pair.h"
+#include "tls/tls_pair.h"
 
 namespace weft::test {
 namespace {

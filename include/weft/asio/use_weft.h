@@ -1,0 +1,273 @@
+// use_weft.h: a completion token with which each asynchronous operation of Boost.Asio is a call that returns its result.
+//
+//   std::size_t n = socket.async_read_some(buffer, weft::asio::use_weft);                // throws boost::system::system_error
+//   boost::system::error_code ec;
+//   std::size_t n = socket.async_read_some(buffer, weft::asio::use_weft[ec]);           // or reports
+//
+// The green thread that makes the call waits, and no other one does; a plain thread blocks. So every library that is built on Asio (for
+// databases, brokers, HTTP) can be used in straight-line code. What it returns: nothing, the value that the operation hands to its
+// handler after the error code, or a std::tuple where there are several.
+//
+// Somebody else has to complete the operation: a thread that runs the io_context, or Asio's own where the executor is that of
+// executor.h. Not the caller: inside a handler that an io_context runs, the call would wait for its own thread.
+//
+// Cancelling. The wait is a cancellation point. Where the caller is interrupted the operation is cancelled, by Asio's cancellation
+// slot, and the call returns when the operation has ended: it uses the caller's memory until then. If it has been done
+// nevertheless, that counts; if not, weft::cancelled or weft::timed_out is thrown (reported as operation_aborted and timed_out). The
+// slot is used on the operation's executor, so an io_context that several threads run wants a strand, as always. Operations that do
+// not say where they run, and those that cannot be cancelled, are waited for.
+//
+// An operation that is given up by its io_context, which is destroyed, fails with operation_aborted.
+//
+// The protocol. The frame has a place for the result, and a semaphore that counts who is done with the frame: the handler, and, once there
+// was a cancellation, that too. A handler that is destroyed without having been called counts all the same: so nobody waits for ever, and nobody
+// touches a frame that is gone, since the last thing he does with it is to release the semaphore, which may die at that moment.
+//
+// See: docs/asio.md
+#pragma once
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/system/error_code.hpp>
+#include <boost/system/system_error.hpp>
+#include <exception>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <weft/cancel.h>
+#include <weft/error.h>
+#include <weft/semaphore.h>
+
+namespace weft::asio {
+
+// See above. A value: copy it.
+class use_weft_t {
+public:
+    constexpr use_weft_t() noexcept = default;
+
+    // The same, but the first error code of the operation goes to ec in place of being thrown.
+    [[nodiscard]] constexpr use_weft_t operator[](boost::system::error_code& ec) const noexcept {
+        use_weft_t other;
+        other.error_ = &ec;
+        return other;
+    }
+
+    [[nodiscard]] constexpr boost::system::error_code* error() const noexcept { return error_; }
+
+private:
+    boost::system::error_code* error_ = nullptr;
+};
+
+inline constexpr use_weft_t use_weft;
+
+namespace detail {
+
+// Somebody who uses the frame of who waits. Counts as done when he says so, or is gone.
+class user_of_frame {
+public:
+    explicit user_of_frame(counting_semaphore<>& done) noexcept : done_(&done) {}
+
+    user_of_frame(user_of_frame&& other) noexcept : done_(std::exchange(other.done_, nullptr)) {}
+
+    user_of_frame& operator=(user_of_frame&&) = delete;
+
+    ~user_of_frame() { is_done(); }
+
+    void is_done() noexcept {
+        if (counting_semaphore<>* done = std::exchange(done_, nullptr)) done->release();
+    }
+
+private:
+    counting_semaphore<>* done_;
+};
+
+// What is in the frame of who waits.
+template <typename... Args>
+struct operation {
+    counting_semaphore<> done{0};
+    std::optional<std::tuple<Args...>> result;  // written by the handler, before it releases done
+    boost::asio::cancellation_signal cancel;
+};
+
+template <typename... Args>
+class completion_handler {
+public:
+    using cancellation_slot_type = boost::asio::cancellation_slot;
+
+    explicit completion_handler(operation<Args...>& of) noexcept : operation_(&of), user_(of.done) {}
+
+    template <typename... Given>
+    void operator()(Given&&... given) {
+        operation_->result.emplace(std::forward<Given>(given)...);
+        user_.is_done();
+    }
+
+    [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept { return operation_->cancel.slot(); }
+
+private:
+    operation<Args...>* operation_;
+    user_of_frame user_;
+};
+
+// Why a wait has been interrupted.
+enum class interruption { none, cancelled, timed_out };
+
+inline interruption wait_for(counting_semaphore<>& done) {
+    try {
+        done.acquire();
+    } catch (const cancelled&) {
+        return interruption::cancelled;
+    } catch (const timed_out&) {
+        return interruption::timed_out;
+    }
+    return interruption::none;
+}
+
+inline void wait_uninterrupted(counting_semaphore<>& done) {
+    shield([&] { done.acquire(); });
+}
+
+template <typename Executor, typename... Args>
+void cancel_on(const Executor& executor, operation<Args...>& of) {
+    boost::asio::post(executor, [&of, user = user_of_frame(of.done)]() mutable {
+        of.cancel.emit(boost::asio::cancellation_type::terminal);
+        user.is_done();
+    });
+    wait_uninterrupted(of.done);
+}
+
+// An operation that has failed: reports it, or throws.
+inline void fail(const use_weft_t& how, interruption why, const boost::system::error_code& ec) {
+    const bool is_ours = why != interruption::none && ec == boost::asio::error::operation_aborted;
+    if (how.error() != nullptr) {
+        *how.error() = is_ours && why == interruption::timed_out ? boost::asio::error::timed_out : ec;
+    } else {
+        if (is_ours && why == interruption::cancelled) throw cancelled();
+        if (is_ours) throw timed_out();
+        throw boost::system::system_error(ec);
+    }
+}
+
+inline bool has_failed(const use_weft_t& how, interruption why, const boost::system::error_code& ec) {
+    if (ec) fail(how, why, ec);
+    return static_cast<bool>(ec);
+}
+
+inline bool has_failed(const use_weft_t& /*how*/, interruption /*why*/, const std::exception_ptr& error) {
+    if (error) std::rethrow_exception(error);
+    return false;
+}
+
+// What a call returns whose handler takes these. The error code, or exception, comes first if there is one.
+template <typename... Args>
+struct results_of {
+    static constexpr bool has_error = false;
+    using values = std::tuple<Args...>;
+};
+
+template <typename... Args>
+struct results_of<boost::system::error_code, Args...> {
+    static constexpr bool has_error = true;
+    using values = std::tuple<Args...>;
+};
+
+template <typename... Args>
+struct results_of<std::exception_ptr, Args...> {
+    static constexpr bool has_error = true;
+    using values = std::tuple<Args...>;
+};
+
+template <typename Values>
+struct returned {
+    using type = Values;
+};
+
+template <>
+struct returned<std::tuple<>> {
+    using type = void;
+};
+
+template <typename One>
+struct returned<std::tuple<One>> {
+    using type = One;
+};
+
+template <typename... Args>
+using returned_by = typename returned<typename results_of<Args...>::values>::type;
+
+// The values of a result, as they are returned. With an error that was reported: whatever the operation has handed over.
+template <typename... Args>
+returned_by<Args...> take(std::tuple<Args...>& result) {
+    using results = results_of<Args...>;
+    constexpr std::size_t skipped = results::has_error ? 1 : 0;
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> returned_by<Args...> {
+        return returned_by<Args...>(std::get<I + skipped>(std::move(result))...);
+    }(std::make_index_sequence<sizeof...(Args) - skipped>());
+}
+
+}  // namespace detail
+
+}  // namespace weft::asio
+
+template <typename R, typename... Given>
+class boost::asio::async_result<weft::asio::use_weft_t, R(Given...)> {
+    template <typename... Args>
+    using operation = weft::asio::detail::operation<Args...>;
+
+public:
+    using return_type = weft::asio::detail::returned_by<std::decay_t<Given>...>;
+
+    // Not deduced: else the body would be compiled where Asio only asks whether it may call this.
+    template <typename Initiation, typename... InitArgs>
+    static return_type initiate(Initiation&& initiation, weft::asio::use_weft_t how, InitArgs&&... args) {
+        namespace detail = weft::asio::detail;
+        operation<std::decay_t<Given>...> mine;
+        if (how.error() != nullptr) how.error()->clear();
+
+        // Where it runs is asked before it begins: with it, the initiation may be moved away.
+        const auto cancel = [&, executor = executor_of(initiation)] {
+            if constexpr (!std::is_same_v<std::remove_const_t<decltype(executor)>, nowhere>)
+                detail::cancel_on(executor, mine);
+        };
+        std::forward<Initiation>(initiation)(detail::completion_handler<std::decay_t<Given>...>(mine),
+                                             std::forward<InitArgs>(args)...);
+
+        const detail::interruption why = detail::wait_for(mine.done);
+        if (why != detail::interruption::none) {
+            cancel();
+            detail::wait_uninterrupted(mine.done);
+        }
+        if (!mine.result) return given_up(how, why);
+        if constexpr (detail::results_of<std::decay_t<Given>...>::has_error) {
+            static_cast<void>(detail::has_failed(how, why, std::get<0>(*mine.result)));
+        }
+        return detail::take(*mine.result);
+    }
+
+private:
+    struct nowhere {};
+
+    template <typename Initiation>
+    static auto executor_of(const Initiation& initiation) {
+        if constexpr (requires { initiation.get_executor(); }) {
+            return initiation.get_executor();
+        } else {
+            return nowhere{};
+        }
+    }
+
+    static return_type given_up(const weft::asio::use_weft_t& how, weft::asio::detail::interruption why) {
+        const boost::system::error_code ec = boost::asio::error::operation_aborted;
+        if constexpr (std::is_void_v<return_type> || std::is_default_constructible_v<return_type>) {
+            weft::asio::detail::fail(how, why, ec);
+            return return_type();
+        } else {
+            throw boost::system::system_error(ec);  // there is nothing to return
+        }
+    }
+};
