@@ -151,7 +151,7 @@ public:
     [[nodiscard]] int native_handle() const noexcept { return handle_.fd(); }
 
     // Gives the descriptor, which stays open, to the caller; -1: there is none. A fatal error while somebody uses the file.
-    [[nodiscard]] int release() { return handle_.release(); }
+    [[nodiscard]] int release() { return handle_.detach(); }
 
     // Takes a descriptor over. name: for the texts of errors. Throws std::bad_alloc, and has closed it then.
     [[nodiscard]] static file adopt(int fd, std::string name);

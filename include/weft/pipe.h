@@ -34,7 +34,7 @@ public:
     [[nodiscard]] int native_handle() const noexcept { return handle_.fd(); }
 
     // Gives the descriptor, which stays open and non-blocking, to the caller; -1: there is none. A fatal error while somebody uses it.
-    [[nodiscard]] int release() { return handle_.release(); }
+    [[nodiscard]] int release() { return handle_.detach(); }
 
 protected:
     pipe_end() noexcept = default;

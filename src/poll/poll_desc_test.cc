@@ -240,16 +240,17 @@ TEST_F(PollDesc, DetachedItLivesOn) {
 TEST_F(PollDesc, WhoIsRefusedIsInNobodysWay) {
     const uint32_t closed = generation_;
     EXPECT_EQ(desc_->detach(closed), fd_);
+    constexpr int late_calls = 3'000'000;  // for longer than the system lets one of two threads run alone
     std::atomic<bool> over = false;
     std::thread late([&] {
-        while (!over) EXPECT_FALSE(desc_->enter(closed));
+        for (int i = 0; i < late_calls; ++i) EXPECT_FALSE(desc_->enter(closed));
+        over = true;
     });
     bool refused = false;
-    for (int i = 0; i < 20'000 && !refused; ++i) {
+    while (!over && !refused) {
         generation_ = desc_->open();
         refused = desc_->detach(generation_) != fd_;
     }
-    over = true;
     late.join();
     EXPECT_FALSE(refused) << "nobody used it";
     generation_ = desc_->open();

@@ -95,7 +95,7 @@ int child::kill(int signal) noexcept {
 void child::leave() noexcept {
     exit_status ignored;
     if (look(ignored) != -EAGAIN) return;
-    reap_later(descriptor_.release(), pid_);
+    reap_later(descriptor_.detach(), pid_);
 }
 
 }  // namespace weft::detail

@@ -665,13 +665,13 @@ int main() {
 #if defined(MUTANT_ABANDONED_IN_SILENCE)
     return check<abandoned_poller<false>>("its poller ends", walks) ? 0 : 1;
 #endif
-    bool ok = check<closing_twice>("closed by two", switches(1)) &&           //
-              check<arriving<false>>("something comes", switches(2)) &&       //
-              check<detached>("given away", switches(2)) &&                   //
-              check<detached_in_use>("given away, or used", switches(3)) &&   //
-              check<deadline_moved>("a deadline is set", switches(1)) &&      //
-              check<borrowed_twice>("not ours, used by two", switches(1)) &&  //
-              check<added_before>("not ours, and added before", switches(2));
+    bool ok = check<added_before>("not ours, and added before", switches(2)) &&  //
+              check<closing_twice>("closed by two", switches(1)) &&              //
+              check<arriving<false>>("something comes", switches(2)) &&          //
+              check<detached>("given away", switches(2)) &&                      //
+              check<detached_in_use>("given away, or used", switches(3)) &&      //
+              check<deadline_moved>("a deadline is set", switches(1)) &&         //
+              check<borrowed_twice>("not ours, used by two", switches(1));
     dawdles = true;
     ok = ok && check<closing_one>("closed", walks) &&                                  //
          check<closing_twice>("closed by two", walks) &&                               //
