@@ -142,8 +142,9 @@ struct process_output {
     std::string err;  // … error
 };
 
-// Runs a command to its end, with input to read. options.in, out and err do not matter. Throws as process's constructor; an end that is not ok() is
-// no error. If it is interrupted, by a scope or deadline around the caller, the program is killed. It takes three green threads.
+// Runs a command to its end, with input to read; and until all who have its output, such as programs that it has started, have closed it.
+// options.in, out and err do not matter. Throws as process's constructor; an end that is not ok() is no error. If it is interrupted, by a
+// scope or deadline around the caller, the program is killed. It takes three green threads.
 [[nodiscard]] process_output run_process(const std::vector<std::string>& command,
                                          net::const_buffer input = {nullptr, 0},
                                          process_options options = {});

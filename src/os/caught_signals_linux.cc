@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <new>
 
 #include "base/atomic.h"
 #include "os/caught_signals.h"
@@ -14,13 +16,20 @@ namespace weft::detail::os {
 
 namespace {
 
-// A handler in which it is called may be running, on whatever thread, for as long as it likes; so before is written only while no handler of
-// ours is there.
+// A handler may be running, on whatever thread, for as long as it likes, and read what was there before. So that is never written to: there is a
+// copy for each different action that was found, which is never freed.
+struct found_action {
+    struct sigaction action;
+    const found_action* older;
+};
+
 struct record {
     atomic<void (*)(int) noexcept> arrived{nullptr};  // nullptr: not caught
-    struct sigaction before = {};                     // immutable while installed
+    atomic<const found_action*> before{nullptr};      // not nullptr once our handler may run
+    const found_action* all = nullptr;                // that were ever found
     bool installed = false;                           // our handler is there, in front or beneath another one
     bool ignored = false;
+    struct sigaction displaced = {};  // by ignoring it
 };
 
 constinit record records[signals_max + 1];
@@ -33,12 +42,30 @@ bool does_nothing_by_default(int signal) noexcept {
     return signal == SIGURG || signal == SIGCHLD || signal == SIGWINCH || signal == SIGCONT;
 }
 
-void pass_on(const record& r, int signal, siginfo_t* info, void* context, bool caught) noexcept {
-    if ((r.before.sa_flags & SA_SIGINFO) != 0) {
-        r.before.sa_sigaction(signal, info, context);
-    } else if (is_function(r.before)) {
-        r.before.sa_handler(signal);
-    } else if (!caught && r.before.sa_handler == SIG_DFL && !does_nothing_by_default(signal)) {
+bool is_same(const struct sigaction& a, const struct sigaction& b) noexcept {
+    if (a.sa_flags != b.sa_flags || std::memcmp(&a.sa_mask, &b.sa_mask, sizeof(sigset_t)) != 0) return false;
+    return (a.sa_flags & SA_SIGINFO) != 0 ? a.sa_sigaction == b.sa_sigaction : a.sa_handler == b.sa_handler;
+}
+
+// Keeps what was found there. False: no memory.
+bool keep(record& r, const struct sigaction& a) noexcept {
+    const found_action* f = r.all;
+    while (f != nullptr && !is_same(f->action, a)) f = f->older;
+    if (f == nullptr) {
+        f = new (std::nothrow) found_action{a, r.all};
+        if (f == nullptr) return false;
+        r.all = f;
+    }
+    r.before.store(f, release);  // pairs with on_caught
+    return true;
+}
+
+void pass_on(const struct sigaction& before, int signal, siginfo_t* info, void* context, bool caught) noexcept {
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+        before.sa_sigaction(signal, info, context);
+    } else if (is_function(before)) {
+        before.sa_handler(signal);
+    } else if (!caught && before.sa_handler == SIG_DFL && !does_nothing_by_default(signal)) {
         // The default action, as soon as we return: the signal is blocked until then.
         std::signal(signal, SIG_DFL);
         std::raise(signal);
@@ -50,7 +77,8 @@ void on_caught(int signal, siginfo_t* info, void* context) {
     const record& r = records[signal];
     auto arrived = r.arrived.load(acquire);  // pairs with catch_signal
     if (arrived != nullptr) arrived(signal);
-    pass_on(r, signal, info, context, arrived != nullptr);
+    const found_action* before = r.before.load(acquire);  // pairs with keep
+    pass_on(before->action, signal, info, context, arrived != nullptr);
     errno = kept_errno;
 }
 
@@ -85,8 +113,10 @@ int catch_signal(int signal, void (*arrived)(int) noexcept) noexcept {
         action.sa_sigaction = &on_caught;
         action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
         sigemptyset(&action.sa_mask);
-        sigaction(signal, nullptr, &r.before);  // first: the handler may run as soon as it is installed
-        error = sigaction(signal, &action, nullptr) == 0 ? 0 : errno;
+        struct sigaction found = {};
+        sigaction(signal, nullptr, &found);
+        // In this order: the handler may run as soon as it is installed.
+        error = !keep(r, found) ? ENOMEM : sigaction(signal, &action, nullptr) == 0 ? 0 : errno;
         r.installed = error == 0;
         if (error != 0) r.arrived.store(nullptr, relaxed);  // relaxed: it was never called
     }
@@ -99,10 +129,8 @@ int ignore_signal(int signal) noexcept {
     struct sigaction action = {};
     action.sa_handler = SIG_IGN;
     sigemptyset(&action.sa_mask);
-    struct sigaction found = {};
     installing_handlers.lock();
-    const int error = sigaction(signal, &action, &found) == 0 ? 0 : errno;
-    if (error == 0 && !r.installed) r.before = found;
+    const int error = sigaction(signal, &action, &r.displaced) == 0 ? 0 : errno;
     r.ignored = error == 0;
     installing_handlers.unlock();
     return error;
@@ -114,9 +142,10 @@ void release_signal(int signal) noexcept {
     r.arrived.store(nullptr, relaxed);  // relaxed: one more may arrive, and is nobody's
     struct sigaction now = {};
     sigaction(signal, nullptr, &now);
-    const bool still_ignored = r.ignored && !is_function(now) && now.sa_handler == SIG_IGN;
-    if (still_ignored || (r.installed && is_ours(now))) {
-        sigaction(signal, &r.before, nullptr);
+    if (r.ignored && !is_function(now) && now.sa_handler == SIG_IGN) {
+        sigaction(signal, &r.displaced, nullptr);
+    } else if (r.installed && is_ours(now)) {
+        sigaction(signal, &r.before.load(relaxed)->action, nullptr);  // relaxed: only we write it
         r.installed = false;
     }
     r.ignored = false;

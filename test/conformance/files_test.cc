@@ -20,6 +20,7 @@
 
 #include "support/build.h"
 #include "support/eventually.h"
+#include "support/leaks.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
 #include "support/temp_folder.h"
@@ -294,6 +295,7 @@ TEST_P(Files, InABlockingCall) {
 
 // The kernel still writes into stacks of green threads that will never run again.
 TEST(FilesAtTheEnd, ARuntimeThatStopsWaitsForWhatIsReadIntoItsStacks) {
+    leak_on_purpose();  // what those own that are abandoned
     const temp_folder folder;
     const std::string path = folder / "f";
     constexpr std::size_t blocks = 500;

@@ -37,6 +37,9 @@ class listener {
 public:
     listener() {
         thread_ = std::thread([this] {
+            sigset_t none;
+            sigemptyset(&none);
+            ::pthread_sigmask(SIG_SETMASK, &none, nullptr);  // who makes it may be one of ours, who block all
             while (!over_) ::usleep(200);
         });
     }
@@ -266,10 +269,18 @@ TEST_P(Notify, AHandlerThatIsInstalledLaterMayPassOn) {
         EXPECT_EQ(s.recv(), SIGUSR2);
         s.stop();
         EXPECT_EQ(action_of(SIGUSR2).sa_sigaction, &pass_on) << "it is not ours to remove";
-        const subscription again = signals::notify({SIGUSR2});
+        subscription again = signals::notify({SIGUSR2});
         send(SIGUSR2);
         EXPECT_EQ(again.recv(), SIGUSR2);
         eventually([] { return handled == 2; });
+        signals::ignore({SIGUSR2});
+        EXPECT_TRUE(signals::is_ignored(SIGUSR2));
+        signals::reset({SIGUSR2});
+        EXPECT_EQ(action_of(SIGUSR2).sa_sigaction, &pass_on);
+        again = signals::notify({SIGUSR2});
+        send(SIGUSR2);
+        EXPECT_EQ(again.recv(), SIGUSR2);
+        eventually([] { return handled == 3; });
         ::sigaction(SIGUSR2, &replaced, nullptr);  // ours is in front again
     });
     const struct sigaction after = action_of(SIGUSR2);

@@ -106,7 +106,6 @@ TEST_P(Pipe, DeadlinesCancellationAndClosing) {
         ends.writer.set_deadline(std::chrono::steady_clock::now() + 5ms);
         const std::size_t fitted = ends.writer.write_all(much, ec);
         EXPECT_EQ(ec, errc::timed_out);
-        EXPECT_GT(fitted, 0U);
         EXPECT_LT(fitted, much.size());
         ends.writer.clear_deadline();
         EXPECT_EQ(ends.reader.read({much.data(), fitted}), fitted);
