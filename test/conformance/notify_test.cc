@@ -59,13 +59,14 @@ private:
     std::thread thread_;
 };
 
+// SIGHUP and SIGALRM: other tests of this process have runtimes that use SIGUSR1 and SIGUSR2 themselves.
 class Notify : public procs_test {
 protected:
     // The poller of plain threads, and the descriptor of signals, stay, once there are any.
     static void SetUpTestSuite() {
-        const subscription s = signals::notify({SIGUSR1});
-        ::raise(SIGUSR1);
-        EXPECT_EQ(s.recv(), SIGUSR1);
+        const subscription s = signals::notify({SIGHUP});
+        ::raise(SIGHUP);
+        EXPECT_EQ(s.recv(), SIGHUP);
     }
 
     void send(int signal) {
@@ -90,9 +91,9 @@ WEFT_SWEEP_OVER(Notify, 1U, 2U, 4U, 64U);
 
 TEST_P(Notify, AGreenThreadReceivesThem) {
     rt().run([&] {
-        const subscription s = signals::notify({SIGUSR1, SIGUSR2});
+        const subscription s = signals::notify({SIGHUP, SIGALRM});
         for (int i = 0; i < scaled(50); ++i) {
-            const int sent = i % 3 == 0 ? SIGUSR2 : SIGUSR1;
+            const int sent = i % 3 == 0 ? SIGALRM : SIGHUP;
             send(sent);
             EXPECT_EQ(s.recv(), sent);
         }
@@ -104,17 +105,17 @@ TEST_P(Notify, AGreenThreadReceivesThem) {
 // All sleep, when it comes; and nobody polls who does not have to.
 TEST_P(Notify, WakesAnIdleRuntime) {
     std::atomic<int> got = 0;
-    const subscription s = rt().run([] { return signals::notify({SIGUSR1}); });
+    const subscription s = rt().run([] { return signals::notify({SIGHUP}); });
     park(1, [&] { rt().go([&] { got = s.recv().value_or(-1); }); });
     std::this_thread::sleep_for(5ms);
-    send(SIGUSR1);
+    send(SIGHUP);
     rt().drain();
-    EXPECT_EQ(got, SIGUSR1);
+    EXPECT_EQ(got, SIGHUP);
 }
 
 // Nobody comes by the scheduler by himself.
 TEST_P(Notify, ComesWhileAllCompute) {
-    const subscription s = rt().run([] { return signals::notify({SIGUSR1}); });
+    const subscription s = rt().run([] { return signals::notify({SIGHUP}); });
     std::atomic<int> got = 0;
     std::atomic<bool> over = false;
     park(1, [&] { rt().go([&] { got = s.recv().value_or(-1); }); });
@@ -123,15 +124,15 @@ TEST_P(Notify, ComesWhileAllCompute) {
             while (!over) {}
         });
     }
-    send(SIGUSR1);
-    eventually([&] { return got == SIGUSR1; });
+    send(SIGHUP);
+    eventually([&] { return got == SIGHUP; });
     over = true;
     rt().drain();
 }
 
 TEST_P(Notify, ACaseOfASelect) {
     rt().run([&] {
-        const subscription s = signals::notify({SIGUSR1});
+        const subscription s = signals::notify({SIGHUP});
         const chan<int> other;
         std::optional<int> got;
         const auto choose = [&] {
@@ -139,9 +140,9 @@ TEST_P(Notify, ACaseOfASelect) {
                           on_recv(other, [](std::optional<int>) {}), on_timeout(10s, [] {}));
         };
         wait_group all;
-        all.go([&] { send(SIGUSR1); });
+        all.go([&] { send(SIGHUP); });
         EXPECT_EQ(choose(), 0U);
-        EXPECT_EQ(got, SIGUSR1);
+        EXPECT_EQ(got, SIGHUP);
         all.go([&] { other.send(1); });
         EXPECT_EQ(choose(), 1U);
         all.wait();
@@ -150,49 +151,49 @@ TEST_P(Notify, ACaseOfASelect) {
 
 TEST_P(Notify, EachSubscriptionGetsItsOwn) {
     rt().run([&] {
-        const subscription one = signals::notify({SIGUSR1});
-        const subscription two = signals::notify({SIGUSR2});
-        const subscription both = signals::notify(std::array{SIGUSR1, SIGUSR2});
-        send(SIGUSR1);
-        EXPECT_EQ(one.recv(), SIGUSR1);
-        EXPECT_EQ(both.recv(), SIGUSR1);
-        send(SIGUSR2);
-        EXPECT_EQ(two.recv(), SIGUSR2);
-        EXPECT_EQ(both.recv(), SIGUSR2);
+        const subscription one = signals::notify({SIGHUP});
+        const subscription two = signals::notify({SIGALRM});
+        const subscription both = signals::notify(std::array{SIGHUP, SIGALRM});
+        send(SIGHUP);
+        EXPECT_EQ(one.recv(), SIGHUP);
+        EXPECT_EQ(both.recv(), SIGHUP);
+        send(SIGALRM);
+        EXPECT_EQ(two.recv(), SIGALRM);
+        EXPECT_EQ(both.recv(), SIGALRM);
         EXPECT_FALSE(one.try_recv());
     });
 }
 
 TEST_P(Notify, WhatFindsItFullIsDropped) {
     rt().run([&] {
-        const subscription narrow = signals::notify({SIGUSR1}, 1);
-        const subscription wide = signals::notify({SIGUSR1}, 100);
+        const subscription narrow = signals::notify({SIGHUP}, 1);
+        const subscription wide = signals::notify({SIGHUP}, 100);
         for (int i = 0; i < 5; ++i) {
-            send(SIGUSR1);
-            EXPECT_EQ(wide.recv(), SIGUSR1);
+            send(SIGHUP);
+            EXPECT_EQ(wide.recv(), SIGHUP);
         }
         // Who subscribes does so when all have been offered what had come.
-        static_cast<void>(signals::notify({SIGUSR2}));
+        static_cast<void>(signals::notify({SIGALRM}));
         EXPECT_TRUE(narrow.try_recv());
         EXPECT_FALSE(narrow.try_recv());
-        send(SIGUSR1);
-        EXPECT_EQ(narrow.recv(), SIGUSR1) << "there is room again";
-        EXPECT_EQ(wide.recv(), SIGUSR1);
+        send(SIGHUP);
+        EXPECT_EQ(narrow.recv(), SIGHUP) << "there is room again";
+        EXPECT_EQ(wide.recv(), SIGHUP);
     });
 }
 
 // What several threads receive is shared among them.
 TEST_P(Notify, PlainThreadsReceiveToo) {
-    const subscription s = signals::notify({SIGUSR1});
+    const subscription s = signals::notify({SIGHUP});
     std::atomic<int> got = 0;
     std::thread plain([&] { got = s.recv().value_or(-1); });
-    send(SIGUSR1);
+    send(SIGHUP);
     plain.join();
-    EXPECT_EQ(got, SIGUSR1);
+    EXPECT_EQ(got, SIGHUP);
 }
 
 TEST_P(Notify, StoppingEndsWaits) {
-    subscription s = rt().run([] { return signals::notify({SIGUSR1}); });
+    subscription s = rt().run([] { return signals::notify({SIGHUP}); });
     std::atomic<int> ended = 0;
     park(3, [&] {
         for (int i = 0; i < 3; ++i) {
@@ -207,16 +208,16 @@ TEST_P(Notify, StoppingEndsWaits) {
     EXPECT_EQ(ended, 3);
     const subscription none;
     EXPECT_FALSE(none.try_recv());
-    subscription moved = signals::notify({SIGUSR1});
+    subscription moved = signals::notify({SIGHUP});
     s = std::move(moved);
-    send(SIGUSR1);
-    EXPECT_EQ(s.recv(), SIGUSR1);
+    send(SIGHUP);
+    EXPECT_EQ(s.recv(), SIGHUP);
     s = subscription();
 }
 
 TEST_P(Notify, DeadlinesAndCancellationEndWaits) {
     rt().run([] {
-        const subscription s = signals::notify({SIGUSR1});
+        const subscription s = signals::notify({SIGHUP});
         EXPECT_THROW(with_timeout(1ms, [&] { static_cast<void>(s.recv()); }), timed_out);
     });
 }
@@ -229,24 +230,24 @@ TEST_P(Notify, HandlersFromBeforeAreCalledAndComeBack) {
     struct sigaction mine{};
     struct sigaction before{};
     mine.sa_handler = &count_signal;
-    ASSERT_EQ(::sigaction(SIGUSR1, &mine, &before), 0);
+    ASSERT_EQ(::sigaction(SIGHUP, &mine, &before), 0);
     handled = 0;
     rt().run([&] {
-        subscription one = signals::notify({SIGUSR1});
-        subscription two = signals::notify({SIGUSR1});
-        send(SIGUSR1);
-        EXPECT_EQ(one.recv(), SIGUSR1);
-        EXPECT_EQ(two.recv(), SIGUSR1);
+        subscription one = signals::notify({SIGHUP});
+        subscription two = signals::notify({SIGHUP});
+        send(SIGHUP);
+        EXPECT_EQ(one.recv(), SIGHUP);
+        EXPECT_EQ(two.recv(), SIGHUP);
         eventually([] { return handled == 1; });
         one.stop();
-        send(SIGUSR1);
-        EXPECT_EQ(two.recv(), SIGUSR1);
+        send(SIGHUP);
+        EXPECT_EQ(two.recv(), SIGHUP);
         eventually([] { return handled == 2; });
     });
-    EXPECT_EQ(action_of(SIGUSR1).sa_handler, &count_signal);
-    send(SIGUSR1);
+    EXPECT_EQ(action_of(SIGHUP).sa_handler, &count_signal);
+    send(SIGHUP);
     eventually([] { return handled == 3; });
-    ::sigaction(SIGUSR1, &before, nullptr);
+    ::sigaction(SIGHUP, &before, nullptr);
 }
 
 // A handler of somebody who calls the one he has replaced, or does not.
@@ -260,57 +261,57 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 TEST_P(Notify, AHandlerThatIsInstalledLaterMayPassOn) {
     handled = 0;
     rt().run([&] {
-        subscription s = signals::notify({SIGUSR2});
+        subscription s = signals::notify({SIGALRM});
         struct sigaction mine{};
         mine.sa_sigaction = &pass_on;
         mine.sa_flags = SA_SIGINFO;
-        ASSERT_EQ(::sigaction(SIGUSR2, &mine, &replaced), 0);
-        send(SIGUSR2);
-        EXPECT_EQ(s.recv(), SIGUSR2);
+        ASSERT_EQ(::sigaction(SIGALRM, &mine, &replaced), 0);
+        send(SIGALRM);
+        EXPECT_EQ(s.recv(), SIGALRM);
         s.stop();
-        EXPECT_EQ(action_of(SIGUSR2).sa_sigaction, &pass_on) << "it is not ours to remove";
-        subscription again = signals::notify({SIGUSR2});
-        send(SIGUSR2);
-        EXPECT_EQ(again.recv(), SIGUSR2);
+        EXPECT_EQ(action_of(SIGALRM).sa_sigaction, &pass_on) << "it is not ours to remove";
+        subscription again = signals::notify({SIGALRM});
+        send(SIGALRM);
+        EXPECT_EQ(again.recv(), SIGALRM);
         eventually([] { return handled == 2; });
-        signals::ignore({SIGUSR2});
-        EXPECT_TRUE(signals::is_ignored(SIGUSR2));
-        signals::reset({SIGUSR2});
-        EXPECT_EQ(action_of(SIGUSR2).sa_sigaction, &pass_on);
-        again = signals::notify({SIGUSR2});
-        send(SIGUSR2);
-        EXPECT_EQ(again.recv(), SIGUSR2);
+        signals::ignore({SIGALRM});
+        EXPECT_TRUE(signals::is_ignored(SIGALRM));
+        signals::reset({SIGALRM});
+        EXPECT_EQ(action_of(SIGALRM).sa_sigaction, &pass_on);
+        again = signals::notify({SIGALRM});
+        send(SIGALRM);
+        EXPECT_EQ(again.recv(), SIGALRM);
         eventually([] { return handled == 3; });
-        ::sigaction(SIGUSR2, &replaced, nullptr);  // ours is in front again
+        ::sigaction(SIGALRM, &replaced, nullptr);  // ours is in front again
     });
-    const struct sigaction after = action_of(SIGUSR2);
+    const struct sigaction after = action_of(SIGALRM);
     EXPECT_EQ((after.sa_flags & SA_SIGINFO) == 0 && after.sa_handler == SIG_DFL, true);
 }
 
 TEST_P(Notify, IgnoringAndResetting) {
     rt().run([&] {
-        EXPECT_FALSE(signals::is_ignored(SIGUSR1));
-        const subscription s = signals::notify({SIGUSR1, SIGUSR2});
-        signals::ignore({SIGUSR1});
-        EXPECT_TRUE(signals::is_ignored(SIGUSR1));
-        send(SIGUSR1);
-        send(SIGUSR2);
-        EXPECT_EQ(s.recv(), SIGUSR2);
+        EXPECT_FALSE(signals::is_ignored(SIGHUP));
+        const subscription s = signals::notify({SIGHUP, SIGALRM});
+        signals::ignore({SIGHUP});
+        EXPECT_TRUE(signals::is_ignored(SIGHUP));
+        send(SIGHUP);
+        send(SIGALRM);
+        EXPECT_EQ(s.recv(), SIGALRM);
         EXPECT_FALSE(s.try_recv());
         {
-            const subscription other = signals::notify({SIGUSR1});
-            EXPECT_FALSE(signals::is_ignored(SIGUSR1));
-            send(SIGUSR1);
-            EXPECT_EQ(other.recv(), SIGUSR1);
+            const subscription other = signals::notify({SIGHUP});
+            EXPECT_FALSE(signals::is_ignored(SIGHUP));
+            send(SIGHUP);
+            EXPECT_EQ(other.recv(), SIGHUP);
             EXPECT_FALSE(s.try_recv()) << "it had been taken back";
         }
-        EXPECT_EQ(action_of(SIGUSR1).sa_handler, SIG_DFL) << "as before all of it";
-        signals::ignore({SIGUSR1});
-        signals::ignore({SIGUSR1});
-        signals::reset({SIGUSR1, SIGUSR2});
-        EXPECT_EQ(action_of(SIGUSR1).sa_handler, SIG_DFL);
-        EXPECT_EQ(action_of(SIGUSR2).sa_handler, SIG_DFL);
-        signals::reset({SIGUSR1});
+        EXPECT_EQ(action_of(SIGHUP).sa_handler, SIG_DFL) << "as before all of it";
+        signals::ignore({SIGHUP});
+        signals::ignore({SIGHUP});
+        signals::reset({SIGHUP, SIGALRM});
+        EXPECT_EQ(action_of(SIGHUP).sa_handler, SIG_DFL);
+        EXPECT_EQ(action_of(SIGALRM).sa_handler, SIG_DFL);
+        signals::reset({SIGHUP});
     });
 }
 
@@ -321,7 +322,7 @@ TEST_P(Notify, WhatIsRefused) {
                 if (ignoring) {
                     signals::ignore({signal});
                 } else {
-                    const subscription s = signals::notify({SIGUSR1, signal});
+                    const subscription s = signals::notify({SIGHUP, signal});
                 }
                 ADD_FAILURE() << signal;
             } catch (const std::invalid_argument& e) {
@@ -335,12 +336,12 @@ TEST_P(Notify, WhatIsRefused) {
     refused(SIGURG, "the runtime uses it");
     refused(32, "belongs to the C library");
     for (const int none : {0, -1, 65, 1000}) refused(none, "there is none of that number");
-    EXPECT_EQ(action_of(SIGUSR1).sa_handler, SIG_DFL) << "nothing has changed";
+    EXPECT_EQ(action_of(SIGHUP).sa_handler, SIG_DFL) << "nothing has changed";
     EXPECT_THROW(static_cast<void>(signals::notify({})), std::invalid_argument);
     EXPECT_THROW(signals::reset({SIGKILL}), std::invalid_argument);
     EXPECT_THROW(static_cast<void>(signals::is_ignored(0)), std::invalid_argument);
     try {
-        static_cast<void>(signals::notify({SIGUSR1}, 0));
+        static_cast<void>(signals::notify({SIGHUP}, 0));
         ADD_FAILURE();
     } catch (const std::invalid_argument& e) {
         EXPECT_NE(std::string(e.what()).find("say 1 or more"), std::string::npos);
@@ -352,10 +353,10 @@ TEST_P(Notify, OutlivesTheRuntimeItWasMadeOn) {
     subscription s;
     {
         runtime other({.procs = 2});
-        s = other.run([] { return signals::notify({SIGUSR1}); });
+        s = other.run([] { return signals::notify({SIGHUP}); });
     }
-    send(SIGUSR1);
-    EXPECT_EQ(rt().run([&] { return s.recv(); }), SIGUSR1);
+    send(SIGHUP);
+    EXPECT_EQ(rt().run([&] { return s.recv(); }), SIGHUP);
 }
 
 TEST_P(Notify, RealTimeSignals) {
@@ -371,20 +372,20 @@ TEST_P(Notify, RealTimeSignals) {
 // Many come and go, many subscribe, and nobody misses the last one.
 TEST_P(Notify, SubscriptionsComeAndGoWhileSignalsCome) {
     std::atomic<bool> over = false;
-    const subscription always = rt().run([] { return signals::notify({SIGUSR1}); });
+    const subscription always = rt().run([] { return signals::notify({SIGHUP}); });
     rt().run([&] {
         wait_group all;
         for (int w = 0; w < 4; ++w) {
             all.go([&] {
                 while (!over) {
-                    const subscription s = signals::notify({SIGUSR1, SIGUSR2}, 1);
+                    const subscription s = signals::notify({SIGHUP, SIGALRM}, 1);
                     static_cast<void>(s.recv_for(1ms));
                 }
             });
         }
         for (int i = 0; i < scaled(200); ++i) {
-            send(SIGUSR1);
-            ASSERT_EQ(always.recv(), SIGUSR1);
+            send(SIGHUP);
+            ASSERT_EQ(always.recv(), SIGHUP);
         }
         over = true;
         all.wait();
@@ -395,12 +396,12 @@ TEST_P(Notify, SubscriptionsComeAndGoWhileSignalsCome) {
 TEST_P(Notify, SignalsWhileProgramsAreStarted) {
     std::atomic<bool> over = false;
     rt().run([&] {
-        const subscription s = signals::notify({SIGUSR1});
+        const subscription s = signals::notify({SIGHUP});
         wait_group all;
         all.go([&] {
             while (!over) {
-                send(SIGUSR1);
-                EXPECT_EQ(s.recv(), SIGUSR1);  // one that came later would end this process
+                send(SIGHUP);
+                EXPECT_EQ(s.recv(), SIGHUP);  // one that came later would end this process
             }
         });
         for (int i = 0; i < scaled(50); ++i) EXPECT_TRUE(process({"true"}).wait().ok());
