@@ -1,5 +1,6 @@
 // asio_executor_test.cc: the runtime as an executor of Boost.Asio.
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -22,6 +23,7 @@
 #include <gtest/gtest.h>
 
 #include <weft/asio/executor.h>
+#include <weft/asio/strand.h>
 #include <weft/weft.h>
 
 #include "support/eventually.h"
@@ -36,6 +38,7 @@ using boost::system::error_code;
 
 static_assert(boost::asio::execution::is_executor_v<asio::executor>);
 static_assert(std::is_convertible_v<asio::executor, boost::asio::any_io_executor>);
+static_assert(std::is_convertible_v<asio::strand, boost::asio::any_io_executor>);
 static_assert(std::is_nothrow_copy_constructible_v<asio::executor>);
 
 class AsioExecutor : public ::testing::TestWithParam<unsigned> {
@@ -68,22 +71,38 @@ TEST_P(AsioExecutor, HandlersAreGreenThreadsAndMayWait) {
     EXPECT_NE(here_.get_executor(), other.get_executor());
 }
 
+// On both kinds of strands; in Asio's own, handlers must not wait.
 TEST_P(AsioExecutor, AStrandRunsOneAtATime) {
-    const auto strand = boost::asio::make_strand(boost::asio::any_io_executor(here_.get_executor()));
-    int sum = 0;
-    const int tasks = scaled(1000);
-    wait_group all;
-    for (int i = 0; i < tasks; ++i) {
-        all.add(1);
-        boost::asio::post(strand, [&] {
-            const int seen = sum;
-            if (seen % 16 == 0) yield();
-            sum = seen + 1;
-            all.done();
-        });
-    }
-    all.wait();
-    EXPECT_EQ(sum, tasks);
+    const auto count_on = [](const boost::asio::any_io_executor& strand, bool may_wait) {
+        int sum = 0;
+        const int tasks = scaled(1000);
+        std::vector<int> order;
+        wait_group all;
+        for (int i = 0; i < tasks; ++i) {
+            all.add(1);
+            boost::asio::post(strand, [&, i] {
+                const int seen = sum;
+                if (may_wait && seen % 16 == 0) sleep_for(10us);
+                sum = seen + 1;
+                order.push_back(i);
+                all.done();
+            });
+        }
+        all.wait();
+        EXPECT_EQ(sum, tasks);
+        EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+    };
+    count_on(asio::strand(here_.get_executor()), true);
+    count_on(boost::asio::make_strand(boost::asio::any_io_executor(here_.get_executor())), false);
+    rt_.drain();
+}
+
+TEST_P(AsioExecutor, StrandsAreTheSameOrNot) {
+    const asio::strand one(here_.get_executor());
+    const asio::strand same = one;  // NOLINT(performance-unnecessary-copy-initialization)
+    EXPECT_EQ(one, same);
+    EXPECT_NE(one, asio::strand(here_.get_executor()));
+    EXPECT_EQ(&one.query(boost::asio::execution::context), &here_);
 }
 
 TEST_P(AsioExecutor, TimersAndSocketsOfAsio) {
@@ -113,7 +132,7 @@ boost::asio::awaitable<void> echo(tcp::socket socket) {
 TEST_P(AsioExecutor, CoroutinesOfAsio) {
     tcp::acceptor acceptor(here_.get_executor(), tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0));
     std::atomic<bool> ended = false;
-    const auto strand = boost::asio::make_strand(here_.get_executor());
+    const asio::strand strand(here_.get_executor());
     boost::asio::co_spawn(
         strand,
         [&]() -> boost::asio::awaitable<void> {
@@ -151,6 +170,7 @@ TEST_P(AsioExecutor, AfterTheRuntimeHasStoppedHandlersAreDestroyed) {
     rt_.drain();
     rt_.stop();
     boost::asio::post(here_.get_executor(), [held] { ADD_FAILURE(); });
+    boost::asio::post(asio::strand(here_.get_executor()), [held] { ADD_FAILURE(); });
     EXPECT_EQ(held.use_count(), 1);
 }
 

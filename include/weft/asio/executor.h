@@ -6,8 +6,8 @@
 //   boost::asio::co_spawn(here.get_executor(), session(), boost::asio::detached);
 //
 // Handlers may wait for whatever they like, unlike those that an io_context runs. Two of them may run at the same time, so what is not
-// made for that wants a boost::asio::strand of this executor, as with a pool of threads. An exception that leaves a handler ends
-// the process, as that of any green thread.
+// made for that wants a strand (strand.h), as with a pool of threads. An exception that leaves a handler ends the process, as that of
+// any green thread.
 //
 // Asio waits for sockets and timers of its own with a thread, which it starts for each context with the first of them.
 //
