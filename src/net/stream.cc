@@ -31,21 +31,27 @@ constexpr std::size_t bytes_max = 0x7fff'0000;  // the system takes no more at o
 
 [[nodiscard]] std::size_t size_of(const io_result& r) noexcept { return static_cast<std::size_t>(r.count); }
 
+// A call that has nothing to move.
+io_result moves_nothing(const fd_handle& h) noexcept {
+    return h.is_open() ? io_result{} : io_result{-1, 0, io_result::how::closed};
+}
+
 io_result read_once(const fd_handle& h, bool drains, mutable_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
-    if (size == 0) return {};
+    if (size == 0) return moves_nothing(h);
     return call_in(h, drains ? size : 0, [&] { return os::socket_receive(h.fd(), b.data(), size); });
 }
 
 io_result write_once(const fd_handle& h, const_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
-    if (size == 0) return {};
+    if (size == 0) return moves_nothing(h);
     return call_out(h, size, [&] { return os::socket_send(h.fd(), b.data(), size); });
 }
 
 // Calls once(done), which moves some bytes from that point on, until total are moved, it moves none, or it fails. Returns how many bytes were moved.
 template <typename Once>
-std::size_t repeat(std::size_t total, io_result& last, Once once) {
+std::size_t repeat(const fd_handle& h, std::size_t total, io_result& last, Once once) {
+    if (total == 0) last = moves_nothing(h);
     std::size_t done = 0;
     while (done < total) {
         last = once(done);
@@ -57,13 +63,13 @@ std::size_t repeat(std::size_t total, io_result& last, Once once) {
 
 std::size_t read_whole(const fd_handle& h, bool drains, mutable_buffer b, io_result& last) {
     auto* at = static_cast<std::byte*>(b.data());
-    return repeat(b.size(), last,
+    return repeat(h, b.size(), last,
                   [&](std::size_t done) { return read_once(h, drains, mutable_buffer(at + done, b.size() - done)); });
 }
 
 std::size_t write_whole(const fd_handle& h, const_buffer b, io_result& last) {
     const auto* at = static_cast<const std::byte*>(b.data());
-    return repeat(b.size(), last,
+    return repeat(h, b.size(), last,
                   [&](std::size_t done) { return write_once(h, const_buffer(at + done, b.size() - done)); });
 }
 
@@ -104,13 +110,13 @@ io_result readv_once(const fd_handle& h, bool drains, std::span<const mutable_bu
     std::array<iovec, pieces_max> vector;
     std::size_t bytes = 0;
     const std::size_t count = pieces(into).fill(vector, 0, bytes);
-    if (count == 0) return {};
+    if (count == 0) return moves_nothing(h);
     return call_in(h, drains ? bytes : 0, [&] { return os::socket_receive_many(h.fd(), vector.data(), count); });
 }
 
 std::size_t writev_whole(const fd_handle& h, std::span<const const_buffer> from, io_result& last) {
     const pieces all(from);
-    return repeat(all.total(), last, [&](std::size_t done) {
+    return repeat(h, all.total(), last, [&](std::size_t done) {
         std::array<iovec, pieces_max> vector;
         std::size_t bytes = 0;
         const std::size_t count = all.fill(vector, done, bytes);
@@ -119,7 +125,7 @@ std::size_t writev_whole(const fd_handle& h, std::span<const const_buffer> from,
 }
 
 std::size_t send_whole(const fd_handle& h, int file, int64_t offset, std::size_t count, io_result& last) {
-    return repeat(count, last, [&](std::size_t done) {
+    return repeat(h, count, last, [&](std::size_t done) {
         const std::size_t left = std::min(count - done, bytes_max);
         return call_out(h, 0, [&] { return os::send_file(h.fd(), file, offset, left); });
     });

@@ -115,7 +115,7 @@ std::size_t unix_stream::send_files(const_buffer b, std::span<const int> files) 
 
 std::size_t unix_stream::receive_files(mutable_buffer b, std::vector<int>& files, std::size_t files_max) {
     constexpr const char* what = "weft: receive_files";
-    if (b.size() == 0) return 0;
+    if (b.size() == 0) return read_some(b);
     int came[os::files_most];
     std::size_t count = 0;
     bool cut = false;

@@ -1,6 +1,8 @@
 // fd_calls_linux.cc: see fd_calls.h.
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -8,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
 #include "os/fd_calls.h"
 
@@ -25,6 +28,41 @@ namespace {
 [[gnu::always_inline]] inline ssize_t result_of(ssize_t count) noexcept { return count >= 0 ? count : -errno; }
 
 [[gnu::always_inline]] inline int result_of(int value) noexcept { return value >= 0 ? value : -errno; }
+
+// Where a call cannot be told to raise no SIGPIPE: it is held back in this thread meanwhile, and taken if it has come. One that waited for the
+// program before stays.
+class sigpipe_held_back {
+public:
+    sigpipe_held_back() noexcept {
+        ::sigemptyset(&only_);
+        ::sigaddset(&only_, SIGPIPE);
+        ::pthread_sigmask(SIG_BLOCK, &only_, &before_);
+        if (!was_blocked()) return;
+        sigset_t pending;
+        ::sigemptyset(&pending);
+        ::sigpending(&pending);
+        stays_ = ::sigismember(&pending, SIGPIPE) == 1;
+    }
+
+    ~sigpipe_held_back() {
+        if (!was_blocked()) ::pthread_sigmask(SIG_UNBLOCK, &only_, nullptr);
+    }
+
+    sigpipe_held_back(const sigpipe_held_back&) = delete;
+    sigpipe_held_back& operator=(const sigpipe_held_back&) = delete;
+
+    void take() const noexcept {
+        constexpr timespec at_once{};
+        while (!stays_ && ::sigtimedwait(&only_, nullptr, &at_once) < 0 && errno == EINTR) {}
+    }
+
+private:
+    [[nodiscard]] bool was_blocked() const noexcept { return ::sigismember(&before_, SIGPIPE) == 1; }
+
+    sigset_t only_;
+    sigset_t before_;
+    bool stays_ = false;
+};
 
 }  // namespace
 
@@ -48,8 +86,10 @@ WEFT_FD_CALL ssize_t socket_send_many(int fd, const iovec* from, std::size_t cou
 }
 
 WEFT_FD_CALL ssize_t send_file(int socket, int file, int64_t& offset, std::size_t count) noexcept {
+    const sigpipe_held_back signal;
     off_t at = offset;
     const ssize_t sent = result_of(::sendfile(socket, file, &at, count));
+    if (sent == -EPIPE) signal.take();
     offset = at;
     return sent;
 }
