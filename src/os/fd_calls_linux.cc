@@ -1,8 +1,6 @@
 // fd_calls_linux.cc: see fd_calls.h.
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -10,96 +8,47 @@
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 
 #include "os/fd_calls.h"
-
-// Not inlined, nor specialised, under link-time optimization either.
-#if defined(__clang__)
-#define WEFT_FD_CALL __attribute__((noinline))
-#else
-#define WEFT_FD_CALL __attribute__((noipa))
-#endif
+#include "os/never_inlined.h"
+#include "os/sigpipe.h"
 
 namespace weft::detail::os {
 
-namespace {
-
-[[gnu::always_inline]] inline ssize_t result_of(ssize_t count) noexcept { return count >= 0 ? count : -errno; }
-
-[[gnu::always_inline]] inline int result_of(int value) noexcept { return value >= 0 ? value : -errno; }
-
-// Where a call cannot be told to raise no SIGPIPE: it is held back in this thread meanwhile, and taken if it has come. One that waited for the
-// program before stays.
-class sigpipe_held_back {
-public:
-    sigpipe_held_back() noexcept {
-        ::sigemptyset(&only_);
-        ::sigaddset(&only_, SIGPIPE);
-        ::pthread_sigmask(SIG_BLOCK, &only_, &before_);
-        if (!was_blocked()) return;
-        sigset_t pending;
-        ::sigemptyset(&pending);
-        ::sigpending(&pending);
-        stays_ = ::sigismember(&pending, SIGPIPE) == 1;
-    }
-
-    ~sigpipe_held_back() {
-        if (!was_blocked()) ::pthread_sigmask(SIG_UNBLOCK, &only_, nullptr);
-    }
-
-    sigpipe_held_back(const sigpipe_held_back&) = delete;
-    sigpipe_held_back& operator=(const sigpipe_held_back&) = delete;
-
-    void take() const noexcept {
-        constexpr timespec at_once{};
-        while (!stays_ && ::sigtimedwait(&only_, nullptr, &at_once) < 0 && errno == EINTR) {}
-    }
-
-private:
-    [[nodiscard]] bool was_blocked() const noexcept { return ::sigismember(&before_, SIGPIPE) == 1; }
-
-    sigset_t only_;
-    sigset_t before_;
-    bool stays_ = false;
-};
-
-}  // namespace
-
-WEFT_FD_CALL ssize_t socket_receive(int fd, void* into, std::size_t size) noexcept {
-    return result_of(::recv(fd, into, size, 0));
+WEFT_OS_CALL ssize_t socket_receive(int fd, void* into, std::size_t size) noexcept {
+    return or_errno(::recv(fd, into, size, 0));
 }
 
-WEFT_FD_CALL ssize_t socket_send(int fd, const void* from, std::size_t size) noexcept {
-    return result_of(::send(fd, from, size, MSG_NOSIGNAL));
+WEFT_OS_CALL ssize_t socket_send(int fd, const void* from, std::size_t size) noexcept {
+    return or_errno(::send(fd, from, size, MSG_NOSIGNAL));
 }
 
-WEFT_FD_CALL ssize_t socket_receive_many(int fd, const iovec* into, std::size_t count) noexcept {
-    return result_of(::readv(fd, into, static_cast<int>(count)));
+WEFT_OS_CALL ssize_t socket_receive_many(int fd, const iovec* into, std::size_t count) noexcept {
+    return or_errno(::readv(fd, into, static_cast<int>(count)));
 }
 
-WEFT_FD_CALL ssize_t socket_send_many(int fd, const iovec* from, std::size_t count) noexcept {
+WEFT_OS_CALL ssize_t socket_send_many(int fd, const iovec* from, std::size_t count) noexcept {
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(from);  // only read
     message.msg_iovlen = count;
-    return result_of(::sendmsg(fd, &message, MSG_NOSIGNAL));
+    return or_errno(::sendmsg(fd, &message, MSG_NOSIGNAL));
 }
 
-WEFT_FD_CALL ssize_t send_file(int socket, int file, int64_t& offset, std::size_t count) noexcept {
+WEFT_OS_CALL ssize_t send_file(int socket, int file, int64_t& offset, std::size_t count) noexcept {
     const sigpipe_held_back signal;
     off_t at = offset;
-    const ssize_t sent = result_of(::sendfile(socket, file, &at, count));
+    const ssize_t sent = or_errno(::sendfile(socket, file, &at, count));
     if (sent == -EPIPE) signal.take();
     offset = at;
     return sent;
 }
 
-WEFT_FD_CALL ssize_t
+WEFT_OS_CALL ssize_t
 socket_send_to(int fd, const void* data, std::size_t size, const sockaddr* to, uint32_t to_size) noexcept {
-    return result_of(::sendto(fd, data, size, MSG_NOSIGNAL, to, to_size));
+    return or_errno(::sendto(fd, data, size, MSG_NOSIGNAL, to, to_size));
 }
 
-WEFT_FD_CALL ssize_t
+WEFT_OS_CALL ssize_t
 socket_receive_from(int fd, void* into, std::size_t size, sockaddr* from, uint32_t& from_size, bool& cut) noexcept {
     iovec one{into, size};
     msghdr message{};
@@ -107,13 +56,13 @@ socket_receive_from(int fd, void* into, std::size_t size, sockaddr* from, uint32
     message.msg_namelen = from_size;
     message.msg_iov = &one;
     message.msg_iovlen = 1;
-    const ssize_t count = result_of(::recvmsg(fd, &message, 0));
+    const ssize_t count = or_errno(::recvmsg(fd, &message, 0));
     from_size = message.msg_namelen;
     cut = (message.msg_flags & MSG_TRUNC) != 0;
     return count;
 }
 
-WEFT_FD_CALL ssize_t
+WEFT_OS_CALL ssize_t
 socket_send_files(int fd, const void* data, std::size_t size, const int* files, std::size_t count) noexcept {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * files_most)] = {};
     iovec one{const_cast<void*>(data), size};  // only read
@@ -127,10 +76,10 @@ socket_send_files(int fd, const void* data, std::size_t size, const int* files, 
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof(int) * count);
     std::memcpy(CMSG_DATA(header), files, sizeof(int) * count);
-    return result_of(::sendmsg(fd, &message, MSG_NOSIGNAL));
+    return or_errno(::sendmsg(fd, &message, MSG_NOSIGNAL));
 }
 
-WEFT_FD_CALL ssize_t
+WEFT_OS_CALL ssize_t
 socket_receive_files(int fd, void* into, std::size_t size, int* files, std::size_t& count, bool& cut) noexcept {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * files_most)];
     iovec one{into, size};
@@ -141,7 +90,7 @@ socket_receive_files(int fd, void* into, std::size_t size, int* files, std::size
     message.msg_controllen = count == 0 ? 0 : CMSG_SPACE(sizeof(int) * count);
     const std::size_t room = count;
     count = 0;
-    const ssize_t moved = result_of(::recvmsg(fd, &message, MSG_CMSG_CLOEXEC));
+    const ssize_t moved = or_errno(::recvmsg(fd, &message, MSG_CMSG_CLOEXEC));
     if (moved < 0) return moved;
     cut = (message.msg_flags & MSG_CTRUNC) != 0;
     for (cmsghdr* h = CMSG_FIRSTHDR(&message); h != nullptr; h = CMSG_NXTHDR(&message, h)) {
@@ -161,74 +110,74 @@ socket_receive_files(int fd, void* into, std::size_t size, int* files, std::size
     return moved;
 }
 
-WEFT_FD_CALL int socket_make(int family, int type, int protocol) noexcept {
-    return result_of(::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
+WEFT_OS_CALL int socket_make(int family, int type, int protocol) noexcept {
+    return or_errno(::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
 }
 
-WEFT_FD_CALL int socket_accept(int fd) noexcept {
-    return result_of(::accept4(fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+WEFT_OS_CALL int socket_accept(int fd) noexcept {
+    return or_errno(::accept4(fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
 }
 
-WEFT_FD_CALL int socket_connect(int fd, const sockaddr* to, uint32_t to_size) noexcept {
-    return result_of(::connect(fd, to, to_size));
+WEFT_OS_CALL int socket_connect(int fd, const sockaddr* to, uint32_t to_size) noexcept {
+    return or_errno(::connect(fd, to, to_size));
 }
 
-WEFT_FD_CALL int socket_bind(int fd, const sockaddr* to, uint32_t to_size) noexcept {
-    return result_of(::bind(fd, to, to_size));
+WEFT_OS_CALL int socket_bind(int fd, const sockaddr* to, uint32_t to_size) noexcept {
+    return or_errno(::bind(fd, to, to_size));
 }
 
-WEFT_FD_CALL int socket_listen(int fd, int backlog) noexcept { return result_of(::listen(fd, backlog)); }
+WEFT_OS_CALL int socket_listen(int fd, int backlog) noexcept { return or_errno(::listen(fd, backlog)); }
 
-WEFT_FD_CALL int socket_shut(int fd, int how) noexcept { return result_of(::shutdown(fd, how)); }
+WEFT_OS_CALL int socket_shut(int fd, int how) noexcept { return or_errno(::shutdown(fd, how)); }
 
-WEFT_FD_CALL int socket_pair(int type, int (&fds)[2]) noexcept {
-    return result_of(::socketpair(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds));
+WEFT_OS_CALL int socket_pair(int type, int (&fds)[2]) noexcept {
+    return or_errno(::socketpair(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds));
 }
 
-WEFT_FD_CALL int socket_name(int fd, bool of_peer, sockaddr* name, uint32_t& size) noexcept {
-    return result_of(of_peer ? ::getpeername(fd, name, &size) : ::getsockname(fd, name, &size));
+WEFT_OS_CALL int socket_name(int fd, bool of_peer, sockaddr* name, uint32_t& size) noexcept {
+    return or_errno(of_peer ? ::getpeername(fd, name, &size) : ::getsockname(fd, name, &size));
 }
 
-WEFT_FD_CALL int socket_option(int fd, int level, int option, const void* value, uint32_t size) noexcept {
-    return result_of(::setsockopt(fd, level, option, value, size));
+WEFT_OS_CALL int socket_option(int fd, int level, int option, const void* value, uint32_t size) noexcept {
+    return or_errno(::setsockopt(fd, level, option, value, size));
 }
 
 int socket_option(int fd, int level, int option, int value) noexcept {
     return socket_option(fd, level, option, &value, sizeof(value));
 }
 
-WEFT_FD_CALL int socket_option_of(int fd, int level, int option, int& value) noexcept {
+WEFT_OS_CALL int socket_option_of(int fd, int level, int option, int& value) noexcept {
     socklen_t size = sizeof(value);
-    return result_of(::getsockopt(fd, level, option, &value, &size));
+    return or_errno(::getsockopt(fd, level, option, &value, &size));
 }
 
-WEFT_FD_CALL int make_nonblocking(int fd) noexcept {
+WEFT_OS_CALL int make_nonblocking(int fd) noexcept {
     const int flags = ::fcntl(fd, F_GETFL);
-    return result_of(flags < 0 ? flags : ::fcntl(fd, F_SETFL, flags | O_NONBLOCK));
+    return or_errno(flags < 0 ? flags : ::fcntl(fd, F_SETFL, flags | O_NONBLOCK));
 }
 
-WEFT_FD_CALL int socket_peer(int fd, int64_t& pid, uint32_t& uid, uint32_t& gid) noexcept {
+WEFT_OS_CALL int socket_peer(int fd, int64_t& pid, uint32_t& uid, uint32_t& gid) noexcept {
     ucred who{};
     socklen_t size = sizeof(who);
-    const int result = result_of(::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size));
+    const int result = or_errno(::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size));
     pid = who.pid;
     uid = who.uid;
     gid = who.gid;
     return result;
 }
 
-WEFT_FD_CALL int fd_close(int fd) noexcept { return result_of(::close(fd)); }
+WEFT_OS_CALL int fd_close(int fd) noexcept { return or_errno(::close(fd)); }
 
-WEFT_FD_CALL int fd_poll(int fd, short events, short& ready) noexcept {
+WEFT_OS_CALL int fd_poll(int fd, short events, short& ready) noexcept {
     pollfd one{fd, events, 0};
     int result = 0;
     do {
-        result = result_of(::poll(&one, 1, 0));
+        result = or_errno(::poll(&one, 1, 0));
     } while (result == -EINTR);
     ready = one.revents;
     return result;
 }
 
-WEFT_FD_CALL int file_unlink(const char* path) noexcept { return result_of(::unlink(path)); }
+WEFT_OS_CALL int file_unlink(const char* path) noexcept { return or_errno(::unlink(path)); }
 
 }  // namespace weft::detail::os

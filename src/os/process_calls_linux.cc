@@ -17,6 +17,7 @@
 #include "base/atomic.h"
 #include "os/never_inlined.h"
 #include "os/process_calls.h"
+#include "os/sigpipe.h"
 
 extern char** environ;  // NOLINT: POSIX has it in no header
 
@@ -53,26 +54,6 @@ int out_of_the_way(int fd) noexcept {
     const int moved = or_errno(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
     ::close(fd);
     return moved;
-}
-
-// A write that may raise SIGPIPE, in a thread that does not let it come; what it has left pending is taken away, unless it was so before.
-ssize_t write_with_signal_blocked(int fd, const void* from, std::size_t size) noexcept {
-    sigset_t broken;
-    sigset_t before;
-    sigset_t pending;
-    sigemptyset(&broken);
-    sigaddset(&broken, SIGPIPE);
-    sigemptyset(&pending);
-    sigpending(&pending);
-    const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &broken, &before);
-    const ssize_t written = or_errno(::write(fd, from, size));
-    if (written == -EPIPE && !was_pending) {
-        const timespec at_once{};
-        while (sigtimedwait(&broken, nullptr, &at_once) < 0 && errno == EINTR) {}
-    }
-    if (sigismember(&before, SIGPIPE) == 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return written;
 }
 
 // A file action, or an attribute, whose functions return errno's value.
@@ -169,7 +150,10 @@ WEFT_OS_CALL ssize_t pipe_write(int fd, const void* from, std::size_t size) noex
         if (written != -EOPNOTSUPP && written != -EINVAL && written != -ENOSYS) return written;
         knows_flag.store(false, relaxed);  // relaxed: as above
     }
-    return write_with_signal_blocked(fd, from, size);
+    const sigpipe_held_back signal;
+    const ssize_t written = or_errno(::write(fd, from, size));
+    if (written == -EPIPE) signal.take();
+    return written;
 }
 
 WEFT_OS_CALL int process_spawn(const spawn_request& r, int& pid) noexcept {

@@ -1,0 +1,48 @@
+// sigpipe.h: a system call that cannot be told to raise no SIGPIPE, made so that none comes.
+#pragma once
+
+#include <pthread.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+namespace weft::detail::os {
+
+// Where a call cannot be told to raise no SIGPIPE: it is held back in this thread meanwhile, and taken if it has come. One that waited for the
+// program before stays.
+class sigpipe_held_back {
+public:
+    sigpipe_held_back() noexcept {
+        sigemptyset(&only_);
+        sigaddset(&only_, SIGPIPE);
+        pthread_sigmask(SIG_BLOCK, &only_, &before_);
+        if (!was_blocked()) return;
+        sigset_t pending;
+        sigemptyset(&pending);
+        sigpending(&pending);
+        stays_ = sigismember(&pending, SIGPIPE) == 1;
+    }
+
+    ~sigpipe_held_back() {
+        if (!was_blocked()) pthread_sigmask(SIG_UNBLOCK, &only_, nullptr);
+    }
+
+    sigpipe_held_back(const sigpipe_held_back&) = delete;
+    sigpipe_held_back& operator=(const sigpipe_held_back&) = delete;
+
+    // The call has failed with EPIPE.
+    void take() const noexcept {
+        constexpr timespec at_once{};
+        while (!stays_ && sigtimedwait(&only_, nullptr, &at_once) < 0 && errno == EINTR) {}
+    }
+
+private:
+    [[nodiscard]] bool was_blocked() const noexcept { return sigismember(&before_, SIGPIPE) == 1; }
+
+    sigset_t only_;
+    sigset_t before_;
+    bool stays_ = false;
+};
+
+}  // namespace weft::detail::os
