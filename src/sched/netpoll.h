@@ -22,7 +22,8 @@
 // while a P is idle and nobody is the near lookout, an M that finds work while it was the last to look wakes another one (chains), which lies
 // down as the near lookout.
 //
-// Waking an M that sleeps in the poller costs a write and a read more than waking one on its note; so it is the last that is taken.
+// Waking an M that sleeps in the poller costs a write and a read more than waking one on its note; so others are taken first, but for the near
+// lookout, which looks soon by itself.
 //
 // Being in use. The backend is opened when the first descriptor is added. From then on the runtime has a poller until it stops. Who opens it
 // wakes an M, as the others went to sleep when there was nothing to poll.
