@@ -89,9 +89,9 @@ public:
     result take() {
         if (error_) std::rethrow_exception(std::move(error_));
         if constexpr (std::is_reference_v<result>) {
-            return static_cast<result>(*value_);
+            return static_cast<result>(*value_);  // NOLINT(bugprone-unchecked-optional-access): run_it has set it
         } else if constexpr (!std::is_void_v<result>) {
-            return std::move(*value_);
+            return std::move(*value_);  // NOLINT(bugprone-unchecked-optional-access): as above
         }
     }
 

@@ -34,6 +34,14 @@ constexpr bool is_stream = std::is_base_of_v<net::stream, T>;
 template <typename T>
 constexpr bool is_listener = std::is_same_v<T, net::tcp_listener> || std::is_same_v<T, net::unix_listener>;
 
+// On the heap. Throws std::bad_alloc.
+template <typename T>
+run_socket_t* keep(T socket) {
+    return new run_socket{std::move(socket)};
+}
+
+run_watch_t* watch(int fd) { return new run_watch{weft::watched_fd(fd)}; }
+
 // What a code means here. error: errno's value, where it is the system's.
 run_status_t status_of_code(const std::error_code& code, int& error) noexcept {
     if (!code) return RUN_OK;
@@ -71,7 +79,7 @@ template <typename F>
 run_status_t make(run_socket_t** made, int* error, F&& f) noexcept {
     if (made == nullptr) return RUN_INVALID;
     *made = nullptr;
-    return guarded(error, [&] { *made = new run_socket{f()}; });
+    return guarded(error, [&] { *made = keep(f()); });
 }
 
 // Calls f with what s is if that is one for which Fits, else RUN_INVALID.
@@ -149,7 +157,7 @@ run_status_t run_udp_bind(const char* at, run_socket_t** made, int* error) noexc
 run_status_t run_socket_accept(run_socket_t* listener, run_socket_t** made, int* error) noexcept {
     if (made == nullptr) return RUN_INVALID;
     *made = nullptr;
-    return with<listeners>(listener, error, [&](auto& l) { *made = new run_socket{l.accept()}; });
+    return with<listeners>(listener, error, [&](auto& l) { *made = keep(l.accept()); });
 }
 
 run_status_t run_socket_read_some(run_socket_t* s, void* into, size_t size, size_t* count, int* error) noexcept {
@@ -237,7 +245,7 @@ void run_socket_free(run_socket_t* s) noexcept { delete s; }
 run_status_t run_watch_make(int fd, run_watch_t** made, int* error) noexcept {
     if (made == nullptr) return RUN_INVALID;
     *made = nullptr;
-    return guarded(error, [&] { *made = new run_watch{weft::watched_fd(fd)}; });
+    return guarded(error, [&] { *made = watch(fd); });
 }
 
 void run_watch_free(run_watch_t* watch) noexcept { delete watch; }

@@ -256,18 +256,12 @@ void sort_locks(select_request& r) noexcept {
 
 namespace {
 
-std::size_t select_once(select_request& r) {
-    M* m = current_g_m();
-    std::size_t ready = 0;
-    std::size_t done = try_one_by_one(m, r, ready);
-    if (done != no_case) return done;
-    // One object that was not ready when we looked: that is a moment at which nothing could happen. Of several, each may have been
-    // ready while we looked at another.
-    if (r.otherwise_case != no_case && ready == 0 && objects_below_two(r)) return r.otherwise_case;
-
+// After the first look, which has found nothing: the second one, and the wait. Returns what has happened. Not inlined: who need not wait does not
+// save its registers.
+[[gnu::noinline]] std::size_t look_again_and_wait(M* m, select_request& r) {
     if (r.sorted_locks == 0) sort_locks(r);
     lock_all(r);
-    done = try_all(m, r);
+    const std::size_t done = try_all(m, r);
     if (done != no_case) return done;
     if (r.otherwise_case != no_case) {
         unlock_all(r);
@@ -296,15 +290,27 @@ std::size_t select_once(select_request& r) {
     return r.cancel_case;
 }
 
-bool is_confirmed(select_case& c) noexcept { return c.ops->confirm == nullptr || c.ops->confirm(c); }
+// Whether what was to wake a case has made it happen.
+bool is_confirmed(const select_request& r, std::size_t done) noexcept {
+    if (done >= r.count) return true;
+    select_case& c = r.cases[done];
+    return c.object == nullptr || c.ops->confirm == nullptr || c.ops->confirm(c);
+}
 
 }  // namespace
 
 std::size_t select_among(select_request& r) {
-    std::size_t done = select_once(r);
-    if (!r.waits_for_files) return done;
-    while (done < r.count && r.cases[done].object != nullptr && !is_confirmed(r.cases[done])) done = select_once(r);
-    return done;
+    for (;;) {
+        M* m = current_g_m();
+        std::size_t ready = 0;
+        std::size_t done = try_one_by_one(m, r, ready);
+        if (done != no_case) return done;
+        // One object that was not ready when we looked: that is a moment at which nothing could happen. Of several, each may have been
+        // ready while we looked at another.
+        if (r.otherwise_case != no_case && ready == 0 && objects_below_two(r)) return r.otherwise_case;
+        done = look_again_and_wait(m, r);
+        if (!r.waits_for_files || is_confirmed(r, done)) return done;
+    }
 }
 
 }  // namespace weft::detail

@@ -35,8 +35,8 @@ struct select_ops {
     void (*finish)(select_case& c) noexcept;
     // Set in the object's bits while a waiter is linked.
     uint32_t waiting_bits;
-    // After the case has happened, without the lock: whether it really has. False: the select goes on as if it had not. nullptr: always. Such
-    // cases set waits_for_files.
+    // After begin() under the lock, or a wait, has ended with this case, without the lock: whether it can happen. False: the select goes on as if
+    // it had not. nullptr: always. Such cases set waits_for_files.
     bool (*confirm)(select_case& c) noexcept = nullptr;
 };
 
