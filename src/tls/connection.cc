@@ -199,8 +199,12 @@ void connection::handshake(std::error_code& ec) { static_cast<void>(established(
 
 // By the holder of reading_, or of shaking_hands_ before. The engine has used up what came before.
 bool connection::fill(std::error_code& ec) {
-    if (arriving_.empty()) arriving_.resize(arrives_first);
-    const std::size_t n = transport_.read_some(arriving_, ec);
+    if (arriving_.empty()) {
+        arriving_.resize(arrives_first);
+    } else if (arrived_ == arriving_.size() && arrived_ < arrives_most) {
+        arriving_.resize(arrives_most);
+    }
+    const std::size_t n = arrived_ = transport_.read_some(arriving_, ec);
     if (!ec && n == 0) {
         // relaxed: who reads has seen it, who shakes hands writes it
         const bool was_there = established_.load(weft::detail::relaxed);

@@ -177,6 +177,7 @@ private:
 
     binary_semaphore reading_{1};
     std::vector<std::byte> arriving_;  // guarded by reading_, or shaking_hands_ before: what the engine reads from
+    std::size_t arrived_ = 0;          // guarded by the same: how much came the last time
 
     binary_semaphore writing_{1};
     std::vector<std::byte> sending_;  // guarded by writing_: what is on its way out
