@@ -206,7 +206,7 @@ exit_status process::wait(std::error_code& ec) {
     return status;
 }
 
-exit_status process::wait() { return *wait_until_ns(detail::never); }
+exit_status process::wait() { return wait_until_ns(detail::never).value_or(exit_status{}); }  // there is one
 
 std::optional<exit_status> process::wait_until_ns(int64_t deadline_ns) {
     if (child_ == nullptr) throw std::system_error(std::make_error_code(std::errc::no_such_process), none_there);

@@ -25,7 +25,7 @@ constinit atomic<uint64_t> signal_source::pending{0};
 constinit atomic<int> signal_source::event{-1};
 
 // Never destroyed: a handler may run at any time.
-signal_source& signal_source::the() noexcept {
+signal_source& signal_source::the() {
     static auto* const it = new signal_source;
     return *it;
 }

@@ -43,7 +43,7 @@ public:
 
 class signal_source final : public standing_source {
 public:
-    [[nodiscard]] static signal_source& the() noexcept;
+    [[nodiscard]] static signal_source& the();
 
     // Any thread. Returns 0 or an errno value; then nothing has changed.
     [[nodiscard]] int add(signal_subscriber& s) noexcept;

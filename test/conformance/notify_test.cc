@@ -59,14 +59,14 @@ private:
     std::thread thread_;
 };
 
-// SIGHUP and SIGALRM: other tests of this process have runtimes that use SIGUSR1 and SIGUSR2 themselves.
+// SIGVTALRM and SIGALRM: other tests of this process have runtimes that use SIGUSR1 and SIGUSR2 themselves.
 class Notify : public procs_test {
 protected:
     // The poller of plain threads, and the descriptor of signals, stay, once there are any.
     static void SetUpTestSuite() {
-        const subscription s = signals::notify({SIGHUP});
-        ::raise(SIGHUP);
-        EXPECT_EQ(s.recv(), SIGHUP);
+        const subscription s = signals::notify({SIGVTALRM});
+        ::raise(SIGVTALRM);
+        EXPECT_EQ(s.recv(), SIGVTALRM);
     }
 
     void send(int signal) {
@@ -91,9 +91,9 @@ WEFT_SWEEP_OVER(Notify, 1U, 2U, 4U, 64U);
 
 TEST_P(Notify, AGreenThreadReceivesThem) {
     rt().run([&] {
-        const subscription s = signals::notify({SIGHUP, SIGALRM});
+        const subscription s = signals::notify({SIGVTALRM, SIGALRM});
         for (int i = 0; i < scaled(50); ++i) {
-            const int sent = i % 3 == 0 ? SIGALRM : SIGHUP;
+            const int sent = i % 3 == 0 ? SIGALRM : SIGVTALRM;
             send(sent);
             EXPECT_EQ(s.recv(), sent);
         }
@@ -105,17 +105,17 @@ TEST_P(Notify, AGreenThreadReceivesThem) {
 // All sleep, when it comes; and nobody polls who does not have to.
 TEST_P(Notify, WakesAnIdleRuntime) {
     std::atomic<int> got = 0;
-    const subscription s = rt().run([] { return signals::notify({SIGHUP}); });
+    const subscription s = rt().run([] { return signals::notify({SIGVTALRM}); });
     park(1, [&] { rt().go([&] { got = s.recv().value_or(-1); }); });
     std::this_thread::sleep_for(5ms);
-    send(SIGHUP);
+    send(SIGVTALRM);
     rt().drain();
-    EXPECT_EQ(got, SIGHUP);
+    EXPECT_EQ(got, SIGVTALRM);
 }
 
 // Nobody comes by the scheduler by himself.
 TEST_P(Notify, ComesWhileAllCompute) {
-    const subscription s = rt().run([] { return signals::notify({SIGHUP}); });
+    const subscription s = rt().run([] { return signals::notify({SIGVTALRM}); });
     std::atomic<int> got = 0;
     std::atomic<bool> over = false;
     park(1, [&] { rt().go([&] { got = s.recv().value_or(-1); }); });
@@ -124,15 +124,15 @@ TEST_P(Notify, ComesWhileAllCompute) {
             while (!over) {}
         });
     }
-    send(SIGHUP);
-    eventually([&] { return got == SIGHUP; });
+    send(SIGVTALRM);
+    eventually([&] { return got == SIGVTALRM; });
     over = true;
     rt().drain();
 }
 
 TEST_P(Notify, ACaseOfASelect) {
     rt().run([&] {
-        const subscription s = signals::notify({SIGHUP});
+        const subscription s = signals::notify({SIGVTALRM});
         const chan<int> other;
         std::optional<int> got;
         const auto choose = [&] {
@@ -140,9 +140,9 @@ TEST_P(Notify, ACaseOfASelect) {
                           on_recv(other, [](std::optional<int>) {}), on_timeout(10s, [] {}));
         };
         wait_group all;
-        all.go([&] { send(SIGHUP); });
+        all.go([&] { send(SIGVTALRM); });
         EXPECT_EQ(choose(), 0U);
-        EXPECT_EQ(got, SIGHUP);
+        EXPECT_EQ(got, SIGVTALRM);
         all.go([&] { other.send(1); });
         EXPECT_EQ(choose(), 1U);
         all.wait();
@@ -151,12 +151,12 @@ TEST_P(Notify, ACaseOfASelect) {
 
 TEST_P(Notify, EachSubscriptionGetsItsOwn) {
     rt().run([&] {
-        const subscription one = signals::notify({SIGHUP});
+        const subscription one = signals::notify({SIGVTALRM});
         const subscription two = signals::notify({SIGALRM});
-        const subscription both = signals::notify(std::array{SIGHUP, SIGALRM});
-        send(SIGHUP);
-        EXPECT_EQ(one.recv(), SIGHUP);
-        EXPECT_EQ(both.recv(), SIGHUP);
+        const subscription both = signals::notify(std::array{SIGVTALRM, SIGALRM});
+        send(SIGVTALRM);
+        EXPECT_EQ(one.recv(), SIGVTALRM);
+        EXPECT_EQ(both.recv(), SIGVTALRM);
         send(SIGALRM);
         EXPECT_EQ(two.recv(), SIGALRM);
         EXPECT_EQ(both.recv(), SIGALRM);
@@ -166,34 +166,34 @@ TEST_P(Notify, EachSubscriptionGetsItsOwn) {
 
 TEST_P(Notify, WhatFindsItFullIsDropped) {
     rt().run([&] {
-        const subscription narrow = signals::notify({SIGHUP}, 1);
-        const subscription wide = signals::notify({SIGHUP}, 100);
+        const subscription narrow = signals::notify({SIGVTALRM}, 1);
+        const subscription wide = signals::notify({SIGVTALRM}, 100);
         for (int i = 0; i < 5; ++i) {
-            send(SIGHUP);
-            EXPECT_EQ(wide.recv(), SIGHUP);
+            send(SIGVTALRM);
+            EXPECT_EQ(wide.recv(), SIGVTALRM);
         }
         // Who subscribes does so when all have been offered what had come.
         static_cast<void>(signals::notify({SIGALRM}));
         EXPECT_TRUE(narrow.try_recv());
         EXPECT_FALSE(narrow.try_recv());
-        send(SIGHUP);
-        EXPECT_EQ(narrow.recv(), SIGHUP) << "there is room again";
-        EXPECT_EQ(wide.recv(), SIGHUP);
+        send(SIGVTALRM);
+        EXPECT_EQ(narrow.recv(), SIGVTALRM) << "there is room again";
+        EXPECT_EQ(wide.recv(), SIGVTALRM);
     });
 }
 
 // What several threads receive is shared among them.
 TEST_P(Notify, PlainThreadsReceiveToo) {
-    const subscription s = signals::notify({SIGHUP});
+    const subscription s = signals::notify({SIGVTALRM});
     std::atomic<int> got = 0;
     std::thread plain([&] { got = s.recv().value_or(-1); });
-    send(SIGHUP);
+    send(SIGVTALRM);
     plain.join();
-    EXPECT_EQ(got, SIGHUP);
+    EXPECT_EQ(got, SIGVTALRM);
 }
 
 TEST_P(Notify, StoppingEndsWaits) {
-    subscription s = rt().run([] { return signals::notify({SIGHUP}); });
+    subscription s = rt().run([] { return signals::notify({SIGVTALRM}); });
     std::atomic<int> ended = 0;
     park(3, [&] {
         for (int i = 0; i < 3; ++i) {
@@ -208,16 +208,16 @@ TEST_P(Notify, StoppingEndsWaits) {
     EXPECT_EQ(ended, 3);
     const subscription none;
     EXPECT_FALSE(none.try_recv());
-    subscription moved = signals::notify({SIGHUP});
+    subscription moved = signals::notify({SIGVTALRM});
     s = std::move(moved);
-    send(SIGHUP);
-    EXPECT_EQ(s.recv(), SIGHUP);
+    send(SIGVTALRM);
+    EXPECT_EQ(s.recv(), SIGVTALRM);
     s = subscription();
 }
 
 TEST_P(Notify, DeadlinesAndCancellationEndWaits) {
     rt().run([] {
-        const subscription s = signals::notify({SIGHUP});
+        const subscription s = signals::notify({SIGVTALRM});
         EXPECT_THROW(with_timeout(1ms, [&] { static_cast<void>(s.recv()); }), timed_out);
     });
 }
@@ -230,24 +230,24 @@ TEST_P(Notify, HandlersFromBeforeAreCalledAndComeBack) {
     struct sigaction mine{};
     struct sigaction before{};
     mine.sa_handler = &count_signal;
-    ASSERT_EQ(::sigaction(SIGHUP, &mine, &before), 0);
+    ASSERT_EQ(::sigaction(SIGVTALRM, &mine, &before), 0);
     handled = 0;
     rt().run([&] {
-        subscription one = signals::notify({SIGHUP});
-        subscription two = signals::notify({SIGHUP});
-        send(SIGHUP);
-        EXPECT_EQ(one.recv(), SIGHUP);
-        EXPECT_EQ(two.recv(), SIGHUP);
+        subscription one = signals::notify({SIGVTALRM});
+        subscription two = signals::notify({SIGVTALRM});
+        send(SIGVTALRM);
+        EXPECT_EQ(one.recv(), SIGVTALRM);
+        EXPECT_EQ(two.recv(), SIGVTALRM);
         eventually([] { return handled == 1; });
         one.stop();
-        send(SIGHUP);
-        EXPECT_EQ(two.recv(), SIGHUP);
+        send(SIGVTALRM);
+        EXPECT_EQ(two.recv(), SIGVTALRM);
         eventually([] { return handled == 2; });
     });
-    EXPECT_EQ(action_of(SIGHUP).sa_handler, &count_signal);
-    send(SIGHUP);
+    EXPECT_EQ(action_of(SIGVTALRM).sa_handler, &count_signal);
+    send(SIGVTALRM);
     eventually([] { return handled == 3; });
-    ::sigaction(SIGHUP, &before, nullptr);
+    ::sigaction(SIGVTALRM, &before, nullptr);
 }
 
 // A handler of somebody who calls the one he has replaced, or does not.
@@ -290,28 +290,28 @@ TEST_P(Notify, AHandlerThatIsInstalledLaterMayPassOn) {
 
 TEST_P(Notify, IgnoringAndResetting) {
     rt().run([&] {
-        EXPECT_FALSE(signals::is_ignored(SIGHUP));
-        const subscription s = signals::notify({SIGHUP, SIGALRM});
-        signals::ignore({SIGHUP});
-        EXPECT_TRUE(signals::is_ignored(SIGHUP));
-        send(SIGHUP);
+        EXPECT_FALSE(signals::is_ignored(SIGVTALRM));
+        const subscription s = signals::notify({SIGVTALRM, SIGALRM});
+        signals::ignore({SIGVTALRM});
+        EXPECT_TRUE(signals::is_ignored(SIGVTALRM));
+        send(SIGVTALRM);
         send(SIGALRM);
         EXPECT_EQ(s.recv(), SIGALRM);
         EXPECT_FALSE(s.try_recv());
         {
-            const subscription other = signals::notify({SIGHUP});
-            EXPECT_FALSE(signals::is_ignored(SIGHUP));
-            send(SIGHUP);
-            EXPECT_EQ(other.recv(), SIGHUP);
+            const subscription other = signals::notify({SIGVTALRM});
+            EXPECT_FALSE(signals::is_ignored(SIGVTALRM));
+            send(SIGVTALRM);
+            EXPECT_EQ(other.recv(), SIGVTALRM);
             EXPECT_FALSE(s.try_recv()) << "it had been taken back";
         }
-        EXPECT_EQ(action_of(SIGHUP).sa_handler, SIG_DFL) << "as before all of it";
-        signals::ignore({SIGHUP});
-        signals::ignore({SIGHUP});
-        signals::reset({SIGHUP, SIGALRM});
-        EXPECT_EQ(action_of(SIGHUP).sa_handler, SIG_DFL);
+        EXPECT_EQ(action_of(SIGVTALRM).sa_handler, SIG_DFL) << "as before all of it";
+        signals::ignore({SIGVTALRM});
+        signals::ignore({SIGVTALRM});
+        signals::reset({SIGVTALRM, SIGALRM});
+        EXPECT_EQ(action_of(SIGVTALRM).sa_handler, SIG_DFL);
         EXPECT_EQ(action_of(SIGALRM).sa_handler, SIG_DFL);
-        signals::reset({SIGHUP});
+        signals::reset({SIGVTALRM});
     });
 }
 
@@ -322,7 +322,7 @@ TEST_P(Notify, WhatIsRefused) {
                 if (ignoring) {
                     signals::ignore({signal});
                 } else {
-                    const subscription s = signals::notify({SIGHUP, signal});
+                    const subscription s = signals::notify({SIGVTALRM, signal});
                 }
                 ADD_FAILURE() << signal;
             } catch (const std::invalid_argument& e) {
@@ -336,12 +336,12 @@ TEST_P(Notify, WhatIsRefused) {
     refused(SIGURG, "the runtime uses it");
     refused(32, "belongs to the C library");
     for (const int none : {0, -1, 65, 1000}) refused(none, "there is none of that number");
-    EXPECT_EQ(action_of(SIGHUP).sa_handler, SIG_DFL) << "nothing has changed";
+    EXPECT_EQ(action_of(SIGVTALRM).sa_handler, SIG_DFL) << "nothing has changed";
     EXPECT_THROW(static_cast<void>(signals::notify({})), std::invalid_argument);
     EXPECT_THROW(signals::reset({SIGKILL}), std::invalid_argument);
     EXPECT_THROW(static_cast<void>(signals::is_ignored(0)), std::invalid_argument);
     try {
-        static_cast<void>(signals::notify({SIGHUP}, 0));
+        static_cast<void>(signals::notify({SIGVTALRM}, 0));
         ADD_FAILURE();
     } catch (const std::invalid_argument& e) {
         EXPECT_NE(std::string(e.what()).find("say 1 or more"), std::string::npos);
@@ -353,10 +353,10 @@ TEST_P(Notify, OutlivesTheRuntimeItWasMadeOn) {
     subscription s;
     {
         runtime other({.procs = 2});
-        s = other.run([] { return signals::notify({SIGHUP}); });
+        s = other.run([] { return signals::notify({SIGVTALRM}); });
     }
-    send(SIGHUP);
-    EXPECT_EQ(rt().run([&] { return s.recv(); }), SIGHUP);
+    send(SIGVTALRM);
+    EXPECT_EQ(rt().run([&] { return s.recv(); }), SIGVTALRM);
 }
 
 TEST_P(Notify, RealTimeSignals) {
@@ -372,20 +372,20 @@ TEST_P(Notify, RealTimeSignals) {
 // Many come and go, many subscribe, and nobody misses the last one.
 TEST_P(Notify, SubscriptionsComeAndGoWhileSignalsCome) {
     std::atomic<bool> over = false;
-    const subscription always = rt().run([] { return signals::notify({SIGHUP}); });
+    const subscription always = rt().run([] { return signals::notify({SIGVTALRM}); });
     rt().run([&] {
         wait_group all;
         for (int w = 0; w < 4; ++w) {
             all.go([&] {
                 while (!over) {
-                    const subscription s = signals::notify({SIGHUP, SIGALRM}, 1);
+                    const subscription s = signals::notify({SIGVTALRM, SIGALRM}, 1);
                     static_cast<void>(s.recv_for(1ms));
                 }
             });
         }
         for (int i = 0; i < scaled(200); ++i) {
-            send(SIGHUP);
-            ASSERT_EQ(always.recv(), SIGHUP);
+            send(SIGVTALRM);
+            ASSERT_EQ(always.recv(), SIGVTALRM);
         }
         over = true;
         all.wait();
@@ -396,12 +396,12 @@ TEST_P(Notify, SubscriptionsComeAndGoWhileSignalsCome) {
 TEST_P(Notify, SignalsWhileProgramsAreStarted) {
     std::atomic<bool> over = false;
     rt().run([&] {
-        const subscription s = signals::notify({SIGHUP});
+        const subscription s = signals::notify({SIGVTALRM});
         wait_group all;
         all.go([&] {
             while (!over) {
-                send(SIGHUP);
-                EXPECT_EQ(s.recv(), SIGHUP);  // one that came later would end this process
+                send(SIGVTALRM);
+                EXPECT_EQ(s.recv(), SIGVTALRM);  // one that came later would end this process
             }
         });
         for (int i = 0; i < scaled(50); ++i) EXPECT_TRUE(process({"true"}).wait().ok());
