@@ -1,0 +1,118 @@
+// connections.h: two that are connected, over each kind of socket, for tests that hold for all of them.
+//
+//     over_streams([](auto over) {
+//         connection c(over);  // c.near, c.far
+//         …
+//     });
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include <weft/net/tcp.h>
+#include <weft/net/udp.h>
+#include <weft/net/unix.h>
+
+namespace weft::test {
+
+struct over_tcp {
+    using stream = net::tcp_stream;
+    using listener = net::tcp_listener;
+
+    static listener listen(int backlog = 4096) {
+        return listener(net::endpoint::loopback(0), listener::options{.backlog = backlog});
+    }
+
+    static stream connect(const listener& to) { return stream::connect(to.local_endpoint()); }
+
+    static stream connect(const listener& to, std::error_code& ec) { return stream::connect(to.local_endpoint(), ec); }
+};
+
+struct over_unix {
+    using stream = net::unix_stream;
+    using listener = net::unix_listener;
+
+    // At an abstract name that nobody else has.
+    static listener listen(int backlog = 4096);
+
+    static stream connect(const listener& to) { return stream::connect(to.local_address()); }
+
+    static stream connect(const listener& to, std::error_code& ec) { return stream::connect(to.local_address(), ec); }
+};
+
+struct over_udp {
+    using socket = net::udp_socket;
+
+    static std::pair<socket, socket> pair();
+};
+
+struct over_unix_datagrams {
+    using socket = net::unix_datagram;
+
+    static std::pair<socket, socket> pair() { return socket::pair(); }
+};
+
+// Two ends of a connection that was made with a listener.
+template <typename Over>
+struct connection {
+    explicit connection(Over) {
+        typename Over::listener listener = Over::listen();
+        near = Over::connect(listener);
+        far = listener.accept();
+    }
+
+    typename Over::stream near;
+    typename Over::stream far;
+};
+
+// Two datagram sockets that send to each other.
+template <typename Over>
+struct datagrams {
+    explicit datagrams(Over) { std::tie(near, far) = Over::pair(); }
+
+    typename Over::socket near;
+    typename Over::socket far;
+};
+
+// Says so once if something has failed by now.
+void tell_failure(const char* over);
+
+// Calls f for each kind of stream.
+template <typename F>
+void over_streams(F f) {
+    f(over_tcp());
+    tell_failure("TCP");
+    f(over_unix());
+    tell_failure("Unix sockets");
+}
+
+// Calls f for each kind of datagram socket.
+template <typename F>
+void over_datagrams(F f) {
+    f(over_udp());
+    tell_failure("UDP");
+    f(over_unix_datagrams());
+    tell_failure("Unix datagrams");
+}
+
+// What the system keeps of bytes on their way becomes small: a writer soon waits for its reader.
+void make_buffers_small(net::socket& s);
+
+// When it is closed, the other side gets a reset, and what is on its way is lost. TCP.
+void reset_on_close(net::socket& s);
+
+// Bytes that nobody else has: number i of those that belong to key.
+[[nodiscard]] constexpr char secret_byte(uint64_t key, uint64_t i) noexcept {
+    return static_cast<char>((key + i) * 0x9e3779b97f4a7c15U >> 56);
+}
+
+[[nodiscard]] std::string secret_bytes(uint64_t key, uint64_t from, std::size_t count);
+
+// Whether bytes are those of key from number from on. Any thread.
+[[nodiscard]] bool are_secret_bytes(const char* bytes, std::size_t count, uint64_t key, uint64_t from) noexcept;
+
+}  // namespace weft::test
