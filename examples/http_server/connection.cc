@@ -1,0 +1,118 @@
+#include "connection.h"
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "answer_writer.h"
+#include "request_reader.h"
+
+namespace http_server {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long, and for how many bytes, a client that is told to go away may go on sending.
+constexpr std::chrono::milliseconds linger_time = 2s;
+constexpr int linger_pieces = 256;
+
+// Closing while the client still sends would have the system say so at once (a reset), and the client might never see our last answer. So
+// we say that there is no more, and read on for a while.
+void say_goodbye(transport& client) {
+    std::error_code ec;
+    client.shutdown_send(ec);
+    client.set_read_time(linger_time);
+    std::array<char, 4096> unread;
+    for (int i = 0; i < linger_pieces && !ec; ++i) {
+        if (client.read_some(unread, ec) == 0) break;
+    }
+}
+
+class connection {
+public:
+    connection(transport client, std::string name, const surroundings& s)
+        : s_(s), name_(std::move(name)), client_(std::move(client)), place_(s.all, client_.next_layer()) {}
+
+    void serve() {
+        std::error_code ec;
+        client_.next_layer().set_read_time(s_.allowed.header_time);
+        client_.next_layer().set_write_time(s_.allowed.header_time);
+        client_.next_layer().handshake(ec);
+        if (ec) return;
+        request_reader reader(client_, place_, s_.allowed);
+        while (reader.await_request()) {
+            if (!serve_request(reader)) break;
+        }
+        if (more_may_come_) say_goodbye(client_.next_layer());
+        client_.next_layer().close();
+    }
+
+private:
+    // False: it was the last one.
+    bool serve_request(request_reader& reader) {
+        answer_form form;
+        answer a;
+        ++s_.counted.requests;
+        try {
+            const std::optional<request> r = reader.read();
+            if (!r) return false;
+            a = s_.content.answer_to(*r);
+            form.version = r->version() >= 11 ? 11 : 10;
+            form.header_only = r->method() == http::verb::head;
+            form.keep_alive = r->keep_alive() && !place_.is_last();
+            more_may_come_ = !form.keep_alive;
+        } catch (const refusal& no) {
+            more_may_come_ = true;
+            a = answer_with_reason(no.status, no.why);
+        }
+        uint64_t sent = 0;
+        const bool all = send_answer(client_, a, form, s_.allowed, sent);
+        ++s_.counted.answers[a.message.result_int() / 100];
+        s_.counted.body_bytes_sent += sent;
+        s_.log.line({name_, reader.first_line(), a.message.result_int(), sent});
+        if (!all) client_.next_layer().close();  // half an answer must not look like a whole one
+        return all && form.keep_alive;
+    }
+
+    const surroundings& s_;
+    const std::string name_;
+    weft::asio::stream<transport> client_;
+    connections::entry place_;
+    bool more_may_come_ = false;  // the client does not know that we are about to close
+};
+
+// 127.0.0.1, without the port.
+std::string address_of(const weft::net::tcp_stream& client) {
+    try {
+        const std::string both = client.remote_endpoint().to_string();
+        return both.substr(0, both.rfind(':'));
+    } catch (const std::system_error&) {
+        return "-";  // it has gone already
+    }
+}
+
+}  // namespace
+
+void serve_connection(weft::net::tcp_stream accepted, const surroundings& s) {
+    std::string name = address_of(accepted);
+    connection(s.how.wrap(std::move(accepted)), std::move(name), s).serve();
+}
+
+void turn_away(weft::net::tcp_stream accepted, const surroundings& s) {
+    if (s.how.is_on()) return;
+    transport client(std::move(accepted));
+    client.set_write_time(linger_time);
+    static constexpr std::string_view text =
+        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    const std::array<weft::net::const_buffer, 1> all{weft::net::const_buffer(text)};
+    std::error_code ec;
+    client.writev_all(all, ec);
+    say_goodbye(client);
+}
+
+}  // namespace http_server

@@ -1,0 +1,131 @@
+#include "request_reader.h"
+
+#include <algorithm>
+#include <boost/asio/error.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <string_view>
+
+namespace http_server {
+
+namespace {
+
+using boost::system::error_code;
+using error = http::error;
+
+constexpr std::size_t read_at_least = 4096;
+constexpr std::size_t read_ahead_most = std::size_t{64} * 1024;  // of bodies, and of requests to come
+
+std::string_view text_of(const boost::beast::flat_buffer& buffer) {
+    return {static_cast<const char*>(buffer.data().data()), buffer.size()};
+}
+
+// "GET / HTTP/2.0", for one. What is a version of ours, and is not liked nevertheless, is not followed by the end of a line.
+bool names_other_version(std::string_view first_line) {
+    const std::string_view end = first_line.substr(first_line.size() - std::min<std::size_t>(first_line.size(), 9));
+    return end.starts_with(" HTTP/") && end.find_first_not_of("0123456789.", 6) == std::string_view::npos &&
+           end != " HTTP/1.1" && end != " HTTP/1.0";
+}
+
+// What to say of what the parser has found; nothing if it is the connection that has failed.
+std::optional<refusal> refusal_for(const error_code& ec, std::string_view first_line) {
+    if (ec == boost::asio::error::timed_out)
+        return refusal{http::status::request_timeout, "the request came too slowly"};
+    if (ec == error::header_limit || ec == error::buffer_overflow) {
+        return refusal{http::status::request_header_fields_too_large, "the header is too large"};
+    }
+    if (ec == error::body_limit) return refusal{http::status::payload_too_large, "the body is too large"};
+    if (ec == error::bad_version && names_other_version(first_line)) {
+        return refusal{http::status::http_version_not_supported, "this is an HTTP/1.1 server"};
+    }
+    if (ec == error::end_of_stream || ec.category() != http::make_error_code(error::bad_method).category()) return {};
+    return refusal{http::status::bad_request, ec.message()};
+}
+
+// What the parser lets pass, although who understands it otherwise than we do could be led to see another request in it (RFC 9112, 3.2 and 6.1).
+void check(const http::request_header<>& header, bool chunked) {
+    const auto [first, last] = header.equal_range(http::field::host);
+    const auto hosts = std::distance(first, last);
+    if (hosts > 1 || (hosts == 0 && header.version() >= 11)) {
+        throw refusal{http::status::bad_request, "a request has to name its host, once"};
+    }
+    const std::string_view coding = value_of(header, http::field::transfer_encoding);
+    if (coding.empty() && header.count(http::field::transfer_encoding) == 0) return;
+    if (header.version() < 11 || header.count(http::field::content_length) != 0) {
+        throw refusal{http::status::bad_request, "Transfer-Encoding has no place here"};
+    }
+    if (!chunked || header.count(http::field::transfer_encoding) != 1 || !boost::beast::iequals(coding, "chunked")) {
+        throw refusal{http::status::not_implemented, "chunked is the only transfer coding here"};
+    }
+}
+
+bool expects_continue(const http::request_header<>& header) {
+    const std::string_view expected = value_of(header, http::field::expect);
+    if (expected.empty() || header.version() < 11) return false;
+    if (boost::beast::iequals(expected, "100-continue")) return true;
+    throw refusal{http::status::expectation_failed, "100-continue is all that can be expected"};
+}
+
+}  // namespace
+
+request_reader::request_reader(stream& client, connections::entry& place, const limits& allowed)
+    : client_(client), place_(place), allowed_(allowed), buffer_(allowed.header_bytes + read_ahead_most) {}
+
+bool request_reader::await_request() {
+    const auto skip_empty_lines = [this] {
+        const std::string_view text = text_of(buffer_);
+        buffer_.consume(std::min(text.find_first_not_of("\r\n"), text.size()));
+        return buffer_.size() != 0;
+    };
+    if (skip_empty_lines()) return true;
+    if (!place_.begin_idle(allowed_.idle_time)) return false;
+    error_code ec;
+    do {
+        buffer_.commit(client_.read_some(buffer_.prepare(read_at_least), ec));
+    } while (!ec && !skip_empty_lines());
+    place_.end_idle();
+    return !ec;
+}
+
+// False: the connection is broken.
+bool request_reader::read_until_done(parser& p, bool header_only) {
+    error_code ec;
+    if (header_only) {
+        http::read_header(client_, buffer_, p, ec);
+    } else {
+        http::read(client_, buffer_, p, ec);
+    }
+    if (!ec) return true;
+    if (const auto no = refusal_for(ec, first_line_)) throw *no;
+    return false;
+}
+
+std::optional<request> request_reader::read() {
+    const std::string_view begun = text_of(buffer_);
+    first_line_ = begun.substr(0, begun.find_first_of("\r\n"));
+
+    parser p;
+    p.header_limit(static_cast<uint32_t>(allowed_.header_bytes));
+    p.body_limit(allowed_.body_bytes);
+    client_.next_layer().set_read_time(allowed_.header_time);
+    if (!read_until_done(p, true)) return std::nullopt;
+    const http::request_header<>& header = p.get();
+    const auto method = header.method_string();
+    const auto target = header.target();
+    first_line_ = std::string(method.data(), method.size()) + ' ' + std::string(target.data(), target.size()) +
+                  (header.version() >= 11 ? " HTTP/1.1" : " HTTP/1.0");
+    check(header, p.chunked());
+
+    client_.next_layer().set_read_time(allowed_.body_time);
+    if (expects_continue(header) && !p.is_done() && buffer_.size() == 0) {
+        error_code ec;
+        boost::asio::write(client_, boost::asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), ec);
+        if (ec) return std::nullopt;
+    }
+    if (!p.is_done() && !read_until_done(p, false)) return std::nullopt;
+    return p.release();
+}
+
+}  // namespace http_server

@@ -1,0 +1,154 @@
+"""http_server_client.py: what http_server_test.py talks to the server with.
+
+Each server has a port of its own, that the system has chosen, and at the end it must have closed every connection and ended by itself.
+"""
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+PATIENCE = 100  # seconds, for what takes milliseconds
+program = ""
+
+
+def eventually(condition, what):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {PATIENCE} s: {what}")
+        time.sleep(0.005)
+
+
+class Answer:
+    def __init__(self, file, head_only=False):
+        """Reads one answer, and not a byte more."""
+        self.line = file.readline().decode("latin-1").rstrip("\r\n")
+        if not self.line:
+            raise EOFError("no answer")
+        self.status = int(self.line.split()[1])
+        self.fields = {}
+        while line := file.readline().decode("latin-1").rstrip("\r\n"):
+            name, _, value = line.partition(":")
+            self.fields[name.lower()] = value.strip()
+        no_body = head_only or self.status == 304 or self.status < 200
+        self.body = b"" if no_body else file.read(int(self.fields["content-length"]))
+
+
+class Server:
+    """A running server. Ends it, and checks that it has ended well, at the end of a with block."""
+
+    def __init__(self, root, *flags, scheme="http", **options):
+        self.process = subprocess.Popen([program, "--listen=127.0.0.1:0", *flags, "--", str(root)], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, **options)
+        first = self.process.stdout.readline()
+        found = re.search(r"at (https?)://127\.0\.0\.1:(\d+)/$", first)
+        if not found or found[1] != scheme:
+            self.process.kill()
+            raise AssertionError(f"no URL: {first!r} {self.process.stderr.read()}")
+        self.address = ("127.0.0.1", int(found[2]))
+        self.url = f"{scheme}://127.0.0.1:{self.address[1]}"
+        self.told = False
+        self.lines = []  # of the access log
+        self.reader = threading.Thread(target=lambda: self.lines.extend(self.process.stdout))
+        self.reader.start()
+        self.files_at_rest = self.open_files()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, error, *_):
+        if error is None:
+            eventually(lambda: self.open_files() == self.files_at_rest, "all connections are closed")
+        self.ended = self.end()
+        self.reader.join()
+        if error is None and self.ended != (0, True):
+            raise AssertionError(f"the server ended with {self.ended}: {self.errors}")
+
+    def end(self):
+        """Returns the status, and whether it has said that it has ended."""
+        self.tell_to_end()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.errors = self.process.stderr.read()
+        self.process.stderr.close()
+        return self.process.wait(), "ended after" in self.errors
+
+    def tell_to_end(self, which=signal.SIGTERM):
+        """Once: a second signal would end it at once."""
+        if not self.told and self.process.poll() is None:
+            self.process.send_signal(which)
+        self.told = True
+
+    def open_files(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def connect(self):
+        s = socket.create_connection(self.address, PATIENCE)
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return s
+
+    def ask(self, text):
+        """Sends it, and reads all answers until the server closes the connection."""
+        with self.connect() as s, s.makefile("rb") as file:
+            s.sendall(text)
+            answers = [Answer(file)]
+            while file.peek(1):
+                answers.append(Answer(file))
+            return answers
+
+    def get(self, target, method="GET", body=None, **fields):
+        client = http.client.HTTPConnection(*self.address, timeout=PATIENCE)
+        try:
+            client.putrequest(method, target, skip_accept_encoding=True)
+            for name, value in fields.items():
+                client.putheader(name.replace("_", "-"), value)
+            if body is not None:
+                client.putheader("Content-Length", str(len(body)))
+            client.endheaders(body)
+            answer = client.getresponse()
+            answer.text = answer.read()
+            return answer
+        finally:
+            client.close()
+
+    def stats(self):
+        return json.loads(self.get("/api/stats").text)
+
+
+def request(target="/a.txt", *fields, method="GET", host="Host: test"):
+    lines = [f"{method} {target} HTTP/1.1", host, *fields]
+    return "".join(line + "\r\n" for line in lines if line).encode("latin-1") + b"\r\n"
+
+
+LAST = "Connection: close"
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.outside = Path(folder.name)
+        self.root = self.outside / "root"
+        (self.root / "sub").mkdir(parents=True)
+        (self.root / "index.html").write_text("<p>home</p>")
+        (self.root / "a.txt").write_text("0123456789")
+        (self.root / "empty").write_text("")
+        (self.root / "sub" / "index.html").write_text("below")
+        (self.root / "with space ü.json").write_text("{}")
+        (self.outside / "secret").write_text("secret")
+        self.large = random.Random(1).randbytes(5_000_000)
+        (self.root / "large.bin").write_bytes(self.large)
+
+    def server(self, *flags, **options):
+        return Server(self.root, *flags, **options)

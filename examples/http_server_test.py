@@ -1,0 +1,590 @@
+#!/usr/bin/env python3
+"""http_server_test.py PROGRAM: the HTTP server, talked to by raw sockets, http.client and curl, with good manners and without."""
+import email.utils
+import http.client
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import threading
+import unittest
+from pathlib import Path
+
+import http_server_client
+from http_server_client import LAST, PATIENCE, Answer, Folder, eventually, request
+
+PROGRAM = ""
+
+
+class Files(Folder):
+    def test_whole_files(self):
+        with self.server() as server:
+            for target, type_, text in (("/", "text/html; charset=utf-8", b"<p>home</p>"),
+                                        ("/a.txt?x=../y", "text/plain; charset=utf-8", b"0123456789"),
+                                        ("/empty", "application/octet-stream", b""),
+                                        ("/large.bin", "application/octet-stream", self.large),
+                                        ("/sub/", "text/html; charset=utf-8", b"below"),
+                                        ("//sub/.//./index.html", "text/html; charset=utf-8", b"below"),
+                                        ("http://test/a.txt", "text/plain; charset=utf-8", b"0123456789"),
+                                        ("/with%20space%20%C3%BC.json", "application/json", "{}".encode())):
+                with self.subTest(target):
+                    answer = server.get(target)
+                    self.assertEqual((answer.status, answer.text), (200, text))
+                    self.assertEqual(answer.headers["Content-Type"], type_)
+                    self.assertIsNotNone(email.utils.parsedate(answer.headers["Date"]))
+                    head = server.get(target, "HEAD")
+                    self.assertEqual((head.status, head.text), (200, b""))
+                    for name in "Content-Length", "Content-Type", "ETag", "Last-Modified":
+                        self.assertEqual(head.headers[name], answer.headers[name])
+
+    def test_a_folder_without_a_slash_is_redirected_to_itself(self):
+        with self.server() as server:
+            for target in "/sub", "//sub", "/%2fsub", "/./sub?q":
+                answer = server.get(target)
+                self.assertEqual((answer.status, answer.headers["Location"]), (301, "/sub/"))
+
+    def test_conditions(self):
+        with self.server() as server:
+            whole = server.get("/a.txt")
+            tag, date = whole.headers["ETag"], whole.headers["Last-Modified"]
+            before = "Sun, 06 Nov 1994 08:49:37 GMT"
+            for fields, status in (({"If_None_Match": tag}, 304), ({"If_None_Match": f'"x", W/{tag}'}, 304),
+                                   ({"If_None_Match": "*"}, 304), ({"If_None_Match": '"x"'}, 200),
+                                   ({"If_Modified_Since": date}, 304), ({"If_Modified_Since": before}, 200),
+                                   ({"If_Modified_Since": "Sunday, 06-Nov-94 08:49:37 GMT"}, 200),
+                                   ({"If_Modified_Since": "nonsense"}, 200),
+                                   ({"If_None_Match": '"x"', "If_Modified_Since": date}, 200)):
+                with self.subTest(fields):
+                    answer = server.get("/a.txt", **fields)
+                    self.assertEqual((answer.status, answer.text), (status, b"" if status == 304 else b"0123456789"))
+                    self.assertEqual(answer.headers["ETag"], tag)
+            (self.root / "a.txt").write_text("9876543210")
+            self.assertEqual(server.get("/a.txt", If_None_Match=tag).text, b"9876543210")
+
+    def test_parts(self):
+        with self.server() as server:
+            whole = server.get("/a.txt")
+            self.assertEqual(whole.headers["Accept-Ranges"], "bytes")
+            for wanted, text, where in (("0-0", b"0", "0-0/10"), ("2-5", b"2345", "2-5/10"), ("7-", b"789", "7-9/10"),
+                                        ("-3", b"789", "7-9/10"), ("-99", b"0123456789", "0-9/10"),
+                                        ("5-99999999999999999999999", b"56789", "5-9/10")):
+                with self.subTest(wanted):
+                    part = server.get("/a.txt", Range=f"bytes={wanted}")
+                    self.assertEqual((part.status, part.text, part.headers["Content-Range"]), (206, text, f"bytes {where}"))
+            for wanted in "10-", "10-20", "-0", "99999999999999999999999-":
+                with self.subTest(wanted):
+                    none = server.get("/a.txt", Range=f"bytes={wanted}")
+                    self.assertEqual((none.status, none.headers["Content-Range"]), (416, "bytes */10"))
+            for ignored in "bytes=5-2", "bytes=0-1,3-4", "bytes=x-", "bytes=", "bytes=-", "lines=1-2", "bytes=1-2x", "bytes=--1":
+                with self.subTest(ignored):
+                    self.assertEqual(server.get("/a.txt", Range=ignored).status, 200)
+            for condition, status in ((whole.headers["ETag"], 206), (whole.headers["Last-Modified"], 206), ('"other"', 200),
+                                      ("Sun, 06 Nov 1994 08:49:37 GMT", 200)):
+                self.assertEqual(server.get("/a.txt", Range="bytes=1-2", If_Range=condition).status, status)
+            self.assertEqual(server.get("/empty", Range="bytes=0-").status, 416)
+            self.assertEqual(server.get("/a.txt", "HEAD", Range="bytes=1-2").status, 200)
+            part = server.get("/large.bin", Range="bytes=1000000-4999998")
+            self.assertEqual(part.text, self.large[1_000_000:4_999_999])
+
+    def test_nothing_outside_of_the_root(self):
+        (self.root / "out").symlink_to(self.outside / "secret")
+        (self.root / "up").symlink_to("..")
+        (self.root / "inside").symlink_to("sub/index.html")
+        (self.root / "circle").symlink_to("circle")
+        (self.root / ".hidden").write_text("hidden")
+        (self.root / ".well-known").mkdir()
+        (self.root / ".well-known" / "x").write_text("known")
+        os.mkfifo(self.root / "fifo")
+        with self.server() as server:
+            for target in ("/../secret", "/%2e%2e/secret", "/%2E./secret", "/..%2fsecret", "/%2e%2e%2fsecret", "/sub/../../secret",
+                           "/sub/..", "/a.txt%00", "/%00", "/%", "/%4", "/%zz", "/..", "a.txt", "*", "http://test/../secret"):
+                with self.subTest(target):
+                    answer = server.ask(request(target, LAST))[0]
+                    self.assertEqual(answer.status, 400)
+                    self.assertNotIn(b"secret", answer.body.split(b":")[0])
+            for target in ("/out", "/up/secret", "/up", "/circle", "/.hidden", "/sub/.hidden", "/%2ehidden", "/nowhere", "/a.txt/", "/a.txt/x",
+                           "/%252e%252e/secret", "/...", "/fifo", "/..%5csecret", "/" + "n" * 300, "//etc/passwd", "/proc/self/environ"):
+                with self.subTest(target):
+                    self.assertEqual(server.ask(request(target, LAST))[0].status, 404)
+            self.assertEqual(server.get("/inside").text, b"below")
+            self.assertEqual(server.get("/.well-known/x").text, b"known")
+
+    def test_a_file_that_shrinks_ends_the_connection(self):
+        with self.server() as server, server.connect() as s, s.makefile("rb") as file:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            with open(self.root / "huge", "wb") as huge:
+                huge.truncate(1 << 30)
+            s.sendall(request("/huge"))
+            self.assertIn(b"200", file.readline())
+            os.truncate(self.root / "huge", 1000)
+            size = 0
+            try:
+                while data := file.read(1 << 16):
+                    size += len(data)
+            except ConnectionResetError:
+                pass
+            self.assertLess(size, 1 << 30)
+
+
+class Api(Folder):
+    def test_stats(self):
+        with self.server() as server:
+            self.assertEqual(server.get("/nowhere").status, 404)
+            stats = server.stats()
+            self.assertEqual((stats["requests"], stats["answers"]["4xx"], stats["connections"]["open"]), (2, 1, 1))
+            self.assertGreater(stats["scheduler"]["green_threads"], 0)
+            self.assertEqual(server.get("/api/stats", "HEAD").text, b"")
+
+    def test_echo(self):
+        posted = {"a": [1, 2.5, None, True, "ü\n"], "b": {}}
+        with self.server() as server:
+            body = json.dumps(posted).encode()
+            answer = server.get("/api/echo", "POST", body, Content_Type="application/json; charset=utf-8")
+            self.assertEqual((answer.status, json.loads(answer.text)), (200, {"bytes": len(body), "json": posted}))
+            for body in b"", b"{", b"{}x", b"[1,]", b'{"a" 1}', b"[" * 100, b"\xff", b'"\xff"', b"nul", b"[" * 900_000:
+                with self.subTest(body[:20]):
+                    answer = server.get("/api/echo", "POST", body, Content_Type="application/json")
+                    self.assertEqual(answer.status, 400)
+                    self.assertIn("error", json.loads(answer.text))
+            self.assertEqual(server.get("/api/echo", "POST", b"{}", Content_Type="text/plain").status, 415)
+            chunked = request("/api/echo", "Content-Type: application/json", "Transfer-Encoding: chunked", LAST, method="POST")
+            answer = server.ask(chunked + b"3\r\n[1,\r\n3;x=y\r\n2,3\r\n1\r\n]\r\n0\r\nTrailer: x\r\n\r\n")[0]
+            self.assertEqual(json.loads(answer.body), {"bytes": 7, "json": [1, 2, 3]})
+
+    def test_methods(self):
+        with self.server() as server:
+            for target, method, allowed in (("/a.txt", "POST", "GET, HEAD"), ("/a.txt", "DELETE", "GET, HEAD"),
+                                            ("/a.txt", "BREW", "GET, HEAD"), ("/api/echo", "GET", "POST"),
+                                            ("/api/stats", "PUT", "GET, HEAD")):
+                answer = server.get(target, method, b"body")
+                self.assertEqual((answer.status, answer.headers["Allow"]), (405, allowed))
+
+
+class Connections(Folder):
+    def test_keep_alive(self):
+        with self.server() as server, server.connect() as s, s.makefile("rb") as file:
+            for i in range(50):
+                s.sendall(request("/a.txt") if i % 2 else b"\r\n" + request("/large.bin"))
+                self.assertEqual(Answer(file).body, b"0123456789" if i % 2 else self.large)
+            self.assertEqual(server.stats()["connections"]["accepted"], 2)
+            s.sendall(request("/a.txt", LAST))
+            self.assertEqual(Answer(file).fields["connection"], "close")
+            self.assertEqual(file.read(), b"")
+
+    def test_http_1_0(self):
+        with self.server() as server:
+            self.assertEqual(server.ask(b"GET /a.txt HTTP/1.0\r\n\r\n")[0].body, b"0123456789")
+            with server.connect() as s, s.makefile("rb") as file:
+                for _ in range(2):
+                    s.sendall(b"GET /a.txt HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+                    answer = Answer(file)
+                    self.assertEqual((answer.fields["connection"], answer.body), ("keep-alive", b"0123456789"))
+
+    def test_pipelining(self):
+        post = request("/api/echo", "Content-Type: application/json", "Content-Length: 2", method="POST") + b"[]"
+        with self.server() as server:
+            text = (request("/a.txt") + post + request("/nowhere") + request("/large.bin")) * 20
+            for pieces in [text], [text[i:i + 7] for i in range(0, len(text), 7)]:
+                with server.connect() as s, s.makefile("rb") as file:
+                    def send():
+                        for piece in pieces:
+                            s.sendall(piece)
+                    sender = threading.Thread(target=send)
+                    sender.start()
+                    for _ in range(20):
+                        self.assertEqual([Answer(file).status for _ in range(4)], [200, 200, 404, 200])
+                    sender.join()
+
+    def test_what_follows_a_head_is_no_body(self):
+        with self.server() as server, server.connect() as s, s.makefile("rb") as file:
+            s.sendall(request("/large.bin", method="HEAD") + request("/a.txt"))
+            self.assertEqual(Answer(file, head_only=True).fields["content-length"], "5000000")
+            self.assertEqual(Answer(file).body, b"0123456789")
+
+    def test_expect_continue(self):
+        fields = "Content-Type: application/json", "Content-Length: 4", "Expect: 100-continue"
+        with self.server() as server, server.connect() as s, s.makefile("rb") as file:
+            s.sendall(request("/api/echo", *fields, method="POST"))
+            self.assertEqual(Answer(file).status, 100)
+            s.sendall(b"1234")
+            self.assertEqual(json.loads(Answer(file).body)["json"], 1234)
+        with self.server("--max-body=3") as server:
+            self.assertEqual([a.status for a in server.ask(request("/api/echo", *fields, method="POST"))], [413])
+            self.assertEqual(server.ask(request("/", "Expect: miracles"))[0].status, 417)
+
+    def test_too_many(self):
+        with self.server("--max-connections=2") as server:
+            with server.connect() as a, server.connect() as b:
+                for s in a, b:
+                    s.sendall(request())
+                    with s.makefile("rb") as file:
+                        self.assertEqual(Answer(file).status, 200)
+                turned_away = server.ask(request())[0]
+                self.assertEqual((turned_away.status, turned_away.fields["retry-after"]), (503, "1"))
+            eventually(lambda: server.ask(request("/", LAST))[0].status == 200, "there is room again")
+
+    def test_many(self):
+        with self.server("--max-connections=300") as server:
+            clients = [server.connect() for _ in range(300)]
+            for s in clients:
+                s.sendall(request())
+            for s in clients:
+                with s, s.makefile("rb") as file:
+                    self.assertEqual(Answer(file).body, b"0123456789")
+
+    def test_clients_that_go_without_a_word(self):
+        """With a reset: in a header, a body, in the middle of an answer, and of nothing at all."""
+        with self.server() as server:
+            for text in b"", b"GET / HT", request("/api/echo", "Content-Length: 99", method="POST") + b"{", request("/large.bin") * 9:
+                for _ in range(20):
+                    with server.connect() as s:
+                        s.sendall(text)
+                        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                with server.connect() as s:
+                    s.sendall(text)
+            self.assertEqual(server.get("/a.txt").text, b"0123456789")
+
+    def test_log(self):
+        with self.server() as server:
+            server.get("/a.txt")
+            server.ask(b'GET /"\x01\xff\\ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+            server.ask(b"nonsense\r\n\r\n")
+        log = "".join(server.lines)
+        date = r"\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d \+0000\]"
+        self.assertRegex(log, rf'(?m)^127\.0\.0\.1 - - {date} "GET /a\.txt HTTP/1\.1" 200 10$')
+        self.assertEqual(log.count("\n"), 3)
+        self.assertRegex(log, rf'(?m)^127\.0\.0\.1 - - {date} "nonsense" 400 \d+$')
+        self.assertTrue(log.isascii())
+        self.assertIn(r"\x22", log)
+
+    def test_a_log_that_nobody_reads_holds_up_nobody(self):
+        reader, writer = os.pipe()
+        process = subprocess.Popen([PROGRAM, "--listen=127.0.0.1:0", str(self.root)], stdout=writer, stderr=subprocess.DEVNULL)
+        os.close(writer)
+        try:
+            port = int(os.read(reader, 1000).split(b":")[-1].split(b"/")[0])
+            text = request("/nowhere/" + "x" * 900)
+            with socket.create_connection(("127.0.0.1", port), PATIENCE) as s, s.makefile("rb") as file:
+                for _ in range(60):  # more than a pipe and the channel hold
+                    s.sendall(text * 100)
+                    self.assertEqual({Answer(file).status for _ in range(100)}, {404})
+                s.sendall(request("/api/stats"))
+                self.assertGreater(json.loads(Answer(file).body)["log_lines_lost"], 0)
+        finally:
+            process.kill()
+            process.wait()
+            os.close(reader)
+
+
+class BadRequests(Folder):
+    def test_what_is_no_http(self):
+        with self.server() as server:
+            for text, status in ((b"nonsense\r\n\r\n", 400), (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
+                                 (b"GET  / HTTP/1.1\r\nHost: x\r\n\r\n", 400), (b"GET / HTTP/2.0\r\nHost: x\r\n\r\n", 505),
+                                 (b"GET / HTTP/1.1\r\nHost x\r\n\r\n", 400), (b"GET / HTTP/1.1\r\n\r\n", 400),
+                                 (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400), (b"G\0T / HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+                                 (b"GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nHost: \x01\r\n\r\n", 400),
+                                 (b"GET / HTTP/1.1\nHost: x\n\n", 400)):
+                with self.subTest(text):
+                    answers = server.ask(text + request("/a.txt"))
+                    self.assertEqual([a.status for a in answers], [status], "nothing after it is a request")
+                    self.assertEqual(answers[0].fields["connection"], "close")
+
+    def test_bodies_that_could_be_understood_in_two_ways(self):
+        chunks = b"0\r\n\r\n"
+        with self.server() as server:
+            for fields, status in ((("Content-Length: 5", "Transfer-Encoding: chunked"), 400),
+                                   (("Transfer-Encoding: chunked", "Content-Length: 5"), 400),
+                                   (("Content-Length: 5", "Content-Length: 6"), 400), (("Content-Length: -1",), 400),
+                                   (("Content-Length: 5x",), 400), (("Content-Length: 99999999999999999999999",), 400),
+                                   (("Transfer-Encoding: gzip",), 501), (("Transfer-Encoding: gzip, chunked",), 501),
+                                   (("Transfer-Encoding: chunked, gzip",), 501), (("Transfer-Encoding: xchunked",), 501)):
+                with self.subTest(fields):
+                    answers = server.ask(request("/api/echo", *fields, method="POST") + chunks + request("/a.txt"))
+                    self.assertEqual([a.status for a in answers], [status])
+
+    def test_headers_that_are_too_large(self):
+        with self.server("--max-header=4096") as server:
+            for text in (request("/" + "x" * 5000), request("/", "X: " + "y" * 5000), request("/", *["A: b"] * 2000),
+                         b"x" * 1_000_000, request("/") [:-2] + b"a: b\r\n" * 100_000):
+                with self.subTest(text[:20]):
+                    try:
+                        self.assertIn([a.status for a in server.ask(text)], ([431], [400]))
+                    except (ConnectionResetError, BrokenPipeError):  # it does not listen for ever
+                        self.assertGreater(len(text), 500_000)
+            self.assertEqual(server.ask(request("/" + "x" * 5000))[0].status, 431)
+            self.assertEqual(server.ask(request("/", "X: " + "y" * 3000, LAST))[0].status, 200)
+
+    def test_bodies_that_are_too_large(self):
+        with self.server("--max-body=1000") as server:
+            json_ = "Content-Type: application/json"
+            for fields, body, status in ((("Content-Length: 1000",), b" " * 999 + b"1", 200), (("Content-Length: 1001",), b" " * 1001, 413),
+                                         (("Content-Length: 999999999",), b" " * 300_000, 413),
+                                         (("Transfer-Encoding: chunked",), (b"3e8\r\n" + b" " * 1000 + b"\r\n") * 200, 413)):
+                with self.subTest(fields):
+                    self.assertEqual(server.ask(request("/api/echo", json_, LAST, *fields, method="POST") + body)[0].status, status)
+
+
+class Slow(Folder):
+    def trickle(self, server, text, *more):
+        """Sends text, then now and then a piece, until the server has had enough. Returns its answer; None if it says nothing."""
+        with server.connect() as s, s.makefile("rb") as file:
+            s.sendall(text)
+            stop = threading.Event()
+
+            def send():
+                try:
+                    while more and not stop.wait(0.01):
+                        s.sendall(more[0])
+                except OSError:
+                    pass
+            sender = threading.Thread(target=send)
+            sender.start()
+            try:
+                return Answer(file)
+            except (EOFError, ConnectionResetError):
+                return None
+            finally:
+                stop.set()
+                sender.join()
+
+    def test_slow_headers(self):
+        with self.server("--header-time=0.2") as server:
+            self.assertEqual(self.trickle(server, b"GET / HTTP/1.1\r\n", b"a: b\r\n").status, 408)
+            self.assertEqual(self.trickle(server, b"G").status, 408)
+
+    def test_slow_bodies(self):
+        with self.server("--body-time=0.2") as server:
+            text = request("/api/echo", "Content-Length: 100000", method="POST")
+            self.assertEqual(self.trickle(server, text, b"x").status, 408)
+            self.assertEqual(self.trickle(server, text).status, 408)
+
+    def test_idle_clients_are_closed_without_a_word(self):
+        with self.server("--idle-time=0.2") as server:
+            self.assertIsNone(self.trickle(server, b""))
+            self.assertIsNone(self.trickle(server, b"", b"\r\n"))
+            with server.connect() as s, s.makefile("rb") as file:
+                s.sendall(request())
+                self.assertEqual(Answer(file).status, 200)
+                self.assertEqual(file.read(), b"")
+
+    def test_clients_that_do_not_read(self):
+        with self.server("--write-time=0.2") as server, server.connect() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            s.sendall(request("/large.bin") * 20)
+            eventually(lambda: server.stats()["connections"]["open"] == 1, "who does not read is closed")
+
+    def test_slow_clients_hold_up_nobody(self):
+        with self.server("--header-time=60") as server:
+            slow = [server.connect() for _ in range(100)]
+            for s in slow:
+                s.sendall(b"GET / HTTP/1.1\r\n")
+            for _ in range(100):
+                self.assertEqual(server.get("/a.txt").status, 200)
+            for s in slow:
+                s.close()
+
+
+class End(Folder):
+    def half_a_request(self, server):
+        s = server.connect()
+        s.sendall(request("/api/echo", "Content-Type: application/json", "Content-Length: 4", "Expect: 100-continue", method="POST"))
+        file = s.makefile("rb")
+        self.assertEqual(Answer(file).status, 100)  # so the server is in the middle of it
+        return s, file
+
+    def told_to_end(self, server, which=signal.SIGTERM):
+        server.tell_to_end(which)
+
+        def refuses():
+            try:
+                server.connect().close()
+                return False
+            except ConnectionError:
+                return True
+        eventually(refuses, "nobody is accepted any more")
+
+    def test_requests_in_flight_are_answered(self):
+        for which in signal.SIGTERM, signal.SIGINT:
+            server = self.server()
+            s, file = self.half_a_request(server)
+            with server.connect() as idle, server.connect() as loading, loading.makefile("rb") as load:
+                idle.sendall(request())
+                with idle.makefile("rb") as idle_file:
+                    self.assertEqual(Answer(idle_file).status, 200)
+                    loading.sendall(request("/large.bin"))
+                    load.peek(1)
+                    self.told_to_end(server, which)
+                    self.assertEqual(idle_file.read(), b"", "who is idle is closed")
+                self.assertEqual(Answer(load).body, self.large)
+                s.sendall(b"1234")
+                answer = Answer(file)
+                self.assertEqual((answer.status, answer.fields["connection"]), (200, "close"))
+                file.close()
+                s.close()
+            self.assertEqual(server.end(), (0, True))
+            server.reader.join()
+
+    def test_under_load(self):
+        """Every answer that has begun is whole, and an end comes only between two."""
+        server = self.server("--no-log")
+        answered, broken = [], []
+
+        def load():
+            try:
+                with server.connect() as s, s.makefile("rb") as file:
+                    while True:
+                        s.sendall(request("/large.bin"))
+                        first = file.peek(1)
+                        if not first:
+                            return
+                        if Answer(file).body != self.large:
+                            broken.append("not whole")
+                        answered.append(1)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # it was closed when our next request was on its way
+            except Exception as e:  # noqa: BLE001
+                broken.append(repr(e))
+        clients = [threading.Thread(target=load) for _ in range(16)]
+        for c in clients:
+            c.start()
+        eventually(lambda: len(answered) > 50, "there is load")
+        self.assertEqual(server.end(), (0, True))
+        for c in clients:
+            c.join()
+        server.reader.join()
+        self.assertEqual(broken, [])
+
+    def test_who_takes_too_long_is_cut_off(self):
+        server = self.server("--grace=0.2")
+        s, file = self.half_a_request(server)
+        self.assertEqual(server.end(), (1, True))
+        self.assertIn("1 connections were cut off", server.errors)
+        file.close()
+        s.close()
+        server.reader.join()
+
+    def test_the_second_signal_ends_it_at_once(self):
+        server = self.server()
+        s, file = self.half_a_request(server)
+        self.told_to_end(server)
+        server.process.send_signal(signal.SIGTERM)
+        self.assertEqual(server.process.wait(PATIENCE), -signal.SIGTERM)
+        file.close()
+        s.close()
+        server.end()
+        server.reader.join()
+
+
+class Secured(Folder):
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("openssl"):
+            self.skipTest("no openssl to make a certificate with; run: apt-get install openssl")
+        self.certificate, self.key = self.outside / "cert.pem", self.outside / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.key, "-out", self.certificate, "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+        self.flags = f"--cert={self.certificate}", f"--key={self.key}"
+        tried = subprocess.run([PROGRAM, *self.flags, "--", "/nowhere/at all"], capture_output=True, text=True, timeout=PATIENCE)
+        if "without TLS" in tried.stderr:
+            self.skipTest(tried.stderr.strip())
+
+    def test_files_by_https(self):
+        trust = ssl.create_default_context(cafile=self.certificate)
+        with self.server(*self.flags, scheme="https") as server:
+            client = http.client.HTTPSConnection("127.0.0.1", server.address[1], timeout=PATIENCE, context=trust)
+            for target, text in ("/a.txt", b"0123456789"), ("/large.bin", self.large), ("/empty", b""):
+                client.request("GET", target)
+                self.assertEqual(client.getresponse().read(), text)
+            client.request("GET", "/large.bin", headers={"Range": "bytes=-5"})
+            self.assertEqual(client.getresponse().read(), self.large[-5:])
+            client.close()
+            if shutil.which("curl"):
+                got = subprocess.run(["curl", "-sS", "--cacert", self.certificate, server.url + "/a.txt"], capture_output=True, timeout=PATIENCE)
+                self.assertEqual((got.stdout, got.stderr), (b"0123456789", b""))
+
+    def test_no_handshake(self):
+        with self.server(*self.flags, "--header-time=0.2", scheme="https") as server:
+            with server.connect() as s, s.makefile("rb") as file:
+                self.assertEqual(file.read(), b"")
+            with server.connect() as s, s.makefile("rb") as file:
+                s.sendall(request())
+                self.assertNotIn(b"HTTP", file.read())
+
+    def test_wrong_credentials(self):
+        wrong = self.outside / "wrong.pem"
+        wrong.write_text("nothing")
+        for flags in (f"--cert={wrong}", f"--key={self.key}"), (f"--cert={self.certificate}", "--key=/nowhere"):
+            ended = subprocess.run([PROGRAM, *flags, str(self.root)], capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual(ended.returncode, 1)
+            self.assertRegex(ended.stderr, r"^http_server: .*(wrong\.pem|nowhere|certificate)")
+
+
+class Curl(Folder):
+    @unittest.skipUnless(shutil.which("curl"), "no curl; run: apt-get install curl")
+    def test_curl(self):
+        def curl(*arguments):
+            got = subprocess.run(["curl", "-sS", *arguments], capture_output=True, timeout=PATIENCE)
+            self.assertEqual((got.returncode, got.stderr), (0, b""))
+            return got.stdout
+        with self.server("--max-body=3000000") as server:
+            self.assertEqual(curl(server.url + "/large.bin"), self.large)
+            self.assertEqual(curl("-L", server.url + "/sub"), b"below")
+            self.assertEqual(curl("-r", "2-4", server.url + "/a.txt"), b"234")
+            self.assertTrue(curl("-I", server.url + "/").startswith(b"HTTP/1.1 200 OK\r\n"))
+            body = self.outside / "body"
+            body.write_text('"' + "x" * 2_000_000 + '"')  # curl expects a word before it sends so much
+            got = curl("-H", "Content-Type: application/json", "--data-binary", f"@{body}", server.url + "/api/echo")
+            self.assertEqual(json.loads(got)["bytes"], 2_000_002)
+
+
+class CommandLine(Folder):
+    def run_program(self, *arguments, **options):
+        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=PATIENCE, **options)
+
+    def test_a_wrong_call_says_what_is_wrong(self):
+        for arguments, complaint in ((["--frobnicate"], 'unknown flag "--frobnicate"'), (["--listen"], "--listen=VALUE needs a value"),
+                                     (["--max-header=x"], '--max-header needs a whole number from 64 to 1073741824, not "x"'),
+                                     (["--idle-time=0"], '--idle-time needs seconds, from 0.001 to 86400, not "0"'),
+                                     (["--idle-time=nan"], 'not "nan"'), (["--cert=x"], "TLS needs both"), (["a", "b"], "more than one directory")):
+            ended = self.run_program(*arguments)
+            self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+            self.assertIn(complaint, ended.stderr)
+            self.assertIn("usage: http_server", ended.stderr)
+
+    def test_help_names_all_flags(self):
+        ended = self.run_program("--help")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        source = (Path(__file__).parent / "http_server" / "options.cc").read_text().split("usage() noexcept {")[0]
+        for flag in set(re.findall(r'"(--[\w-]+)"', source)) - {"--help"}:
+            self.assertIn(flag, ended.stdout)
+
+    def test_what_cannot_be_served(self):
+        with self.server() as server:
+            ended = self.run_program(f"--listen=127.0.0.1:{server.address[1]}", str(self.root))
+            self.assertEqual(ended.returncode, 1)
+            self.assertIn(f"127.0.0.1:{server.address[1]}", ended.stderr)
+        for arguments in (["--listen=127.0.0.1:0", "/nowhere/at all"], ["--listen=nonsense"], ["--listen=127.0.0.1:0", "--log=/nowhere/log"]):
+            ended = self.run_program(*arguments)
+            self.assertEqual(ended.returncode, 1)
+            self.assertRegex(ended.stderr, r"^http_server: .*(nowhere|nonsense)")
+
+    def test_few_open_files(self):
+        with self.server(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))) as server:
+            self.assertEqual(server.get("/a.txt").status, 200)
+        self.assertNotIn("open files", server.errors)
+        with self.server("--max-connections=99", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))) as server:
+            self.assertEqual(server.get("/a.txt").status, 200)
+        self.assertIn("128 open files are allowed, enough for 32 connections and not for 99: raise", server.errors)
+
+
+if __name__ == "__main__":
+    PROGRAM = http_server_client.program = os.path.abspath(sys.argv[1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
