@@ -32,7 +32,7 @@ class Files(Folder):
                                         ("/large.bin", "application/octet-stream", self.large),
                                         ("/sub/", "text/html; charset=utf-8", b"below"),
                                         ("//sub/.//./index.html", "text/html; charset=utf-8", b"below"),
-                                        ("http://test/a.txt", "text/plain; charset=utf-8", b"0123456789"),
+                                        ("http://example.com/a.txt", "text/plain; charset=utf-8", b"0123456789"),
                                         ("/with%20space%20%C3%BC.json", "application/json", "{}".encode())):
                 with self.subTest(target):
                     answer = server.get(target)
@@ -104,7 +104,7 @@ class Files(Folder):
         os.mkfifo(self.root / "fifo")
         with self.server() as server:
             for target in ("/../secret", "/%2e%2e/secret", "/%2E./secret", "/..%2fsecret", "/%2e%2e%2fsecret", "/sub/../../secret",
-                           "/sub/..", "/a.txt%00", "/%00", "/%", "/%4", "/%zz", "/..", "a.txt", "*", "http://test/../secret"):
+                           "/sub/..", "/a.txt%00", "/%00", "/%", "/%4", "/%zz", "/..", "a.txt", "*", "http://example.com/../secret"):
                 with self.subTest(target):
                     answer = server.ask(request(target, LAST))[0]
                     self.assertEqual(answer.status, 400)

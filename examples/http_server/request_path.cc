@@ -35,7 +35,7 @@ std::string decoded(std::string_view text) {
     return plain;
 }
 
-// The path alone of "http://host/path", which clients send to proxies, and any server has to take.
+// The path alone of "http://example.com/path", which clients send to proxies, and any server has to take.
 std::string_view without_host(std::string_view target) {
     for (const std::string_view scheme : {"http://", "https://"}) {
         if (!target.starts_with(scheme)) continue;
