@@ -122,6 +122,28 @@ class Server:
         finally:
             client.close()
 
+    def trickle(self, text, *more):
+        """Sends text, then now and then a piece, until the server has had enough. Returns its answer; None if it says nothing."""
+        with self.connect() as s, s.makefile("rb") as file:
+            s.sendall(text)
+            stop = threading.Event()
+
+            def send():
+                try:
+                    while more and not stop.wait(0.01):
+                        s.sendall(more[0])
+                except OSError:
+                    pass
+            sender = threading.Thread(target=send)
+            sender.start()
+            try:
+                return Answer(file)
+            except (EOFError, ConnectionResetError):
+                return None
+            finally:
+                stop.set()
+                sender.join()
+
     def stats(self):
         return json.loads(self.get("/api/stats").text)
 

@@ -70,9 +70,9 @@ private:
             more_may_come_ = true;
             a = answer_with_reason(no.status, no.why);
         }
+        ++s_.counted.answers[a.message.result_int() / 100];
         uint64_t sent = 0;
         const bool all = send_answer(client_, a, form, s_.allowed, sent);
-        ++s_.counted.answers[a.message.result_int() / 100];
         s_.counted.body_bytes_sent += sent;
         s_.log.line({name_, reader.first_line(), a.message.result_int(), sent});
         if (!all) client_.next_layer().close();  // half an answer must not look like a whole one

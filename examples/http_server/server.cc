@@ -1,16 +1,18 @@
 #include "server.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <new>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include <weft/error.h>
 #include <weft/net/tcp.h>
 #include <weft/semaphore.h>
 #include <weft/signals.h>
+#include <weft/time.h>
 #include <weft/wait_group.h>
 
 #include "access_log.h"
@@ -32,6 +34,8 @@ using weft::net::tcp_stream;
 // Clients that are told at the same time that there are too many. Those beyond are closed without a word.
 constexpr std::ptrdiff_t turned_away_at_a_time = 32;
 
+constexpr std::chrono::milliseconds pause_after_failure{100};
+
 // A green thread for each connection, until the listener is closed.
 class acceptor {
 public:
@@ -41,7 +45,12 @@ public:
         for (;;) {
             std::error_code ec;
             tcp_stream accepted = listener.accept(ec);
-            if (ec) return;  // weft::errc::closed
+            if (ec == weft::errc::closed) return;
+            if (ec) {
+                std::fprintf(stderr, "http_server: accepting connections: %s\n", ec.message().c_str());
+                weft::sleep_for(pause_after_failure);
+                continue;
+            }
             if (s_.all.reserve()) {
                 start(std::move(accepted));
             } else {
@@ -95,6 +104,7 @@ std::size_t serve(const options& how) {
     connections all(allowed.connections);
     const surroundings s{allowed, secured, content, all, counted, log};
 
+    weft::signals::ignore({SIGPIPE});  // the log may be a pipe that nobody reads any more
     weft::signals::subscription told_to_end = weft::signals::notify({SIGINT, SIGTERM});
     tcp_listener listener(how.listen);
     std::printf("http_server: serving %s at %s://%s/\n", how.root.c_str(), secured.scheme(),
