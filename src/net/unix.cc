@@ -173,7 +173,7 @@ unix_listener::unix_listener(const unix_address& at, options how) : at_(at), own
 }
 
 unix_listener::unix_listener(unix_listener&& other) noexcept
-    : socket(std::move(other)),
+    : socket(static_cast<socket&&>(other)),  // of other, only that part
       at_(other.at_),
       owner_(other.owner_),
       unlinks_(other.unlinks_.exchange(false, relaxed)) {}  // relaxed: nobody else uses either
@@ -181,7 +181,7 @@ unix_listener::unix_listener(unix_listener&& other) noexcept
 unix_listener& unix_listener::operator=(unix_listener&& other) noexcept {
     if (this == &other) return *this;
     unlink();
-    socket::operator=(std::move(other));
+    socket::operator=(static_cast<socket&&>(other));
     at_ = other.at_;
     owner_ = other.owner_;
     unlinks_.store(other.unlinks_.exchange(false, relaxed), relaxed);  // relaxed: as above
