@@ -112,6 +112,30 @@ TEST_P(NetLoad, TwoRuntimesAndAThreadShareAListener) {
     });
 }
 
+// Events that a processor has fetched, and those who wait there, go over to others.
+TEST_P(NetLoad, TheNumberOfProcessorsChangesMeanwhile) {
+    const auto count = static_cast<uint32_t>(scaled(300));
+    prng random(announced_seed());
+    over_streams([&]<typename Over>(Over) {
+        auto listener = Over::listen();
+        tally seen(count);
+        std::atomic<bool> over_now = false;
+        rt().go([&] { accept_and_mark(listener, seen); });
+        rt().go([&] { accept_and_mark(listener, seen); });
+        rt().go([&] {
+            connect_numbered<Over>(listener, count);
+            listener.close();
+            over_now = true;
+        });
+        while (!over_now) {
+            rt().set_max_procs(1 + static_cast<unsigned>(random.below(4)));
+            std::this_thread::sleep_for(std::chrono::microseconds(random.below(500)));  // each number holds for a while
+        }
+        rt().drain();
+        EXPECT_TRUE(seen.exactly_once());
+    });
+}
+
 // ---- Stopping.
 
 // A server, with its listener, that ends when it is cancelled.

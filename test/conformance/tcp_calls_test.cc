@@ -197,6 +197,30 @@ TEST_P(TcpCalls, AfterShutdownReceiveIsTheEnd) {
     });
 }
 
+// A read ends in front of it, which does not mean that there is nothing behind it.
+TEST_P(TcpCalls, UrgentDataHidesNothingBehindIt) {
+    rt().run([&] {
+        for (int round = 0; round < 50; ++round) {
+            wait_group reader;
+            const auto read_all = [&] {
+                char got[6] = {};
+                EXPECT_EQ(near_.read(got), 6U);
+                EXPECT_EQ(std::string(got, 6), "abcdef");
+            };
+            if (round % 3 == 0) reader.go(read_all);
+            if (round % 3 == 0) yield();  // it may wait already
+            EXPECT_EQ(::send(far_.native_handle(), "abc", 3, 0), 3);
+            if (round % 3 == 1) reader.go(read_all);
+            if (round % 2 == 0) yield();
+            EXPECT_EQ(::send(far_.native_handle(), "u", 1, MSG_OOB), 1);
+            if (round % 4 < 2) yield();
+            EXPECT_EQ(::send(far_.native_handle(), "def", 3, 0), 3);
+            if (round % 3 == 2) reader.go(read_all);
+            reader.wait();
+        }
+    });
+}
+
 TEST_P(TcpCalls, TwoListenersMayShareAPort) {
     const tcp_listener first(endpoint::loopback(0), {.reuse_port = true});
     const tcp_listener second(first.local_endpoint(), {.reuse_port = true});
