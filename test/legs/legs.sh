@@ -50,13 +50,13 @@ step() {
 
 # build_step PRESET [TARGET...]: goes on after an error, so that one run shows them all. Tests are compiled and run several at a time,
 # which takes two thirds of the time for all of them; but not in the inner loop. The library's own sources are compiled as its users do
-# where that proves something: in native and in the inner loop.
+# where that proves something: in native and in the inner loop. options: of the leg, for CMake.
 build_step() {
     local preset=$1 together=ON precompile=ON
     shift
     [[ $leg != quick ]] || together=OFF
     [[ $preset != native ]] || precompile=OFF
-    step "configure" cmake --preset "$preset" -DWEFT_TEST_TOGETHER=$together -DWEFT_PRECOMPILE=$precompile &&
+    step "configure" cmake --preset "$preset" -DWEFT_TEST_TOGETHER=$together -DWEFT_PRECOMPILE=$precompile ${options[@]+"${options[@]}"} &&
         step "build" cmake --build --preset "$preset" -j "$jobs" ${@+--target "$@"} -- -k 0
 }
 
@@ -116,8 +116,10 @@ leg_model() {
     build_step native models && ctest_step native -L '^(model|spin)$'
 }
 
+# Components and examples are compiled by Clang for the sanitizers, too.
 leg_clang() {
-    need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}"
+    need "${base_packages[@]}" "${clang_packages[@]}"
+    local options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=OFF)
     build_step clang && ctest_step clang -LE '^(budget|corpus|example|house|stress|under_storm)$'
 }
 
