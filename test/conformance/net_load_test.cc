@@ -202,7 +202,7 @@ TEST_P(NetLoad, ARuntimeStopsUnderLoad) {
             const stop_outcome outcome = server.stop(60s);
             EXPECT_EQ(outcome.abandoned, 0U);
             EXPECT_EQ(outcome.stragglers, 0U);
-            EXPECT_GT(outcome.cancelled, 0U);
+            EXPECT_GT(outcome.drained, 0U) << "it listened until then";
             rt().drain();
         });
     }
