@@ -106,14 +106,15 @@ void expect_writes_are_counted(Over over, Write write) {
     constexpr uint64_t key = 12345;
     const std::string all = secret_bytes(key, 0, std::size_t{8} << 20);
     std::size_t written = 0;
-    for (const std::chrono::nanoseconds t : {-1'000'000ns, 0ns, 3'000'000ns}) {
+    for (const std::chrono::milliseconds t : {-1ms, 0ms, 3ms, 50ms, 1000ms}) {
+        if (written != 0) break;  // later ones are for a machine that is slow
         const auto when = steady::now() + t;
         c.near.set_write_deadline(when);
         std::error_code ec;
         const std::size_t n = write(c.near, std::string_view(all).substr(written), ec);
         EXPECT_EQ(ec, errc::timed_out) << ec.message();
         EXPECT_GE(steady::now(), when);
-        EXPECT_TRUE(n == 0 || t >= 0ns) << "it had passed";
+        EXPECT_TRUE(n == 0 || t > 0ms) << "it had passed";
         written += n;
     }
     EXPECT_GT(written, 0U);
