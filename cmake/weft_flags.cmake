@@ -58,6 +58,14 @@ if(weft_sanitize_flags)
   add_link_options(${weft_sanitize_flags})
 endif()
 
+# weft_sanitized_programs(): in this directory sanitized code is not optimized. To compile a test costs a third of what -O1 costs. The
+# library has the optimization of the build in any case; what its headers inline is seen optimized by GCC and by Clang without sanitizers.
+macro(weft_sanitized_programs)
+  if(WEFT_SANITIZE)
+    add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-O0>")
+  endif()
+endmacro()
+
 if(WEFT_LTO)
   set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
 endif()

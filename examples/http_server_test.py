@@ -425,7 +425,6 @@ class End(Folder):
                 file.close()
                 s.close()
             self.assertEqual(server.end(), (0, True))
-            server.reader.join()
 
     def test_under_load(self):
         """Every answer that has begun is whole, and an end comes only between two."""
@@ -454,7 +453,6 @@ class End(Folder):
         self.assertEqual(server.end(), (0, True))
         for c in clients:
             c.join()
-        server.reader.join()
         self.assertEqual(broken, [])
 
     def test_who_takes_too_long_is_cut_off(self):
@@ -464,7 +462,6 @@ class End(Folder):
         self.assertIn("1 connections were cut off", server.errors)
         file.close()
         s.close()
-        server.reader.join()
 
     def test_the_second_signal_ends_it_at_once(self):
         server = self.server()
@@ -475,7 +472,6 @@ class End(Folder):
         file.close()
         s.close()
         server.end()
-        server.reader.join()
 
 
 class Secured(Folder):

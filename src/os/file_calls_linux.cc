@@ -145,7 +145,7 @@ WEFT_OS_CALL int directory_read(int fd, void (*each)(void*, const char*, file_ki
         for (long at = 0; at < size;) {
             const auto* entry = reinterpret_cast<const entry_head*>(entries + at);
             const char* name = entries + at + name_at;
-            if (!is_itself_or_parent(name)) each(closure, name, kind_of(DTTOIF(entry->type)));
+            if (!is_itself_or_parent(name)) each(closure, name, kind_of(static_cast<mode_t>(DTTOIF(entry->type))));
             at += entry->size;
         }
     }

@@ -22,6 +22,7 @@
 #include <weft/process.h>
 #include <weft/weft.h>
 
+#include "support/build.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
@@ -272,6 +273,7 @@ TEST_P(Process, DirectoryAndEnvironment) {
 
 // As from a shell, wherever it is started: our threads block all signals, and this program ignores SIGPIPE.
 TEST_P(Process, SignalsAreAsUsual) {
+    if (emulated) GTEST_SKIP() << "what /proc tells of a process is the emulator's";
     struct sigaction ignore{};
     struct sigaction before{};
     ignore.sa_handler = SIG_IGN;
@@ -297,6 +299,7 @@ TEST_P(Process, InheritsNoDescriptors) {
 }
 
 TEST_P(Process, WhatCannotBeStarted) {
+    if (emulated) GTEST_SKIP() << "the emulator's vfork is a fork: the parent does not learn why";
     const temp_folder folder;
     fs::write_file(folder / "text", "no program");
     fs::write_file(folder / "bad",

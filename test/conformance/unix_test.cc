@@ -20,6 +20,7 @@
 #include <weft/net/unix.h>
 #include <weft/weft.h>
 
+#include "support/build.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 
@@ -154,6 +155,7 @@ TEST_P(Unix, APairPassesFilesWithItsBytes) {
 }
 
 TEST_P(Unix, MoreFilesThanThereIsRoomForAreClosed) {
+    if (emulated) GTEST_SKIP() << "the emulator asks for twice the room and forgets what did not fit";
     rt().run([&] {
         auto [near, far] = unix_stream::pair();
         const std::vector<int> sent{0, 0, 0};
