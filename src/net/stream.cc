@@ -8,7 +8,7 @@
 #include <weft/net/stream.h>
 
 #include "net/fd_io.h"
-#include "net/report.h"
+#include "net/moving.h"
 #include "os/fd_calls.h"
 
 namespace weft::net {
@@ -16,25 +16,19 @@ namespace weft::net {
 namespace {
 
 namespace os = weft::detail::os;
-using detail::code_of;
-using detail::throw_result;
+using detail::bytes_max;
+using detail::checked;
+using detail::moved_by;
+using detail::moves_nothing;
+using detail::repeat;
+using detail::reported;
 using weft::detail::call_in;
 using weft::detail::call_out;
 using weft::detail::fd_handle;
 using weft::detail::fd_use;
 using weft::detail::io_result;
 
-constexpr std::size_t pieces_max = 64;          // of one system call
-constexpr std::size_t bytes_max = 0x7fff'0000;  // the system takes no more at once
-
-[[nodiscard]] bool is_done(const io_result& r) noexcept { return r.ended == io_result::how::done; }
-
-[[nodiscard]] std::size_t size_of(const io_result& r) noexcept { return static_cast<std::size_t>(r.count); }
-
-// A call that has nothing to move.
-io_result moves_nothing(const fd_handle& h) noexcept {
-    return h.is_open() ? io_result{} : io_result{-1, 0, io_result::how::closed};
-}
+constexpr std::size_t pieces_max = 64;  // of one system call
 
 io_result read_once(const fd_handle& h, bool drains, mutable_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
@@ -48,29 +42,12 @@ io_result write_once(const fd_handle& h, const_buffer b) noexcept {
     return call_out(h, size, [&] { return os::socket_send(h.fd(), b.data(), size); });
 }
 
-// Calls once(done), which moves some bytes from that point on, until total are moved, it moves none, or it fails. Returns how many bytes were moved.
-template <typename Once>
-std::size_t repeat(const fd_handle& h, std::size_t total, io_result& last, Once once) {
-    if (total == 0) last = moves_nothing(h);
-    std::size_t done = 0;
-    while (done < total) {
-        last = once(done);
-        if (!is_done(last) || last.count == 0) break;
-        done += size_of(last);
-    }
-    return done;
-}
-
 std::size_t read_whole(const fd_handle& h, bool drains, mutable_buffer b, io_result& last) {
-    auto* at = static_cast<std::byte*>(b.data());
-    return repeat(h, b.size(), last,
-                  [&](std::size_t done) { return read_once(h, drains, mutable_buffer(at + done, b.size() - done)); });
+    return repeat(h, b, last, [&](mutable_buffer left) { return read_once(h, drains, left); });
 }
 
 std::size_t write_whole(const fd_handle& h, const_buffer b, io_result& last) {
-    const auto* at = static_cast<const std::byte*>(b.data());
-    return repeat(h, b.size(), last,
-                  [&](std::size_t done) { return write_once(h, const_buffer(at + done, b.size() - done)); });
+    return repeat(h, b, last, [&](const_buffer left) { return write_once(h, left); });
 }
 
 // Pieces of memory as the system takes them: those that are left of a list.
@@ -130,19 +107,6 @@ std::size_t send_whole(const fd_handle& h, int file, int64_t offset, std::size_t
         return call_out(h, 0, [&] { return os::send_file(h.fd(), file, offset, left); });
     });
 }
-
-// The two forms of a call: its result, or how it failed.
-std::size_t checked(const io_result& last, std::size_t moved, const char* what) {
-    if (!is_done(last)) throw_result(last, what);
-    return moved;
-}
-
-std::size_t reported(const io_result& last, std::size_t moved, std::error_code& ec) noexcept {
-    ec = code_of(last);
-    return moved;
-}
-
-std::size_t moved_by(const io_result& r) noexcept { return is_done(r) ? size_of(r) : 0; }
 
 void shut(const fd_handle& h, int how, std::error_code& ec) noexcept {
     const fd_use use(h.desc(), h.generation());

@@ -41,16 +41,18 @@ event_source* netpoll::make_files(scheduler& s, std::unique_ptr<event_source> (*
     int fd = -1;
     std::unique_ptr<event_source> made;
     poll_backend* where = backend(s, error);
-    if (where != nullptr) made = make(fd);
-    if (made != nullptr && where->add(fd, token_of(source_kind::files)) != 0) made.reset();
+    if (where != nullptr) {
+        made = make(fd);
+        if (made != nullptr && where->add(fd, token_of(source_kind::files)) != 0) made.reset();
+    }
     opening_.lock();
     if (!files_asked_.load(relaxed)) {          // relaxed: locked
         files_.store(made.release(), relaxed);  // relaxed: published by the next
         files_asked_.store(true, release);      // pairs with files
     }
     opening_.unlock();
-    if (made != nullptr) where->remove(fd);  // another one was faster
-    return files_.load(relaxed);             // relaxed: the lock
+    if (where != nullptr && made != nullptr) where->remove(fd);  // another one was faster
+    return files_.load(relaxed);                                 // relaxed: the lock
 }
 
 waiter* netpoll::collect(uint64_t token) noexcept {

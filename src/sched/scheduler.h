@@ -57,13 +57,13 @@ struct scheduler {
     uint32_t threads_max = 0;
     int64_t slice_ns = 0;                    // how long a G may run while others wait
     int64_t thread_idle_ns = 5'000'000'000;  // after which an M that is one too many ends
-    atomic<bool> follows_cpus{false};        // there are as many Ps as processors that the process may use; see procs_by
-    bool retakes = true;                     // Ps are taken away from Ms that hold them up
-    bool moves_threads = true;               // who holds a P may be moved to another CPU: see placement.h
-    bool retakes_always = false;             // … from any M in a G's code, whether somebody waits for a P or not
-    uintptr_t owner_flags = 0;  // in every owner word: attention::fence where the system has no heavy fence
-    int interrupt_signal = 0;   // what preempts marked code; 0: nothing does
-    uint16_t g_flags = 0;       // special bits of every G: no_fence where the system has no heavy fence
+    atomic<bool> follows_cpus{false};  // there are as many Ps as processors that the process may use; see procs_by
+    bool retakes = true;               // Ps are taken away from Ms that hold them up
+    bool moves_threads = true;         // who holds a P may be moved to another CPU: see placement.h
+    bool retakes_always = false;       // … from any M in a G's code, whether somebody waits for a P or not
+    uintptr_t owner_flags = 0;         // in every owner word: attention::fence where the system has no heavy fence
+    int interrupt_signal = 0;          // what preempts marked code; 0: nothing does
+    uint16_t g_flags = 0;              // special bits of every G: no_fence where the system has no heavy fence
 
     processors ps;  // see procs.h
 

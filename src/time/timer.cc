@@ -174,7 +174,7 @@ void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
         free_block(t);
         return;
     }
-    if (why == arrival::stopped) {
+    if (m == nullptr || why == arrival::stopped) {
         t.armed = false;
         give_up_call(t);
         return;

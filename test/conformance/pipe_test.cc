@@ -124,6 +124,9 @@ TEST_P(Pipe, DeadlinesCancellationAndClosing) {
     rt().drain();
     EXPECT_EQ(closed, 2);
     EXPECT_FALSE(ends.reader.is_open());
+    std::error_code ec;
+    EXPECT_EQ(ends.reader.read({nullptr, 0}, ec), 0U);
+    EXPECT_EQ(ec, errc::closed) << "of no bytes, too";
 }
 
 // In green threads, of which some run on a thread that lets SIGPIPE come, and in plain ones.
