@@ -2,7 +2,7 @@
 //
 // A backend knows file descriptors and tokens. It knows no green thread, and nothing of who waits for what: it says what has
 // become possible on which token, and poll_desc.h makes of it whom that concerns. One file per system implements it
-// (epoll_linux.cc, kqueue.cc), and tests have one of their own, in which they say themselves what happens.
+// (epoll_linux.cc; kqueue_darwin.cc with kqueue.h), and tests have one of their own, in which they say themselves what happens.
 //
 // Edges, not levels. A descriptor is added once, for both directions, and for as long as it is open. An event says that something has
 // changed: what was not possible may be so now. It comes again only when something changes again. add() itself says what is

@@ -1,0 +1,116 @@
+// kqueue.h: the poller's backend on macOS and the BSDs: kqueue, edge-triggered (EV_CLEAR); a user event interrupts.
+//
+// A kqueue watches (descriptor, filter) pairs where epoll watches descriptors, so each is added twice, and what has become possible in
+// both directions comes as two events. Whoever gets them sees no difference: an event says what may be so now, not all that is.
+//
+// The user event is used up by whoever fetches it, as every edge is. A look in passing that does so sends it on: the interrupt was for the
+// one that sleeps.
+//
+// To add twice is no error for a kqueue, but it would give the events of one to another; so add() asks first. Regular files are always
+// ready, and a kqueue would say so only once for each change of size; add() refuses them, as epoll does.
+//
+// Missing: that urgent data is there (EVFILT_EXCEPT, where there is one). A socket that reads only what is not urgent may stop short of
+// the mark and wait until more comes.
+//
+// In a header, because it is compiled on Linux, too: tests have a kevent() of their own there (test/support/fake_kqueue), and
+// hold this to the same contract as epoll_linux.cc.
+#pragma once
+
+#include <sys/event.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+
+#include <weft/detail/wait.h>
+
+#include "os/os.h"
+#include "poll/backend.h"
+
+namespace weft::detail {
+
+class kqueue_backend final : public poll_backend {
+public:
+    ~kqueue_backend() override {
+        if (kqueue_ >= 0) ::close(kqueue_);
+    }
+
+    int open() noexcept override {
+        kqueue_ = ::kqueue();
+        return kqueue_ < 0 ? errno : change(change_of(0, EVFILT_USER, EV_ADD | EV_CLEAR));
+    }
+
+    int add(int fd, uint64_t token) noexcept override {
+        struct stat file{};
+        if (::fstat(fd, &file) != 0) return errno;
+        if (S_ISREG(file.st_mode)) return EPERM;
+        // Nothing changes if it is there, and ENOENT if it is not.
+        if (change(change_of(fd, EVFILT_READ, EV_ENABLE)) == 0) return EEXIST;
+        if (const int error = change(change_of(fd, EVFILT_READ, EV_ADD | EV_CLEAR, token)); error != 0) return error;
+        const int error = change(change_of(fd, EVFILT_WRITE, EV_ADD | EV_CLEAR, token));
+        if (error != 0) remove(fd);
+        return error;
+    }
+
+    void remove(int fd) noexcept override {
+        static_cast<void>(change(change_of(fd, EVFILT_READ, EV_DELETE)));
+        static_cast<void>(change(change_of(fd, EVFILT_WRITE, EV_DELETE)));
+    }
+
+    uint32_t wait(poll_event* events, int64_t deadline_ns) noexcept override {
+        std::array<struct kevent, poll_batch> ready;
+        const int count = fetch(ready.data(), deadline_ns);
+        uint32_t kept = 0;
+        for (int i = 0; i < count; ++i) {
+            const struct kevent& e = ready[static_cast<std::size_t>(i)];
+            if (e.filter != EVFILT_USER) {
+                events[kept++] = {reinterpret_cast<uintptr_t>(e.udata), meaning(e)};
+            } else if (deadline_ns == 0) {
+                interrupt();
+            }
+        }
+        return kept;
+    }
+
+    void interrupt() noexcept override {
+        struct kevent e = change_of(0, EVFILT_USER, 0);
+        e.fflags = NOTE_TRIGGER;
+        static_cast<void>(change(e));
+    }
+
+private:
+    static struct kevent change_of(int fd, int16_t filter, uint16_t flags, uint64_t token = 0) noexcept {
+        struct kevent e{};
+        EV_SET(&e, static_cast<uintptr_t>(fd), filter, flags, 0, 0,
+               reinterpret_cast<void*>(static_cast<uintptr_t>(token)));
+        return e;
+    }
+
+    // Returns 0 or an errno value.
+    [[nodiscard]] int change(const struct kevent& e) const noexcept {
+        return ::kevent(kqueue_, &e, 1, nullptr, 0, nullptr) < 0 ? errno : 0;
+    }
+
+    static uint32_t meaning(const struct kevent& e) noexcept {
+        const uint32_t what = e.filter == EVFILT_READ ? poll_bits::readable : poll_bits::writable;
+        return (e.flags & (EV_EOF | EV_ERROR)) != 0 ? what | poll_bits::hung_up : what;
+    }
+
+    // -1: interrupted by a signal, which is as good as nothing.
+    int fetch(struct kevent* ready, int64_t deadline_ns) const noexcept {
+        constexpr int most = static_cast<int>(poll_batch);
+        if (deadline_ns == never) return ::kevent(kqueue_, nullptr, 0, ready, most, nullptr);
+        constexpr int64_t ns_per_s = 1'000'000'000;
+        const int64_t left_ns = deadline_ns == 0 ? 0 : std::max(deadline_ns - os::monotonic_ns(), int64_t{0});
+        const timespec left = {.tv_sec = left_ns / ns_per_s, .tv_nsec = left_ns % ns_per_s};
+        return ::kevent(kqueue_, nullptr, 0, ready, most, &left);
+    }
+
+    int kqueue_ = -1;
+};
+
+}  // namespace weft::detail
