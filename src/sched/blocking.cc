@@ -116,7 +116,7 @@ bool has_gate(const G* g) noexcept {
     m->in_call.store(false, relaxed);           // relaxed: as in lend
     g->state.store(g_state::running, relaxed);  // relaxed: dumps pair by heavy fence, as in a switch
     compiler_fence();
-    return g->special.load(relaxed) == 0 && !m->has_place;  // relaxed: as in a switch
+    return g->special.load(acquire) == 0 && !m->has_place;  // acquire: as in hand_m_over
 }
 
 // The place first: from when the gate is open the G may be interrupted, and nothing of the runtime may.

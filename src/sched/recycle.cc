@@ -158,8 +158,8 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     m->g = to;
     to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
     compiler_fence();
-    // Looked at before, but a dump may have frozen it since. relaxed: ordered by the dump's heavy fence
-    if (to->special.load(relaxed) != 0) [[unlikely]]
+    // Looked at before, but a dump may have frozen it since. acquire: as in hand_m_over
+    if (to->special.load(acquire) != 0) [[unlikely]]
         enter_special(m, to);
     m->p->count.stack_hits.add();
 }

@@ -21,8 +21,8 @@ namespace {
     m->g = to;
     to->state.store(g_state::running, relaxed);  // relaxed: as in switch_g_to_g
     compiler_fence();
-    if (to->special.load(relaxed) != 0) [[unlikely]]
-        enter_special(m, to);  // relaxed: as in switch_g_to_g
+    if (to->special.load(acquire) != 0) [[unlikely]]
+        enter_special(m, to);  // acquire: as in hand_m_over
     leave_stack(m->g0_fiber, to->stack->sanitizers, dying);
     switch_context(&m->g0, &to->context, m);
     arrive_on_stack(m->g0_fiber);

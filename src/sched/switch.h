@@ -114,8 +114,8 @@ void await_thaw(G* g, g_state before) noexcept;
     m->g = to;
     to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
     compiler_fence();
-    // relaxed: frozen is ordered by the dump's heavy fence, the rest is the owner's
-    if ((from->special.load(relaxed) | to->special.load(relaxed)) != 0) [[unlikely]]
+    // acquire: pairs with a thaw. That "running" is stored before frozen is looked at, the heavy fence of who froze it sees to.
+    if ((from->special.load(relaxed) | to->special.load(acquire)) != 0) [[unlikely]]  // relaxed: the owner's
         return switch_special(m, from, to);
     return &to->context;
 }

@@ -236,9 +236,9 @@ TEST_P(AsioUseWeft, AnOperationThatIsGivenUpFails) {
     auto io = std::make_unique<boost::asio::io_context>();
     std::atomic<bool> failed = false;
     const uint64_t parks = rt_.stats().parks;
-    rt_.go([&] {
+    rt_.go([&, &context = *io] {
         error_code ec;
-        boost::asio::post(*io, use_weft[ec]);
+        boost::asio::post(context, use_weft[ec]);
         failed = ec == boost::asio::error::operation_aborted;
     });
     eventually([&] { return rt_.stats().parks > parks; });

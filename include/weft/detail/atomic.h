@@ -50,6 +50,7 @@ class peekable;  // as above
 #else
 
 #include <atomic>
+#include <type_traits>
 
 namespace weft::detail {
 template <typename T>
@@ -71,7 +72,14 @@ using guarded = T;
 template <typename T>
 class peekable {
 public:
-    constexpr peekable(T value) noexcept : value_(value) {}  // NOLINT: as T
+    // An atomic store, too: where one of these was before, on a stack, somebody may have looked at it.
+    constexpr peekable(T value) noexcept {  // NOLINT: as T
+        if (std::is_constant_evaluated()) {
+            value_ = value;
+        } else {
+            *this = value;
+        }
+    }
 
     // With the lock, which orders them: reading needs no atomic, writing does, because of peek().
     peekable& operator=(T value) noexcept {
