@@ -21,10 +21,11 @@ program = ""
 
 
 def eventually(condition, what):
+    """what: what is expected, or a function that says it."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {PATIENCE} s: {what}")
+            raise AssertionError(f"not within {PATIENCE} s: {what() if callable(what) else what}")
         time.sleep(0.005)
 
 
@@ -70,7 +71,8 @@ class Server:
         try:
             if error is None:
                 # Fewer, where the runtime just looked at a file of the system's when they were counted.
-                eventually(lambda: self.open_files() <= self.files_at_rest, "all connections are closed")
+                eventually(lambda: len(self.open_files()) <= len(self.files_at_rest),
+                           lambda: f"all connections are closed: {self.open_files()}, at rest {self.files_at_rest}")
         finally:
             self.ended = self.end()
         if error is None and self.ended != (0, True):
@@ -96,7 +98,15 @@ class Server:
         self.told = True
 
     def open_files(self):
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        """Number and name of each."""
+        found = {}
+        folder = f"/proc/{self.process.pid}/fd"
+        for number in os.listdir(folder):
+            try:
+                found[number] = os.readlink(f"{folder}/{number}")
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return found
 
     def connect(self):
         s = socket.create_connection(self.address, PATIENCE)

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -20,9 +21,21 @@
 #include "os/os.h"
 #include "os/signals.h"
 
+// ThreadSanitizer keeps a signal until the thread calls a function that it knows, and what comes in a system call of our own waits for its
+// end. A thread that sleeps without end would never hear of it.
+#if defined(__SANITIZE_THREAD__)
+#define WEFT_HANDLERS_WAIT_FOR_CALLS true
+#elif defined(__has_feature)
+#define WEFT_HANDLERS_WAIT_FOR_CALLS __has_feature(thread_sanitizer)
+#else
+#define WEFT_HANDLERS_WAIT_FOR_CALLS false
+#endif
+
 namespace weft::detail::os {
 
 namespace {
+
+constexpr bool handlers_wait_for_calls = WEFT_HANDLERS_WAIT_FOR_CALLS;
 
 // Calls left until one fails; 0: none does.
 constinit atomic<int> fail_map{0};
@@ -69,7 +82,10 @@ int64_t monotonic_ns() noexcept {
     return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
+namespace {
+
+// Until then at most. False: it is then.
+bool futex_wait_until(const atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
     static_assert(sizeof(word) == sizeof(uint32_t));
     const timespec deadline = to_timespec(deadline_ns);
     const timespec* limit = deadline_ns == INT64_MAX ? nullptr : &deadline;
@@ -77,6 +93,20 @@ bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) 
     const long result =
         syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, limit, nullptr, FUTEX_BITSET_MATCH_ANY);
     return result == 0 || errno != ETIMEDOUT;
+}
+
+}  // namespace
+
+bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
+    if constexpr (!handlers_wait_for_calls) return futex_wait_until(word, expected, deadline_ns);
+    for (;;) {
+        constexpr int64_t nap_ns = 20'000'000;
+        const int64_t nap_over_ns = monotonic_ns() + nap_ns;
+        if (futex_wait_until(word, expected, std::min(nap_over_ns, deadline_ns))) return true;
+        if (deadline_ns <= nap_over_ns) return false;
+        const timespec none{};
+        ::nanosleep(&none, nullptr);  // a call that it knows
+    }
 }
 
 void futex_wake_one(atomic<uint32_t>& word) noexcept {
