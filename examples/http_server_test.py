@@ -501,6 +501,13 @@ class Secured(Folder):
                 got = subprocess.run(["curl", "-sS", "--cacert", self.certificate, server.url + "/a.txt"], capture_output=True, timeout=PATIENCE)
                 self.assertEqual((got.stdout, got.stderr), (b"0123456789", b""))
 
+    def test_a_client_that_wants_short_records(self):
+        with self.server(*self.flags, scheme="https") as server:
+            for size in "512", "4096":
+                got = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{server.address[1]}", "-maxfraglen", size, "-CAfile",
+                                      self.certificate, "-quiet", "-ign_eof"], input=request("/large.bin", LAST), capture_output=True, timeout=PATIENCE)
+                self.assertTrue(got.stdout.endswith(self.large), got.stderr)
+
     def test_no_handshake(self):
         with self.server(*self.flags, "--header-time=0.2", scheme="https") as server:
             with server.connect() as s, s.makefile("rb") as file:

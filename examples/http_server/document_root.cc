@@ -82,11 +82,12 @@ document_root::document_root(const std::string& path)
 document_root::~document_root() { ::close(folder_); }
 
 opened_file document_root::open(const std::string& relative, std::error_code& ec) const {
+    std::string name = relative;  // before there is something to lose
     const int fd = open_below(folder_, relative);
     ec = fd < 0 ? why(-fd) : std::error_code();
     if (ec) return {};
     opened_file opened;
-    opened.file = weft::fs::file::adopt(fd, relative);
+    opened.file = weft::fs::file::adopt(fd, std::move(name));
     struct stat s{};
     if (::fstat(fd, &s) != 0) {
         ec = {errno, std::generic_category()};

@@ -66,24 +66,45 @@ private:
     void start(tcp_stream accepted) {
         ++s_.counted.connections;
         ++s_.counted.open;
-        started_.go([this, c = std::move(accepted)]() mutable {
+        const bool started = try_go([this, c = std::move(accepted)]() mutable {
             try {
                 serve_connection(std::move(c), s_);
             } catch (const std::bad_alloc&) {
                 std::fputs("http_server: a connection was closed: no memory\n", stderr);
             }
-            --s_.counted.open;
-            s_.all.give_back();
+            end_one();
         });
+        if (!started) end_one();
+    }
+
+    void end_one() {
+        --s_.counted.open;
+        s_.all.give_back();
     }
 
     void start_turning_away(tcp_stream accepted) {
         ++s_.counted.turned_away;
         if (!turning_away_.try_acquire()) return;
-        started_.go([this, c = std::move(accepted)]() mutable {
+        const bool started = try_go([this, c = std::move(accepted)]() mutable {
             turn_away(std::move(c), s_);
             turning_away_.release();
         });
+        if (!started) turning_away_.release();
+    }
+
+    // False: there is no room for another green thread; the connection is closed.
+    template <typename F>
+    bool try_go(F f) {
+        try {
+            started_.go(std::move(f));
+            return true;
+        } catch (const weft::resource_exhausted&) {
+            std::fputs("http_server: a connection was closed: no room for another green thread\n", stderr);
+        } catch (const std::bad_alloc&) {
+            std::fputs("http_server: a connection was closed: no memory\n", stderr);
+        }
+        weft::sleep_for(pause_after_failure);
+        return false;
     }
 
     const surroundings& s_;

@@ -80,7 +80,10 @@ io_result call_fd(const fd_use& use,
         const uint32_t seen = side.edges();  // I1
         if (use.is_closed()) return {-1, 0, io_result::how::closed};
         const int64_t deadline_ns = deadline();
-        if (deadline_ns != never && now_ns() >= deadline_ns) return {-1, 0, io_result::how::timed_out};
+        if (deadline_ns != never && now_ns() >= deadline_ns) {
+            side.pass_on();  // an edge may have woken us: another one may wait longer
+            return {-1, 0, io_result::how::timed_out};
+        }
         if (!side.is_drained(seen)) {
             const ssize_t count = attempt();  // I2
             if (count >= 0) {

@@ -63,8 +63,11 @@ std::vector<endpoint> looked_up(std::string_view host, uint16_t port, std::error
             ec = resolve_errc::no_address;
             return {};
         }
-        if (host.empty() && how.only == endpoint::ip::v4) return {endpoint(std::array<uint8_t, 4>{}, port)};
-        return {*known};
+        if (!host.empty()) return {*known};
+        // This machine: by IPv6 first, as everywhere.
+        const endpoint by_v4(std::array<uint8_t, 4>{}, port);
+        if (how.only) return {*how.only == endpoint::ip::v4 ? by_v4 : *known};
+        return {*known, by_v4};
     }
     if (host.size() > 253 || host.find('\0') != std::string_view::npos) {
         ec = resolve_errc::not_understood;
@@ -94,6 +97,8 @@ std::vector<endpoint> resolve(std::string_view host, uint16_t port, std::error_c
         ec = errc::cancelled;
     } catch (const timed_out&) {
         ec = errc::timed_out;
+    } catch (const std::system_error& e) {  // no thread to be had
+        ec = e.code();
     }
     return {};
 }

@@ -59,7 +59,6 @@ bool is_gone(int error) noexcept {
         case EHOSTUNREACH:
         case EOPNOTSUPP:
         case ENETUNREACH:
-        case EPERM:  // a firewall
             return true;
         default:
             return false;
@@ -80,6 +79,22 @@ void warn_of_shortage(int error) noexcept {
     std::fprintf(stderr, "weft: a connection cannot be accepted for now: %s\n", what);
 }
 
+// Where there is no poller, which would see that it is closed: looks now and then. False: interrupted.
+bool sleep_instead(const fd_use& use, int64_t until_ns, io_result& r) noexcept {
+    constexpr int64_t look_ns = 10'000'000;
+    try {
+        while (!use.is_closed() && weft::detail::now_ns() < until_ns)
+            weft::detail::sleep_until_ns(std::min(until_ns, weft::detail::now_ns() + look_ns));
+    } catch (const cancelled&) {
+        r = {-1, 0, io_result::how::cancelled};
+        return false;
+    } catch (const timed_out&) {
+        r = {-1, 0, io_result::how::expired};
+        return false;
+    }
+    return true;
+}
+
 // Waits until a pause is over, or h is closed, or its deadline has passed. False: interrupted.
 bool pause(const fd_handle& h, int64_t ns, io_result& r) {
     const fd_use use(h.desc(), h.generation());
@@ -88,8 +103,7 @@ bool pause(const fd_handle& h, int64_t ns, io_result& r) {
         weft::detail::poll_side& in = use.desc().in;
         if (!await_fd(use, in, in.edges(), wait_reason::fd_readable, until_ns, r)) {
             if (r.ended != io_result::how::failed) return r.ended == io_result::how::timed_out;
-            weft::detail::sleep_until_ns(until_ns);  // the poller itself would have needed a descriptor
-            return true;
+            return sleep_instead(use, until_ns, r);  // the poller itself would have needed a descriptor
         }
         in.pass_on();  // another one may have better luck
     }
@@ -151,8 +165,9 @@ io_result accept_from(const fd_handle& h) {
         io_result r = call_in(h, 0, [&]() -> ssize_t { return os::socket_accept(h.fd()); });
         if (r.ended != io_result::how::failed) return r;
         if (is_gone(r.error)) continue;
-        if (!is_shortage(r.error)) return r;
-        warn_of_shortage(r.error);
+        const bool is_refused = r.error == EPERM;  // by a firewall, which may refuse all of them
+        if (!is_refused && !is_shortage(r.error)) return r;
+        if (!is_refused) warn_of_shortage(r.error);
         if (!pause(h, pause_ns, r)) return r;
         pause_ns = std::min(2 * pause_ns, no_fd_longest_ns);
     }

@@ -39,7 +39,8 @@ io_result read_once(const fd_handle& h, bool drains, mutable_buffer b) noexcept 
 io_result write_once(const fd_handle& h, const_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
     if (size == 0) return moves_nothing(h);
-    return call_out(h, size, [&] { return os::socket_send(h.fd(), b.data(), size); });
+    // Nobody knows why one is short: there may be no room, or memory may end here (a file that was cut while it is mapped).
+    return call_out(h, 0, [&] { return os::socket_send(h.fd(), b.data(), size); });
 }
 
 std::size_t read_whole(const fd_handle& h, bool drains, mutable_buffer b, io_result& last) {
@@ -97,7 +98,7 @@ std::size_t writev_whole(const fd_handle& h, std::span<const const_buffer> from,
         std::array<iovec, pieces_max> vector;
         std::size_t bytes = 0;
         const std::size_t count = all.fill(vector, done, bytes);
-        return call_out(h, bytes, [&] { return os::socket_send_many(h.fd(), vector.data(), count); });
+        return call_out(h, 0, [&] { return os::socket_send_many(h.fd(), vector.data(), count); });
     });
 }
 
@@ -115,6 +116,10 @@ void shut(const fd_handle& h, int how, std::error_code& ec) noexcept {
         ec = errc::closed;
     } else if (const int result = os::socket_shut(h.fd(), how); result < 0) {
         ec.assign(-result, std::generic_category());
+    } else {
+        // The system tells our own side of a Unix socket nothing.
+        use.desc().nudge(use.desc().in, h.generation());
+        use.desc().nudge(use.desc().out, h.generation());
     }
 }
 

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <weft/debug.h>
@@ -79,8 +80,12 @@ void tcp_stream::set_keep_alive(bool on, std::chrono::seconds idle, std::chrono:
     constexpr const char* what = "weft: set_keep_alive";
     detail::set_option(handle_, SOL_SOCKET, SO_KEEPALIVE, on ? 1 : 0, what);
     if (!on) return;
-    detail::set_option(handle_, IPPROTO_TCP, TCP_KEEPIDLE, static_cast<int>(idle.count()), what);
-    detail::set_option(handle_, IPPROTO_TCP, TCP_KEEPINTVL, static_cast<int>(interval.count()), what);
+    const auto number = [](std::chrono::seconds s) {
+        constexpr std::chrono::seconds::rep most = std::numeric_limits<int>::max();
+        return static_cast<int>(std::clamp(s.count(), -most, most));  // the system says what it thinks of it
+    };
+    detail::set_option(handle_, IPPROTO_TCP, TCP_KEEPIDLE, number(idle), what);
+    detail::set_option(handle_, IPPROTO_TCP, TCP_KEEPINTVL, number(interval), what);
     detail::set_option(handle_, IPPROTO_TCP, TCP_KEEPCNT, probes, what);
 }
 

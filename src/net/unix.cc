@@ -1,5 +1,6 @@
 // unix.cc: see weft/net/unix.h.
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,8 +61,10 @@ std::string advice_on_connecting(int error, const unix_address& to) {
     return {};
 }
 
-// Whether at is the path of a socket to which nobody listens.
+// Whether at is the path of a socket to which nobody listens. The system refuses connections to any other file in the same way.
 bool is_left_over(const unix_address& at) {
+    struct stat file{};
+    if (::lstat(std::string(at.path()).c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) return false;
     const int fd = os::socket_make(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0) return false;
     socket_address address(at);
@@ -113,9 +116,9 @@ std::size_t unix_stream::send_files(const_buffer b, std::span<const int> files) 
     return static_cast<std::size_t>(r.count);
 }
 
-std::size_t unix_stream::receive_files(mutable_buffer b, std::vector<int>& files, std::size_t files_max) {
+received_files unix_stream::receive_files(mutable_buffer b, std::vector<int>& files, std::size_t files_max) {
     constexpr const char* what = "weft: receive_files";
-    if (b.size() == 0) return read_some(b);
+    if (b.size() == 0) return {read_some(b), false};
     int came[os::files_most];
     std::size_t count = 0;
     bool cut = false;
@@ -127,8 +130,7 @@ std::size_t unix_stream::receive_files(mutable_buffer b, std::vector<int>& files
     });
     check(r, what);
     files.insert(files.end(), came, came + count);
-    if (cut) throw_errno(EMSGSIZE, "weft: receive_files: more descriptors came than files_max; the rest are closed");
-    return static_cast<std::size_t>(r.count);
+    return {static_cast<std::size_t>(r.count), cut};
 }
 
 unix_address unix_stream::local_address() const {

@@ -58,7 +58,7 @@ socket_address::socket_address(const unix_address& at) noexcept {
         length = at.name().size() + 1;
         std::memcpy(un.sun_path + 1, at.name().data(), at.name().size());
     } else if (!at.is_unnamed()) {
-        length = at.path().size() + 1;
+        length = std::min(at.path().size() + 1, sizeof(un.sun_path));
         std::memcpy(un.sun_path, at.path().data(), at.path().size());
     }
     std::memcpy(&storage, &un, sizeof(un));
@@ -70,10 +70,12 @@ unix_address socket_address::to_unix_address() const noexcept {
     sockaddr_un un{};
     std::memcpy(&un, &storage, std::min<std::size_t>(size, sizeof(un)));
     const std::size_t length = std::min<std::size_t>(size, sizeof(un)) - header;
-    if (un.sun_path[0] == '\0') return unix_address::abstract_name({un.sun_path + 1, length - 1});
-    // As long as may be, it has no 0 at its end.
-    const std::size_t path = ::strnlen(un.sun_path, length);
-    return unix_address(std::string_view(un.sun_path, std::min(path, unix_address::longest)));
+    // Of a path, up to its 0; as long as may be, it has none. Whatever it is: "@" is no abstract name here.
+    unix_address told;
+    const std::size_t used = un.sun_path[0] == '\0' ? length : ::strnlen(un.sun_path, length);
+    std::copy(un.sun_path, un.sun_path + used, told.bytes_.begin());
+    told.size_ = static_cast<uint16_t>(used);
+    return told;
 }
 
 }  // namespace detail

@@ -108,13 +108,15 @@ int catch_signal(int signal, void (*arrived)(int) noexcept) noexcept {
     int error = 0;
     installing_handlers.lock();
     r.arrived.store(arrived, release);  // pairs with on_caught
+    struct sigaction found = {};
+    sigaction(signal, nullptr, &found);
+    // Ours was put aside by somebody who did not chain to it, and who has gone since: then there is nothing below it that would call it.
+    if (r.installed && !is_function(found)) r.installed = false;
     if (!r.installed) {
         struct sigaction action = {};
         action.sa_sigaction = &on_caught;
         action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
         sigemptyset(&action.sa_mask);
-        struct sigaction found = {};
-        sigaction(signal, nullptr, &found);
         // In this order: the handler may run as soon as it is installed.
         error = !keep(r, found) ? ENOMEM : sigaction(signal, &action, nullptr) == 0 ? 0 : errno;
         r.installed = error == 0;

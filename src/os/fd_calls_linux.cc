@@ -38,7 +38,8 @@ WEFT_OS_CALL ssize_t send_file(int socket, int file, int64_t& offset, std::size_
     const sigpipe_held_back signal;
     off_t at = offset;
     const ssize_t sent = or_errno(::sendfile(socket, file, &at, count));
-    if (sent == -EPIPE) signal.take();
+    // It goes in steps: the signal may have come of one that is not told of, after some that went well.
+    if (sent == -EPIPE || (sent >= 0 && static_cast<std::size_t>(sent) < count)) signal.take();
     offset = at;
     return sent;
 }

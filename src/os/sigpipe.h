@@ -31,7 +31,7 @@ public:
     sigpipe_held_back(const sigpipe_held_back&) = delete;
     sigpipe_held_back& operator=(const sigpipe_held_back&) = delete;
 
-    // The call has failed with EPIPE.
+    // The call has failed with EPIPE, or may have after a part of it.
     void take() const noexcept {
         constexpr timespec at_once{};
         while (!stays_ && sigtimedwait(&only_, nullptr, &at_once) < 0 && errno == EINTR) {}

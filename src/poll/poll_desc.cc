@@ -1,6 +1,7 @@
 // poll_desc.cc: see poll_desc.h.
 #include "poll/poll_desc.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/assert.h"
@@ -30,7 +31,8 @@ uint32_t poll_desc::begin(uint64_t flags, bool only_unused) noexcept {
     uint64_t word = word_.load(relaxed);  // relaxed: the exchange decides
     uint64_t next = 0;
     do {
-        next = (uint64_t{generation_of(word)} + 1) << generation_shift | flags | ((word & users_mask) + 1);
+        const uint32_t generation = std::max(generation_of(word) + 1, 1U);  // 0 is none
+        next = uint64_t{generation} << generation_shift | flags | ((word & users_mask) + 1);
     } while (!word_.compare_exchange_weak(word, next, acq_rel, relaxed));  // A2
     out.word_.unlock_bits((out_bits + poll_side::edge) & poll_side::edges_mask);
     in.word_.unlock_bits((in_bits + poll_side::edge) & poll_side::edges_mask);

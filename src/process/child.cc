@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "os/process_calls.h"
 #include "process/reaper.h"
@@ -35,13 +36,10 @@ bool pause_until(int64_t until_ns, int64_t deadline_ns, io_result& result) noexc
 
 }  // namespace
 
-child::child(int pid, int descriptor) : pid_(pid) {
-    if (descriptor >= 0) descriptor_ = fd_handle(descriptor);
-}
+child::child(int pid, fd_handle descriptor) noexcept : descriptor_(std::move(descriptor)), pid_(pid) {}
 
-// W1 to W3. Returns 0: status is filled; -EAGAIN: it still runs; -ECHILD.
-ssize_t child::look(exit_status& status) noexcept {
-    lock_.lock();
+// W1 to W3. Returns 0: status_ is filled; -EAGAIN: it still runs; -ECHILD.
+int child::look_locked() noexcept {
     int result = 0;
     if (!known_) {
         os::process_end end{};
@@ -57,6 +55,12 @@ ssize_t child::look(exit_status& status) noexcept {
             reaped_ = true;
         }
     }
+    return result;
+}
+
+ssize_t child::look(exit_status& status) noexcept {
+    lock_.lock();
+    const int result = look_locked();
     if (result == 0) status = status_;
     lock_.unlock();
     return result;
@@ -87,6 +91,8 @@ io_result child::wait_by_looking(exit_status& status, int64_t deadline_ns) noexc
 
 int child::kill(int signal) noexcept {
     lock_.lock();
+    // Without a descriptor there is only the number, which is another's once somebody has taken the status.
+    if (!reaped_ && descriptor_.fd() < 0) static_cast<void>(look_locked());
     const int result = reaped_ ? -ESRCH : os::process_signal(descriptor_.fd(), pid_, signal);
     lock_.unlock();
     return -result;

@@ -32,8 +32,8 @@ namespace weft::detail {
 
 class child {
 public:
-    // descriptor: owned; or -1 where there are none. Throws std::bad_alloc, and has closed it then.
-    child(int pid, int descriptor);
+    // descriptor: of the process; none where the system has none.
+    child(int pid, fd_handle descriptor) noexcept;
 
     // Waits for its end until deadline_ns; status is filled if the result is done. failed with ECHILD: nobody knows how.
     [[nodiscard]] io_result wait(exit_status& status, int64_t deadline_ns) noexcept;
@@ -45,11 +45,12 @@ public:
     void leave() noexcept;
 
 private:
+    [[nodiscard]] int look_locked() noexcept;
     [[nodiscard]] ssize_t look(exit_status& status) noexcept;
     [[nodiscard]] io_result wait_by_looking(exit_status& status, int64_t deadline_ns) noexcept;
 
-    const int pid_;
     fd_handle descriptor_;
+    const int pid_;
     spin_lock lock_;
     // Guarded by lock_.
     exit_status status_;

@@ -21,6 +21,7 @@ namespace {
 
 namespace os = detail::os;
 using detail::child;
+using detail::fd_handle;
 using detail::io_result;
 using net::detail::code_of;
 using net::detail::throw_result;
@@ -154,9 +155,10 @@ process::process(const std::vector<std::string>& command, const process_options&
         ec.assign(-result, std::generic_category());
         return;
     }
-    const int descriptor = os::process_open(pid_);
     try {
-        child_ = std::make_unique<child>(pid_, descriptor);
+        fd_handle descriptor;
+        if (const int fd = os::process_open(pid_); fd >= 0) descriptor = fd_handle(fd);
+        child_ = std::make_unique<child>(pid_, std::move(descriptor));
     } catch (const std::bad_alloc&) {
         detail::reap_later(os::process_open(pid_), pid_);
         throw;

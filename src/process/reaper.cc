@@ -16,6 +16,20 @@ namespace weft::detail {
 
 namespace {
 
+// Those that have no descriptor.
+struct by_number {
+    spin_lock lock;
+    std::vector<int> pids;  // guarded by lock
+};
+
+by_number& numbers() {
+    static auto* const it = new by_number;
+    return *it;
+}
+
+// In the child of a fork, which may have come in the midst of a change: what was there is left alone.
+void forget_numbers() noexcept { ::new (static_cast<void*>(&numbers())) by_number; }
+
 class reaper final : public standing_source {
 public:
     reaper() noexcept : standing_source(source_kind::children) {}
@@ -50,6 +64,7 @@ public:
 
     // It is the parent's. What is in it is nobody's child here.
     void forget() noexcept override {
+        forget_numbers();
         opening_.unlock();
         left_.store(0, relaxed);                                                      // relaxed: no other thread
         if (const int set = set_.exchange(-1, relaxed); set >= 0) os::fd_close(set);  // relaxed: no other thread
@@ -78,17 +93,6 @@ private:
 // Never destroyed: children outlive everything.
 reaper& the_reaper() {
     static auto* const it = new reaper;
-    return *it;
-}
-
-// Those that have no descriptor.
-struct by_number {
-    spin_lock lock;
-    std::vector<int> pids;  // guarded by lock
-};
-
-by_number& numbers() {
-    static auto* const it = new by_number;
     return *it;
 }
 

@@ -1,6 +1,8 @@
 // abandon.cc: see abandon.h.
 #include "sched/abandon.h"
 
+#include <weft/detail/select_case.h>
+
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
@@ -45,6 +47,16 @@ bool unlink_claimed(G& g, waiter& first) noexcept {
     return too_late && first.claim->winner() < claimed_by::deadline;
 }
 
+// first is of a select in which a case was served. If that was a file's edge, somebody else may have to look at what it told of.
+void pass_edge_on(waiter& first) noexcept {
+    for (waiter* w = &first; w != nullptr; w = w->also) {
+        if (w->which != first.claim->winner()) continue;
+        auto& one = *static_cast<select_case*>(static_cast<void*>(w));  // its first member
+        if (one.ops != nullptr && one.ops->confirm != nullptr) static_cast<void>(one.ops->confirm(one));
+        return;
+    }
+}
+
 // What an object that is no lock has given to w, whose G will never run again and was linked or not.
 void give_back(wait_reason reason, waiter& w, bool linked) noexcept {
     if (reason == wait_reason::condition_wait) condition_wait_abandoned(w, linked);
@@ -70,7 +82,9 @@ void unlink_waiter(G& g) noexcept {
         await_waker(g);
         served = true;
     }
-    if (passes_on(g.reason)) {
+    if (g.reason == wait_reason::select_fd) {
+        if (served) pass_edge_on(*w);
+    } else if (passes_on(g.reason)) {
         auto& locks = static_cast<lock_waiter&>(*w);
         locks.pass_on(locks, served);
     } else {

@@ -174,11 +174,12 @@ void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
         free_block(t);
         return;
     }
-    if (m == nullptr || why == arrival::stopped) {
+    if (why == arrival::stopped) {
         t.armed = false;
         give_up_call(t);
         return;
     }
+    if (m == nullptr) __builtin_unreachable();  // those have stopped
     if (why == arrival::early) {
         place_locked(t, m->p->timers, m->home, now_ns);
         if (!t.placed) {

@@ -256,8 +256,9 @@ std::size_t connection::encrypt(net::const_buffer b, std::error_code& ec) {
         return 0;
     }
     const engine::step s = engine_.write(b);
-    // It has memory to write to: it never has to wait for anything.
-    if (s.what != outcome::done) ec = s.what == outcome::failed ? engine_.failed().code : errc::protocol_error;
+    // It has memory to write to: it never has to wait for anything, and writes all of it.
+    if (s.what != outcome::done || s.count != b.size())
+        ec = s.what == outcome::failed ? engine_.failed().code : errc::protocol_error;
     return s.count;
 }
 

@@ -54,7 +54,9 @@ void engine::begin_client() {
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host_.c_str()) != 1) {
         // No address: a name, which is told to the server, too.
         SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-        if (host_.find('\0') != std::string::npos || SSL_set1_host(ssl, host_.c_str()) != 1 || !ask_for(ssl, host_)) {
+        // A dot at the beginning would mean any name below that one.
+        if (host_.starts_with('.') || host_.find('\0') != std::string::npos || SSL_set1_host(ssl, host_.c_str()) != 1 ||
+            !ask_for(ssl, host_)) {
             throw std::invalid_argument("weft: \"" + host_ + "\" is no name of a host");
         }
     }

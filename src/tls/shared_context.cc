@@ -101,9 +101,9 @@ context_handle shared_context::make(version minimum) {
           "weft: this OpenSSL does not speak that version of TLS");
     // The other side cannot make us shake hands again, nor compress (both have been ways to attack).
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-    // Streams that are idle keep no buffers; and a write is a record, so that one is never told to be repeated.
-    SSL_CTX_set_mode(ctx,
-                     SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    // Streams that are idle keep no buffers. A write is whole or has failed, however short the records are that the other side asks for:
+    // there is memory to write to, so it never has to be repeated.
+    SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_default_passwd_cb(ctx, &no_password);
     SSL_CTX_set_app_data(ctx, this);
     return made;

@@ -247,6 +247,38 @@ TEST_P(AsioUseWeft, AnOperationThatIsGivenUpFails) {
     EXPECT_TRUE(failed);
 }
 
+// An operation that ends while its caller is interrupted was the last work there was: nobody runs the context any more.
+struct wait_once {
+    boost::asio::steady_timer& timer;
+    std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>& until_begun;
+
+    [[nodiscard]] auto get_executor() const { return timer.get_executor(); }
+
+    template <typename Handler>
+    void operator()(Handler h) {
+        timer.async_wait(std::move(h));
+        until_begun.reset();
+    }
+};
+
+TEST_P(AsioUseWeft, ACancellationThatNobodyRunsIsNotWaitedFor) {
+    rt_.run([] {
+        for (int i = 0; i < scaled(300); ++i) {
+            boost::asio::io_context io(1);
+            std::optional until_begun(boost::asio::make_work_guard(io));
+            std::thread runs([&] { io.run(); });
+            boost::asio::steady_timer timer(io, 1ms);
+            try {
+                with_timeout(1ms, [&] {
+                    boost::asio::async_initiate<const asio::use_weft_t&, void(error_code)>(
+                        wait_once{timer, until_begun}, use_weft);
+                });
+            } catch (const timed_out&) {}
+            blocking([&] { runs.join(); });
+        }
+    });
+}
+
 TEST_P(AsioUseWeft, AGreenThreadMayRunTheContextInABlockingCall) {
     rt_.run([] {
         boost::asio::io_context io(1);

@@ -1,5 +1,7 @@
 // net_close_test.cc: how connections end: closed here, ended or reset there, while others read, write, accept and send.
 
+#include <sys/socket.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -121,6 +123,25 @@ TEST_P(NetClose, CloseEndsAllWaysToReadAndToWrite) {
                 std::tuple_cat(ways_to_read(c.near), ways_to_write(c.near, much, ::fileno(file.get()))));
         }
     });
+}
+
+// A file goes in steps, and the other end may go between two of them.
+TEST_P(NetClose, APeerThatGoesWhileAFileIsSentIsNoSignal) {
+    const unique_file file = file_of(8 * mib);
+    for (int i = 0; i < scaled(100); ++i) {
+        auto [near, far] = net::unix_stream::pair();
+        const int room = 4 << 20;
+        ASSERT_EQ(::setsockopt(near.native_handle(), SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
+        std::thread goes([&, &end = far] {
+            std::this_thread::sleep_for(std::chrono::microseconds(i));
+            end.close();
+        });
+        std::error_code ec;
+        EXPECT_LT(near.sendfile(::fileno(file.get()), 0, 8 * mib, ec), 8 * mib);
+        EXPECT_EQ(ec, std::errc::broken_pipe);
+        goes.join();
+    }
+    EXPECT_EQ(sigpipes_.count(), 0);
 }
 
 TEST_P(NetClose, CloseEndsAllWhoAcceptReceiveAndSend) {

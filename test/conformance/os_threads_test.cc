@@ -63,9 +63,9 @@ TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
     ::getrusage(RUSAGE_SELF, &before);
     std::this_thread::sleep_for(300ms);
     ::getrusage(RUSAGE_SELF, &after);
-    // Our own, and those of a thread of ThreadSanitizer that looks around ten times a second.
-    if (!others_storm) {
-        EXPECT_LE(after.ru_nvcsw - before.ru_nvcsw, built_with_tsan ? 15 : 3);
+    // With ThreadSanitizer sleeping threads look for signals now and then, and a thread of its own looks around.
+    if (!others_storm && !built_with_tsan) {
+        EXPECT_LE(after.ru_nvcsw - before.ru_nvcsw, 3);
     }
     EXPECT_EQ(rt->run([] { return 5; }), 5);
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -286,6 +287,33 @@ TEST_P(Process, SignalsAreAsUsual) {
         ASSERT_NE(at, std::string::npos) << told;
         EXPECT_EQ(std::stoull(told.substr(at + 8, 16), nullptr, 16) & ~own_of_libc, 0U) << told;
     }
+}
+
+// The end of a process is told once. Who is told, but runs only when its own time is up, has to tell the others.
+TEST_P(Process, WhoseTimeIsUpTellsThoseWhoWaitLonger) {
+    std::atomic<bool> over = false;
+    rt().run([&] {
+        wait_group busy;
+        for (int i = 0; i < 8; ++i) {
+            busy.go([&] {
+                while (!over) {
+                    const auto until = std::chrono::steady_clock::now() + 3ms;
+                    while (std::chrono::steady_clock::now() < until) {}
+                    yield();
+                }
+            });
+        }
+        for (int round = 0; round < std::max(3, scaled(15)); ++round) {
+            process p({"sleep", "0.05"});
+            wait_group both;
+            both.go([&] { static_cast<void>(p.wait_for(std::chrono::milliseconds(45 + round))); });
+            yield();
+            both.go([&] { EXPECT_TRUE(p.wait().ok()); });
+            both.wait();
+        }
+        over = true;
+        busy.wait();
+    });
 }
 
 TEST_P(Process, InheritsNoDescriptors) {

@@ -76,7 +76,7 @@ TEST_P(Resolve, AddressesAreTakenAsTheyAre) {
         EXPECT_EQ(resolve("::1", 80), list{endpoint("[::1]:80")});
         EXPECT_EQ(resolve("127.0.0.1:80"), list{endpoint("127.0.0.1:80")});
         EXPECT_EQ(resolve("[::1]:80"), list{endpoint("[::1]:80")});
-        EXPECT_EQ(resolve(":80"), list{endpoint(":80")});
+        EXPECT_EQ(resolve(":80"), (list{endpoint("[::]:80"), endpoint("0.0.0.0:80")}));
         EXPECT_EQ(resolve(":80", {.only = endpoint::ip::v4}), list{endpoint("0.0.0.0:80")});
         std::error_code ec;
         EXPECT_TRUE(resolve("127.0.0.1:80", ec, {.only = endpoint::ip::v6}).empty());

@@ -21,6 +21,7 @@
 #include "support/eventually.h"
 #include "support/outside_poller.h"
 #include "support/procs_test.h"
+#include "support/resources.h"
 
 namespace weft::test {
 namespace {
@@ -399,6 +400,49 @@ TEST_P(WaitFd, ASocketOfOursIsReadAndWaitedForByOthers) {
         EXPECT_EQ(got, bytes);
         EXPECT_GT(seen, 0);
     });
+}
+
+// A runtime that ends leaves a green thread behind that an edge has woken, and that will never look: another one has to.
+TEST(WaitFdAtTheEnd, AnEdgeIsNotLostWithWhoWasWoken) {
+    for (const bool selects : {false, true}) {
+        auto [near, far] = net::unix_stream::pair();
+        const watched_fd w(near.native_handle());
+        static_cast<void>(w.wait_for(fd_events::readable, 1ms));  // its events come to plain threads
+        std::atomic<bool> got = false;
+        std::atomic<bool> computes = false;
+        std::atomic<bool> ends = false;
+        std::thread other;
+        {
+            runtime rt({.procs = 1});
+            rt.go([&] {
+                if (selects) {
+                    select(on_readable(w, [] {}), on_timeout(10s, [] {}));
+                } else {
+                    static_cast<void>(w.wait(fd_events::readable));
+                }
+            });
+            eventually([&] { return rt.stats().waiting == 1; });
+            const uint32_t before = static_cast<uint32_t>(resources::now().threads);
+            other = std::thread([&] { got = w.wait_for(fd_events::readable, 30s) == fd_events::readable; });
+            eventually([&] { return resources::now().threads > before; });
+            std::this_thread::sleep_for(20ms);  // so that it waits behind the first, most of the time
+            rt.go([&] {
+                computes = true;
+                while (!ends) {}
+            });
+            eventually([&] { return computes.load(); });
+            far.write_all("x");
+            std::this_thread::sleep_for(2ms);  // so that the first is woken, and does not run
+            std::thread soon([&] {
+                std::this_thread::sleep_for(1ms);
+                ends = true;
+            });
+            rt.stop();
+            soon.join();
+        }
+        other.join();
+        EXPECT_TRUE(got) << (selects ? "a select" : "a wait");
+    }
 }
 
 }  // namespace

@@ -34,6 +34,8 @@
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -41,6 +43,7 @@
 
 #include <weft/cancel.h>
 #include <weft/error.h>
+#include <weft/mutex.h>
 #include <weft/semaphore.h>
 
 namespace weft::asio {
@@ -132,13 +135,39 @@ inline void wait_uninterrupted(counting_semaphore<>& done) {
     shield([&] { done.acquire(); });
 }
 
+// Cancels an operation where that is to be done, if it is still there by then. Outlives it: nobody may run the executor any more once it
+// has ended.
+template <typename... Args>
+class canceller {
+public:
+    explicit canceller(operation<Args...>& of) noexcept : of_(&of) {}
+
+    void cancel() {
+        const std::lock_guard held(lock_);
+        if (of_ != nullptr) of_->cancel.emit(boost::asio::cancellation_type::terminal);
+    }
+
+    void forget() {
+        const std::lock_guard held(lock_);
+        of_ = nullptr;
+    }
+
+private:
+    mutex lock_;
+    operation<Args...>* of_;
+};
+
+// Returns when the operation has ended.
 template <typename Executor, typename... Args>
 void cancel_on(const Executor& executor, operation<Args...>& of) {
-    boost::asio::post(executor, [&of, user = user_of_frame(of.done)]() mutable {
-        of.cancel.emit(boost::asio::cancellation_type::terminal);
-        user.is_done();
-    });
+    std::shared_ptr<canceller<Args...>> by;
+    try {
+        by = std::make_shared<canceller<Args...>>(of);
+        boost::asio::post(executor, [by] { by->cancel(); });
+    } catch (...) {  // NOLINT(bugprone-empty-catch): no memory, or no room: it ends when it ends
+    }
     wait_uninterrupted(of.done);
+    if (by != nullptr) shield([&] { by->forget(); });
 }
 
 // An operation that has failed: reports it, or throws.
@@ -231,17 +260,17 @@ public:
 
         // Where it runs is asked before it begins: with it, the initiation may be moved away.
         const auto cancel = [&, executor = executor_of(initiation)] {
-            if constexpr (!std::is_same_v<std::remove_const_t<decltype(executor)>, nowhere>)
+            if constexpr (std::is_same_v<std::remove_const_t<decltype(executor)>, nowhere>) {
+                detail::wait_uninterrupted(mine.done);
+            } else {
                 detail::cancel_on(executor, mine);
+            }
         };
         std::forward<Initiation>(initiation)(detail::completion_handler<std::decay_t<Given>...>(mine),
                                              std::forward<InitArgs>(args)...);
 
         const detail::interruption why = detail::wait_for(mine.done);
-        if (why != detail::interruption::none) {
-            cancel();
-            detail::wait_uninterrupted(mine.done);
-        }
+        if (why != detail::interruption::none) cancel();
         if (!mine.result) return given_up(how, why);
         if constexpr (detail::results_of<std::decay_t<Given>...>::has_error) {
             static_cast<void>(detail::has_failed(how, why, std::get<0>(*mine.result)));

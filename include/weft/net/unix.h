@@ -23,6 +23,10 @@
 
 namespace weft::net {
 
+namespace detail {
+struct socket_address;
+}
+
 // Where a Unix socket is: at a path, or by a name that is no file, which Linux calls abstract. A value of 110 bytes.
 class unix_address {
 public:
@@ -57,7 +61,10 @@ public:
     friend auto operator<=>(const unix_address&, const unix_address&) noexcept = default;
 
 private:
-    std::array<char, longest + 1> bytes_{};  // without the 0 that ends a path; an abstract name follows a 0
+    friend struct detail::socket_address;
+
+    // Without the 0 that ends a path; an abstract name follows a 0. The system may tell a path that is one byte longer than it takes.
+    std::array<char, longest + 1> bytes_{};
     uint16_t size_ = 0;
 };
 
@@ -66,6 +73,12 @@ struct peer_credentials {
     int64_t pid;
     uint32_t uid;
     uint32_t gid;
+};
+
+// What has come with receive_files().
+struct received_files {
+    std::size_t size;  // bytes
+    bool cut;  // more descriptors came than there was room for, or than this process may have; the rest are closed
 };
 
 class unix_stream : public stream {
@@ -89,9 +102,9 @@ public:
     // it is not 0.
     std::size_t send_files(const_buffer b, std::span<const int> files);
 
-    // As read_some(); descriptors that came with the bytes are added to files, open, non-inherited, and the caller's to close. More than
-    // files_max of them in one message: the rest are closed by the system, and an error says so (std::errc::message_size).
-    std::size_t receive_files(mutable_buffer b, std::vector<int>& files, std::size_t files_max);
+    // As read_some(); descriptors that came with the bytes are added to files, open, non-inherited, and the caller's to close: files_max of
+    // them at most, 253 at a time. If more came in one message, or this process may open no more (EMFILE), it is cut.
+    received_files receive_files(mutable_buffer b, std::vector<int>& files, std::size_t files_max);
 
     [[nodiscard]] unix_address local_address() const;
     [[nodiscard]] unix_address remote_address() const;
