@@ -341,13 +341,15 @@ TEST_P(TcpCalls, ClosingEndsTheWaitForADescriptor) {
 TEST_P(TcpCalls, ADeadlineEndsTheWaitForADescriptor) {
     tcp_stream client;
     rt().run([&] { client = tcp_stream::connect(listener_.local_endpoint()); });
-    const NoMoreFiles limit;
     std::error_code ec;
-    rt().run([&] {
-        listener_.set_deadline(std::chrono::steady_clock::now() + 12ms);  // in the second pause
-        static_cast<void>(listener_.accept(ec));
-    });
-    EXPECT_EQ(ec, errc::timed_out);
+    {
+        const NoMoreFiles limit;
+        rt().run([&] {
+            listener_.set_deadline(std::chrono::steady_clock::now() + 12ms);  // in the second pause
+            static_cast<void>(listener_.accept(ec));
+        });
+    }
+    EXPECT_EQ(ec, errc::timed_out);  // after the limit, which keeps the sanitizer from looking what ec is
 }
 
 }  // namespace
