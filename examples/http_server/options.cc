@@ -16,7 +16,7 @@ constexpr uint64_t most_bytes = uint64_t{1} << 30;
 constexpr uint64_t most_connections = 1'000'000;
 
 // What follows NAME= in an argument; nullopt if the argument is another flag.
-std::optional<std::string_view> value_of(std::string_view argument, std::string_view name) {
+std::optional<std::string_view> value_given(std::string_view argument, std::string_view name) {
     if (!argument.starts_with(name)) return std::nullopt;
     const std::string_view rest = argument.substr(name.size());
     if (!rest.empty() && rest.front() != '=') return std::nullopt;
@@ -30,13 +30,13 @@ std::optional<std::string_view> value_of(std::string_view argument, std::string_
 }
 
 bool take(std::string_view argument, std::string_view name, std::string& into) {
-    const auto value = value_of(argument, name);
+    const auto value = value_given(argument, name);
     if (value) into = *value;
     return value.has_value();
 }
 
 bool take(std::string_view argument, std::string_view name, uint64_t least, uint64_t most, std::size_t& into) {
-    const auto value = value_of(argument, name);
+    const auto value = value_given(argument, name);
     if (!value) return false;
     const char* const end = value->data() + value->size();
     const auto [stop, error] = std::from_chars(value->data(), end, into);
@@ -47,7 +47,7 @@ bool take(std::string_view argument, std::string_view name, uint64_t least, uint
 }
 
 bool take(std::string_view argument, std::string_view name, std::chrono::milliseconds& into) {
-    const auto value = value_of(argument, name);
+    const auto value = value_given(argument, name);
     if (!value) return false;
     double seconds = 0;
     const char* const end = value->data() + value->size();

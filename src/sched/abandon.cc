@@ -50,8 +50,8 @@ bool unlink_claimed(G& g, waiter& first) noexcept {
 // first is of a select in which a case was served. If that was a file's edge, somebody else may have to look at what it told of.
 void pass_edge_on(waiter& first) noexcept {
     for (waiter* w = &first; w != nullptr; w = w->also) {
-        if (w->which != first.claim->winner()) continue;
-        auto& one = *static_cast<select_case*>(static_cast<void*>(w));  // its first member
+        if (first.claim != nullptr && w->which != first.claim->winner()) continue;
+        auto& one = *reinterpret_cast<select_case*>(w);  // whose first member it is
         if (one.ops != nullptr && one.ops->confirm != nullptr) static_cast<void>(one.ops->confirm(one));
         return;
     }

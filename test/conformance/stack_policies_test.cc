@@ -124,7 +124,8 @@ TEST_P(StackPolicy, BigStacks) {
         wait_group all;
         for (int i = 0; i < 20; ++i) {
             all.go([] {
-                const int calls = on_big_stack((built_with_sanitizer ? 16 : 4) << 20, [] { return deep(3 << 20, [] { weft::yield(); }); });
+                const int calls = on_big_stack((built_with_sanitizer ? 16 : 4) << 20,
+                                               [] { return deep(3 << 20, [] { weft::yield(); }); });
                 EXPECT_EQ(calls, 3 * 1024 - 1);
             });
         }
