@@ -337,6 +337,8 @@ class BadRequests(Folder):
                     except (ConnectionResetError, BrokenPipeError):  # it does not listen for ever
                         self.assertGreater(len(text), 500_000)
             self.assertEqual(server.ask(request("/" + "x" * 5000))[0].status, 431)
+            self.assertEqual(server.ask(request("/", *["A: b"] * 500, LAST))[0].status, 200)
+            self.assertEqual(server.ask(request("/", *["A: b", "C: " + "d" * 50] * 70))[0].status, 431)
             self.assertEqual(server.ask(request("/", "X: " + "y" * 3000, LAST))[0].status, 200)
 
     def test_bodies_that_are_too_large(self):

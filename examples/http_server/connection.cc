@@ -40,9 +40,10 @@ public:
 
     void serve() {
         std::error_code ec;
-        client_.next_layer().set_read_time(s_.allowed.header_time);
         client_.next_layer().set_write_time(s_.allowed.header_time);
+        if (!place_.begin_idle(s_.allowed.header_time)) return;  // nothing was asked for yet
         client_.next_layer().handshake(ec);
+        place_.end_idle();
         if (ec) return;
         request_reader reader(client_, place_, s_.allowed);
         while (reader.await_request()) {

@@ -16,7 +16,8 @@
 //     weft::select(weft::on_readable(socket, [&] { … }), weft::on_recv(quit, [&](auto) { … }));
 //
 // Ready means that a read or write would not wait: there is something, or room, or the end, or an error, which that call finds. A regular file is
-// always ready. The descriptor stays the caller's, blocking or not; it may be one of weft::net's. It must not be closed while somebody waits
+// always ready. The descriptor stays the caller's, blocking or not; it may be one of weft::net's, which then stays open until the
+// watched_fd is gone. It must not be closed while somebody waits
 // for it by number, or nobody wakes who waits (what belongs to weft::net may: who waits finds weft::errc::closed).
 //
 // Any thread. A wait is a cancellation point. Errors: std::system_error, with std::errc::bad_file_descriptor for what is none.
@@ -86,13 +87,17 @@ public:
     explicit watched_fd(int fd);
 
     watched_fd(watched_fd&& other) noexcept
-        : desc_(std::exchange(other.desc_, nullptr)), generation_(other.generation_), fd_(other.fd_) {}
+        : desc_(std::exchange(other.desc_, nullptr)),
+          generation_(other.generation_),
+          process_(other.process_),
+          fd_(other.fd_) {}
 
     watched_fd& operator=(watched_fd&& other) noexcept {
         if (this == &other) return *this;
         const watched_fd old(std::move(*this));
         desc_ = std::exchange(other.desc_, nullptr);
         generation_ = other.generation_;
+        process_ = other.process_;
         fd_ = other.fd_;
         return *this;
     }
@@ -124,6 +129,7 @@ private:
 
     detail::poll_desc* desc_ = nullptr;
     uint32_t generation_ = 0;
+    uint32_t process_ = 0;  // in which it was made: a child of a fork begins with none
     int fd_ = -1;
 };
 

@@ -74,12 +74,18 @@ run_status_t guarded(int* error, F&& f) noexcept {
     }
 }
 
-// Makes one by f().
+// What a call answers that was called wrongly.
+run_status_t invalid(int* error) noexcept {
+    if (error != nullptr) *error = 0;
+    return RUN_INVALID;
+}
+
+// Makes one at, or to, text by f(text).
 template <typename F>
-run_status_t make(run_socket_t** made, int* error, F&& f) noexcept {
-    if (made == nullptr) return RUN_INVALID;
-    *made = nullptr;
-    return guarded(error, [&] { *made = keep(f()); });
+run_status_t make(const char* text, run_socket_t** made, int* error, F&& f) noexcept {
+    if (made != nullptr) *made = nullptr;
+    if (made == nullptr || text == nullptr) return invalid(error);
+    return guarded(error, [&] { *made = keep(f(text)); });
 }
 
 // Calls f with what s is if that is one for which Fits, else RUN_INVALID.
@@ -130,49 +136,44 @@ run_status_t transfer(run_socket_t* s, size_t* count, int* error, F&& f) noexcep
 }  // namespace
 
 run_status_t run_tcp_listen(const char* at, run_socket_t** made, int* error) noexcept {
-    if (at == nullptr) return RUN_INVALID;
-    return make(made, error, [&] { return net::tcp_listener(at); });
+    return make(at, made, error, [](const char* text) { return net::tcp_listener(text); });
 }
 
 run_status_t run_unix_listen(const char* at, run_socket_t** made, int* error) noexcept {
-    if (at == nullptr) return RUN_INVALID;
-    return make(made, error, [&] { return net::unix_listener(at); });
+    return make(at, made, error, [](const char* text) { return net::unix_listener(text); });
 }
 
 run_status_t run_tcp_dial(const char* to, run_socket_t** made, int* error) noexcept {
-    if (to == nullptr) return RUN_INVALID;
-    return make(made, error, [&] { return net::dial(to); });
+    return make(to, made, error, [](const char* text) { return net::dial(text); });
 }
 
 run_status_t run_unix_connect(const char* to, run_socket_t** made, int* error) noexcept {
-    if (to == nullptr) return RUN_INVALID;
-    return make(made, error, [&] { return net::unix_stream::connect(to); });
+    return make(to, made, error, [](const char* text) { return net::unix_stream::connect(text); });
 }
 
 run_status_t run_udp_bind(const char* at, run_socket_t** made, int* error) noexcept {
-    if (at == nullptr) return RUN_INVALID;
-    return make(made, error, [&] { return net::udp_socket(net::endpoint(at)); });
+    return make(at, made, error, [](const char* text) { return net::udp_socket(net::endpoint(text)); });
 }
 
 run_status_t run_socket_accept(run_socket_t* listener, run_socket_t** made, int* error) noexcept {
-    if (made == nullptr) return RUN_INVALID;
+    if (made == nullptr) return invalid(error);
     *made = nullptr;
     return with<listeners>(listener, error, [&](auto& l) { *made = keep(l.accept()); });
 }
 
 run_status_t run_socket_read_some(run_socket_t* s, void* into, size_t size, size_t* count, int* error) noexcept {
-    if (into == nullptr && size != 0) return RUN_INVALID;
+    if (into == nullptr && size != 0) s = nullptr;
     return transfer(s, count, error,
                     [&](auto& stream, std::error_code& ec) { return stream.read_some({into, size}, ec); });
 }
 
 run_status_t run_socket_read(run_socket_t* s, void* into, size_t size, size_t* count, int* error) noexcept {
-    if (into == nullptr && size != 0) return RUN_INVALID;
+    if (into == nullptr && size != 0) s = nullptr;
     return transfer(s, count, error, [&](auto& stream, std::error_code& ec) { return stream.read({into, size}, ec); });
 }
 
 run_status_t run_socket_write(run_socket_t* s, const void* from, size_t size, size_t* count, int* error) noexcept {
-    if (from == nullptr && size != 0) return RUN_INVALID;
+    if (from == nullptr && size != 0) s = nullptr;
     return transfer(s, count, error,
                     [&](auto& stream, std::error_code& ec) { return stream.write_all({from, size}, ec); });
 }
@@ -182,7 +183,7 @@ run_status_t run_socket_shutdown_send(run_socket_t* s, int* error) noexcept {
 }
 
 run_status_t run_udp_send(run_socket_t* s, const void* data, size_t size, const char* to, int* error) noexcept {
-    if (to == nullptr || (data == nullptr && size != 0)) return RUN_INVALID;
+    if (to == nullptr || (data == nullptr && size != 0)) return invalid(error);
     return with<udp>(s, error, [&](net::udp_socket& socket) { socket.send_to({data, size}, net::endpoint(to)); });
 }
 
@@ -193,8 +194,10 @@ run_status_t run_udp_receive(run_socket_t* s,
                              bool* cut,
                              char from[RUN_ADDRESS_MAX],
                              int* error) noexcept {
-    if (into == nullptr && size != 0) return RUN_INVALID;
     if (count != nullptr) *count = 0;
+    if (cut != nullptr) *cut = false;
+    if (from != nullptr) *from = '\0';
+    if (into == nullptr && size != 0) return invalid(error);
     return with<udp>(s, error, [&](net::udp_socket& socket) {
         const net::udp_socket::received got = socket.receive({into, size});
         if (count != nullptr) *count = got.size;
@@ -215,7 +218,8 @@ run_status_t run_socket_set_timeout(run_socket_t* s, int64_t timeout_ns) noexcep
 }
 
 run_status_t run_socket_address(run_socket_t* s, bool of_peer, char address[RUN_ADDRESS_MAX], int* error) noexcept {
-    if (address == nullptr) return RUN_INVALID;
+    if (address == nullptr) return invalid(error);
+    *address = '\0';
     return with<any>(s, error, [&]<typename T>(T& socket) {
         if constexpr (std::is_same_v<T, net::unix_stream>) {
             copy_address((of_peer ? socket.remote_address() : socket.local_address()).to_string(), address);
@@ -243,7 +247,7 @@ run_status_t run_socket_close(run_socket_t* s) noexcept {
 void run_socket_free(run_socket_t* s) noexcept { delete s; }
 
 run_status_t run_watch_make(int fd, run_watch_t** made, int* error) noexcept {
-    if (made == nullptr) return RUN_INVALID;
+    if (made == nullptr) return invalid(error);
     *made = nullptr;
     return guarded(error, [&] { *made = watch(fd); });
 }
@@ -252,7 +256,7 @@ void run_watch_free(run_watch_t* watch) noexcept { delete watch; }
 
 run_status_t run_wait_fd(int fd, unsigned events, int64_t timeout_ns, unsigned* ready, int* error) noexcept {
     if (ready != nullptr) *ready = 0;
-    if (events == 0 || (events & ~3U) != 0) return RUN_INVALID;
+    if (events == 0 || (events & ~3U) != 0) return invalid(error);
     weft::fd_events found = weft::fd_events::none;
     const run_status_t status = guarded(error, [&] {
         const weft::watched_fd watched(fd);

@@ -29,7 +29,7 @@ bool read_number(std::string_view text, T most, T& value) noexcept {
 bool read_scope(std::string_view text, uint32_t& scope) noexcept {
     if (read_number(text, UINT32_MAX, scope)) return scope != 0;
     char name[IF_NAMESIZE] = {};
-    if (text.empty() || text.size() >= sizeof(name)) return false;
+    if (text.empty() || text.size() >= sizeof(name) || text.find('\0') != std::string_view::npos) return false;
     std::memcpy(name, text.data(), text.size());
     scope = ::if_nametoindex(name);
     return scope != 0;

@@ -3,12 +3,14 @@
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
 #include <weft/net/endpoint.h>
 
 #include "net/socket_address.h"
+#include "support/random.h"
 
 namespace weft::net {
 namespace {
@@ -56,6 +58,37 @@ TEST(Endpoint, WhatIsNoneIsRefused) {
         EXPECT_NE(std::string(e.what()).find("\"localhost:80\""), std::string::npos) << e.what();
         EXPECT_NE(std::string(e.what()).find("127.0.0.1:80"), std::string::npos) << "says what to write: " << e.what();
     }
+}
+
+// Texts that are nearly right: each is refused, or is an address that reads the same when it is written.
+TEST(Endpoint, WhateverIsReadCanBeWritten) {
+    constexpr std::array<std::string_view, 8> from{
+        "127.0.0.1:80", "[::1]:443",           "[2001:db8::1]:1",         "[fe80::1%7]:80",
+        ":8080",        "[::ffff:10.1.2.3]:5", "[1:2:3:4:5:6:7:8]:65535", "0.0.0.0:0"};
+    constexpr std::string_view some("0123456789abcdefABCDEF:.[]%x- \0\xff", 32);
+    test::prng random(test::announced_seed());
+    const auto index = [&](std::size_t size) { return static_cast<std::size_t>(random.below(static_cast<int>(size))); };
+    int understood = 0;
+    for (int i = 0; i < 50'000; ++i) {
+        std::string text(from[index(from.size())]);
+        for (int change = random.below(4); change != 0; --change) {
+            const std::size_t at = index(text.size() + 1);
+            const char c = some[index(some.size())];
+            if (at == text.size() || random.below(3) == 0) {
+                text.insert(at, 1, c);
+            } else if (random.below(2) == 0) {
+                text.erase(at, 1);
+            } else {
+                text[at] = c;
+            }
+        }
+        const auto parsed = endpoint::parse(text);
+        if (!parsed) continue;
+        ++understood;
+        EXPECT_EQ(endpoint::parse(parsed->to_string()), parsed) << text;
+        EXPECT_EQ(text.find('\0'), std::string::npos) << text.substr(0, text.find('\0'));
+    }
+    EXPECT_GT(understood, 10'000);
 }
 
 TEST(Endpoint, AnIpv4PeerOfASocketOfBothIsItself) {

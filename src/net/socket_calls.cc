@@ -98,8 +98,9 @@ bool sleep_instead(const fd_use& use, int64_t until_ns, io_result& r) noexcept {
 // Waits until a pause is over, or h is closed, or its deadline has passed. False: interrupted.
 bool pause(const fd_handle& h, int64_t ns, io_result& r) {
     const fd_use use(h.desc(), h.generation());
-    const int64_t until_ns = std::min(weft::detail::now_ns() + ns, h.read_deadline());
+    const int64_t over_ns = weft::detail::now_ns() + ns;
     while (!use.is_closed()) {
+        const int64_t until_ns = std::min(over_ns, h.read_deadline());  // which may be set anew meanwhile
         weft::detail::poll_side& in = use.desc().in;
         if (!await_fd(use, in, in.edges(), wait_reason::fd_readable, until_ns, r)) {
             if (r.ended != io_result::how::failed) return r.ended == io_result::how::timed_out;
@@ -118,10 +119,14 @@ fd_handle make_socket(int family, int type, int protocol, const std::string& wha
     return fd_handle(fd);
 }
 
-fd_handle adopt_socket(int fd, int type, const char* what) {
+fd_handle adopt_socket(int fd, bool is_unix, int type, const char* what) {
     int found = 0;
     if (const int result = os::socket_option_of(fd, SOL_SOCKET, SO_TYPE, found); result < 0) throw_errno(-result, what);
     if (found != type) throw_errno(EPROTOTYPE, what);
+    if (const int result = os::socket_option_of(fd, SOL_SOCKET, SO_DOMAIN, found); result < 0)
+        throw_errno(-result, what);
+    const bool fits = is_unix ? found == AF_UNIX : found == AF_INET || found == AF_INET6;
+    if (!fits) throw_errno(EAFNOSUPPORT, what);
     if (const int result = os::make_nonblocking(fd); result < 0) throw_errno(-result, what);
     return fd_handle(fd);
 }

@@ -16,7 +16,7 @@ namespace weft::net::detail {
 [[nodiscard]] weft::detail::fd_handle make_socket(int family, int type, int protocol, const std::string& what);
 
 // Takes fd over, a socket of that type, and makes it non-blocking. Throws std::system_error, with fd as it was.
-[[nodiscard]] weft::detail::fd_handle adopt_socket(int fd, int type, const char* what);
+[[nodiscard]] weft::detail::fd_handle adopt_socket(int fd, bool is_unix, int type, const char* what);
 
 // Its own name, or that of who it is connected to. Throws std::system_error.
 [[nodiscard]] socket_address name_of(const weft::detail::fd_handle& h, bool of_peer, const char* what);

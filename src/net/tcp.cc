@@ -61,7 +61,7 @@ tcp_stream tcp_stream::connect(const endpoint& to, std::error_code& ec) {
 }
 
 tcp_stream tcp_stream::adopt(int fd) {
-    return tcp_stream(detail::adopt_socket(fd, SOCK_STREAM, "weft: tcp_stream::adopt"));
+    return tcp_stream(detail::adopt_socket(fd, false, SOCK_STREAM, "weft: tcp_stream::adopt"));
 }
 
 endpoint tcp_stream::local_endpoint() const {
@@ -93,15 +93,22 @@ tcp_listener::tcp_listener(const endpoint& at) : tcp_listener(at, options()) {}
 
 tcp_listener::tcp_listener(const endpoint& at, options how) : no_delay_(how.no_delay) {
     const std::string what = "weft: listen at " + at.to_string();
-    fd_handle made = detail::make_socket(detail::family_of(at), SOCK_STREAM, IPPROTO_TCP, what);
-    const int fd = made.fd();
+    endpoint here = at;
+    int fd = os::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
+    if (fd == -EAFNOSUPPORT && !how.v6_only && at == endpoint(std::array<uint8_t, 16>{}, at.port())) {
+        here = endpoint(std::array<uint8_t, 4>{}, at.port());  // all there are: no IPv6
+        fd = os::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
+    }
+    if (fd < 0) throw_errno(-fd, what);
+    fd_handle made(fd);
     const auto check = [&](int result) {
         if (result < 0) throw_errno(-result, what + detail::advice_on_binding(-result));
     };
     check(os::socket_option(fd, SOL_SOCKET, SO_REUSEADDR, 1));
     if (how.reuse_port) check(os::socket_option(fd, SOL_SOCKET, SO_REUSEPORT, 1));
-    if (at.version() == endpoint::ip::v6) check(os::socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, how.v6_only ? 1 : 0));
-    socket_address address(at);
+    if (here.version() == endpoint::ip::v6)
+        check(os::socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, how.v6_only ? 1 : 0));
+    socket_address address(here);
     check(os::socket_bind(fd, address.get(), address.size));
     check(os::socket_listen(fd, how.backlog));
     handle_ = std::move(made);
@@ -124,7 +131,7 @@ std::vector<tcp_listener> tcp_listener::several(const endpoint& at, unsigned cou
 
 tcp_listener tcp_listener::adopt(int fd) {
     tcp_listener adopted;
-    adopted.handle_ = detail::adopt_socket(fd, SOCK_STREAM, "weft: tcp_listener::adopt");
+    adopted.handle_ = detail::adopt_socket(fd, false, SOCK_STREAM, "weft: tcp_listener::adopt");
     return adopted;
 }
 

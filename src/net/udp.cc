@@ -83,7 +83,7 @@ udp_socket udp_socket::connected_to(const endpoint& to) {
 }
 
 udp_socket udp_socket::adopt(int fd) {
-    udp_socket adopted(detail::adopt_socket(fd, SOCK_DGRAM, "weft: udp_socket::adopt"));
+    udp_socket adopted(detail::adopt_socket(fd, false, SOCK_DGRAM, "weft: udp_socket::adopt"));
     adopted.is_v6_ = adopted.local_endpoint().version() == endpoint::ip::v6;
     return adopted;
 }

@@ -97,7 +97,7 @@ std::pair<unix_stream, unix_stream> unix_stream::pair() {
 }
 
 unix_stream unix_stream::adopt(int fd) {
-    return unix_stream(detail::adopt_socket(fd, SOCK_STREAM, "weft: unix_stream::adopt"));
+    return unix_stream(detail::adopt_socket(fd, true, SOCK_STREAM, "weft: unix_stream::adopt"));
 }
 
 std::size_t unix_stream::send_files(const_buffer b, std::span<const int> files) {
@@ -167,6 +167,7 @@ unix_listener::unix_listener(const unix_address& at, options how) : at_(at), own
     }
     if (result < 0) throw_errno(-result, what + detail::advice_on_binding(-result));
     unlinks_.store(how.unlink_on_close && !at.path().empty(), relaxed);  // relaxed: nobody else yet
+    file_ = file_at(at);
     if (result = os::socket_listen(made.fd(), how.backlog); result < 0) {
         unlink();
         throw_errno(-result, what);
@@ -177,6 +178,7 @@ unix_listener::unix_listener(const unix_address& at, options how) : at_(at), own
 unix_listener::unix_listener(unix_listener&& other) noexcept
     : socket(static_cast<socket&&>(other)),  // of other, only that part
       at_(other.at_),
+      file_(other.file_),
       owner_(other.owner_),
       unlinks_(other.unlinks_.exchange(false, relaxed)) {}  // relaxed: nobody else uses either
 
@@ -185,6 +187,7 @@ unix_listener& unix_listener::operator=(unix_listener&& other) noexcept {
     unlink();
     socket::operator=(static_cast<socket&&>(other));
     at_ = other.at_;
+    file_ = other.file_;
     owner_ = other.owner_;
     unlinks_.store(other.unlinks_.exchange(false, relaxed), relaxed);  // relaxed: as above
     return *this;
@@ -192,7 +195,7 @@ unix_listener& unix_listener::operator=(unix_listener&& other) noexcept {
 
 unix_listener unix_listener::adopt(int fd) {
     unix_listener adopted;
-    adopted.handle_ = detail::adopt_socket(fd, SOCK_STREAM, "weft: unix_listener::adopt");
+    adopted.handle_ = detail::adopt_socket(fd, true, SOCK_STREAM, "weft: unix_listener::adopt");
     return adopted;
 }
 
@@ -223,9 +226,19 @@ unix_address unix_listener::local_address() const {
     return detail::name_of(handle_, false, "weft: local_address").to_unix_address();
 }
 
-// Before the socket is closed: afterwards the path may be another server's already.
+// None if there is no path, or nothing there.
+unix_listener::file_id unix_listener::file_at(const unix_address& at) noexcept {
+    char path[unix_address::longest + 1] = {};
+    std::copy(at.path().begin(), at.path().end(), path);
+    struct stat file{};
+    if (path[0] == '\0' || ::lstat(path, &file) != 0) return {};
+    return {static_cast<uint64_t>(file.st_dev), static_cast<uint64_t>(file.st_ino)};
+}
+
+// Before the socket is closed: afterwards the path may be another server's already. One that was removed by somebody may be so before.
 void unix_listener::unlink() noexcept {
     if (!unlinks_.exchange(false, relaxed) || owner_ != ::getpid()) return;  // relaxed: one of us does it
+    if (file_ == file_id() || file_at(at_) != file_) return;
     char path[unix_address::longest + 1] = {};
     std::copy(at_.path().begin(), at_.path().end(), path);
     os::file_unlink(path);

@@ -114,16 +114,18 @@ void fd_select_state::check() const { throw_if(error_); }
 }  // namespace detail
 
 watched_fd::watched_fd(int fd) : fd_(fd) {
-    if (fd < 0) throw std::system_error(EBADF, std::generic_category(), detail::what_waits);
+    if (fd < 0 || fd >= detail::poll_desc::numbers_end)
+        throw std::system_error(EBADF, std::generic_category(), detail::what_waits);
     detail::poll_desc* d = detail::poll_desc::of(fd);
     if (d == nullptr) throw std::bad_alloc();
     generation_ = d->borrow();
     if (generation_ == 0) throw std::system_error(errc::closed, detail::what_waits);
+    process_ = detail::poll_desc::process();
     desc_ = d;
 }
 
 watched_fd::~watched_fd() {
-    if (desc_ != nullptr) desc_->leave();
+    if (desc_ != nullptr && process_ == detail::poll_desc::process()) desc_->leave();
 }
 
 fd_events watched_fd::wait_until_ns(fd_events what, int64_t deadline_ns) const {

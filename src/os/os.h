@@ -81,6 +81,7 @@ bool for_each_thread(bool (*each)(void* closure, int tid) noexcept, void* closur
 // Asks the kernel to let the thread preempt others soon when it wakes, for which it runs for a shorter time at once; or not any more.
 // May be refused.
 void want_short_slices(int tid, bool wanted) noexcept;
+[[nodiscard]] bool wants_short_slices(int tid) noexcept;
 
 // Asks the kernel not to round this thread's timeouts up.
 void precise_timeouts() noexcept;

@@ -4,6 +4,7 @@
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 
 #include "base/atomic.h"
 #include "os/never_inlined.h"
+#include "os/os.h"
 #include "os/process_calls.h"
 #include "os/sigpipe.h"
 
@@ -156,9 +158,38 @@ WEFT_OS_CALL ssize_t pipe_write(int fd, const void* from, std::size_t size) noex
     return written;
 }
 
+namespace {
+
+// While one exists, the calling thread has the timers and slices of any thread, as a program that it starts inherits them.
+class as_any_thread {
+public:
+    as_any_thread() noexcept
+        : slack_(::prctl(PR_GET_TIMERSLACK)), tid_(current_tid()), short_(wants_short_slices(tid_)) {
+        constexpr unsigned long usual_slack_ns = 50'000;
+        if (slack_ == 1) ::prctl(PR_SET_TIMERSLACK, usual_slack_ns);
+        if (short_) want_short_slices(tid_, false);
+    }
+
+    ~as_any_thread() {
+        if (slack_ == 1) ::prctl(PR_SET_TIMERSLACK, 1UL);
+        if (short_) want_short_slices(tid_, true);
+    }
+
+    as_any_thread(const as_any_thread&) = delete;
+    as_any_thread& operator=(const as_any_thread&) = delete;
+
+private:
+    int slack_;
+    int tid_;
+    bool short_;
+};
+
+}  // namespace
+
 WEFT_OS_CALL int process_spawn(const spawn_request& r, int& pid) noexcept {
     spawn_setup setup;
     if (const int error = setup.prepare(r)) return -error;
+    const as_any_thread inherited;
     return -setup.start(r, pid);
 }
 

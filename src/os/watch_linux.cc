@@ -109,4 +109,11 @@ void want_short_slices(int tid, bool wanted) noexcept {
     syscall(SYS_sched_setattr, tid, &attributes, 0);
 }
 
+bool wants_short_slices(int tid) noexcept {
+    scheduling_attributes attributes{};
+    attributes.size = sizeof(attributes);
+    return syscall(SYS_sched_getattr, tid, &attributes, sizeof(attributes), 0) == 0 &&
+           attributes.runtime_ns == short_slice_ns;
+}
+
 }  // namespace weft::detail::os

@@ -107,9 +107,17 @@ uint32_t poll_desc::borrow() noexcept {
         } else if ((word & closing) != 0) {
             return 0;
         } else if (word_.compare_exchange_weak(word, word + 1, acq_rel, relaxed)) {  // A2; relaxed: tried again
+            if ((word & borrowed) != 0) add_again();
             return generation_of(word);
         }
     }
+}
+
+// Somebody else waits for a file that is not ours. It may have been closed since, and another one have its number, of which no events come yet.
+void poll_desc::add_again() noexcept {
+    registering_.lock();
+    if (poll_backend* where = home_.load(relaxed)) static_cast<void>(where->add(fd_, token()));  // relaxed: locked
+    registering_.unlock();
 }
 
 int poll_desc::add_to(poll_backend& where) noexcept {
@@ -153,7 +161,10 @@ void poll_desc::abandon(const poll_backend& where) noexcept {
     }
 }
 
+constinit atomic<uint32_t> poll_desc::forks_{0};
+
 void poll_desc::forget_all() noexcept {
+    forks_.fetch_add(1, relaxed);  // relaxed: there is no other thread
     for (poll_desc* d = from(0); d != nullptr; d = from(d->fd_ + 1)) d->forget();
 }
 

@@ -61,6 +61,14 @@ public:
     // Whether there has ever been one.
     [[nodiscard]] static bool any() noexcept;
 
+    // Files have lower numbers than that.
+    static constexpr int numbers_end = 1 << 24;
+
+    // Which process this is, counted by forks: in a child, nobody uses what was used before.
+    [[nodiscard]] static uint32_t process() noexcept {
+        return forks_.load(relaxed);
+    }  // relaxed: there is one thread when it changes
+
     [[nodiscard]] int fd() const noexcept { return fd_; }
 
     // fd has just been opened, and is ours. Returns the generation, which is what entitles to use it.
@@ -127,7 +135,9 @@ private:
     }
 
     void forget() noexcept;
+    void add_again() noexcept;
 
+    static constinit atomic<uint32_t> forks_;
     atomic<uint64_t> word_{closing | unused};
     atomic<poll_backend*> home_{nullptr};  // written under registering_
     spin_lock registering_;

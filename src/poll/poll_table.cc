@@ -12,7 +12,7 @@ namespace weft::detail {
 namespace {
 
 constexpr uint32_t block_size = 64;
-constexpr uint32_t blocks_max = uint32_t{1} << 18;  // for 16 million files
+constexpr uint32_t blocks_max = uint32_t{poll_desc::numbers_end} / block_size;
 
 struct block {
     poll_desc of[block_size];

@@ -359,6 +359,23 @@ TEST_P(Notify, OutlivesTheRuntimeItWasMadeOn) {
     EXPECT_EQ(rt().run([&] { return s.recv(); }), SIGVTALRM);
 }
 
+// Somebody put a handler over ours, did not call it, and took his away later: with the default action, not with ours.
+TEST_P(Notify, AHandlerThatWasOverOursAndHasGoneIsInNobodysWay) {
+    rt().run([&] {
+        struct sigaction theirs{};
+        theirs.sa_handler = [](int) {};
+        {
+            const subscription s = signals::notify({SIGVTALRM});
+            ASSERT_EQ(::sigaction(SIGVTALRM, &theirs, nullptr), 0);
+        }
+        theirs.sa_handler = SIG_DFL;
+        ASSERT_EQ(::sigaction(SIGVTALRM, &theirs, nullptr), 0);
+        const subscription again = signals::notify({SIGVTALRM});
+        send(SIGVTALRM);
+        EXPECT_EQ(again.recv(), SIGVTALRM);
+    });
+}
+
 TEST_P(Notify, RealTimeSignals) {
     if (emulated) GTEST_SKIP() << "the emulator has some of them for itself";
     rt().run([&] {

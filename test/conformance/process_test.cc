@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -313,6 +314,18 @@ TEST_P(Process, WhoseTimeIsUpTellsThoseWhoWaitLonger) {
         }
         over = true;
         busy.wait();
+    });
+}
+
+// What the runtime has asked of the system for its own threads is not for others.
+TEST_P(Process, TimersAndSlicesAreAsUsual) {
+    if (emulated) GTEST_SKIP() << "what /proc tells of a process is the emulator's";
+    const std::string expected = std::to_string(::prctl(PR_GET_TIMERSLACK)) + '\n';
+    rt().run([&] {
+        for (int i = 0; i < 3; ++i) {
+            yield();
+            EXPECT_EQ(run_process({"cat", "/proc/self/timerslack_ns"}).out, expected);
+        }
     });
 }
 

@@ -402,6 +402,26 @@ TEST_P(WaitFd, ASocketOfOursIsReadAndWaitedForByOthers) {
     });
 }
 
+// The number is another file's while somebody waits for what it was: who waits for the other file is told.
+TEST_P(WaitFd, ANumberThatIsUsedAnewIsWatchedAnew) {
+    Ends old;
+    Ends fresh;
+    const int number = old.near();
+    const uint64_t parks = rt().stats().parks;
+    rt().go([&] { static_cast<void>(wait_fd_for(number, fd_events::readable, 20s)); });
+    eventually([&] { return rt().stats().parks > parks; });
+    ASSERT_EQ(::dup2(fresh.near(), number), number);
+    std::atomic<bool> told = false;
+    rt().go([&] {
+        static_cast<void>(wait_fd(number, fd_events::readable));
+        told = true;
+    });
+    eventually([&] { return rt().stats().parks > parks + 1; });
+    EXPECT_EQ(::write(fresh.far(), "x", 1), 1);
+    eventually([&] { return told.load(); });
+    rt().drain();
+}
+
 // A runtime that ends leaves a green thread behind that an edge has woken, and that will never look: another one has to.
 TEST(WaitFdAtTheEnd, AnEdgeIsNotLostWithWhoWasWoken) {
     for (const bool selects : {false, true}) {

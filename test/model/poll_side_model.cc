@@ -5,6 +5,7 @@
 // does, steps I1 to I5, is played by the suites.
 //
 // mutants: EDGE_NOT_COUNTED LOOK_LEFT_OUT NOT_PASSED_ON WAITING_FORGOTTEN CLOSED_IN_SILENCE EDGES_RELAXED COUNTED_AFTER_TRYING
+// mutants: KEPT_BY_WHO_IS_LATE
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 
@@ -50,6 +51,12 @@ constexpr bool passes = false;
 constexpr bool passes = true;
 #endif
 
+#if defined(MUTANT_KEPT_BY_WHO_IS_LATE)
+constexpr bool passes_late = false;
+#else
+constexpr bool passes_late = true;
+#endif
+
 enum outcome : int { got_one, gave_up, found_it_closed };
 
 // What the system and the descriptor know.
@@ -68,7 +75,8 @@ struct file {
         return false;
     }
 
-    outcome read(int64_t deadline_ns) {
+    // late: once woken, its time is up before it tries.
+    outcome read(int64_t deadline_ns, bool late = false) {
         for (;;) {
             const bool early = counts_late && take();
             const uint32_t seen = side.edges();                // I1
@@ -80,6 +88,10 @@ struct file {
             const wait_result r = side.wait_after(seen, wait_reason::fd_readable, deadline_ns);
             if (r == wait_result::timed_out) return gave_up;
             RL_ASSERT(r == wait_result::served);
+            if (late) {
+                if (passes_late) side.pass_on();
+                return gave_up;
+            }
         }
     }
 
@@ -143,6 +155,23 @@ struct deadline : program<deadline, 1, 2> {
     }
 };
 
+// One is woken too late for itself: the other one, who waits longer, is told.
+struct one_late : program<one_late, 2, 1> {
+    file f;
+
+    void run(unsigned me) {
+        if (me == 0) {
+            const outcome o = f.read(never, true);
+            RL_ASSERT(o == got_one || o == gave_up);
+        } else if (me == 1) {
+            const outcome o = f.read(never);
+            RL_ASSERT(o == got_one);
+        } else {
+            f.arrive(2);
+        }
+    }
+};
+
 struct closing : program<closing, 1, 1> {
     file f;
 
@@ -164,6 +193,7 @@ int main() {
                     check<one_reader<0>>("a plain one", switches(4)) &&              //
                     check<closing>("closed", all) &&                                 //
                     check<two_readers>("two readers, one edge", random(200'000)) &&  //
+                    check<one_late>("two readers, one late", random(200'000)) &&     //
                     check<deadline>("with a deadline", switches(1)) &&               //
                     check<deadline>("with a deadline", random(200'000));
     return ok ? 0 : 1;

@@ -393,6 +393,8 @@ TEST_P(TlsHandshake, CredentialsThatCannotBeUsedSayWhy) {
         EXPECT_TRUE(contains(e.what(), "/nowhere/chain.pem")) << e.what();
     }
     EXPECT_THROW(static_cast<void>(stream::client(net::tcp_stream(), "", trusting_)), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(stream::client(net::tcp_stream(), ".example", trusting_)), std::invalid_argument)
+        << "would be any name below that";
     EXPECT_THROW(static_cast<void>(stream::client(net::tcp_stream(), "a", serving_)), std::invalid_argument);
     EXPECT_THROW(static_cast<void>(stream::server(net::tcp_stream(), trusting_)), std::invalid_argument);
 }

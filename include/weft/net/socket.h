@@ -14,7 +14,7 @@ namespace weft::net {
 class socket {
 public:
     // Whoever waits is woken with weft::errc::closed; calls that come later fail with it. The socket is closed when the last call that uses
-    // it has returned. Any thread, any number of times.
+    // it has returned, and the last weft::watched_fd of it is gone. Any thread, any number of times.
     void close() noexcept { handle_.close(); }
 
     [[nodiscard]] bool is_open() const noexcept { return handle_.is_open(); }

@@ -68,7 +68,7 @@ public:
     void shutdown_send();
     void shutdown_send(std::error_code& ec);
 
-    // Reads find the end from now on.
+    // Reads find the end from now on; over TCP, what arrives later may be read all the same (Linux).
     void shutdown_receive();
     void shutdown_receive(std::error_code& ec);
 

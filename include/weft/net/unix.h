@@ -159,7 +159,18 @@ public:
 private:
     void unlink() noexcept;
 
+    // Which file it is. Another one may be there by now.
+    struct file_id {
+        uint64_t device = 0;
+        uint64_t number = 0;
+
+        friend bool operator==(const file_id&, const file_id&) = default;
+    };
+
+    static file_id file_at(const unix_address& at) noexcept;
+
     unix_address at_;
+    file_id file_;
     int64_t owner_ = 0;                          // the process that has bound it
     weft::detail::atomic<bool> unlinks_{false};  // the path is to be removed, once
 };
