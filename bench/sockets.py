@@ -58,11 +58,13 @@ def serving(program, row, p, environment):
             if not select.select([server.stdout], [], [], START_TIMEOUT_S)[0]:
                 raise Failure(f"the server did not start in {START_TIMEOUT_S} s")
             try:
-                yield server, json.loads(server.stdout.readline())
+                said = json.loads(server.stdout.readline())
             except ValueError as error:
                 raise Failure(f"the server did not start: {error}") from error
+            yield server, said
         finally:
             server.stdin.close()
+            server.stdout.close()
             try:
                 server.wait(START_TIMEOUT_S)
             except subprocess.TimeoutExpired:
