@@ -34,7 +34,7 @@ class Load:
     unix: bool = False
     shared: bool = False  # server and client on the same CPUs
     buffer: int = 8192  # bytes that each connection of the server has: more than the payload
-    ms: int = 1000
+    ms: int = 700
 
 
 @dataclass(frozen=True)

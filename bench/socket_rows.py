@@ -37,7 +37,7 @@ SOCKET_ROWS = [
     # Open loop: requests come when they come.
     _open("open-50", "50 connections, 50 000/s", Load(50, rate=RATE)),
     _open("open-1000", "1000 connections, 50 000/s", Load(1000, rate=RATE)),
-    _open("sparse-50", "50 connections, 2000/s", Load(50, rate=SPARSE_RATE)),
+    _open("sparse-50", "50 connections, 2000/s", Load(50, rate=SPARSE_RATE, ms=1000)),
     # On a machine with few CPUs.
     _closed("shared-100", "100 connections, client on the same CPUs", Load(100, shared=True), procs=(2,)),
     _open("shared-open-50", "50 connections, 20 000/s, client on the same CPUs", Load(50, rate=20_000, shared=True), procs=(2,)),

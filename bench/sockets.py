@@ -20,7 +20,7 @@ import urllib.request
 START_TIMEOUT_S = 10
 WRK_WARMUP_S = 1
 # Of the two loads between which system calls are counted.
-COUNTED_MS = (200, 600)
+COUNTED_MS = (100, 300)
 CLIENT_TIMEOUT_S = 60
 # Under strace a call takes so many times as long, so that a rate which is to be the same share of the possible is less.
 STRACE_SLOWDOWN = 20
