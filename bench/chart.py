@@ -11,6 +11,8 @@ COLOURS = {
     "boost": "#5b8e6d",
     "std": "#8d96a3",
     "tbb": "#7b5ea7",
+    "asio": "#3f6fb5",
+    "epoll": "#8d96a3",
 }
 STYLE = """
   text { font-family: system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif; font-size: 12px; fill: #24292f; }

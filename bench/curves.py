@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from rows import CALLERS, FORKS, MILLION, WAITERS, WIDTHS
+from socket_rows import SOCKET_DETAILS
 
 
 @dataclass(frozen=True)
@@ -106,4 +107,4 @@ CALL_DETAILS = [
 # More is better, or neither: not compared.
 NOT_LESS = {"calls_per_s", "requests_per_s", "lives_per_s", "hog_share", "raw_ns"}
 DETAILS = {"Memory, and the first time": MEMORY_DETAILS, "How late, and how fairly": FAIRNESS_DETAILS,
-           "Who holds up whom, and what stays": CALL_DETAILS}
+           "Who holds up whom, and what stays": CALL_DETAILS, "Servers: latency, system calls, sleep": SOCKET_DETAILS}

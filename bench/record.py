@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass, field
 
 from curves import CURVES, DETAILS
-from rows import EVERY_ROUND, GROUPS, MAIN_PEERS, PEERS, ROWS
+from row import EVERY_ROUND, MAIN_PEERS, PEERS
+from rows import GROUPS, ROWS
 
 PEER_OF = {title: peer for peer, title in PEERS.items()}
 RATIO = re.compile(r"×([\d.e+-]+) \(([\d.e+-]+)–([\d.e+-]+)\)(?:, n=(\d+))?")

@@ -7,7 +7,8 @@ import chart
 import record
 from curves import CURVES, DETAILS, NOT_LESS
 from record import Ratio, factor
-from rows import EVERY_ROUND, GROUPS, MAIN_PEERS, PEERS, ROWS
+from row import EVERY_ROUND, FLOOR, MAIN_PEERS, PEERS
+from rows import GROUPS, ROWS
 from targets import TARGETS
 
 ROW = {row.id: row for row in ROWS}
@@ -65,7 +66,7 @@ class Results:
     def to_best(self, row, p, metric):
         best = {}
         for peer in PEERS:
-            if peer != "weft":
+            if peer not in ("weft", FLOOR):
                 for index, value in self.by_round(row, p, peer, metric).items():
                     best[index] = min(value, best.get(index, value))
         return self.ratio(self.by_round(row, p, "weft", metric), best)
@@ -166,11 +167,11 @@ def group_table(results, rows):
             middles = {peer: results.middle(row.id, p, peer, row.metric) for peer in peers}
             if all(value is None for value in middles.values()):
                 continue
-            best = min(value for value in middles.values() if value is not None)
+            best = min((value for peer, value in middles.items() if value is not None and peer != FLOOR), default=None)
             cells = []
             for peer in peers:
                 text = number(middles[peer])
-                if middles[peer] == best:
+                if middles[peer] == best and peer != FLOOR:
                     text = f"**{text}**"
                 ratio = None if peer == "weft" else results.to_peer(row.id, p, peer, row.metric)
                 if ratio is not None:
@@ -223,7 +224,7 @@ def losses(results):
 def scales(row):
     """Whether the same work is done at P=1 and P=2, and time is what is counted."""
     of_time = row.metric in ("ns_per_op", "us_per_op", "ms") and row.group != "rest"
-    return of_time and row.procs == (1, 2) and not row.k_per_p
+    return of_time and row.procs == (1, 2) and not row.k_per_p and row.load is None
 
 
 def scaling_section(results):
@@ -281,6 +282,12 @@ PEER_NOTES = """\
 - **oneTBB**: tasks of a `task_group`, which have no stack and wait for nothing but their children; for fork and join only.
 - **weft**: default stacks of 256 KiB with guard regions; checks of arguments and states are on, as in every build. Fork and join
   by `weft::go` and a `wait_group`, as in Go; with `weft::scope`, which adds exceptions and cancellation, in rows of its own.
+- **Servers** (`bench/net/`): read, write back, read the next; each connection has 8 KiB to read into (512 bytes where there are 10 000), and
+  sends at once (no delay). Go, tokio and weft: a goroutine, a task, a green thread for each connection. **Boost.Asio**: callbacks, an
+  `io_context` for each thread with connections dealt out in turn, which is the fastest it has; no connection ever moves.
+  **raw epoll**: a loop for each thread on the system calls themselves, level-triggered, also dealt out in turn. It is what the system
+  takes, not a peer: "the best peer" is another one. HTTP: Boost.Beast over weft's sockets, Go's `net/http`, hyper over tokio, with
+  limits on the header and on the time for it, a date, and the same 14 bytes.
 - The matrices are multiplied by the compilers: gcc and rustc use vector instructions, Go does not."""
 
 METHOD = """\
@@ -303,6 +310,15 @@ METHOD = """\
 - Runs of what goes on for ever are short: requests come for 5 s, the crowd that comes and goes is watched for about 10 s after
   a warm-up of 1.5 s, the idle process for 10 s after two seconds of rest, by a thread whose own share is not counted.
 - Futex calls are counted in a run of its own, under strace, which makes everything slower: spinning ends in sleep more often there.
+- Servers have a process and a CPU of their own, and the client has another one. With two CPUs that leaves one for the server, also at P=2, which
+  then shows what a second P costs where there is no CPU for it, not what it gains. With more CPUs it has P of them. In the rows "client on the
+  same CPUs" nothing is pinned: both take what they get.
+- The client is one thread on epoll, and compares every byte (`bench/net/client/`). Where it has a CPU of its own it never sleeps: so the server never
+  pays for waking it, and answers are seen when they come. Requests of a given rate have random gaps (exponential) and are sent when they
+  are due, whatever became of those before; their time counts from then. The server's CPU time is that of all its
+  threads, with the system's work for it, while it is measured; sleeping is a context switch that a thread of it asked for.
+- System calls are counted by perf, beside the same load, in a run of its own; where perf is not there or not allowed, by strace, under which everything
+  is slower and more is done at once.
 - Differences below about 10 % say nothing on a machine like this one."""
 
 
@@ -326,7 +342,12 @@ def machine_line(m):
 
 
 def versions_of(raw):
-    versions = {run["peer"]: run["line"]["version"] for run in raw["runs"] if not run["failure"]}
+    """{peer: what its programs were built from}, each thing once."""
+    parts = {}
+    for run in raw["runs"]:
+        if not run["failure"]:
+            parts.setdefault(run["peer"], {}).update(dict.fromkeys(run["line"]["version"].split(", ")))
+    versions = {peer: ", ".join(names) for peer, names in parts.items()}
     if "weft" in versions:
         versions["weft"] = f"{raw['weft']}, {versions['weft']}"
     return versions
@@ -349,7 +370,8 @@ def page(results):
     raw = results.raw
     out = [
         "# Benchmarks", "",
-        "weft beside the same work in Go, tokio, Boost.Fiber, std::thread and oneTBB, on one machine, in turns. Written by",
+        "weft beside the same work in Go, tokio, Boost.Fiber, std::thread, oneTBB and, over sockets, Boost.Asio and a bare event loop, on one",
+        "machine, in turns. Written by",
         "`bench/run.py`" + (" in its **quick** form: fewer rounds of less work." if raw["quick"] else "; do not edit."), "",
         *([*results.kept.header, added_line(results)] if results.kept.header else header(raw)),
         "",

@@ -1,19 +1,8 @@
-"""What is measured: the rows of the tables, and the peers."""
+"""What is measured: the rows of the tables."""
 
-from dataclasses import dataclass, field
+from row import MAIN_PEERS, Row
+from socket_rows import SOCKET_ROWS
 
-# Keys of results, and how the report calls them. The order is the order of every table.
-PEERS = {
-    "weft": "weft",
-    "go": "Go",
-    "go-nogc": "Go, GOGC=off",
-    "tokio": "tokio",
-    "boost": "Boost.Fiber",
-    "std": "std::thread",
-    "tbb": "oneTBB",
-}
-MAIN_PEERS = ("weft", "go", "tokio", "boost")
-ALL_PEERS = (*MAIN_PEERS, "std")
 WITH_GC_OFF = ("weft", "go", "go-nogc", "tokio", "boost")
 WITH_SELECT = ("weft", "go", "tokio")
 WITH_TIMERS = ("weft", "go", "tokio")
@@ -27,37 +16,6 @@ WITH_OTHERS = ("weft", "go", "std")  # in Boost.Fiber there are none beside a ca
 WITH_DECLARED_CALLS = ("weft", "go")
 WITH_MANY_SLEEPERS = ("weft", "go", "boost")
 
-EVERY_ROUND = 1_000_000
-
-
-@dataclass(frozen=True)
-class Row:
-    id: str
-    title: str
-    group: str
-    workload: str
-    n: int
-    k: int = 1
-    cap: int = 0
-    metric: str = "ns_per_op"
-    unit: str = "ns"
-    procs: tuple = (1, 2)
-    peers: tuple = ALL_PEERS
-    n_for: dict = field(default_factory=dict)  # peer: a smaller n, where one operation takes long
-    rounds_for: dict = field(default_factory=dict)  # peer: fewer rounds, where one run takes long
-    rounds: int = EVERY_ROUND
-    memory_gib: float = 1.0
-    quick_rounds: int = EVERY_ROUND
-    k_per_p: bool = False  # k is multiplied by P
-    serial: bool = False  # each step waits for the one before: a second P can only be in the way
-    futexes: bool = False  # once, under strace: futex calls for each round of n/k
-    note: str = ""
-
-    @property
-    def heavy(self) -> bool:
-        return self.quick_rounds == 1
-
-
 GROUPS = {
     "yield": "Taking turns",
     "spawn": "Starting and ending",
@@ -70,6 +28,9 @@ GROUPS = {
     "call": "Blocking calls",
     "hog": "Beside tasks that never give way",
     "rest": "Coming and going, and at rest",
+    "echo": "Echo servers",
+    "idle-conns": "Ten thousand connections",
+    "http": "HTTP",
     "program": "Whole programs",
     "cforall": "What schedulers stumble over: Cforall's five",
     "savina": "Actors: five of Savina",
@@ -201,6 +162,7 @@ ROWS = [
         2 * MILLION, k=100_000, peers=WITH_MANY_SLEEPERS, memory_gib=4, note="for about 10 s", **SELDOM),
     Row("idle", "100 tasks wait, and nothing happens: context switches a second", "rest", "idle", 10_000, k=100,
         metric="switches_per_s", unit="", peers=WITH_CALLS, note="for 10 s", rounds=2, quick_rounds=1),
+    *SOCKET_ROWS,
     # Whole programs.
     Row("sieve", "prime sieve, 2000 primes", "program", "sieve", 17_389, metric="ms", unit="ms", peers=MAIN_PEERS,
         note="tokio: capacity 1"),

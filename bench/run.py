@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures weft beside the same work in Go, tokio, Boost.Fiber, std::thread and oneTBB.
+"""Measures weft beside the same work in Go, tokio, Boost.Fiber, std::thread, oneTBB, Boost.Asio and a bare event loop.
 
     bench/run.py                    everything: about an hour and a half on 2 cores
     bench/run.py --quick            about 25 minutes, fewer rounds of less work
@@ -29,8 +29,10 @@ import time
 
 import record
 import report
+import sockets
 import toolchain
-from rows import PEERS, ROWS
+from row import PEERS
+from rows import ROWS
 
 ROUNDS, QUICK_ROUNDS = 7, 3
 QUICK_DIVISOR = 4
@@ -138,18 +140,38 @@ def how_it_ended(done):
     return f"{how}: {said}" if said else how
 
 
-def run_once(program, peer, row, p, n):
-    """One process. Returns the JSON line it printed, with how it went."""
-    command, environment = command_of(program, row, p, n), environment_of(peer)
+def line_of(command, environment):
+    """What one process printed, as (line, why there is none)."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, env=environment, check=False)
+    except subprocess.TimeoutExpired:
+        return None, f"not finished after {RUN_TIMEOUT_S} s"
+    if done.returncode != 0:
+        return None, how_it_ended(done)
+    try:
+        return json.loads(done.stdout.splitlines()[-1]), ""
+    except (IndexError, ValueError):
+        return None, f"printed no result: {done.stdout[-200:]!r}"
 
+
+def line_of_server(program, client, row, p, environment):
+    """The same of a server and its client."""
+    try:
+        return sockets.measure(program, client, row, p, environment), ""
+    except sockets.Failure as failure:
+        return None, str(failure)
+
+
+def run_once(program, client, peer, row, p, n):
+    """One process, or two. Returns the JSON line with how it went."""
+    environment = environment_of(peer)
     busy, stolen = machine_cpu_seconds()
     ours = children_cpu_seconds()
     begin = time.monotonic()
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_TIMEOUT_S, env=environment, check=False)
-        failure = "" if done.returncode == 0 else how_it_ended(done)
-    except subprocess.TimeoutExpired:
-        done, failure = None, f"not finished after {RUN_TIMEOUT_S} s"
+    if row.load:
+        line, failure = line_of_server(program, client, row, p, environment)
+    else:
+        line, failure = line_of(command_of(program, row, p, n), environment)
     wall = time.monotonic() - begin
     ours = children_cpu_seconds() - ours
     busy_after, stolen_after = machine_cpu_seconds()
@@ -157,27 +179,30 @@ def run_once(program, peer, row, p, n):
 
     result = {"wall_s": round(wall, 3), "cpu_s": round(ours, 3), "others_s": round(others, 3), "failure": failure}
     if not failure:
-        try:
-            result["line"] = json.loads(done.stdout.splitlines()[-1])
-        except (IndexError, ValueError):
-            result["failure"] = f"printed no result: {done.stdout[-200:]!r}"
+        result["line"] = line
     return result
 
 
-def disturbed(result, p):
+def disturbed(result, row, p):
     """Whether others took more than a run at this P can spare. /proc/stat counts in ticks: a little slack."""
-    spare = max(DISTURBED_SHARE, len(os.sched_getaffinity(0)) - p - 0.5)
+    used = p + 1 if row.load else p  # the client has a CPU, too
+    spare = max(DISTURBED_SHARE, len(os.sched_getaffinity(0)) - used - 0.5)
     return result["others_s"] > spare * result["wall_s"] + 2 / TICKS
+
+
+def rows_chosen(arguments):
+    return [row for row in ROWS if not arguments.only or any(word in row.id or word == row.group for word in arguments.only)]
 
 
 class Campaign:
     """All rounds of one call."""
 
-    def __init__(self, programs, arguments):
+    def __init__(self, programs, clients, arguments):
         self.programs = programs
+        self.clients = clients
         self.quick = arguments.quick
         self.rounds = arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS)
-        chosen = [row for row in ROWS if not arguments.only or any(word in row.id or word == row.group for word in arguments.only)]
+        chosen = rows_chosen(arguments)
         self.skipped = [row.id for row in chosen if row.memory_gib > available_gib()]
         self.rows = [row for row in chosen if row.id not in self.skipped]
         self.runs = []
@@ -191,7 +216,7 @@ class Campaign:
                 continue
             for p in row.procs:
                 peers = [peer for peer in row.peers
-                         if peer in self.programs and index < row.rounds_for.get(peer, self.rounds)
+                         if (row.suite, peer) in self.programs and index < row.rounds_for.get(peer, self.rounds)
                          and not (self.quick and row.heavy and peer in row.rounds_for)]
                 if peers:
                     yield row, p, peers
@@ -213,23 +238,28 @@ class Campaign:
             n = max(n // QUICK_DIVISOR, row.k)
         return n
 
-    def count_futexes(self, row, p, peer, result):
-        """In the first round, beside what is timed."""
-        if row.futexes and result["round"] == 0 and not result["failure"]:
-            count = futexes(self.programs[peer], peer, row, p, self.size(row, peer))
-            if count is not None:
-                result["line"]["futexes"] = round(count, 2)
+    def count_calls(self, row, p, peer, result):
+        """In the first round, beside what is timed: of the futex, or of a server all system calls."""
+        if result["round"] != 0 or result["failure"]:
+            return
+        program, count = self.programs[row.suite, peer], None
+        if row.futexes:
+            count = futexes(program, peer, row, p, self.size(row, peer))
+        elif row.load and not row.load.idle:
+            count = sockets.count(program, self.clients[row.suite], row, p, environment_of(peer))
+        if count is not None:
+            result["line"]["futexes" if row.futexes else "syscalls"] = round(count, 2)
 
     def measure(self, index, row, p, peer):
-        program, n = self.programs[peer], self.size(row, peer)
-        result = run_once(program, peer, row, p, n)
-        if not result["failure"] and disturbed(result, p) and self.retries < RETRY_SHARE * self.all_runs():
+        program, client, n = self.programs[row.suite, peer], self.clients.get(row.suite), self.size(row, peer)
+        result = run_once(program, client, peer, row, p, n)
+        if not result["failure"] and disturbed(result, row, p) and self.retries < RETRY_SHARE * self.all_runs():
             self.retries += 1
-            again = run_once(program, peer, row, p, n)
+            again = run_once(program, client, peer, row, p, n)
             if not again["failure"] and again["others_s"] < result["others_s"]:
                 result = again
-        result.update(round=index, row=row.id, p=p, peer=peer, disturbed=disturbed(result, p))
-        self.count_futexes(row, p, peer, result)
+        result.update(round=index, row=row.id, p=p, peer=peer, disturbed=disturbed(result, row, p))
+        self.count_calls(row, p, peer, result)
         self.runs.append(result)
         self.seconds[row.id, p, peer] = result["wall_s"]
         return result
@@ -280,12 +310,17 @@ def main():
         results = json.loads(stored.read_text(encoding="utf-8"))
     else:
         begin = time.monotonic()
-        programs, missing = toolchain.build(wanted)
+        suites = sorted({row.suite for row in rows_chosen(arguments)}, reverse=True)
+        programs, missing = toolchain.build(wanted, suites)
+        try:
+            clients = toolchain.build_clients(suites)
+        except toolchain.Missing as reason:
+            sys.exit(f"run.py: no client for the servers: {reason}")
         if "weft" in missing:
             sys.exit("run.py: weft itself could not be built; name the others with --peers to do without it")
         if not programs:
             sys.exit("run.py: nothing could be built")
-        campaign = Campaign(programs, arguments)
+        campaign = Campaign(programs, clients, arguments)
         if not campaign.rows:
             sys.exit("run.py: no row to run; rows are: " + ", ".join(row.id for row in ROWS))
         results = {"machine": machine(), "weft": weft_version(), "missing": missing, "quick": arguments.quick,

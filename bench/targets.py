@@ -9,7 +9,7 @@ from rows import FORKS, ROWS
 class Target:
     """weft's metric in a row against `limit` times what it is compared with.
 
-    against: a peer's key; "best" for the fastest peer in each round; "self:ROW" for weft in another row;
+    against: a peer's key; "best" for the fastest peer in each round, other than the floor; "self:ROW" for weft in another row;
     "P=1" for weft's own P=1, measured at P=2; "" when limit is the figure itself, in `unit`.
     """
 
@@ -82,6 +82,7 @@ def _targets():
         yield Target(f"a close wakes {n} ≤ 0.8 × Go", f"fan-out-{n}", 0.8, "go", metric="p50_us", procs=(2,))
         yield Target(f"a close wakes {n}: OS threads woken ≤ P", f"fan-out-{n}", 2, "", metric="os_wakes", procs=(2,), unit="")
     yield from _promises()
+    yield from _servers()
     for row in ROWS:
         if row.group == "cforall":
             yield Target(f"{row.id} ≤ Go", row.id, 1.0, "go", metric=row.metric, procs=row.procs)
@@ -115,6 +116,27 @@ def _promises():
     yield Target("100 000 come and go: starting one at p99.9 ≤ 0.5 × Go", "lifetimes", 0.5, "go", metric="spawn_p999_ns")
     yield Target("a process in which nothing happens: no context switches", "idle", 0, "", metric="switches_per_s", unit="/s")
     yield Target("a process in which nothing happens: CPU < 0.1 %", "idle", 0.1, "", metric="cpu_percent", unit="%")
+
+
+def _servers():
+    """As cheap as an event loop."""
+    for row, what in (("echo-open-50", "50"), ("echo-open-1000", "1000")):
+        cpu = f"echo, {what} connections, 50 000/s: server's CPU time per request"
+        yield Target(f"{cpu} ≤ 1.1 × raw epoll", row, 1.1, "epoll", metric="cpu_us")
+        yield Target(f"{cpu} ≤ the best peer", row, 1.0, "best", metric="cpu_us")
+        yield Target(f"{cpu} ≤ 0.8 × Go", row, 0.8, "go", metric="cpu_us")
+    yield Target("echo, 1000 connections, 50 000/s: p99 ≤ the best peer", "echo-open-1000", 1.0, "best", metric="p99_us")
+    for row, what in (("echo-50", "50 connections, as fast as it goes"), ("echo-open-50", "50 connections, 50 000/s"),
+                      ("echo-open-1000", "1000 connections, 50 000/s")):
+        yield Target(f"echo, {what}: system calls per request ≤ 2.1", row, 2.1, "", metric="syscalls", unit="")
+    yield Target("echo, 100 connections: time per request ≤ 0.6 × Go", "echo-100", 0.6, "go", metric="us_per_op", procs=(2,))
+    yield Target("echo, 100 connections: time per request ≤ tokio", "echo-100", 1.0, "tokio", metric="us_per_op")
+    yield Target("10 000 connections: resident memory ≤ 6 KiB each", "idle-conns-1e4", 6144, "", metric="bytes_per_conn")
+    yield Target("10 000 connections, 1 % active: p50 ≤ 1.1 × that of 100 alone", "idle-conns-1e4", 1.1, "self:idle-conns-100", metric="p50_us")
+    yield Target("10 000 connections, 1 % active: p99 ≤ 1.1 × that of 100 alone", "idle-conns-1e4", 1.1, "self:idle-conns-100", metric="p99_us")
+    yield Target("10 000 connections, nothing happens: CPU ≤ 0.1 %", "idle-conns-1e4", 0.1, "", metric="idle_cpu_percent", unit="%")
+    # 1.5 times the requests are a share of 1 / 1.5 of the time.
+    yield Target("HTTP, 64 connections: requests per second ≥ 1.5 × Go (as time: ≤ 0.67)", "http-64", 1 / 1.5, "go", metric="us_per_op")
 
 
 TARGETS = list(_targets())

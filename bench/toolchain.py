@@ -12,6 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BENCH = ROOT / "bench"
+NET = BENCH / "net"
 OUT = ROOT / "build" / "bench"
 JOBS = 2
 
@@ -62,44 +63,83 @@ def need(command, *packages):
         install(*packages)
 
 
-def build_weft():
+def _build_weft(target, *settings):
     need("g++", "g++")
     need("cmake", "cmake")
     need("ninja", "ninja-build")
     # The flags of the native preset, in a tree without tests: their tools are not needed to measure.
     tree = OUT / "weft"
-    run(["cmake", "--preset", "native", "-B", tree, "-DWEFT_BUILD_TESTS=OFF", "-DWEFT_BUILD_EXAMPLES=OFF"])
-    run(["cmake", "--build", tree, "--target", "weft_bench", "-j", JOBS])
-    return tree / "bench" / "weft_bench"
+    run(["cmake", "--preset", "native", "-B", tree, "-DWEFT_BUILD_TESTS=OFF", "-DWEFT_BUILD_EXAMPLES=OFF", *settings])
+    run(["cmake", "--build", tree, "--target", target, "-j", JOBS])
+    return tree / "bench" / target
+
+
+def build_weft():
+    return _build_weft("weft_bench")
+
+
+def build_weft_echo():
+    return _build_weft("weft_echo")
+
+
+def build_weft_http():
+    folder = _boost_headers()
+    return _build_weft("weft_http", *([f"-DBoost_INCLUDE_DIR={folder}"] if folder else []))
+
+
+def _build_go(folder, program):
+    need("go", "golang-go")
+    environment = dict(os.environ, GOTOOLCHAIN="local", GOFLAGS="-buildvcs=false")
+    run(["go", "build", "-p", JOBS, "-o", OUT / program, "."], cwd=folder, env=environment)
+    return OUT / program
 
 
 def build_go():
-    need("go", "golang-go")
-    program = OUT / "go_bench"
-    environment = dict(os.environ, GOTOOLCHAIN="local", GOFLAGS="-buildvcs=false")
-    run(["go", "build", "-p", JOBS, "-o", program, "."], cwd=BENCH / "peers" / "go", env=environment)
-    return program
+    return _build_go(BENCH / "peers" / "go", "go_bench")
 
 
-def build_tokio():
+def build_go_servers():
+    return _build_go(NET / "go", "go_servers")
+
+
+def _build_rust(folder, tree, program):
     # Debian 12's own cargo is 1.63; the packages for its web browsers are newer.
     need("cargo", "cargo-web", "rustc-web")
     need("cc", "gcc", "libc6-dev")
     version = re.search(r"(\d+)\.(\d+)", run(["cargo", "--version"]))
     if tuple(map(int, version.groups())) < OLDEST_CARGO:
         raise Missing(f"cargo {version[0]} is too old for this tokio; run: apt-get install cargo-web rustc-web")
-    run(["cargo", "build", "--release", "--locked", "-j", JOBS, "--target-dir", OUT / "rust"],
-        cwd=BENCH / "peers" / "rust")
-    return OUT / "rust" / "release" / "tokio_bench"
+    run(["cargo", "build", "--release", "--locked", "-j", JOBS, "--target-dir", OUT / tree], cwd=folder)
+    return OUT / tree / "release" / program
+
+
+def build_tokio():
+    return _build_rust(BENCH / "peers" / "rust", "rust", "tokio_bench")
+
+
+def build_tokio_servers():
+    return _build_rust(NET / "rust", "rust_servers", "servers")
 
 
 def _installed_boost():
+    """The version of the headers; 0 if there are none."""
     try:
         text = pathlib.Path("/usr/include/boost/version.hpp").read_text(encoding="utf-8")
-        version = int(re.search(r"define BOOST_VERSION (\d+)", text)[1])
+        return int(re.search(r"define BOOST_VERSION (\d+)", text)[1])
     except (OSError, TypeError):
         return 0
-    return version if pathlib.Path("/usr/include/boost/fiber/all.hpp").exists() else 0
+
+
+def _boost_headers():
+    """The folder of headers that are new enough, None for the system's own."""
+    if _installed_boost() >= OLDEST_BOOST:
+        return None
+    return _unpacked_boost()[0][1]
+
+
+def _has_fiber_library():
+    """Headers may be there without it: a package of its own."""
+    return any(path for folder in ("lib", "lib64", "lib/*", "local/lib") for path in pathlib.Path("/usr").glob(f"{folder}/libboost_fiber.*"))
 
 
 def _unpacked_boost():
@@ -122,47 +162,79 @@ def _unpacked_boost():
     return ["-isystem", place / "usr" / "include"], [library / "libboost_fiber.a", library / "libboost_context.a"]
 
 
-def _compile(source, program, includes=(), libraries=()):
+def _compile(sources, program, includes=(), libraries=()):
     need("g++", "g++")
-    run(["g++", "-std=c++20", "-O2", "-DNDEBUG", "-I", BENCH, *includes, source, "-o", program, *libraries, "-pthread"])
+    run(["g++", "-std=c++20", "-O2", "-DNDEBUG", "-I", BENCH, *includes, *sources, "-o", program, *libraries, "-pthread"])
     return program
 
 
+def build_epoll_echo():
+    return _compile([NET / "server" / "epoll_echo.cc"], OUT / "epoll_echo")
+
+
+def build_asio_echo():
+    folder = _boost_headers()
+    return _compile([NET / "server" / "asio_echo.cc"], OUT / "asio_echo", ["-isystem", folder] if folder else [])
+
+
+def build_client():
+    """The one that loads the echo servers. Those of HTTP are loaded by wrk."""
+    return _compile(sorted((NET / "client").glob("*.cc")), OUT / "echo_client")
+
+
 def build_boost():
-    if _installed_boost() >= OLDEST_BOOST:
+    if _installed_boost() >= OLDEST_BOOST and _has_fiber_library():
         includes, libraries = [], ["-lboost_fiber", "-lboost_context"]
     else:
         includes, libraries = _unpacked_boost()
-    return _compile(BENCH / "peers" / "boost_fiber" / "boost_fiber_bench.cc", OUT / "boost_fiber_bench", includes,
+    return _compile([BENCH / "peers" / "boost_fiber" / "boost_fiber_bench.cc"], OUT / "boost_fiber_bench", includes,
                     libraries)
 
 
 def build_std():
-    return _compile(BENCH / "peers" / "std_thread" / "std_thread_bench.cc", OUT / "std_thread_bench")
+    return _compile([BENCH / "peers" / "std_thread" / "std_thread_bench.cc"], OUT / "std_thread_bench")
 
 
 def build_tbb():
     if not pathlib.Path("/usr/include/oneapi/tbb/task_group.h").exists():
         install("libtbb-dev")
-    return _compile(BENCH / "peers" / "tbb" / "tbb_bench.cc", OUT / "tbb_bench", libraries=["-ltbb"])
+    return _compile([BENCH / "peers" / "tbb" / "tbb_bench.cc"], OUT / "tbb_bench", libraries=["-ltbb"])
 
 
-BUILDERS = {"weft": build_weft, "go": build_go, "tokio": build_tokio, "boost": build_boost, "std": build_std, "tbb": build_tbb}
+# What runs the rows of a suite (row.py), for each peer.
+BUILDERS = {
+    "tasks": {"weft": build_weft, "go": build_go, "tokio": build_tokio, "boost": build_boost, "std": build_std, "tbb": build_tbb},
+    "echo": {"weft": build_weft_echo, "go": build_go_servers, "tokio": build_tokio_servers, "asio": build_asio_echo,
+             "epoll": build_epoll_echo},
+    "http": {"weft": build_weft_http, "go": build_go_servers, "tokio": build_tokio_servers},
+}
 
 
-def build(peers):
-    """Builds the programs of these peers. Returns {peer: path} and {peer: why not}."""
+def build(peers, suites):
+    """Builds what these peers need for these suites. Returns {(suite, peer): path} and {peer: why not}."""
     OUT.mkdir(parents=True, exist_ok=True)
     programs, missing = {}, {}
-    for peer in peers:
-        if peer not in BUILDERS:
-            continue
-        say(f"building {peer}")
-        try:
-            programs[peer] = str(BUILDERS[peer]())
-        except Missing as reason:
-            missing[peer] = str(reason)
-            say(f"  left out: {reason}")
-    if "go-nogc" in peers and "go" in programs:
-        programs["go-nogc"] = programs["go"]
+    for suite in suites:
+        for peer in peers:
+            if peer not in BUILDERS[suite]:
+                continue
+            say(f"building {peer}, {suite}")
+            try:
+                programs[suite, peer] = str(BUILDERS[suite][peer]())
+            except Missing as reason:
+                missing[peer] = f"{suite}: {reason}"
+                say(f"  left out: {reason}")
+    if "go-nogc" in peers and ("tasks", "go") in programs:
+        programs["tasks", "go-nogc"] = programs["tasks", "go"]
     return programs, missing
+
+
+def build_clients(suites):
+    """What loads the servers of these suites: {suite: path}."""
+    clients = {}
+    if "echo" in suites:
+        clients["echo"] = str(build_client())
+    if "http" in suites:
+        need("wrk", "wrk")
+        clients["http"] = shutil.which("wrk")
+    return clients

@@ -12,10 +12,13 @@
 //      every M but the caller is asleep or has ended; nobody from outside is at work on it. One that was left to stragglers, which are all
 //      back, does not count. There is at least one G.
 //   2  Each thread of the process is an M, a monitor, or a maker of threads. With deadlock=strict this is not asked.
-//   3  There is no external_waker, and nobody waits for a signal (weft/signals.h).
+//   3  There is no external_waker, and nobody waits for a file or a signal (weft/signals.h).
 //   4  A moment later all of it is so still, and none of the counters of schedules, starts and wakes has changed.
 //
 // Who waits for a place for a blocking call waits for Ms in such calls: those that have a P make 1 false, and those that have none, too.
+//
+// Who looks may be the one that would fetch events of files: while it waits for 4, a server would not hear its clients. So it waits only for what
+// may be a deadlock, and where 3 fails it says so at once; the next look is later (idle.h).
 //
 // A thread that was about to wake somebody is seen by 2 as long as it lives; what it has done before it ended is seen by 1. In between, 4.
 //
@@ -66,7 +69,8 @@ WEFT_NO_SANITIZE bool waits_for_outside(const G& g) noexcept {
 // What changes if anything goes on.
 struct activity {
     uint64_t sum = 0;
-    bool asleep = true;  // 1 and 3 hold
+    bool asleep = true;        // 1 and 3 hold
+    bool outside_can = false;  // 3 does not
 
     // 1: nothing in s can wake anybody. self: the calling M, or nullptr.
     void look_at(scheduler& s, const M* self) noexcept {
@@ -94,7 +98,8 @@ struct activity {
                  earliest_deadline(s) == never &&  // acquire: as above
                  !anything_to_do(s, long_ago);
         if (asleep && poll_desc::any()) {  // added to whichever runtime's poller
-            s.gs.for_each([&](const G& g) { asleep = asleep && !waits_for_outside(g); });
+            s.gs.for_each([&](const G& g) { outside_can = outside_can || waits_for_outside(g); });
+            asleep = !outside_can;
         }
         for (uint32_t i = 0; i < s.ps.made(); ++i) sum += s.ps[i].tick() + s.ps[i].count.spawned.get();
         // acquire: as above
@@ -117,8 +122,9 @@ struct everywhere {
 activity look_everywhere(const M* self) noexcept {
     everywhere e{{}, self};
     WEFT_FULL_FENCE();
-    if (external_wakers.load(acquire) != 0) e.all.asleep = false;  // 3. Pairs with count_external_wakers
-    if (e.all.asleep && signals_are_awaited()) e.all.asleep = false;
+    e.all.outside_can = external_wakers.load(acquire) != 0 ||  // 3. Pairs with count_external_wakers
+                        signals_are_awaited();
+    e.all.asleep = !e.all.outside_can;
     if (e.all.asleep) visit_schedulers(&everywhere::visit, &e);
     return e.all;
 }
@@ -164,10 +170,11 @@ enum class verdict : uint8_t { deadlock, others_can, none };
 // 4, and 1 to 3 twice.
 verdict judge(const M* self, bool look_at_threads) noexcept {
     activity before = look_everywhere(self);
-    if (!before.asleep) {
+    if (!before.asleep && !before.outside_can) {
         os::sleep_ns(confirm_after_ns);  // an M that came to look as well has lain down again by then
         before = look_everywhere(self);
     }
+    if (before.outside_can) return verdict::others_can;
     if (!before.asleep) return verdict::none;
     if (look_at_threads && there_are_others()) return verdict::others_can;
     os::sleep_ns(confirm_after_ns);

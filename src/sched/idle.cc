@@ -295,7 +295,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             if (m->on_idle_list) {
                 remove_idle_m_locked(s, m);
                 look.look_again(total_ticks(s));
-                if (search_ns != never && os::monotonic_ns() >= search_ns) {
+                if (search_ns != never && m->fetched == nullptr && os::monotonic_ns() >= search_ns) {
                     ++deadlock_searches;
                     idle.lock.unlock();
                     search_deadlock(s);

@@ -84,7 +84,7 @@ inline constexpr int lookout_rounds = 4;
 // When all lie down, and nothing will end that but somebody from outside: how long one waits until it looks whether there can be
 // anybody. Four times as long after each look; at most so many looks, each a wake-up, and then the idle process is quiet.
 inline constexpr int64_t deadlock_look_first_ns = 10'000'000;
-inline constexpr int64_t deadlock_look_others_ns = 1'000'000'000;  // the first time, once there were other threads
+inline constexpr int64_t deadlock_look_others_ns = 1'000'000'000;  // the first time, once somebody outside could
 inline constexpr int deadlock_looks = 6;
 
 // Bits of idle_state::wanted.

@@ -2,8 +2,12 @@
 //
 // At rest: all green threads wait, and no timer is set. Some seconds before, there was work: memory of stacks goes back once a second until
 // all of it has. From then on, for a second, or WEFT_STRESS_SECONDS, nothing of ours may run: nothing is allowed for.
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +20,7 @@
 
 #include <gtest/gtest.h>
 
+#include <weft/net/unix.h>
 #include <weft/weft.h>
 
 #include "support/build.h"
@@ -143,6 +148,38 @@ TEST_F(Idle, AMainAtRestDoesNotWakeUpEither) {
     begun.recv();
     expect_rest(threads);
     never.close();
+    of_main.join();
+}
+
+// Who looks for a deadlock, after 10 ms, may be the one that is to hear of the next request: then it must not wait for anything else.
+TEST_F(Idle, AServerAnswersAtOnceAfterAPause) {
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    std::thread of_main([server = ends[0]] {
+        weft::main({.procs = 1}, [server] {
+            net::unix_stream connection = net::unix_stream::adopt(server);
+            char byte[1];
+            while (connection.read_some(byte) != 0) connection.write_all(byte);
+        });
+    });
+    const auto answer_after_pause = [client = ends[1]] {
+        std::this_thread::sleep_for(12ms);
+        const auto asked = std::chrono::steady_clock::now();
+        char byte = 'x';
+        EXPECT_EQ(::write(client, &byte, 1), 1);
+        EXPECT_EQ(::read(client, &byte, 1), 1);
+        return std::chrono::steady_clock::now() - asked;
+    };
+    // Some take longer on a machine that is busy elsewhere, but hardly most of them, five times.
+    bool at_once = false;
+    for (int i = 0; i < 5 && !at_once; ++i) {
+        std::array<std::chrono::nanoseconds, 21> took;
+        std::generate(took.begin(), took.end(), answer_after_pause);
+        std::nth_element(took.begin(), took.begin() + took.size() / 2, took.end());
+        at_once = took[took.size() / 2] < 2ms;
+    }
+    EXPECT_TRUE(at_once);
+    ::close(ends[1]);
     of_main.join();
 }
 

@@ -1,0 +1,3 @@
+module servers
+
+go 1.19
