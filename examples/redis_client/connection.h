@@ -14,7 +14,7 @@
 // Connecting is weft's, too (net::dial): hiredis would look up names with a call that blocks, and try one address after the other.
 //
 // Invariant: I1. outstanding_ is how many replies are still to come. A connection with replies to come is of no use for anybody else: he would take them for
-//                his own. It is never given back to a pool (is_clean()).
+//                his own. So no pool takes it back (is_clean()).
 //
 // Who: one green thread at a time.
 #pragma once

@@ -54,7 +54,7 @@ private:
             commands.push_back({"GET", key});
         }
         commands.push_back({"INCR", "load:rounds"});
-        const std::vector<reply> replies = servers_.call_all(commands);
+        const std::vector<reply> replies = servers_.borrow()->call_all(commands);
         for (const reply& r : replies) {
             if (r.is_error()) throw connection_error("the server says: " + std::string(r.text()));
         }
