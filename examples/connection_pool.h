@@ -4,8 +4,8 @@
 // is free, and kept when he is done. It is dropped if it is broken, or if he has left with replies still to come: because of a deadline, a cancellation or
 // an exception.
 //
-// Connection is movable, and knows two things of itself: is_clean(), whether it could serve anybody else when its user has left it; and is_still_there(), whether
-// the server has not closed it while it lay unused. Neither waits.
+// Connection can be moved, and knows two things of itself: is_clean(), whether it could serve anybody else when its user has left it; and
+// is_still_there(), whether the server has not closed it while it lay unused. Neither waits.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ public:
         lease mine(*this);
         while (std::optional<Connection> c = take_idle()) {
             if (c->is_still_there()) {
-                mine.connection_ = std::move(c);
+                mine.connection_.emplace(std::move(*c));
                 return mine;
             }
         }

@@ -58,6 +58,10 @@ public:
     // Connects, and logs in. Throws connection_error; weft::cancelled and weft::timed_out, as all that waits here.
     explicit connection(const server& at);
 
+    connection(connection&&) noexcept = default;
+    connection& operator=(connection&&) = delete;
+    ~connection() = default;
+
     // Sends it, and waits for the reply, which may be an error of the server's. Throws connection_error.
     reply call(const command& c);
 
