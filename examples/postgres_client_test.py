@@ -100,7 +100,7 @@ class PostgresServer:
 
 
 def command_line(*words, server, flags=()):
-    return [PROGRAM, f"--server={server}", *flags, *words]
+    return [PROGRAM, f"--server={server}", f"--connect-time={PATIENCE}", f"--call-time={PATIENCE}", *flags, *words]
 
 
 def run(*words, server, flags=(), **options):

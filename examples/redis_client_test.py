@@ -70,7 +70,7 @@ class RedisServer:
 
 
 def command_line(*words, server, flags=()):
-    return [PROGRAM, f"--server={server}", *flags, *words]
+    return [PROGRAM, f"--server={server}", f"--connect-time={PATIENCE}", f"--call-time={PATIENCE}", *flags, *words]
 
 
 def run(*words, server, flags=(), **options):
