@@ -192,6 +192,7 @@ class Proxy:
             raise AssertionError(f"no port: {first!r} {self.process.communicate()[1]}")
         self.address = ("127.0.0.1", int(found[1]))
         self.errors = ""
+        self.told = False
         self.reader = threading.Thread(target=self.read_errors)
         self.reader.start()
 
@@ -208,11 +209,13 @@ class Proxy:
             raise AssertionError(f"the proxy has ended with {status}: {self.errors}")
 
     def tell_to_end(self):
-        self.process.send_signal(signal.SIGTERM)
+        """Once: a second signal would end it at once."""
+        if not self.told and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.told = True
 
     def end(self):
-        if self.process.poll() is None:
-            self.tell_to_end()
+        self.tell_to_end()
         try:
             self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
