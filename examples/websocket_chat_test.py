@@ -318,7 +318,7 @@ class Mistakes(unittest.TestCase):
     def test_codes_are_answered(self):
         with Chat() as chat:
             for code in 1000, 1001, 3000, 4999:
-                self.assertEqual(chat.client("room", "ada").close(code), code)
+                self.assertEqual(chat.client("room", f"ada{code}").close(code), code)
             with chat.client("room", "ada") as ada:
                 ada.send(frame(CLOSE))
                 self.assertIn(ada.end(), (1005, 1000))
@@ -338,7 +338,7 @@ class Mistakes(unittest.TestCase):
     def test_noise(self):
         with Chat("--close-time=0.2") as chat:
             for seed in range(20):
-                with chat.client("room", "ada") as ada:
+                with chat.client("room", f"ada{seed}") as ada:
                     try:
                         ada.send(bytes((seed * 7 + i * i) % 256 for i in range(500)))
                         ada.socket.shutdown(socket.SHUT_WR)

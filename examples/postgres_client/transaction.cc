@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <random>
 
 #include <weft/cancel.h>
 #include <weft/error.h>
@@ -15,6 +16,12 @@ using namespace std::chrono_literals;
 
 constexpr int most_tries = 50;
 constexpr std::chrono::milliseconds rollback_time = 1s;
+
+// The longer, the more often it was in vain; and by chance, so that those who were in each other's way do not meet again.
+std::chrono::microseconds pause_after(int failures) {
+    const auto most = static_cast<unsigned>(failures) * 2000U;
+    return std::chrono::microseconds(std::random_device()() % most);
+}
 
 // Leaves the connection as it is if that fails: in a transaction it is not clean, and the pool drops it.
 void roll_back(connection& c) {
@@ -50,7 +57,7 @@ int in_transaction(connection& c, const std::function<void(connection&)>& f) {
         } catch (const statement_error& e) {
             if (!e.is_worth_another_try() || failed + 1 == most_tries) throw;
         }
-        weft::sleep_for(1ms * (failed + 1));
+        weft::sleep_for(pause_after(failed + 1));
     }
 }
 
