@@ -164,7 +164,8 @@ class Client:
             return
         wanted = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
         assert fields["sec-websocket-accept"] == base64.b64encode(wanted).decode()
-        assert self.hear() == f"* {name} has come"
+        while (line := self.hear()) != f"* {name} has come":
+            assert re.match(r"\* .* has gone$", line), line  # somebody before us
 
     def __enter__(self):
         return self
