@@ -71,15 +71,19 @@ class Chat:
     def keep_awake(self):
         """ThreadSanitizer calls a signal's handler when the thread that has got it does something next; here that one may be asleep."""
         while self.process.poll() is None:
-            try:
-                visitors = [socket.create_connection(self.address, 1) for _ in range(8)]
-                for s in visitors:
+            visitors = []
+            for _ in range(8):
+                s = socket.socket()
+                visitors.append(s)
+                try:
+                    s.settimeout(1)
+                    s.connect(self.address)
                     s.sendall(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
-                time.sleep(0.02)
-                for s in visitors:
-                    s.close()
-            except OSError:
-                return  # nobody listens any more: it has heard of it
+                except OSError:
+                    pass  # nobody listens any more: it has heard of the signal
+            time.sleep(0.02)
+            for s in visitors:
+                s.close()
 
     def end(self):
         self.tell_to_end()
