@@ -88,14 +88,14 @@ leg_lint() {
 format_check() { sources | xargs -0 clang-format-19 --dry-run --Werror; }
 
 leg_native() {
-    need "${base_packages[@]}" "${component_packages[@]}" valgrind
+    need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" valgrind
     build_step native &&
         step "public headers alone" cmake --build --preset native -j "$jobs" --target all_verify_interface_header_sets &&
         ctest_step native -LE '^(model|spin)$'
 }
 
 leg_quick() {
-    need "${base_packages[@]}" "${component_packages[@]}"
+    need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}"
     build_step native && ctest_step native -L '^(unit|conformance|death|exceptions|example|house|tls|asio)$'
 }
 
@@ -134,12 +134,12 @@ leg_lto() {
 }
 
 leg_asan() {
-    need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}"
+    need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" "${clang_packages[@]}"
     build_step asan && ctest_step asan
 }
 
 leg_tsan() {
-    need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}"
+    need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" "${clang_packages[@]}"
     # The sanitizer's shadow memory wants the addresses that randomization may take. Some containers forbid to ask.
     local wrapper=()
     setarch -R true 2>/dev/null && wrapper=(setarch -R)

@@ -1,0 +1,28 @@
+// options.h: the command line.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "connection.h"
+#include "load.h"
+
+namespace postgres_client {
+
+struct options {
+    server at;
+    std::size_t connections = 8;
+    load_options load;               // call_time holds for all
+    std::string what;                // query, batch, load or listen
+    std::vector<std::string> words;  // that follow it
+    bool help = false;
+};
+
+// Throws std::invalid_argument, with a message for the user.
+[[nodiscard]] options parse_options(const std::vector<std::string>& arguments);
+
+// How to call the program, several lines.
+[[nodiscard]] const char* usage() noexcept;
+
+}  // namespace postgres_client

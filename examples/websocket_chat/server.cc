@@ -1,0 +1,101 @@
+#include "server.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include <weft/error.h>
+#include <weft/net/tcp.h>
+#include <weft/semaphore.h>
+#include <weft/signals.h>
+#include <weft/time.h>
+#include <weft/wait_group.h>
+
+#include "rooms.h"
+#include "visitor.h"
+#include "visitors.h"
+
+namespace websocket_chat {
+
+namespace {
+
+using weft::net::tcp_listener;
+using weft::net::tcp_stream;
+
+// Clients that are told at the same time that there are too many. Those beyond are closed without a word.
+constexpr std::ptrdiff_t turned_away_at_a_time = 32;
+
+constexpr std::chrono::milliseconds pause_after_failure{100};
+
+// A green thread for each connection, until the listener is closed.
+class acceptor {
+public:
+    explicit acceptor(const surroundings& s) : s_(s) {}
+
+    void run(tcp_listener& listener) {
+        for (;;) {
+            std::error_code ec;
+            tcp_stream accepted = listener.accept(ec);
+            if (ec == weft::errc::closed) return;
+            if (ec) {
+                std::fprintf(stderr, "websocket_chat: accepting connections: %s\n", ec.message().c_str());
+                weft::sleep_for(pause_after_failure);
+            } else if (s_.all.reserve()) {
+                start(std::move(accepted));
+            } else if (turning_away_.try_acquire()) {
+                started_.go([this, c = std::move(accepted)]() mutable {
+                    turn_away(std::move(c));
+                    turning_away_.release();
+                });
+            }
+        }
+    }
+
+    // Until those that were started have ended.
+    void wait() { started_.wait(); }
+
+private:
+    void start(tcp_stream accepted) {
+        started_.go([this, c = std::move(accepted)]() mutable {
+            try {
+                websocket_chat::serve(std::move(c), s_);
+            } catch (const std::bad_alloc&) {
+                std::fputs("websocket_chat: a connection was closed: no memory\n", stderr);
+            }
+            s_.all.give_back();
+        });
+    }
+
+    const surroundings& s_;
+    weft::counting_semaphore<turned_away_at_a_time> turning_away_{turned_away_at_a_time};
+    weft::wait_group started_;
+};
+
+}  // namespace
+
+void serve(const options& how) {
+    rooms all_rooms;
+    visitors all(how.allowed.connections);
+    const surroundings s{how.allowed, all_rooms, all};
+
+    weft::signals::subscription told_to_end = weft::signals::notify({SIGINT, SIGTERM});
+    tcp_listener listener(how.listen);
+    std::printf("websocket_chat: http://%s/\n", listener.local_endpoint().to_string().c_str());
+    std::fflush(stdout);
+
+    acceptor accepting(s);
+    weft::wait_group accepted;
+    accepted.go([&] { accepting.run(listener); });
+
+    static_cast<void>(told_to_end.recv());
+    told_to_end.stop();  // a second signal ends the process at once
+    listener.close();
+    accepted.wait();
+    all.end_all(how.allowed.close_time);
+    accepting.wait();
+}
+
+}  // namespace websocket_chat
