@@ -66,8 +66,8 @@ public:
 
     // Which process this is, counted by forks: in a child, nobody uses what was used before.
     [[nodiscard]] static uint32_t process() noexcept {
-        return forks_.load(relaxed);
-    }  // relaxed: there is one thread when it changes
+        return forks_.load(relaxed);  // relaxed: there is one thread when it changes
+    }
 
     [[nodiscard]] int fd() const noexcept { return fd_; }
 
