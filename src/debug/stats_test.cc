@@ -94,7 +94,8 @@ TEST(Stats, TellsGsByWhatTheyDo) {
     // All at once: the counters are read one after the other, so that while the third is still queued it may pass for one that waits.
     eventually([&] {
         const stats_snapshot s = rt.stats();
-        return there.load() == 2 && s.live == 3 && s.in_call == 1 && s.running == 1 && s.waiting == 1 && s.runnable == 0;
+        return there.load() == 2 && s.live == 3 && s.in_call == 1 && s.running == 1 && s.waiting == 1 &&
+               s.runnable == 0;
     });
     over.store(true);
     never_sent.send(1);
