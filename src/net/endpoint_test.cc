@@ -44,10 +44,12 @@ TEST(Endpoint, TheScopeMayBeAnInterfacesName) {
 
 TEST(Endpoint, WhatIsNoneIsRefused) {
     using namespace std::string_literals;
+    std::string far_too_long(1000, '1');
+    far_too_long += ":80";
     for (const std::string& text :
          {""s, "80"s, "127.0.0.1"s, "127.0.0.1:"s, "127.0.0.1:65536"s, "127.0.0.1:-1"s, "127.0.0.1:8 0"s, "127.0.0:80"s,
           "1.2.3.4.5:80"s, "localhost:80"s, "::1:80"s, "[::1]"s, "[::1:80"s, "[]:80"s, "[::g]:80"s, "[fe80::1%]:80"s,
-          "[fe80::1%nosuchinterface0]:80"s, "127.0.0.1\0:80"s, std::string(1000, '1') + ":80"}) {
+          "[fe80::1%nosuchinterface0]:80"s, "127.0.0.1\0:80"s, far_too_long}) {
         EXPECT_FALSE(endpoint::parse(text)) << text.substr(0, 40);
         EXPECT_THROW(endpoint{text}, std::invalid_argument);
     }
