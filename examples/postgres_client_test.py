@@ -87,6 +87,12 @@ class PostgresServer:
     def by_tcp(self, host="localhost", how=""):
         return f"host={host} port={self.port} user=owner dbname=postgres {how}"
 
+    def wait_for_load(self):
+        """Until the accounts of a load that has just been started are there, and some money has been moved."""
+        def moved():
+            return run("query", "SELECT count(*) > 0 FROM bank_accounts WHERE balance <> 1000", server=self.at()).stdout.startswith("t")
+        eventually(moved, "money is moved")
+
     def ask(self, sql, *parameters):
         """The first value of the answer."""
         got = run("query", sql, *parameters, server=self.at())
@@ -110,8 +116,11 @@ def run(*words, server, flags=(), **options):
 class Background:
     """The program, while something else happens. Its lines come as it writes them."""
 
-    def __init__(self, *words, server, flags=()):
-        self.process = subprocess.Popen(command_line(*words, server=server, flags=flags), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def __init__(self, *words, server, flags=(), words_in=""):
+        self.process = subprocess.Popen(command_line(*words, server=server, flags=flags), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.process.stdin.write(words_in)
+        self.process.stdin.close()
         self.lines = []
         self.reader = threading.Thread(target=lambda: self.lines.extend(self.process.stdout))
         self.reader.start()
@@ -236,12 +245,12 @@ class Real(Case):
         self.assertIn("the sum is right", got.stdout)
 
     def test_a_transaction_that_is_late_leaves_nothing_behind(self):
-        load = Background("load", server=SERVER.at(), flags=["--connections=4", "--rounds=20", "--clients=20", "--call-time=0.3"])
-        eventually(lambda: SERVER.ask("SELECT count(*) FROM pg_class WHERE relname = 'bank_accounts'") == "1", "it has begun")
+        load = Background("load", server=SERVER.at(), flags=["--connections=4", "--rounds=200", "--clients=20", "--call-time=0.3"])
+        SERVER.wait_for_load()
         run("batch", server=SERVER.at(), input="BEGIN\nLOCK TABLE bank_accounts\nSELECT pg_sleep(0.7)\nCOMMIT\n")
         load.end(how=None)
         done, _, late, failed = numbers(load.lines[0])
-        self.assertEqual(done + late + failed, 400)
+        self.assertEqual(done + late + failed, 4000)
         self.assertGreater(late, 0)
         self.assertIn("the sum is right", load.lines[0])
         self.assertEqual(SERVER.ask("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"), "0")
@@ -280,13 +289,19 @@ class Real(Case):
         self.assertEqual(listener.end(), 0)
 
     def test_a_server_that_crashes_under_load_and_comes_back(self):
-        load = Background("load", server=SERVER.by_tcp("127.0.0.1", "application_name=load"), flags=["--rounds=40", "--clients=20", "--call-time=100"])
-        eventually(lambda: int(SERVER.ask("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'load'")) > 4, "there is load")
+        load = Background("load", server=SERVER.by_tcp("127.0.0.1", "application_name=load"), flags=["--rounds=200", "--clients=20", "--call-time=100"])
+        SERVER.wait_for_load()
+        # Nobody gets on until the server goes, however slow that is.
+        locker = Background("batch", server=SERVER.at(), flags=["--call-time=100"], words_in="BEGIN\nLOCK TABLE bank_accounts\nSELECT pg_sleep(1000)\n")
+        locked = "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' AND relation = 'bank_accounts'::regclass"
+        eventually(lambda: SERVER.ask(locked) == "1", "the table is locked")
+        eventually(lambda: SERVER.ask("SELECT count(*) FROM pg_locks WHERE NOT granted") != "0", "there is load")
         SERVER.stop()
+        locker.end(how=None)
         SERVER.start()
         self.assertEqual(load.end(how=None), 1)
         done, _, late, failed = numbers(load.lines[0])
-        self.assertEqual((done + failed, late), (800, 0))
+        self.assertEqual((done + failed, late), (4000, 0))
         self.assertGreater(failed, 0)
         self.assertGreater(done, 0)
         self.assertIn("the sum is right", load.lines[0])

@@ -83,8 +83,12 @@ bool for_each_thread(bool (*each)(void* closure, int tid) noexcept, void* closur
 void want_short_slices(int tid, bool wanted) noexcept;
 [[nodiscard]] bool wants_short_slices(int tid) noexcept;
 
-// Asks the kernel not to round this thread's timeouts up.
-void precise_timeouts() noexcept;
+// By how many nanoseconds the kernel may round this thread's timeouts up; and the same, to be changed.
+[[nodiscard]] int timeout_slack_ns() noexcept;
+void set_timeout_slack_ns(int ns) noexcept;
+
+// The least there is.
+inline constexpr int precise_timeouts = 1;
 
 // One instruction's worth of waiting inside a spin loop.
 inline void cpu_relax() noexcept {

@@ -186,7 +186,9 @@ void sleep_ns(int64_t ns) noexcept {
     nanosleep(&t, nullptr);
 }
 
-void precise_timeouts() noexcept { prctl(PR_SET_TIMERSLACK, 1UL); }
+int timeout_slack_ns() noexcept { return prctl(PR_GET_TIMERSLACK); }
+
+void set_timeout_slack_ns(int ns) noexcept { prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(ns)); }
 
 void write_all(int fd, const char* text, std::size_t size) noexcept {
     std::size_t done = 0;

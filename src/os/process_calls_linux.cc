@@ -4,7 +4,6 @@
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -164,14 +163,14 @@ namespace {
 class as_any_thread {
 public:
     as_any_thread() noexcept
-        : slack_(::prctl(PR_GET_TIMERSLACK)), tid_(current_tid()), short_(wants_short_slices(tid_)) {
-        constexpr unsigned long usual_slack_ns = 50'000;
-        if (slack_ == 1) ::prctl(PR_SET_TIMERSLACK, usual_slack_ns);
+        : precise_(timeout_slack_ns() == precise_timeouts), tid_(current_tid()), short_(wants_short_slices(tid_)) {
+        constexpr int usual_slack_ns = 50'000;
+        if (precise_) set_timeout_slack_ns(usual_slack_ns);
         if (short_) want_short_slices(tid_, false);
     }
 
     ~as_any_thread() {
-        if (slack_ == 1) ::prctl(PR_SET_TIMERSLACK, 1UL);
+        if (precise_) set_timeout_slack_ns(precise_timeouts);
         if (short_) want_short_slices(tid_, true);
     }
 
@@ -179,7 +178,7 @@ public:
     as_any_thread& operator=(const as_any_thread&) = delete;
 
 private:
-    int slack_;
+    bool precise_;
     int tid_;
     bool short_;
 };

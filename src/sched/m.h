@@ -89,6 +89,8 @@ struct alignas(cache_line) M {
     os::thread_id thread = 0;
     bool is_main = false;  // M0: the thread that called weft::main
     void* alternate_stack = nullptr;
+    int slack_before_ns = 0;           // of its thread's timeouts, when it was adopted
+    bool short_slices_before = false;  // likewise
 
     // checkpoint(): when it first saw the schedule with this tick, and when it looks at the clock again.
     uint64_t checkpoint_tick = 0;

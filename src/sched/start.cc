@@ -104,7 +104,9 @@ void adopt_thread(M* m) noexcept {
     set_words(m, preempt_word(), os::this_cpu_word());
     m->alternate_stack = os::install_alternate_stack();
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
-    os::precise_timeouts();
+    m->slack_before_ns = os::timeout_slack_ns();
+    os::set_timeout_slack_ns(os::precise_timeouts);
+    m->short_slices_before = os::wants_short_slices(m->tid());
     os::want_short_slices(m->tid(), true);
     os::take_questions();
     watch_for_exit();
@@ -115,6 +117,8 @@ void abandon_thread(M* m) noexcept {
     set_current_m(nullptr);
     set_words(m, nullptr, nullptr);
     os::remove_alternate_stack(m->alternate_stack);
+    os::set_timeout_slack_ns(m->slack_before_ns);
+    if (!m->short_slices_before) os::want_short_slices(m->tid(), false);
 }
 
 namespace {

@@ -97,7 +97,7 @@ void* monitor::run(void* self) noexcept {
     char name[16];
     std::snprintf(name, sizeof(name), "%.8s-sysmon", m.home_->name.c_str());
     os::name_thread(name);
-    os::precise_timeouts();
+    os::set_timeout_slack_ns(os::precise_timeouts);
     os::want_short_slices(os::current_tid(), true);
     m.loop();
     if (m.thread_state_.exchange(ended, acq_rel) == left) os::detach_this_thread();  // pairs with stop

@@ -1,5 +1,9 @@
 // lifecycle_test.cc: runtimes: starting, stopping, starting again, several at once, and weft::main.
 
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -427,6 +431,13 @@ TEST_P(StoppedAmidWork, ClosuresThatNeverRanAreDestroyed) {
 }
 
 // weft::main: the calling thread becomes the first M.
+// How the kernel schedules the calling thread: what sched_getattr() answers.
+std::array<uint64_t, 7> slices_of_this_thread() {
+    std::array<uint64_t, 7> attributes{};
+    EXPECT_EQ(::syscall(SYS_sched_getattr, 0, attributes.data(), sizeof(attributes), 0), 0);
+    return attributes;
+}
+
 class Main : public ::testing::TestWithParam<unsigned> {
 protected:
     [[nodiscard]] static runtime_options options() { return {.procs = GetParam()}; }
@@ -441,6 +452,19 @@ TEST_P(Main, ReturnsWhatTheBodyReturns) {
 
 TEST_P(Main, WorksWithTheDefaultOptions) {
     EXPECT_EQ(weft::main([] { return async([] { return 3; }).get(); }), 3);
+}
+
+// What it asked of the system for the thread, while that ran green threads, does not outlive it.
+TEST_P(Main, TheThreadIsLeftAsItWas) {
+    if (emulated) GTEST_SKIP() << "how threads are scheduled is the emulator's";
+    std::thread([] {
+        constexpr unsigned long mine_ns = 123'000;
+        ASSERT_EQ(::prctl(PR_SET_TIMERSLACK, mine_ns), 0);
+        const auto slices = slices_of_this_thread();
+        EXPECT_EQ(weft::main(options(), [] {}), 0);
+        EXPECT_EQ(::prctl(PR_GET_TIMERSLACK), static_cast<int>(mine_ns));
+        EXPECT_EQ(slices_of_this_thread(), slices);
+    }).join();
 }
 
 TEST_P(Main, AnExceptionOfTheBodyTravels) {

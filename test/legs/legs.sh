@@ -199,7 +199,7 @@ run_legs() {
 run_all_legs() {
     need "${base_packages[@]}"
     # A part of the random walks of the model checks; ./dev model goes all of them.
-    export WEFT_MODEL_PERCENT=${WEFT_MODEL_PERCENT:-15}
+    export WEFT_MODEL_PERCENT=${WEFT_MODEL_PERCENT:-10}
     mkdir -p build/logs
     cmake -S test/legs -B build/legs -G Ninja >build/logs/legs.log || die "could not configure test/legs: see build/logs/legs.log"
     exec ctest --test-dir build/legs --verbose
