@@ -161,13 +161,6 @@ void poll_desc::abandon(const poll_backend& where) noexcept {
     }
 }
 
-constinit atomic<uint32_t> poll_desc::forks_{0};
-
-void poll_desc::forget_all() noexcept {
-    forks_.fetch_add(1, relaxed);  // relaxed: there is no other thread
-    for (poll_desc* d = from(0); d != nullptr; d = from(d->fd_ + 1)) d->forget();
-}
-
 void poll_desc::forget() noexcept {
     registering_.unlock();
     home_.store(nullptr, relaxed);  // relaxed: there is no other thread, here and below

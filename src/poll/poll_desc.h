@@ -114,7 +114,7 @@ public:
     // it elsewhere.
     static void abandon(const poll_backend& where) noexcept;
 
-    // In the child of a fork: nobody waits, nobody uses any, and none is added anywhere.
+    // In the child of a fork: nobody waits, nobody uses any, and none is added anywhere. In poll_table.cc.
     static void forget_all() noexcept;
 
 private:

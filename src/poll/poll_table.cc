@@ -59,4 +59,11 @@ poll_desc* poll_desc::from(int fd) noexcept {
 
 bool poll_desc::any() noexcept { return blocks_reach.load(relaxed) != 0; }  // relaxed: who waits has made one before
 
+constinit atomic<uint32_t> poll_desc::forks_{0};
+
+void poll_desc::forget_all() noexcept {
+    forks_.fetch_add(1, relaxed);  // relaxed: there is no other thread
+    for (poll_desc* d = from(0); d != nullptr; d = from(d->fd_ + 1)) d->forget();
+}
+
 }  // namespace weft::detail
