@@ -393,7 +393,7 @@ class Slowness(unittest.TestCase):
             slow.close()
 
     def test_the_silent_are_asked(self):
-        with Chat("--ping-time=0.1", "--queue=1000") as chat, chat.client("room", "ada") as ada:
+        with Chat("--ping-time=0.5", "--queue=1000") as chat, chat.client("room", "ada") as ada:
             for _ in range(5):
                 self.assertEqual(ada.receive(), (PING, b""))
                 ada.send(frame(PONG))

@@ -28,6 +28,7 @@
 #include <utility>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/call_at.h>
 #include <weft/semaphore.h>
 
 namespace weft {
@@ -56,14 +57,26 @@ struct open_call {
     M* m;
     int64_t began_ns;                // 0: it is not timed
     cancel_context* context_before;  // if the caller is in one that may be cancelled
+    void* top;                       // where its frames go, if whoever has begun it may make it with call_at; nullptr: not so
 };
 
-// Calls function(argument), which throws nothing, as blocking() does. The other half follows at once. Two functions, and both are called from
-// where blocking() is: a return from a frame that was there before a system call may cost as much as all the rest, because the system has
-// used up what the CPU remembers of returns. There are two such here: function's and run_blocking's.
-void run_blocking(
-    open_call& call, void (*function)(void*) noexcept, void* argument, const call_site& site, hand_off when);
+// A call to function(argument), which throws nothing, as blocking() makes it: begun, made, ended, all from where blocking() is. A return from
+// a frame that was there before a system call may cost as much as all the rest (call_at.h); so there is only function's own.
+void begin_blocking(open_call& call, const call_site& site, hand_off when);
+void make_blocking(const open_call& call, void (*function)(void*) noexcept, void* argument);
 void end_blocking(const open_call& call, call_site& site) noexcept;
+
+[[gnu::always_inline]] inline void make_blocking_here(const open_call& call,
+                                                      void (*function)(void*) noexcept,
+                                                      void* argument) {
+#if WEFT_CALL_AT
+    if (call.top != nullptr) [[likely]] {
+        call_at(call.top, function, argument);
+        return;
+    }
+#endif
+    make_blocking(call, function, argument);
+}
 
 // A call of f, and what came of it.
 template <typename F>
@@ -125,7 +138,8 @@ template <typename F>
 std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& f) {
     blocking_call<F> call(f);
     open_call open;
-    run_blocking(open, &blocking_call<F>::run, &call, site, when);
+    begin_blocking(open, site, when);
+    make_blocking_here(open, &blocking_call<F>::run, &call);
     end_blocking(open, site);
     return call.take();
 }

@@ -49,7 +49,7 @@ void run_blocking_enter_at(run_blocking_call_t* call, run_blocking_site_t* site)
 
 void run_blocking_exit(run_blocking_call_t* call) noexcept {
     const int kept_errno = errno;
-    const open_call open{static_cast<M*>(call->m), call->began_ns, static_cast<cancel_context*>(call->context)};
+    const open_call open{static_cast<M*>(call->m), call->began_ns, static_cast<cancel_context*>(call->context), nullptr};
     // A scope that was begun in the call and is not ended with it is not left behind on the thread.
     if (open.m != nullptr) exchange_ambient(open.context_before, false);
     end_blocking(open, site_of(call->site));
@@ -61,7 +61,8 @@ run_status_t run_blocking(run_blocking_site_t* site, void (*fn)(void*), void* ar
     if (fn == nullptr) return RUN_INVALID;
     function_call call{fn, arg};
     open_call open;
-    weft::detail::run_blocking(open, &function_call::run, &call, site_of(site), when(site));
+    weft::detail::begin_blocking(open, site_of(site), when(site));
+    weft::detail::make_blocking_here(open, &function_call::run, &call);
     end_blocking(open, site_of(site));
     return RUN_OK;
 }

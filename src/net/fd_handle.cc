@@ -44,12 +44,12 @@ int fd_handle::detach() {
 
 void fd_handle::set_read_deadline(int64_t deadline_ns) noexcept {
     read_deadline_.store(deadline_ns, relaxed);  // relaxed: the edge publishes it
-    if (desc_ != nullptr) desc_->nudge(desc_->in, generation_);
+    if (desc_ != nullptr) desc_->look_again(desc_->in, generation_);
 }
 
 void fd_handle::set_write_deadline(int64_t deadline_ns) noexcept {
     write_deadline_.store(deadline_ns, relaxed);  // relaxed: as above
-    if (desc_ != nullptr) desc_->nudge(desc_->out, generation_);
+    if (desc_ != nullptr) desc_->look_again(desc_->out, generation_);
 }
 
 }  // namespace weft::detail

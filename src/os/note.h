@@ -49,6 +49,15 @@ public:
         return !word_.compare_exchange_strong(seen, idle, acquire, acquire);  // A1
     }
 
+    // Instead of sleeping right away: awake, until told or until the deadline has passed. sleep() is to follow, and says which. Whoever
+    // tells meanwhile need not call the system, nor wait for it.
+    void watch(int64_t deadline_ns) const noexcept {
+        constexpr int pauses = 8;
+        while (word_.load(relaxed) != told && os::monotonic_ns() < deadline_ns) {  // relaxed: sleep() synchronises
+            for (int i = 0; i < pauses; ++i) os::cpu_relax();
+        }
+    }
+
     // Returns once told (true) or once the deadline has passed (false; a later wake() is then still possible).
     bool sleep(int64_t deadline_ns) noexcept {
         uint32_t seen = idle;

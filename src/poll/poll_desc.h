@@ -104,6 +104,9 @@ public:
     // As poll_side::nudge, of one direction.
     void nudge(poll_side& side, uint32_t generation) noexcept { side.nudge(word_, generation); }
 
+    // As poll_side::look_again, of one direction.
+    void look_again(poll_side& side, uint32_t generation) noexcept { side.look_again(word_, generation); }
+
     // Adds it to where, unless it is somewhere already. By a user. Returns 0 or an errno value.
     [[nodiscard]] int add_to(poll_backend& where) noexcept;
 

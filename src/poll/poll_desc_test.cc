@@ -191,6 +191,22 @@ TEST_F(PollDesc, DrainedUntilTheNextEdge) {
     EXPECT_FALSE(desc_->in.is_drained(desc_->in.edges())) << "the end is still to be read";
 }
 
+TEST_F(PollDesc, ANewDeadlineBringsNothingToRead) {
+    ASSERT_EQ(desc_->add_to(poller_), 0);
+    desc_->in.set_drained(desc_->in.edges());
+    desc_->look_again(desc_->in, generation_);
+    EXPECT_TRUE(desc_->in.is_drained(desc_->in.edges()));
+
+    desc_->nudge(desc_->in, generation_);
+    EXPECT_FALSE(desc_->in.is_drained(desc_->in.edges())) << "something has happened to the file";
+
+    const uint32_t before = desc_->in.edges();
+    desc_->in.set_drained(before);
+    happen(token(), poll_bits::readable);
+    desc_->look_again(desc_->in, generation_);
+    EXPECT_FALSE(desc_->in.is_drained(desc_->in.edges())) << "there is something since";
+}
+
 TEST_F(PollDesc, ItIsAddedOnceAndAnErrorSaysWhy) {
     poller_.fails = ENOSPC;
     EXPECT_EQ(desc_->add_to(poller_), ENOSPC);

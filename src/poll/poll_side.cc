@@ -51,15 +51,26 @@ void poll_side::wake_all() noexcept {
     ready_all(all);
 }
 
-void poll_side::nudge(const atomic<uint64_t>& file_word, uint32_t generation) noexcept {
+void poll_side::nudge_for(const atomic<uint64_t>& file_word, uint32_t generation, bool stays_drained) noexcept {
     const uint32_t bits = word_.lock_bits();
     if (generation_of(file_word.load(relaxed)) != generation) {  // relaxed: S2
         word_.unlock_bits(bits);
         return;
     }
     waiter* all = waiters_.pop_all_claimed();
-    word_.unlock_bits((bits + edge) & edges_mask);
+    const uint32_t next = (bits + edge) & edges_mask;
+    // relaxed: locked, or a later edge corrects it
+    if (stays_drained && drained_.load(relaxed) == edges_of(bits)) drained_.store(next, relaxed);
+    word_.unlock_bits(next);
     ready_all(all);
+}
+
+void poll_side::nudge(const atomic<uint64_t>& file_word, uint32_t generation) noexcept {
+    nudge_for(file_word, generation, false);
+}
+
+void poll_side::look_again(const atomic<uint64_t>& file_word, uint32_t generation) noexcept {
+    nudge_for(file_word, generation, true);
 }
 
 uint32_t poll_side::waiters_for_test() noexcept {

@@ -20,7 +20,8 @@
 //
 // Drained. On a stream a read that returns less than it could take has emptied it, unless the other side has hung up (then its
 // end is still to be read). Such a call leaves the count of I1 in drained: as long as there is no edge the next one knows that I2
-// is in vain, and begins with I3. So a server that reads a request, answers, and reads the next one makes one system call less for each.
+// is in vain, and begins with I3. So a server that reads a request, answers, and reads the next one makes one system call less for each. A new
+// deadline is an edge, so that who is about to wait looks at it; but it brings nothing, and drained goes along with the count.
 //
 // Rejected. Waking everybody at each edge. A lock for each direction that is held for the whole call, so that one tries at a time (Go): two
 // more atomic operations for each call.
@@ -85,6 +86,9 @@ public:
     // Those who wait try again, as something else has changed that they look at; for the file of that generation.
     void nudge(const atomic<uint64_t>& file_word, uint32_t generation) noexcept;
 
+    // As nudge(), when nothing has happened to the file: a deadline is another one. What a read has emptied stays so.
+    void look_again(const atomic<uint64_t>& file_word, uint32_t generation) noexcept;
+
     // As nudge(), for whatever file.
     void wake_all() noexcept;
 
@@ -99,6 +103,7 @@ public:
 private:
     friend class poll_desc;
 
+    void nudge_for(const atomic<uint64_t>& file_word, uint32_t generation, bool stays_drained) noexcept;
     void wake_next() noexcept;
     [[nodiscard]] waiter* renew_locked() noexcept;
     void forget_waiters() noexcept;

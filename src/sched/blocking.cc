@@ -25,11 +25,16 @@ namespace {
 
 // A call that is longer is worth a hand-over: those who wait have the P after 5 to 25 µs, and the caller comes back 5 to 10 µs later.
 constexpr uint32_t long_ns = 50'000;
-constexpr uint64_t sample_every = 128;  // calls of an M, for one that is timed although it is expected to be short
+constexpr uint64_t sample_every = 1024;  // calls of an M, for one that is timed although it is known to be short
 constexpr std::size_t below_g0 = 256;   // kept clear below g0's last frame: more than any ABI's red zone
 
 bool is_long(const call_site& site) noexcept {
     return site.typical_ns.load(relaxed) >= long_ns;  // relaxed: a guess
+}
+
+// One comparison for both: 0, which is unknown, becomes the largest.
+bool is_long_or_unknown(const call_site& site) noexcept {
+    return site.typical_ns.load(relaxed) - 1 >= long_ns - 1;  // relaxed: as above
 }
 
 // Moves what is known a quarter of the way. Others may do so at the same time: then one of us is forgotten.
@@ -49,7 +54,7 @@ bool is_long(const call_site& site) noexcept {
 // Whether the P may have to be given away first, or the call is to be timed.
 [[gnu::always_inline]] inline bool is_prepared_specially(const M* m, const call_site& site, hand_off when) noexcept {
     const bool sampled = m->calls.load(relaxed) % sample_every == 0;  // relaxed: only we write it
-    return sampled || when == hand_off::at_once || is_long(site);
+    return sampled || when == hand_off::at_once || is_long_or_unknown(site);
 }
 
 // Waits for a place for a call, if there are places. Returns the M it goes on on.
@@ -100,7 +105,7 @@ bool has_gate(const G* g) noexcept {
     open_call& call, M* m, const call_site& site, hand_off when, const run_context_t& at) noexcept {
     if (m->home->threads_scarce.load(relaxed)) m = take_place(m);  // relaxed: a hint
     G* g = m->g;
-    call = {m, 0, nullptr};
+    call = {m, 0, nullptr, nullptr};
     if (is_prepared_specially(m, site, when)) call.began_ns = prepare_special(m, site, when);
     if (has_gate(g)) shut_gate(m);
     lend(m, g, at);
@@ -181,47 +186,50 @@ struct call_on_g0 {
     }
 };
 
+// Where the frames of a call begin: below those of g0.
+void* top_for_call(const M* m) noexcept {
+    const auto top = reinterpret_cast<uintptr_t>(m->g0.sp) - below_g0;
+    return reinterpret_cast<void*>(top & ~uintptr_t{15});
+}
+
 WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* argument) {
-    void* top = static_cast<std::byte*>(m->g0.sp) - below_g0;
     if (!sanitized) {
-        run_call_on_stack(top, function, argument);
+        run_call_on_stack(top_for_call(m), function, argument);
         return;
     }
     call_on_g0 call{m, &m->lent_by->stack->sanitizers, function, argument};
     leave_stack(*call.caller, m->g0_fiber, false);
-    run_call_on_stack(top, &call_on_g0::run, &call);
+    run_call_on_stack(top_for_call(m), &call_on_g0::run, &call);
     arrive_on_stack(*call.caller);
-}
-
-[[gnu::noinline]] void run_specially(
-    open_call& call, M* m, void (*function)(void*) noexcept, void* argument, const call_site& site, hand_off when) {
-    run_on_g0(begin_specially(call, m, site, when, find_caller()), function, argument);
 }
 
 }  // namespace
 
-// Neither it nor run_on_g0 is noexcept: so the latter is a jump, and there is a return less after the call. Not
-// inlined: find_caller.
-[[gnu::noinline]] void run_blocking(
-    open_call& call, void (*function)(void*) noexcept, void* argument, const call_site& site, hand_off when) {
+// Not inlined, as the next: find_caller.
+[[gnu::noinline]] void begin_blocking(open_call& call, const call_site& site, hand_off when) {
     M* m = current_g_m();
-    call = {m, 0, nullptr};
-    if (m == nullptr) {
-        function(argument);
-        return;
-    }
+    call = {m, 0, nullptr, nullptr};
+    if (m == nullptr) return;
     G* g = m->g;
     if (begins_simply(m, g, site, when)) [[likely]] {
         lend(m, g, find_caller());
-        run_on_g0(m, function, argument);
     } else {
-        run_specially(call, m, function, argument, site, when);
+        m = begin_specially(call, m, site, when, find_caller());
+    }
+    if (!sanitized) call.top = top_for_call(m);
+}
+
+[[gnu::noinline]] void make_blocking(const open_call& call, void (*function)(void*) noexcept, void* argument) {
+    if (call.m == nullptr) {
+        function(argument);
+    } else {
+        run_on_g0(call.m, function, argument);
     }
 }
 
 void begin_blocking(open_call& call, const call_site& site, hand_off when, const run_context_t& at) noexcept {
     M* m = current_g_m();
-    call = {m, 0, nullptr};
+    call = {m, 0, nullptr, nullptr};
     if (m != nullptr) begin_specially(call, m, site, when, at);
 }
 

@@ -5,8 +5,8 @@
 // few plain stores.
 //
 // While the call goes on the M is lent: m->g is nullptr, so whoever asks finds a plain thread, and m->lent_by is the G. Its state is
-// in_call, and its context says where its frames are, so that dumps can show them: they do not change, as the call runs on g0's
-// stack, below the frame of execute(). (C's run_blocking_enter leaves it on the G's own stack.)
+// in_call, and its context says where its frames are, so that dumps can show them: the caller's does not end before the call has, which
+// runs on g0's stack, below the frame of execute(). (C's run_blocking_enter leaves it on the G's own stack.)
 //
 // No signal of ours comes to a call: the gate of a marked G (preempt.h) is shut when it lends its M, and opened when it has it back.
 //
@@ -33,7 +33,7 @@ namespace weft::detail {
 
 struct G;
 
-// As run_blocking, for a call that stays on the G's own stack. at: where that is to be found meanwhile, for dumps. end_blocking ends it.
+// As begin_blocking, for a call that stays on the G's own stack. at: where that is to be found meanwhile, for dumps.
 void begin_blocking(open_call& call, const call_site& site, hand_off when, const run_context_t& at) noexcept;
 
 // For at: who has called the function that this is inlined in.

@@ -18,7 +18,6 @@ namespace weft::detail {
 namespace {
 
 constexpr uint32_t bits_per_word = 64;
-constexpr int64_t deadlock_look_longest_ns = 20'000'000'000;  // between two looks
 
 void add(atomic<uint32_t>& count, int change) noexcept {
     count.store(count.load(relaxed) + static_cast<uint32_t>(change), relaxed);  // relaxed: written under idle.lock
@@ -118,10 +117,11 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
     call_monitor(s);
 }
 
-// Until when an M sleeps, and until when some M does.
+// Until when an M sleeps, and until when some M does; and whether there is a P that either could take.
 struct alarm_times {
     int64_t own_ns;
     int64_t any_ns;
+    bool a_p_is_idle;
 };
 
 // Whether somebody ought to sleep in the poller, and does not.
@@ -133,12 +133,15 @@ bool lacks_poller_locked(const scheduler& s) noexcept {
 alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns) noexcept {
     idle_state& idle = s.idle;
     put_idle_m_locked(s, m);
-    const bool busy = idle.idle_p_count.load(relaxed) < s.ps.alive();  // relaxed: locked
-    const bool near = busy && period_ns != never;
-    const int64_t until = std::min(earliest_deadline(s), near ? now_ns + period_ns : never);
+    const uint32_t idle_ps = idle.idle_p_count.load(relaxed);  // relaxed: locked
+    const bool busy = idle_ps < s.ps.alive();
+    const bool others_run = busy && period_ns != never;
+    const bool near = others_run && idle_ps != 0;
+    const int64_t alarm_ns = idle_ps != 0 ? earliest_deadline(s) : never;
+    const int64_t until = std::min(alarm_ns, near ? now_ns + period_ns : never);
     const bool another_near = busy && idle.lookout != nullptr && idle.lookout_near;
     // N1, N3. Not who waits for his pinned G. And who sleeps in the poller is the lookout, too, unless that one is near.
-    const bool polls = lacks_poller_locked(s) && !near && !another_near && m->pinned == nullptr;
+    const bool polls = lacks_poller_locked(s) && !others_run && !another_near && m->pinned == nullptr;
     if (polls) idle.polling.store(m, relaxed);  // relaxed: locked
     if (idle.lookout == nullptr || until < idle.lookout_until_ns || (near && !idle.lookout_near) ||
         (polls && !idle.lookout_near)) {
@@ -147,7 +150,7 @@ alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_n
         idle.lookout_until_ns = until;
     }
     publish_wanted_locked(idle);
-    return {idle.lookout == m ? until : never, idle.lookout_until_ns};
+    return {idle.lookout == m ? until : never, idle.lookout_until_ns, idle_ps != 0};
 }
 
 // Takes a P for an M that is on no list, if there is something to do: step 3. The M then counts as spinning.
@@ -167,6 +170,13 @@ bool is_one_too_many_locked(const scheduler& s, const M* m) noexcept {
            s.ps.alive();  // relaxed: a moment later is as good
 }
 
+// How long after the last look, or after it lay down, an M looks for a deadlock, if it has so often. others: could end it when it last looked.
+constexpr int64_t deadlock_look_after_ns(bool others, int looks) noexcept {
+    const int early = others ? 2 : deadlock_early_looks;
+    if (looks >= early) return deadlock_look_later_ns;
+    return others ? deadlock_look_others_ns : deadlock_look_first_ns << (2 * looks);
+}
+
 // When m, which lies down, is to look for a deadlock, if everything sleeps; never: it need not. looks: how often it has done so.
 int64_t deadlock_look_locked(scheduler& s, M* m, int64_t now_ns, int looks) noexcept {
     idle_state& idle = s.idle;
@@ -175,14 +185,14 @@ int64_t deadlock_look_locked(scheduler& s, M* m, int64_t now_ns, int looks) noex
     if (idle.idle_p_count.load(relaxed) != s.ps.alive() || earliest_deadline(s) != never)
         return never;  // relaxed: locked
     idle.deadlock_looker = m;
-    return now_ns + std::min(idle.deadlock_look_ns << (2 * looks), deadlock_look_longest_ns);
+    return now_ns + deadlock_look_after_ns(idle.others_seen, looks);
 }
 
 // Nobody has come. Not under the lock.
 void search_deadlock(scheduler& s) noexcept {
     if (look_for_deadlock(s)) return;
     s.idle.lock.lock();
-    s.idle.deadlock_look_ns = deadlock_look_others_ns;
+    s.idle.others_seen = true;
     s.idle.lock.unlock();
 }
 
@@ -220,12 +230,20 @@ void end_idle_m(scheduler& s, M* m) noexcept {
     if (other != nullptr) wake_m(other);
 }
 
+// m is on the list, and stays awake for a while.
+void stand_by(idle_state& idle, M* m, int64_t until_ns) noexcept {
+    m->stands_by = false;
+    if (idle.one_stands_by.exchange(true, relaxed)) return;  // relaxed: nothing depends on it
+    m->park.watch(std::min(until_ns, os::monotonic_ns() + stand_by_ns));
+    idle.one_stands_by.store(false, relaxed);  // relaxed: as above
+}
+
 // m is on the list. Whether it was told, in until_ns. polls: it sleeps in the poller, and may come back with something in fetched.
 bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t until_ns) noexcept {
     if (!polls) return m->park.sleep(until_ns);
     bool told = true;
     if (m->park.go_elsewhere()) {
-        m->fetched = s.io.poll(until_ns);
+        m->fetched = s.io.sleep_in(until_ns);
         told = m->park.was_told_elsewhere();
     }
     s.idle.polling.store(nullptr, relaxed);  // relaxed: only its own M does so
@@ -246,9 +264,9 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     outlook look{.ticks = total_ticks(s)};
     const int64_t ends_ns = os::monotonic_ns() + s.thread_idle_ns;
-    int deadlock_searches = 0;
     m->park.reset();
     idle.lock.lock();
+    int deadlock_searches = idle.others_seen ? 1 : 0;  // then not so early
     if (std::exchange(m->coming, false)) --idle.coming;
     for (;;) {
         if (s.stopping.load(relaxed)) break;  // relaxed: set under the lock
@@ -282,13 +300,14 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
         const bool polls = idle.polling.load(relaxed) == m;  // relaxed: locked
         idle.lock.unlock();
 
-        if (look.period_ns == never) {
+        if (look.period_ns == never && until.a_p_is_idle) {
             // Step 5: a push, or a timer that is set, from now on reads wanted, or we see it here.
             if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + lookout_far_ns);  // F2
             const int64_t earliest_ns = earliest_deadline(s);
             if (earliest_ns < until.any_ns) until_ns = std::min(until_ns, earliest_ns);
             if (anything_to_do(s, now_ns)) until_ns = now_ns;
         }
+        if (m->stands_by) stand_by(idle, m, until_ns);
         bool told = sleep_or_poll(s, m, polls, until_ns);
         if (!told) {
             idle.lock.lock();
@@ -507,6 +526,11 @@ void sleep_until_work(scheduler& s, M* m) noexcept {
     idle.lock.unlock();
     if (surplus != nullptr) bury_p(s, *surplus);
     sleep_without_p(s, m);
+}
+
+bool may_stand_by_locked(const scheduler& s) noexcept {
+    const uint32_t busy = s.ps.alive() - s.idle.idle_p_count.load(relaxed) + s.idle.hogs;  // relaxed: locked
+    return busy < s.cpus && !s.idle.one_stands_by.load(relaxed);                           // relaxed: a look
 }
 
 void sleep_without_p(scheduler& s, M* m) noexcept {

@@ -22,7 +22,7 @@
 //   2  full fence
 //   3  look at the global queue, all rings and run_next slots, all timers; found: take a P back and steal
 //   4  go on the list of idle Ms; who is not the near lookout may sleep in the poller instead of on its note (netpoll.h). While
-//      another P runs and nobody is the lookout, be the lookout: sleep lookout_near_ns at
+//      another P runs, and one is idle, and nobody is the lookout, be the lookout: sleep lookout_near_ns at
 //      most, then look again. Twice the time after each look that saw the running Ps schedule but found nothing, up to lookout_far_ns.
 //   5  when no running P has scheduled anything for lookout_rounds looks, they compute, and pushes have stopped. Set wanted (W3),
 //      heavy fence, look once more, also for timers that are due before any alarm, sleep without end (or until the next timer).
@@ -40,8 +40,16 @@
 // Timers. The lookout's alarm is also the earliest deadline of any P; an M that goes to sleep with an earlier one takes the role
 // over. A P that is running looks at its own timers; adding one counts as a push.
 //
+// No P idle. Then there is nothing to look for: an M that lies down, as one too many, sleeps until it is told, without an interval or an alarm.
+// Whoever gives a P up lies down after that, and is the lookout.
+//
 // Bound. Work queued while its P computes starts on an idle P within lookout_near_ns if the process was doing something else before,
 // and within lookout_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up (but deadlock_looks times).
+//
+// Standing by. A declared call that is long is a hand-over, and the M that gets the P sleeps: nobody runs anything until the system has woken it,
+// and the giver pays for that. Where calls follow each other, the M that came back from the one before has just lain down, as its P was
+// in use. So such an M stays awake for stand_by_ns, about what a wake-up takes, before it sleeps: with the next call it has the P at
+// once. One at a time, and only where there is a CPU that neither a P nor a hog uses.
 //
 // Too many. Blocked calls and pins make more Ms than Ps. An M that lies down as one too many sleeps no longer than scheduler.thread_idle_ns;
 // if it has then done nothing for so long, and still is one too many, it ends. Those at the top of the list are used, those at its bottom
@@ -81,11 +89,16 @@ inline constexpr int64_t lookout_near_ns = 100'000;
 inline constexpr int64_t lookout_far_ns = 400'000;
 inline constexpr int lookout_rounds = 4;
 
-// When all lie down, and nothing will end that but somebody from outside: how long one waits until it looks whether there can be
-// anybody. Four times as long after each look; at most so many looks, each a wake-up, and then the idle process is quiet.
-inline constexpr int64_t deadlock_look_first_ns = 10'000'000;
-inline constexpr int64_t deadlock_look_others_ns = 1'000'000'000;  // the first time, once somebody outside could
+// When all lie down, and nothing will end that but somebody from outside: when one looks whether there can be anybody. Some times in the first
+// two seconds, then seldom, and after so many looks, each a wake-up, the idle process is quiet.
+inline constexpr int64_t deadlock_look_first_ns = 10'000'000;      // then four times as long each time, for so many looks
+inline constexpr int64_t deadlock_look_others_ns = 1'500'000'000;  // once somebody outside could: one look then
+inline constexpr int64_t deadlock_look_later_ns = 20'000'000'000;  // all others
+inline constexpr int deadlock_early_looks = 4;
 inline constexpr int deadlock_looks = 6;
+
+// How long an M that comes back from a call without a P waits awake: about as long as it takes to be woken.
+inline constexpr int64_t stand_by_ns = 30'000;
 
 // Bits of idle_state::wanted.
 namespace wanted {
@@ -111,6 +124,7 @@ struct idle_state {
     uint32_t hogs = 0;                 // of them those that have lost it because they computed: M::is_hog
     M* retired_main = nullptr;         // the thread of weft::main, if it has retired: it waits for the end
     M* lookout = nullptr;
+    atomic<bool> one_stands_by{false};
     atomic<M*> polling{
         nullptr};  // is in the poller, or on its way there or back: netpoll.h. Set under lock, cleared by itself
     bool lookout_near = false;
@@ -118,8 +132,8 @@ struct idle_state {
     atomic<bool> lacks_m{false};  // W5: there was no thread for an idle P, and no M that runs any G has lain down since
     bool monitor_far = false;
     atomic<int64_t> monitor_until_ns{never};            // while it is far: until when it sleeps
-    M* deadlock_looker = nullptr;                       // looks for a deadlock if nobody has woken it by then
-    int64_t deadlock_look_ns = deadlock_look_first_ns;  // how long it waits for that, the first time
+    M* deadlock_looker = nullptr;         // looks for a deadlock if nobody has woken it by then
+    bool others_seen = false;             // when somebody last looked, others could have ended it
 };
 
 // After a push onto a P's own queue (W3). Costs a load when there is nothing to do.
@@ -143,6 +157,9 @@ void stop_spinning(scheduler& s, M* m) noexcept;
 // m has found nothing: gives its P up and sleeps until there is something. Returns with a P (and perhaps a G in picked), or without one
 // if the scheduler is stopping.
 void sleep_until_work(scheduler& s, M* m) noexcept;
+
+// Whether m, which has no P, may wait awake for a while: nobody else does, and there is a CPU for it. Requires idle.lock.
+[[nodiscard]] bool may_stand_by_locked(const scheduler& s) noexcept;
 
 // As above, for an m that has given its P away already: from step 2 on.
 void sleep_without_p(scheduler& s, M* m) noexcept;

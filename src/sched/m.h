@@ -120,6 +120,7 @@ struct alignas(cache_line) M {
     // How it has lost its P; guarded by idle.lock.
     bool overran = false;         // its time slice was over
     bool has_long_slice = false;  // the system lets it run for longer at once since; to be taken back
+    bool stands_by = false;       // has just come back from a call without a P: idle.h. Owner only
 
     // What others want it to do: with which P, and which G first (nullptr: it is to look for one). Written before wake_m(), or, for the
     // M of a pinned G, under idle.lock; see pin.h.

@@ -76,6 +76,20 @@ waiter* netpoll::poll(int64_t deadline_ns) noexcept {
     return first;
 }
 
+waiter* netpoll::sleep_in(int64_t deadline_ns) noexcept {
+    const int64_t begin_ns = os::monotonic_ns();
+    waiter* woken = poll(deadline_ns);
+    // relaxed: a time, and a guess
+    if (woken != nullptr && polled_ns_.load(relaxed) - begin_ns < at_once_ns) looks_pay_.store(true, relaxed);
+    return woken;
+}
+
+waiter* netpoll::look() noexcept {
+    waiter* woken = poll(0);
+    if (looks_pay() != (woken != nullptr)) looks_pay_.store(woken != nullptr, relaxed);  // relaxed: a guess
+    return woken;
+}
+
 void netpoll::abandon() noexcept {
     if (const poll_backend* where = open()) {
         poll_desc::abandon(*where);

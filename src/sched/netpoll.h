@@ -8,7 +8,9 @@
 //
 //   N1  an idle M that sleeps in the poller instead of on its note: idle.polling. One at a time; who lies down while nobody does is the
 //       one, unless it is the near lookout (below)
-//   N2  an M that has run dry looks, without waiting, before it steals or sleeps; and every 61st schedule on the way through g0 does
+//   N2  an M that has run dry looks, without waiting, before it steals or sleeps; and every 61st schedule on the way through g0 does. An M
+//       beside which no P runs goes to sleep in the poller next (N1), and then its look is a system call in vain, if there is nothing. So
+//       it leaves it out as long as looks find nothing, until it comes back from the poller at once (looks_pay)
 //   N3  the near lookout (idle.h): it sleeps on its note, and looks, without waiting, when it wakes. While another P runs Gs and
 //       passes through g0, that one fetches the events, and an M that slept in the poller beside it would be woken for each of them, to find
 //       that it has little to do. When the lookout goes far, because the Ps that run compute, it sleeps in the poller
@@ -60,6 +62,7 @@ class netpoll {
 public:
     static constexpr int64_t stale_ns = 10'000'000;  // N4
     static constexpr int64_t busy_ns = 100'000;      // N2, N3: not more often than that while there is other work
+    static constexpr int64_t at_once_ns = 3'000;     // who is back so soon has not slept
 
     netpoll() = default;
     netpoll(const netpoll&) = delete;
@@ -92,6 +95,14 @@ public:
         return poll(0);
     }
 
+    // By the M that goes to sleep in it: as poll(), and learns whether to look before would have been better.
+    [[nodiscard]] waiter* sleep_in(int64_t deadline_ns) noexcept;
+
+    // Looks in passing. looks_pay() says whether one that is about to sleep here would find something, as far as can be guessed.
+    [[nodiscard]] waiter* look() noexcept;
+
+    [[nodiscard]] bool looks_pay() const noexcept { return looks_pay_.load(relaxed); }  // relaxed: a guess
+
     // Makes the M that sleeps in it come back.
     void interrupt() noexcept { open()->interrupt(); }
 
@@ -111,6 +122,7 @@ private:
     atomic<poll_backend*> backend_{nullptr};  // by opening_
 
     atomic<int64_t> polled_ns_{0};
+    atomic<bool> looks_pay_{true};
     spin_lock opening_;
     atomic<bool> files_asked_{false};       // written under opening_
     atomic<event_source*> files_{nullptr};  // published by files_asked_

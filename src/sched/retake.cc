@@ -100,6 +100,7 @@ void come_back_without_p(scheduler& s, M* m) noexcept {
     --s.idle.off_p;
     set_hog_locked(s.idle, m, false);
     const bool had_long_slice = std::exchange(m->has_long_slice, false);
+    m->stands_by = !m->overran && may_stand_by_locked(s);
     s.idle.lock.unlock();
     if (had_long_slice) os::want_short_slices(m->tid(), true);
     sleep_without_p(s, m);

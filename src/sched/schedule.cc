@@ -124,7 +124,9 @@ namespace {
 // Step 6.
 G* take_polled(scheduler& s, M* m) noexcept {
     if (!s.io.in_use() || s.idle.polling.load(relaxed) != nullptr) return nullptr;  // relaxed: a look
-    waiter* fetched = s.io.poll(0);
+    // relaxed: a look
+    if (!s.io.looks_pay() && s.idle.idle_p_count.load(relaxed) + 1 == s.ps.alive()) return nullptr;
+    waiter* fetched = s.io.look();
     if (fetched == nullptr) return nullptr;
     ready_polled(m, fetched, m->p->now_ns);
     if (G* g = take_high(s, m->p)) return g;

@@ -148,6 +148,7 @@ bool monitor::is_to_end() noexcept {
 bool monitor::stay_near() noexcept {
     if (is_to_end()) return false;
     idle_state& idle = home_->idle;
+    rests_ = false;
     planned_ns_ = std::min(os::monotonic_ns() + look_in_ns_, home_->watch.due_ns());
     if (planned_ns_ <= long_ago) planned_ns_ = os::monotonic_ns();
     if (!called_.sleep(planned_ns_)) return true;
@@ -177,9 +178,10 @@ bool monitor::go_far() noexcept {
         until_ns = std::min(until_ns, earliest_deadline(s));
         if (anything_to_do(s, now_ns) || s.io.in_use()) until_ns = now_ns;
     }
-    if (trims_left_ != 0) until_ns = std::min(until_ns, std::max(trimmed_ns_ + trim_ns, now_ns));
+    if (trims_left_ != 0) until_ns = std::min(until_ns, std::max(trimmed_ns_ + rest_trim_ns, now_ns));
     const int64_t watch_ns = s.watch.due_ns();
     const bool told = called_.sleep(std::min(until_ns, watch_ns));  // F4
+    rests_ = !told;
 
     idle.lock.lock();
     if (told) called_.reset();  // C3
@@ -226,7 +228,7 @@ void monitor::look(int64_t now_ns) noexcept {
     if (hot_ > 0) --hot_;
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
     if (queued && s.moves_threads) spread.look(s, now_ns);
-    if (trims_left_ != 0 && now_ns - trimmed_ns_ >= trim_ns) trim(now_ns);
+    if (trims_left_ != 0 && now_ns - trimmed_ns_ >= (rests_ ? rest_trim_ns : trim_ns)) trim(now_ns);
     if (s.ps.alive() != s.ps.in_use()) {
         quiet_ = 0;
         bury_idle_surplus(s);

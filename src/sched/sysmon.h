@@ -106,6 +106,7 @@ public:
     static constexpr int64_t no_fence_ns = 10'000'000;   // the longest sleep where there is no heavy fence
     static constexpr int64_t cpus_ns = 1'000'000'000;    // from one look at affinity and quota to the next
     static constexpr int64_t trim_ns = 1'000'000'000;    // from one trimming of stacks to the next
+    static constexpr int64_t rest_trim_ns = 250'000'000; // the same, while nothing happens: then it is soon quiet
     static constexpr int64_t no_thread_ns = 10'000'000;  // before it asks for a thread again
     static constexpr int64_t soon_ns = 10'000'000;
     static constexpr int64_t parting_ns = 10'000'000;  // for a report that goes on when it is to end
@@ -225,6 +226,7 @@ private:
     int trims_left_ = 0;  // after something has run
     int64_t no_threads_until_ns_ = 0;
     int64_t cpus_seen_ns_ = 0;
+    bool rests_ = false;  // it was far, and nobody has called
     int io_looks_ = 0;    // to come, for the poller's sake
     int quiet_ = 0;       // looks in a row that saw nothing queued
     int hot_ = 0;         // looks to come that are hot

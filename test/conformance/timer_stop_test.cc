@@ -109,8 +109,6 @@ TEST_P(TimerStop, ResettingToALaterTimePutsTheTickOff) {
         timer t(4ms);
         const auto start = steady_clock::now();
         EXPECT_TRUE(t.reset(20ms));
-        after(8ms).recv();
-        EXPECT_EQ(t.chan().try_recv().status, chan_status::would_block);
         EXPECT_GE(*t.chan().recv(), start + 20ms);
     });
 }

@@ -45,6 +45,12 @@
 /* spin: poller_opens       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNEVENT=1 -DNPUSH=1 -DOPENS" */
 /* spin: poller_three       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=3 -DNEVENT=1" */
 /* spin: buffers_poller     expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNPUSH=1" */
+/* spin: extra_pushes       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNPUSH=2" */
+/* spin: extra_outside      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNOUT=1" */
+/* spin: extra_timers       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNTIMER=1" */
+/* spin: extra_poller       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNEVENT=1" */
+/* spin: extra_buffers      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DTSO -DNPUSH=1" */
+/* spin: extra_bound        expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DTIMELY -DNPUSH=2" */
 /* spin: mutant_not_wanted         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NOT_WANTED" */
 /* spin: mutant_no_recheck         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=2 -DNPUSH=1 -DMUTANT_NO_RECHECK" */
 /* spin: mutant_no_last_look       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NO_LAST_LOOK" */
@@ -69,9 +75,10 @@
 #ifndef NP
 #define NP 2            /* Ps */
 #endif
-#ifndef NM
-#define NM NP           /* Ms */
+#ifndef EXTRA
+#define EXTRA 0         /* Ms more than Ps, as calls leave behind: then all are there from the beginning, and sleep */
 #endif
+#define NM (NP + EXTRA) /* Ms */
 #ifndef NPUSH
 #define NPUSH 0         /* pushes by green threads, together */
 #endif
@@ -87,10 +94,6 @@
 #define NONE    15
 #define OUTSIDE NM      /* the number of the outside thread's store buffer */
 #define FAILED  14
-#if NM != NP
-#error there are at most as many Ms as Ps
-#endif
-
 /* ---- Work. */
 byte ring[NP];                      /* as everybody sees it */
 byte global_queue = 0;
@@ -316,7 +319,7 @@ inline look() {
 
 /* ---- An M: find_runnable, what it runs, and sleep_until_work. */
 proctype M(byte me) {
-    bool spins = false, found = false, far = false, alarmed = false;
+    bool spins = false, found = false, far = false, alarmed = false, one_is_idle = false;
     byte hand = 0, i = 0, p = NONE, m = NONE;
 #if NEVENT > 0
     bool polls = false;
@@ -444,7 +447,7 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
         if :: polls -> polling = me :: else fi;
 #endif
         if
-        :: !far && idle_ps < NP ->
+        :: !far && 0 < idle_ps && idle_ps < NP ->
                if
                :: lookout == NONE || !lookout_near -> found = true
                :: lookout != NONE && lookout_near -> found = true       /* our time is up before the lookout's … */
@@ -460,9 +463,11 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
                if :: found -> lookout_near = false :: else fi
         fi;
         if
-        :: found -> lookout = me; lookout_alarm = alarmed; found = false
+        :: found -> lookout = me; lookout_alarm = alarmed && idle_ps > 0; found = false
         :: else -> alarmed = false
         fi;
+        one_is_idle = idle_ps > 0;
+        alarmed = alarmed && one_is_idle;     /* while no P is idle, timers are the business of those who have one */
 #ifdef MUTANT_NOT_TIMED
         timed[me] = false;
 #endif
@@ -470,7 +475,7 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
         UNLOCK(me)
     };
     if
-    :: far ->   /* Step 5. */
+    :: far && one_is_idle ->   /* Step 5. */
 #ifdef TSO
 #ifndef MUTANT_NO_HEAVY_FENCE
            EMPTY(me);
@@ -490,6 +495,7 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
            skip
     :: else
     fi;
+    one_is_idle = false;
 
 #if NEVENT > 0
     if
@@ -678,7 +684,7 @@ active proctype monitor() {
 init {
     byte n = 0;
     atomic {
-        do :: n < NM -> p_of[n] = NONE; note[n] = NONE; unborn[n] = (n != 0); n++ :: else -> n = 0; break od;
+        do :: n < NM -> p_of[n] = NONE; note[n] = NONE; unborn[n] = (n != 0 && EXTRA == 0); idle_m[n] = (n != 0 && EXTRA > 0); n++ :: else -> n = 0; break od;
         do :: n < NP -> idle_p[n] = (n != 0); n++ :: else -> n = 0; break od;
         p_of[0] = 0; idle_ps = NP - 1; PUBLISH_WANTED;
 #ifdef TSO

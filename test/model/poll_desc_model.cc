@@ -9,7 +9,7 @@
 //
 // mutants: EVENT_FOR_ANY COUNTED_IN_PASSING ENTERED_WITH_ANY CLOSED_WITH_ANY CLOSED_UNDER_CALLS ENDED_BLINDLY
 // mutants: LAST_STAYS READERS_FORGOTTEN WRITERS_FORGOTTEN ABANDONED_IN_SILENCE NUDGED_IN_SILENCE EVICTED_IN_SILENCE BEGUN_TWICE
-// mutants: LEFT_ON_POLLER NOT_ADDED_AGAIN LEAVE_RELAXED EDGES_RELAXED
+// mutants: LEFT_ON_POLLER NOT_ADDED_AGAIN LEAVE_RELAXED EDGES_RELAXED DRAINED_BLINDLY
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 
@@ -27,9 +27,12 @@
 #if defined(MUTANT_EVENT_FOR_ANY)
 #define generation_of(word) (static_cast<void>(word), generation)
 #elif defined(MUTANT_NUDGED_IN_SILENCE)
-#define ready_all(chain) (IN("nudge") ? void() : ready_all(chain))
+#define ready_all(chain) (IN("nudge_for") ? void() : ready_all(chain))
+#elif defined(MUTANT_DRAINED_BLINDLY)
+#define edges_of(bits) (IN("nudge_for") ? drained_.load(relaxed) : edges_of(bits))
 #endif
 #include "poll/poll_side.cc"
+#undef edges_of
 #undef generation_of
 #undef ready_all
 
@@ -433,11 +436,17 @@ struct arriving : with_file<arriving<Closes>, 1, Closes ? 2 : 1> {
     }
 };
 
-// A short read, and what comes after it.
-struct drained : with_file<drained, 1, 1> {
+// A short read, and what comes after it; or a new deadline meanwhile, too, which is no reason to forget either.
+template <bool Moves>
+struct drained : with_file<drained<Moves>, 1, Moves ? 2 : 1> {
+    using base = with_file<drained<Moves>, 1, Moves ? 2 : 1>;
+    using base::a, base::call, base::polls, base::system;
+
     void run(unsigned me) {
         dawdle();
-        if (me == 0) {
+        if (me == 2) {
+            a.set_read_deadline(never);
+        } else if (me == 0) {
             for (int i = 0; i < 2; ++i) {
                 const outcome o = call(a, reading);
                 RL_ASSERT(o == got_some);
@@ -676,7 +685,8 @@ int main() {
     ok = ok && check<closing_one>("closed", walks) &&                                  //
          check<closing_twice>("closed by two", walks) &&                               //
          check<arriving<true>>("something comes, and it is closed", walks) &&          //
-         check<drained>("a short read", walks) &&                                      //
+         check<drained<false>>("a short read", walks) &&                               //
+         check<drained<true>>("a short read, and a deadline is set", walks) &&         //
          check<used_again>("its number is used again", walks) &&                       //
          check<late_event>("an event of the file before", walks) &&                    //
          check<abandoned_poller<false>>("its poller ends", walks) &&                   //
