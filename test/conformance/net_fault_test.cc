@@ -8,6 +8,7 @@
 
 #include <weft/weft.h>
 
+#include "support/bad_link.h"
 #include "support/bad_network.h"
 #include "support/connections.h"
 #include "support/fault_proxy.h"

@@ -1,22 +1,9 @@
-// bad_network.h: what has to hold for every kind of stream whatever the network does: the bodies of net_fault_test.cc and tls_fault_test.cc.
-//
-// Each is a template over a kind of stream, which supplies
-//
-//     using stream, listener
-//     static listener listen();
-//     static stream accept(listener&, std::error_code&);                      one that came
-//     static stream connect(const fault_proxy::place&, std::error_code&);     to the proxy
-//     static bool is_lost(const std::error_code&)                             what a reset may be told as
-//     static bool is_cut(const std::error_code&)                              … and a connection that is closed in the middle
-//     static constexpr bool is_plain                                          what is sent is what the proxy passes on, byte for byte
-//
-// Every stream carries bytes that belong to its key and to nobody else (secret_bytes), so that a byte that is lost, doubled, changed or
-// delivered to somebody else is seen, and where.
+// bad_network.h: what has to hold for every kind of stream whatever the network does: the bodies of net_fault_test.cc and tls_fault_test.cc, as
+// templates over a kind of stream (bad_link.h).
 #pragma once
 
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -24,14 +11,13 @@
 #include <cstdint>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <weft/weft.h>
 
-#include "connections.h"
+#include "bad_link.h"
 #include "eventually.h"
 #include "fault_proxy.h"
 #include "random.h"
@@ -40,149 +26,7 @@
 namespace weft::test::bad_network {
 
 using namespace std::chrono_literals;
-using net::const_buffer;
-using net::mutable_buffer;
 using steady = std::chrono::steady_clock;
-
-// ---- Two who are connected through the proxy.
-
-template <typename Over>
-struct two {
-    typename Over::stream near;  // has connected
-    typename Over::stream far;
-    std::error_code error;  // of connecting: a reset may come as early as that
-};
-
-template <typename Over>
-class bad_link {
-public:
-    explicit bad_link(fault_proxy::plans plan)
-        : listener_(Over::listen()), proxy(fault_proxy::place_of(listener_), std::move(plan)) {}
-
-    explicit bad_link(const fault_plan& plan) : bad_link([plan](int) { return plan; }) {}
-
-    // The next number.
-    [[nodiscard]] two<Over> connect() {
-        two<Over> t;
-        t.near = Over::connect(proxy.at(), t.error);
-        std::error_code ec;
-        t.far = Over::accept(listener_, ec);
-        EXPECT_FALSE(ec) << ec.message();
-        return t;
-    }
-
-    // Numbers 0 to count - 1.
-    [[nodiscard]] std::vector<two<Over>> connect(int count) {
-        std::vector<two<Over>> all;
-        for (int i = 0; i < count; ++i) all.push_back(connect());
-        return all;
-    }
-
-    [[nodiscard]] typename Over::listener& listener() { return listener_; }
-
-private:
-    typename Over::listener listener_;
-
-public:
-    fault_proxy proxy;
-};
-
-// ---- One who sends, and one who listens.
-
-struct told {
-    uint64_t sent = 0;
-    std::error_code error;
-};
-
-struct heard {
-    static constexpr uint64_t nowhere = UINT64_MAX;
-
-    uint64_t read = 0;
-    uint64_t wrong_at = nowhere;  // the first byte that is not what was sent
-    bool ended = false;           // the other side has said that this was all
-    std::error_code error;
-
-    void look_at(const char* bytes, std::size_t count, uint64_t key) {
-        if (wrong_at == nowhere && !are_secret_bytes(bytes, count, key, read)) {
-            wrong_at = read;
-            while (*bytes++ == secret_byte(key, wrong_at)) ++wrong_at;
-        }
-        read += count;
-    }
-};
-
-// Sends so many bytes, in pieces of any size, and says that this was all.
-template <typename Stream>
-told tell(Stream& s, uint64_t key, uint64_t size) {
-    told t;
-    prng random(key);
-    while (t.sent < size && !t.error) {
-        const std::size_t n = std::min<uint64_t>(size - t.sent, 1 + random.below(random.one_in(3) ? 20'000 : 200));
-        t.sent += s.write_all(secret_bytes(key, t.sent, n), t.error);
-    }
-    if (!t.error) s.shutdown_send(t.error);
-    return t;
-}
-
-// Reads all that comes.
-template <typename Stream>
-heard listen_to(Stream& s, uint64_t key) {
-    heard h;
-    prng random(key + 1);
-    std::vector<char> b(20'000);
-    for (;;) {
-        const std::size_t most = 1 + static_cast<std::size_t>(random.below(random.one_in(3) ? 20'000 : 300));
-        const std::size_t n = s.read_some(mutable_buffer(b.data(), most), h.error);
-        h.look_at(b.data(), n, key);
-        h.ended = n == 0 && !h.error;
-        if (h.ended || h.error) return h;
-    }
-}
-
-// Reads frames of 8 and 1000 bytes.
-template <typename Stream>
-heard listen_to_frames(Stream& s, uint64_t key) {
-    heard h;
-    std::array<char, 1000> b;
-    for (;;) {
-        for (const std::size_t size : {std::size_t{8}, b.size()}) {
-            const std::size_t n = s.read(mutable_buffer(b.data(), size), h.error);
-            h.look_at(b.data(), n, key);
-            h.ended = n < size && !h.error;
-            if (h.ended || h.error) return h;
-        }
-    }
-}
-
-// What was said both ways, at the same time.
-struct talk {
-    told near_told, far_told;
-    heard near_heard, far_heard;
-};
-
-template <typename Over>
-void start_talk(wait_group& all, two<Over>& t, talk& result, uint64_t key, uint64_t size) {
-    all.go([&t, &result, key, size] { result.near_told = tell(t.near, key, size); });
-    all.go([&t, &result, key, size] { result.far_told = tell(t.far, ~key, size); });
-    all.go([&t, &result, key] { result.near_heard = listen_to(t.near, ~key); });
-    all.go([&t, &result, key] { result.far_heard = listen_to(t.far, key); });
-}
-
-inline void expect_heard_all(const heard& h, uint64_t size) {
-    EXPECT_FALSE(h.error) << h.error.message();
-    EXPECT_TRUE(h.ended);
-    EXPECT_EQ(h.read, size);
-    EXPECT_EQ(h.wrong_at, heard::nowhere);
-}
-
-inline void expect_complete(const talk& t, uint64_t size) {
-    EXPECT_FALSE(t.near_told.error) << t.near_told.error.message();
-    EXPECT_FALSE(t.far_told.error) << t.far_told.error.message();
-    EXPECT_EQ(t.near_told.sent, size);
-    EXPECT_EQ(t.far_told.sent, size);
-    expect_heard_all(t.near_heard, size);
-    expect_heard_all(t.far_heard, size);
-}
 
 // ---- Late, in crumbs, in lumps, slowly, with pauses.
 
@@ -414,21 +258,6 @@ void expect_timed_out(Call call) {
     EXPECT_GE(steady::now(), when);
 }
 
-// A few bytes both ways, so that there is a connection, whatever that takes.
-template <typename Over>
-void greet(two<Over>& t) {
-    wait_group far;
-    far.go([&] {
-        char b[5];
-        EXPECT_EQ(t.far.read(b), 5U);
-        t.far.write_all("hello");
-    });
-    t.near.write_all("HELLO");
-    char b[5];
-    EXPECT_EQ(t.near.read(b), 5U);
-    far.wait();
-}
-
 template <typename Over>
 void deadlines_cut_what_has_fallen_silent() {
     const std::string much = secret_bytes(3, 0, 16 * mib);
@@ -530,30 +359,6 @@ void a_close_wakes_all_who_wait_in_silence(runtime& rt, Park park) {
 }
 
 // ---- Nothing reaches anybody for a while.
-
-// Sends back what comes, until the end or an error.
-template <typename Stream>
-std::error_code echo(Stream& s) {
-    std::error_code ec;
-    std::array<char, 1000> b;
-    while (const std::size_t n = s.read_some(b, ec)) {
-        s.write_all(const_buffer(b.data(), n), ec);
-        if (ec) return ec;
-    }
-    if (!ec) s.shutdown_send(ec);
-    return ec;
-}
-
-// Question number i of those of key, and its answer.
-inline constexpr std::size_t question_size = 500;
-
-template <typename Stream>
-bool ask(Stream& s, uint64_t key, uint64_t i, std::error_code& ec) {
-    s.write_all(secret_bytes(key, i * question_size, question_size), ec);
-    if (ec) return false;
-    std::array<char, question_size> b;
-    return s.read(b, ec) == b.size() && are_secret_bytes(b.data(), b.size(), key, i * question_size);
-}
 
 struct partition_state {
     std::atomic<bool> apart = false;
