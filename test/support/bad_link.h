@@ -110,10 +110,30 @@ told tell(Stream& s, uint64_t key, uint64_t size) {
     prng random(key);
     while (t.sent < size && !t.error) {
         const std::size_t n = std::min<uint64_t>(size - t.sent, 1 + random.below(random.one_in(3) ? 20'000 : 200));
-        t.sent += s.write_all(secret_bytes(key, t.sent, n), t.error);
+        const std::string text = secret_bytes(key, t.sent, n);
+        if (random.one_in(2)) {
+            t.sent += s.write_all(text, t.error);
+        } else {  // in several buffers, the first of which may be empty
+            const auto first = static_cast<std::size_t>(random.below(static_cast<int>(n)));
+            const std::array<const_buffer, 2> both{const_buffer(text.data(), first),
+                                                   const_buffer(text.data() + first, n - first)};
+            t.sent += s.writev_all(both, t.error);
+        }
     }
     if (!t.error) s.shutdown_send(t.error);
     return t;
+}
+
+// As read_some(), or, where there is such a call, into two buffers.
+template <typename Stream>
+std::size_t read_somehow(Stream& s, mutable_buffer b, bool in_two, std::error_code& ec) {
+    if constexpr (requires(std::array<mutable_buffer, 2> list) { s.readv_some(list, ec); }) {
+        auto* bytes = static_cast<char*>(b.data());
+        const std::array<mutable_buffer, 2> both{mutable_buffer(bytes, b.size() / 2),
+                                                 mutable_buffer(bytes + b.size() / 2, b.size() - b.size() / 2)};
+        if (in_two) return s.readv_some(both, ec);
+    }
+    return s.read_some(b, ec);
 }
 
 // Reads all that comes.
@@ -124,7 +144,7 @@ heard listen_to(Stream& s, uint64_t key) {
     std::vector<char> b(20'000);
     for (;;) {
         const std::size_t most = 1 + static_cast<std::size_t>(random.below(random.one_in(3) ? 20'000 : 300));
-        const std::size_t n = s.read_some(mutable_buffer(b.data(), most), h.error);
+        const std::size_t n = read_somehow(s, mutable_buffer(b.data(), most), random.one_in(2), h.error);
         h.look_at(b.data(), n, key);
         h.ended = n == 0 && !h.error;
         if (h.ended || h.error) return h;
