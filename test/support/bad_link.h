@@ -14,6 +14,8 @@
 // delivered to somebody else is seen, and where.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -60,6 +62,11 @@ public:
         std::error_code ec;
         t.far = Over::accept(listener_, ec);
         EXPECT_FALSE(ec) << ec.message();
+        // What the system keeps is little: writers soon wait, and what it takes of them is a part.
+        const int room = 32 * 1024;  // as make_buffers_small()
+        for (const int fd : {t.near.native_handle(), t.far.native_handle()}) {
+            EXPECT_TRUE(fd < 0 || ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) == 0);
+        }
         return t;
     }
 
