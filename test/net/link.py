@@ -3,8 +3,8 @@
 Whoever makes a Link is in one of the namespaces himself ("near", see enter()); the other one ("far") belongs to a process that does nothing
 and ends when this one does, however that ends: nothing stays behind that somebody would have to remove. Addresses: NEAR and FAR.
 
-Two kinds. NetemLink is a pair of virtual Ethernet devices with the kernel's netem, where the kernel has it. TunLink has a TUN device
-at each end, and a thread here that takes the packets from one and gives them to the other: late, twice, in another order, slowly, or not at
+Three kinds. VethLink is a pair of virtual Ethernet devices, of which one may be down; it has no weather. NetemLink is the same with the
+kernel's netem, where the kernel has it. TunLink has a TUN device at each end, and a thread here that takes the packets from one and gives them to the other: late, twice, in another order, slowly, or not at
 all. The kernel's TCP on both sides does not know the difference. Its lots are drawn from a seed.
 """
 import fcntl
@@ -85,16 +85,33 @@ class Link:
         return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *command], **options)
 
 
-class NetemLink(Link):
+class VethLink(Link):
     near, far = "near0", "far0"
+    has_weather = False
 
     def open(self):
         call("ip", "link", "add", self.near, "type", "veth", "peer", "name", self.far)
+        call("ip", "link", "set", self.far, "netns", str(self.holder.pid))
+
+    def partition(self):
+        call(*self.in_far, "ip", "link", "set", self.far, "down")
+
+    def heal(self):
+        call(*self.in_far, "ip", "link", "set", self.far, "up")
+
+    def books(self):
+        return None  # the kernel keeps its own
+
+
+class NetemLink(VethLink):
+    has_weather = True
+
+    def open(self):
+        super().open()
         try:
-            call("tc", "qdisc", "add", "dev", self.near, "root", "netem", "delay", "1ms")
+            self.set()
         except Unavailable as e:
             raise Unavailable(f"no sch_netem ({e})") from e
-        call("ip", "link", "set", self.far, "netns", str(self.holder.pid))
 
     def set(self, **weather):
         w = {**CLEAN, **weather}
@@ -112,12 +129,10 @@ class NetemLink(Link):
     def heal(self):
         self.set()
 
-    def books(self):
-        return None  # the kernel keeps its own
-
 
 class TunLink(Link):
     near, far = "near0", "far0"
+    has_weather = True
 
     def open(self):
         self.lock = threading.Lock()
