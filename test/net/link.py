@@ -3,9 +3,9 @@
 Whoever makes a Link is in one of the namespaces himself ("near", see enter()); the other one ("far") belongs to a process that does nothing
 and ends when this one does, however that ends: nothing stays behind that somebody would have to remove. Addresses: NEAR and FAR.
 
-Three kinds. VethLink is a pair of virtual Ethernet devices, of which one may be down; it has no weather. NetemLink is the same with the
-kernel's netem, where the kernel has it. TunLink has a TUN device at each end, and a thread here that takes the packets from one and gives them to the other: late, twice, in another order, slowly, or not at
-all. The kernel's TCP on both sides does not know the difference. Its lots are drawn from a seed.
+Three kinds. VethLink is a pair of virtual Ethernet devices, of which one may be down; it has no weather. NetemLink is the same with the kernel's
+netem, where the kernel has it. TunLink has a TUN device at each end, and a thread here that takes the packets from one and gives them to the other:
+late, twice, in another order, slowly, or not at all. The kernel's TCP on both sides does not know the difference. Its lots are drawn from a seed.
 """
 import fcntl
 import heapq
