@@ -1,0 +1,228 @@
+#include "datagram_proxy.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "random.h"
+
+namespace weft::test {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+void require(bool holds, const char* what) {
+    if (holds) return;
+    std::perror(what);
+    std::abort();
+}
+
+sockaddr_in here(uint16_t port) {
+    sockaddr_in in{};
+    in.sin_family = AF_INET;
+    in.sin_port = htons(port);
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return in;
+}
+
+int new_socket() {
+    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    require(fd >= 0, "datagram_proxy: socket");
+    return fd;
+}
+
+}  // namespace
+
+class datagram_proxy::loop {
+public:
+    loop(uint16_t server, datagram_weather w) : server_(server), weather_(w), random_(w.seed) {
+        require(wake_ >= 0, "datagram_proxy: eventfd");
+        sockaddr_in in = here(0);
+        socklen_t size = sizeof(in);
+        require(::bind(front_, reinterpret_cast<sockaddr*>(&in), size) == 0, "datagram_proxy: bind");
+        require(::getsockname(front_, reinterpret_cast<sockaddr*>(&in), &size) == 0, "datagram_proxy: getsockname");
+        port_ = ntohs(in.sin_port);
+    }
+
+    loop(const loop&) = delete;
+    loop& operator=(const loop&) = delete;
+
+    ~loop() {
+        for (const auto& [client, fd] : backs_) ::close(fd);
+        ::close(front_);
+        ::close(wake_);
+    }
+
+    void run() {
+        std::vector<pollfd> all;
+        for (;;) {
+            timespec left{.tv_sec = 3600, .tv_nsec = 0};
+            {
+                const std::scoped_lock hold(mutex_);
+                if (stopping_) return;
+                take_from_clients();
+                for (const auto& [client, fd] : backs_) take_from_server(client, fd);
+                send_what_is_due();
+                all.assign({{wake_, POLLIN, 0}, {front_, POLLIN, 0}});
+                for (const auto& [client, fd] : backs_) all.push_back({fd, POLLIN, 0});
+                if (!held_.empty()) left = timespec_until(held_.begin()->first);
+            }
+            ::ppoll(all.data(), all.size(), &left, nullptr);
+        }
+    }
+
+    void set_partitioned(bool to) {
+        const std::scoped_lock hold(mutex_);
+        partitioned_ = to;
+    }
+
+    void stop() {
+        const std::scoped_lock hold(mutex_);
+        stopping_ = true;
+        const uint64_t one = 1;
+        require(::write(wake_, &one, sizeof(one)) == sizeof(one), "datagram_proxy: wake");
+    }
+
+    [[nodiscard]] books now() const {
+        const std::scoped_lock hold(mutex_);
+        return books_;
+    }
+
+    [[nodiscard]] uint16_t port() const { return port_; }
+
+private:
+    struct datagram {
+        std::string bytes;
+        uint16_t client = 0;  // its port
+        bool up = false;
+        int number = 0;  // in the order of coming
+    };
+
+    static timespec timespec_until(steady::time_point when) {
+        const auto ns = std::max<int64_t>(std::chrono::nanoseconds(when - steady::now()).count(), 0);
+        return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+    }
+
+    void take_from_clients() {
+        std::array<char, 65536> b;
+        for (;;) {
+            sockaddr_in from{};
+            socklen_t size = sizeof(from);
+            const ssize_t n = ::recvfrom(front_, b.data(), b.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
+            if (n < 0) return;
+            hold({std::string(b.data(), static_cast<std::size_t>(n)), ntohs(from.sin_port), true, 0});
+        }
+    }
+
+    void take_from_server(uint16_t client, int fd) {
+        std::array<char, 65536> b;
+        for (;;) {
+            const ssize_t n = ::recv(fd, b.data(), b.size(), 0);
+            if (n < 0) return;  // also that nobody listens there
+            hold({std::string(b.data(), static_cast<std::size_t>(n)), client, false, 0});
+        }
+    }
+
+    bool drawn(int one_in) { return one_in != 0 && random_.one_in(one_in); }
+
+    void hold(datagram d) {
+        d.number = books_.taken++;
+        if (partitioned_ || drawn(weather_.lose_one_in)) {
+            ++books_.lost;
+            return;
+        }
+        if (!d.bytes.empty() && drawn(weather_.damage_one_in)) {
+            d.bytes.back() = static_cast<char>(d.bytes.back() ^ 0x20);
+            ++books_.damaged;
+        }
+        if (drawn(weather_.double_one_in)) {
+            ++books_.doubled;
+            held_.emplace(due(), d);
+        }
+        held_.emplace(due(), std::move(d));
+    }
+
+    steady::time_point due() {
+        const auto most = static_cast<int>(weather_.jitter.count());
+        return steady::now() + weather_.delay + microseconds(most == 0 ? 0 : random_.below(most + 1));
+    }
+
+    void send_what_is_due() {
+        const auto now = steady::now();
+        while (!held_.empty() && held_.begin()->first <= now) {
+            const datagram d = std::move(held_.begin()->second);
+            held_.erase(held_.begin());
+            if (d.up) {
+                const ssize_t n = ::send(back_of(d.client), d.bytes.data(), d.bytes.size(), MSG_NOSIGNAL);
+                books_.passed += n >= 0 ? 1 : 0;
+            } else {
+                const sockaddr_in to = here(d.client);
+                const ssize_t n = ::sendto(front_, d.bytes.data(), d.bytes.size(), MSG_NOSIGNAL,
+                                           reinterpret_cast<const sockaddr*>(&to), sizeof(to));
+                books_.passed += n >= 0 ? 1 : 0;
+            }
+            int& latest = latest_[{d.client, d.up}];
+            books_.overtaken += d.number < latest ? 1 : 0;
+            latest = std::max(latest, d.number);
+        }
+    }
+
+    int back_of(uint16_t client) {
+        const auto found = backs_.find(client);
+        if (found != backs_.end()) return found->second;
+        const int fd = new_socket();
+        const sockaddr_in to = here(server_);
+        require(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof(to)) == 0, "datagram_proxy: connect");
+        backs_.emplace(client, fd);
+        return fd;
+    }
+
+    const uint16_t server_;
+    const datagram_weather weather_;
+    const int front_ = new_socket();
+    const int wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    uint16_t port_ = 0;
+
+    mutable std::mutex mutex_;
+    // Guarded by mutex_.
+    prng random_;
+    std::map<uint16_t, int> backs_;  // by port of the client
+    std::multimap<steady::time_point, datagram> held_;
+    std::map<std::pair<uint16_t, bool>, int> latest_;  // of those sent on: the one that had come last
+    books books_;
+    bool partitioned_ = false;
+    bool stopping_ = false;
+};
+
+datagram_proxy::datagram_proxy(uint16_t server, datagram_weather w)
+    : loop_(std::make_unique<loop>(server, w)), thread_([this] { loop_->run(); }) {}
+
+datagram_proxy::~datagram_proxy() {
+    loop_->stop();
+    thread_.join();
+}
+
+uint16_t datagram_proxy::port() const noexcept { return loop_->port(); }
+
+void datagram_proxy::partition() { loop_->set_partitioned(true); }
+
+void datagram_proxy::heal() { loop_->set_partitioned(false); }
+
+datagram_proxy::books datagram_proxy::now() const { return loop_->now(); }
+
+}  // namespace weft::test

@@ -1,0 +1,148 @@
+// tls_fault_test.cc: TLS on a network that is late, slow, silent, damages bytes, and goes: what is behind it is support/fault_proxy.h, what has to hold
+// for every kind of stream in support/bad_network.h.
+
+#include <array>
+#include <string>
+#include <system_error>
+
+#include <gtest/gtest.h>
+
+#include <weft/net/tcp.h>
+#include <weft/tls/stream.h>
+#include <weft/weft.h>
+
+#include "support/bad_link.h"
+#include "support/bad_network.h"
+#include "support/connections.h"
+#include "support/fault_proxy.h"
+#include "support/pending_timers.h"
+#include "support/random.h"
+#include "support/sigpipe_counter.h"
+#include "tls/tls_pair.h"
+
+namespace weft::test {
+namespace {
+
+using namespace bad_network;
+
+struct bad_tls {
+    using stream = tls::stream;
+    using listener = net::tcp_listener;
+
+    static constexpr bool is_plain = false;
+
+    static listener listen() { return over_tcp::listen(); }
+
+    static stream accept(listener& l, std::error_code& ec) {
+        static const tls::context with = tls::context::server(usual_server());
+        return stream::server(l.accept(ec), with);
+    }
+
+    // Whoever reads or writes first shakes hands.
+    static stream connect(const fault_proxy::place& to, std::error_code& ec) {
+        static const tls::context with = tls::context::client(usual_client());
+        return stream::client(net::tcp_stream::connect(net::endpoint::loopback(to.port), ec), "example.test", with);
+    }
+
+    static bool is_lost(const std::error_code& ec) {
+        return ec == std::errc::connection_reset || ec == std::errc::broken_pipe || is_truncated(ec);
+    }
+
+    static bool is_cut(const std::error_code& ec) { return is_lost(ec); }
+
+    static bool is_truncated(const std::error_code& ec) {
+        return ec == tls::errc::truncated || ec == tls::errc::ended_in_handshake;
+    }
+};
+
+class TlsFault : public tls_test {
+protected:
+    void TearDown() override {
+        rt().drain();
+        EXPECT_EQ(pending_timers(rt()), 0U) << "nobody waits any more";
+        EXPECT_EQ(sigpipes_.count(), 0);
+        tls_test::TearDown();
+    }
+
+    sigpipe_counter sigpipes_;
+};
+
+WEFT_SWEEP_OVER(TlsFault, 1U, 2U, 4U);
+
+TEST_P(TlsFault, EveryByteArrivesInAnyWeather) { rt().run(every_byte_arrives_in_any_weather<bad_tls>); }
+
+TEST_P(TlsFault, ALargeWriteWaitsAndGoesOn) { rt().run(a_large_write_waits_and_goes_on<bad_tls>); }
+
+TEST_P(TlsFault, AnEndIsPassedOnAndTheOtherDirectionGoesOn) {
+    rt().run(an_end_is_passed_on_and_the_other_direction_goes_on<bad_tls>);
+}
+
+// Wherever it is, and whoever had sent it: not a byte of what was damaged is given to anybody, and what is told is no end.
+TEST_P(TlsFault, AByteThatWasChangedIsNeverRead) {
+    constexpr std::array<uint64_t, 9> places{0, 1, 4, 5, 50, 200, 1500, 5000, 20'000};
+    rt().run([&] {
+        for (const bool up : {true, false}) {
+            bad_link<bad_tls> link([&](int number) {
+                const weather damage{.corrupt_at = places[static_cast<std::size_t>(number)]};
+                return up ? fault_plan{.up = damage, .down = {}} : fault_plan{.up = {}, .down = damage};
+            });
+            for (std::size_t i = 0; i < places.size(); ++i) {
+                two<bad_tls> t = link.connect();
+                // A length that is too large by now waits for what does not come.
+                t.near.set_deadline(steady::now() + 10s);
+                t.far.set_deadline(steady::now() + 10s);
+                talk said;
+                wait_group all;
+                const auto until_lost = [&](auto& from, auto& to, told& sent, heard& got, uint64_t key) {
+                    all.go([&, key] { sent = tell(from, key, 100'000); });
+                    all.go([&, key] {
+                        got = listen_to(to, key);
+                        if (got.error) to.close();
+                    });
+                };
+                until_lost(t.near, t.far, said.near_told, said.far_heard, 1);
+                until_lost(t.far, t.near, said.far_told, said.near_heard, 2);
+                all.wait();
+                const heard& victim = up ? said.far_heard : said.near_heard;
+                EXPECT_TRUE(victim.error) << places[i] << ": nobody has noticed";
+                EXPECT_FALSE(victim.ended);
+                EXPECT_LT(victim.read, 100'000U);
+                EXPECT_NE(victim.error, errc::timed_out) << places[i];
+                EXPECT_EQ(said.near_heard.wrong_at, heard::nowhere) << places[i];
+                EXPECT_EQ(said.far_heard.wrong_at, heard::nowhere) << places[i];
+            }
+        }
+    });
+}
+
+TEST_P(TlsFault, AResetWhileItReads) {
+    rt().run([] { a_reset_at_every_place<bad_tls>(false); });
+}
+
+TEST_P(TlsFault, AResetWhileItWrites) {
+    rt().run([] { a_reset_at_every_place<bad_tls>(true); });
+}
+
+TEST_P(TlsFault, AResetAfterAnEnd) { rt().run(a_reset_after_an_end<bad_tls>); }
+
+TEST_P(TlsFault, AConnectionThatIsCutIsNoEnd) { rt().run(a_connection_that_is_cut_at_every_place<bad_tls>); }
+
+TEST_P(TlsFault, DeadlinesCutWhatHasFallenSilent) { rt().run(deadlines_cut_what_has_fallen_silent<bad_tls>); }
+
+TEST_P(TlsFault, DeadlinesCutAHandshakeWithNobody) { rt().run(deadlines_cut_who_never_hears_anything<bad_tls>); }
+
+TEST_P(TlsFault, ACloseWakesAllWhoWaitInSilence) {
+    a_close_wakes_all_who_wait_in_silence<bad_tls>(rt(), [&](uint64_t n, auto f) { park(n, f); });
+}
+
+TEST_P(TlsFault, APartitionThatHealsLosesNothing) { rt().run(a_partition_that_heals_loses_nothing<bad_tls>); }
+
+TEST_P(TlsFault, ARuntimeStopsDuringAPartition) { a_runtime_stops_during_a_partition<bad_tls>(rt(), procs()); }
+
+TEST_P(TlsFault, EachConnectionEndsAsItsLotIs) {
+    const uint64_t seed = announced_seed();
+    rt().run([&] { each_connection_ends_as_its_lot_is<bad_tls>(seed); });
+}
+
+}  // namespace
+}  // namespace weft::test
