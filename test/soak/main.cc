@@ -3,8 +3,8 @@
 //     soak [--seconds=N] [--period=MILLISECONDS] [--seed=N] [--canary=WHAT]
 //
 // A period is load, and then a moment in which nothing is under way: every green thread has ended, every socket is closed. Then a picture is taken
-// (picture.h), and a line printed. Every eighth period begins with a load in another runtime, which is stopped then. Fails if an operation has ended in a way that was not to
-// be expected, if a byte was wrong, or if anything has grown after the warm-up, which is the first fifth of all periods.
+// (picture.h), and a line printed. Every eighth period begins with a load in another runtime, which is stopped then. Fails if an operation has ended
+// in a way that was not to be expected, if a byte was wrong, or if anything has grown after the warm-up, which is the first fifth of all periods.
 //
 // --seed, or WEFT_SEED: the same decisions again, as far as the system's scheduling lets them be made. --canary=fd, green, thread, memory, mapping, byte:
 // one of these is leaked (or damaged) in each period, which must be found.
@@ -223,10 +223,11 @@ private:
         books_.check_all_ended();
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(steady::now() - began_).count();
         std::printf(
-            "soak: %5lld s  %10llu operations  %3zu fds  %zu Gs  %zu children  %3zu threads  %6.1f MiB  %4zu mappings  "
+            "soak: %5lld s  %10llu operations  %3zu fds  %zu Gs  %zu children  %3zu threads  %5zu KiB heap  %6.1f MiB  "
+            "%4zu mappings  "
             "%llu mistakes\n",
             static_cast<long long>(seconds), static_cast<unsigned long long>(books_.operations()), p.fds,
-            p.green_threads, p.children, p.threads, static_cast<double>(p.resident_kib) / 1024, p.mappings,
+            p.green_threads, p.children, p.threads, p.heap_kib, static_cast<double>(p.resident_kib) / 1024, p.mappings,
             static_cast<unsigned long long>(books_.mistakes()));
         std::fflush(stdout);
         static_cast<void>(i);

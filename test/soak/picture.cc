@@ -14,6 +14,7 @@ namespace weft::test {
 namespace {
 
 // Beyond 2 %: what allocators and caches of threads may come to have in the time.
+constexpr std::size_t heap_allowance_kib = 256;
 constexpr std::size_t resident_allowance_kib = 3 * 1024;
 constexpr std::size_t mappings_allowance = 12;
 constexpr std::size_t threads_allowance = 2;
@@ -37,6 +38,7 @@ picture picture::now(const stats_snapshot& stats) {
             .green_threads = static_cast<std::size_t>(stats.live),
             .children = children_now(),
             .threads = r.threads,
+            .heap_kib = heap_in_use_kib(),
             .resident_kib = r.resident_kib,
             .mappings = r.mappings};
 }
@@ -96,6 +98,7 @@ std::vector<std::string> album::complaints() const {
     if (all_.size() < 4) return said;
     compare(said, "threads", &picture::threads, threads_allowance);
     if (!judges_memory_) return said;
+    compare(said, "KiB of heap in use", &picture::heap_kib, heap_allowance_kib);
     compare(said, "KiB of resident memory", &picture::resident_kib, resident_allowance_kib);
     compare(said, "memory mappings", &picture::mappings, mappings_allowance);
     return said;

@@ -18,6 +18,7 @@ struct picture {
     std::size_t green_threads = 0;
     std::size_t children = 0;  // programs started and not yet forgotten by the system
     std::size_t threads = 0;
+    std::size_t heap_kib = 0;  // allocated and not freed
     std::size_t resident_kib = 0;
     std::size_t mappings = 0;
 
