@@ -103,32 +103,38 @@ void answer_all(Stream& s) {
     }
 }
 
+// Each sends something when all are there, and gets its answer. Returns how many did, twice.
+template <typename Over>
+int connect_many(Over, int count) {
+    std::atomic<int> right = 0;
+    auto listener = Over::listen();
+    wait_group servers;
+    servers.go([&] {
+        for (int i = 0; i < count; ++i) servers.go([s = listener.accept()]() mutable { answer_all(s); });
+    });
+    latch all_are_open(count);
+    wait_group clients;
+    for (int i = 0; i < count; ++i) {
+        clients.go([&, i] {
+            auto s = Over::connect(listener);
+            const auto key = static_cast<uint64_t>(i);
+            right += ask(s, key) ? 1 : 0;
+            all_are_open.arrive_and_wait();
+            right += ask(s, key + 1) ? 1 : 0;
+        });
+    }
+    clients.wait();
+    servers.wait();
+    return right;
+}
+
 TEST_P(NetStress, TenThousandConnectionsAtOnce) {
     const more_files limit;
     const int count = scaled(more_files::connections());
     if (count < scaled(1000)) GTEST_SKIP() << "this process may open too few files: ulimit -Hn";
-    std::atomic<int> right = 0;
-    rt().run([&] {
-        auto listener = over_tcp::listen();
-        wait_group servers;
-        servers.go([&] {
-            for (int i = 0; i < count; ++i) servers.go([s = listener.accept()]() mutable { answer_all(s); });
-        });
-        latch all_are_open(count);
-        wait_group clients;
-        for (int i = 0; i < count; ++i) {
-            clients.go([&, i] {
-                auto s = over_tcp::connect(listener);
-                const auto key = static_cast<uint64_t>(i);
-                right += ask(s, key) ? 1 : 0;
-                all_are_open.arrive_and_wait();
-                right += ask(s, key + 1) ? 1 : 0;
-            });
-        }
-        clients.wait();
-        servers.wait();
+    over_streams([&](auto over) {
+        EXPECT_EQ(rt().run([&] { return connect_many(over, count); }), 2 * count) << "of " << count << " connections";
     });
-    EXPECT_EQ(right, 2 * count) << "of " << count << " connections";
     RecordProperty("connections", count);
 }
 

@@ -14,7 +14,7 @@ namespace weft::test {
 namespace {
 
 // Beyond 2 %: what allocators and caches of threads may come to have in the time.
-constexpr std::size_t heap_allowance_kib = 256;
+constexpr std::size_t heap_allowance_kib = 512;  // a thread has 24
 constexpr std::size_t resident_allowance_kib = 3 * 1024;
 constexpr std::size_t mappings_allowance = 12;
 constexpr std::size_t threads_allowance = 2;
