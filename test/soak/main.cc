@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -169,7 +170,7 @@ public:
             if (i % 8 == 1) run_in_another_runtime();
             rt_->run([&] { load_.run_for(*rt_, period_, random_.split(), options_.what == canary::byte); });
             leaker_.leak(*rt_);
-            look(i);
+            look();
         }
         leaker_.let_green_ones_go();
         rt_->drain();
@@ -209,7 +210,7 @@ private:
     }
 
     // Some things end a little later than who waits for them: lookup threads without work, programs that nobody waits for.
-    void look(std::size_t i) {
+    void look() {
         picture p = picture::now(rt_->stats());
         const picture most = album_.most();
         const auto end = steady::now() + (options_.what == canary::none ? 20s : 1s);
@@ -230,7 +231,6 @@ private:
             p.green_threads, p.children, p.threads, p.heap_kib, static_cast<double>(p.resident_kib) / 1024, p.mappings,
             static_cast<unsigned long long>(books_.mistakes()));
         std::fflush(stdout);
-        static_cast<void>(i);
     }
 
     [[nodiscard]] int verdict() const {
