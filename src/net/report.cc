@@ -1,9 +1,25 @@
 // report.cc: see report.h.
 #include "net/report.h"
 
+#include <cerrno>
+
 namespace weft::net::detail {
 
 using how = weft::detail::io_result::how;
+
+namespace {
+
+const char* advice_on_shortage(int error) noexcept {
+    if (error == EMFILE) return " (close some sockets, or raise the limit: ulimit -n)";
+    if (error == ENFILE) return " (the whole system has too many open: raise fs.file-max)";
+    return "";
+}
+
+}  // namespace
+
+void throw_errno(int error, const std::string& what) {
+    throw std::system_error(error, std::generic_category(), what + advice_on_shortage(error));
+}
 
 std::error_code code_of(const weft::detail::io_result& result) noexcept {
     switch (result.ended) {
@@ -25,6 +41,7 @@ std::error_code code_of(const weft::detail::io_result& result) noexcept {
 void throw_result(const weft::detail::io_result& result, const char* what) {
     if (result.ended == how::cancelled) weft::detail::throw_interrupted(weft::detail::wait_result::cancelled);
     if (result.ended == how::expired) weft::detail::throw_interrupted(weft::detail::wait_result::expired);
+    if (result.ended == how::failed) throw_errno(result.error, what);
     throw std::system_error(code_of(result), what);
 }
 

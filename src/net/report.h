@@ -17,8 +17,6 @@ namespace weft::net::detail {
 // what.
 [[noreturn]] void throw_result(const weft::detail::io_result& result, const char* what);
 
-[[noreturn]] inline void throw_errno(int error, const std::string& what) {
-    throw std::system_error(error, std::generic_category(), what);
-}
+[[noreturn]] void throw_errno(int error, const std::string& what);
 
 }  // namespace weft::net::detail

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <new>
 
 #include "base/atomic.h"
@@ -42,8 +41,16 @@ bool does_nothing_by_default(int signal) noexcept {
     return signal == SIGURG || signal == SIGCHLD || signal == SIGWINCH || signal == SIGCONT;
 }
 
+// Signal by signal: the C library's sets have room for more than the system has, and what is found there is chance.
+bool is_same_mask(const sigset_t& a, const sigset_t& b) noexcept {
+    for (int signal = 1; signal <= signals_max; ++signal) {
+        if (sigismember(&a, signal) != sigismember(&b, signal)) return false;
+    }
+    return true;
+}
+
 bool is_same(const struct sigaction& a, const struct sigaction& b) noexcept {
-    if (a.sa_flags != b.sa_flags || std::memcmp(&a.sa_mask, &b.sa_mask, sizeof(sigset_t)) != 0) return false;
+    if (a.sa_flags != b.sa_flags || !is_same_mask(a.sa_mask, b.sa_mask)) return false;
     return (a.sa_flags & SA_SIGINFO) != 0 ? a.sa_sigaction == b.sa_sigaction : a.sa_handler == b.sa_handler;
 }
 

@@ -1,7 +1,5 @@
 // net_stress_test.cc: sockets when there are many, when they come and go, and when everything happens to them at once.
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -21,6 +19,7 @@
 #include "support/build.h"
 #include "support/connections.h"
 #include "support/eventually.h"
+#include "support/more_files.h"
 #include "support/outside_poller.h"
 #include "support/procs_test.h"
 #include "support/random.h"
@@ -48,37 +47,6 @@ protected:
 
 WEFT_SWEEP_OVER(NetStress, 1U, 2U, 4U);
 
-// While one exists, the process may have as many descriptors as it may allow itself.
-class more_files {
-public:
-    more_files() {
-        EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
-        const rlim_t wanted = 2 * connections_wanted + others;
-        const rlimit enough{.rlim_cur = wanted, .rlim_max = std::max(wanted, before_.rlim_max)};
-        if (::setrlimit(RLIMIT_NOFILE, &enough) == 0) return;
-        const rlimit most{.rlim_cur = before_.rlim_max, .rlim_max = before_.rlim_max};  // only root may have more
-        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &most), 0);
-    }
-
-    ~more_files() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
-    more_files(const more_files&) = delete;
-    more_files& operator=(const more_files&) = delete;
-
-    // So many, with both ends in this process, it may have.
-    [[nodiscard]] static int connections() {
-        rlimit now{};
-        EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &now), 0);
-        return static_cast<int>((std::min<rlim_t>(now.rlim_cur, 2 * connections_wanted + others) - others) / 2);
-    }
-
-private:
-    static constexpr rlim_t connections_wanted = 10'000;
-    static constexpr rlim_t others = 100;  // files besides
-
-    rlimit before_{};
-};
-
 // Sends a number, and gets the next one.
 template <typename Stream>
 bool ask(Stream& s, uint64_t number) {
@@ -103,32 +71,38 @@ void answer_all(Stream& s) {
     }
 }
 
+// Each sends something when all are there, and gets its answer. Returns how many did, twice.
+template <typename Over>
+int connect_many(Over, int count) {
+    std::atomic<int> right = 0;
+    auto listener = Over::listen();
+    wait_group servers;
+    servers.go([&] {
+        for (int i = 0; i < count; ++i) servers.go([s = listener.accept()]() mutable { answer_all(s); });
+    });
+    latch all_are_open(count);
+    wait_group clients;
+    for (int i = 0; i < count; ++i) {
+        clients.go([&, i] {
+            auto s = Over::connect(listener);
+            const auto key = static_cast<uint64_t>(i);
+            right += ask(s, key) ? 1 : 0;
+            all_are_open.arrive_and_wait();
+            right += ask(s, key + 1) ? 1 : 0;
+        });
+    }
+    clients.wait();
+    servers.wait();
+    return right;
+}
+
 TEST_P(NetStress, TenThousandConnectionsAtOnce) {
     const more_files limit;
     const int count = scaled(more_files::connections());
     if (count < scaled(1000)) GTEST_SKIP() << "this process may open too few files: ulimit -Hn";
-    std::atomic<int> right = 0;
-    rt().run([&] {
-        auto listener = over_tcp::listen();
-        wait_group servers;
-        servers.go([&] {
-            for (int i = 0; i < count; ++i) servers.go([s = listener.accept()]() mutable { answer_all(s); });
-        });
-        latch all_are_open(count);
-        wait_group clients;
-        for (int i = 0; i < count; ++i) {
-            clients.go([&, i] {
-                auto s = over_tcp::connect(listener);
-                const auto key = static_cast<uint64_t>(i);
-                right += ask(s, key) ? 1 : 0;
-                all_are_open.arrive_and_wait();
-                right += ask(s, key + 1) ? 1 : 0;
-            });
-        }
-        clients.wait();
-        servers.wait();
+    over_streams([&](auto over) {
+        EXPECT_EQ(rt().run([&] { return connect_many(over, count); }), 2 * count) << "of " << count << " connections";
     });
-    EXPECT_EQ(right, 2 * count) << "of " << count << " connections";
     RecordProperty("connections", count);
 }
 

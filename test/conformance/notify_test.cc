@@ -24,6 +24,7 @@
 #include "support/build.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
+#include "support/resources.h"
 #include "support/scale.h"
 
 namespace weft::test {
@@ -408,6 +409,26 @@ TEST_P(Notify, SubscriptionsComeAndGoWhileSignalsCome) {
         over = true;
         all.wait();
     });
+}
+
+// What the caller's stack had on it before must not matter: it is in what the system is asked for.
+WEFT_TEST_OPAQUE void scribble_on_the_stack() {
+    static unsigned something = 0;
+    ++something;
+    std::array<volatile unsigned, 2048> below;
+    for (volatile unsigned& word : below) word = something;
+}
+
+TEST_P(Notify, SubscribingAgainAndAgainTakesNoMemory) {
+    if (built_with_sanitizer) GTEST_SKIP() << "a sanitizer has an allocator of its own";
+    const auto cycle = [] {
+        scribble_on_the_stack();
+        const subscription s = signals::notify({SIGVTALRM});
+    };
+    for (int i = 0; i < 10; ++i) cycle();
+    const std::size_t before = heap_in_use_kib();
+    for (int i = 0; i < 2000; ++i) cycle();
+    EXPECT_LT(heap_in_use_kib(), before + 32);
 }
 
 // As Go's test of that name: programs are started while signals come.

@@ -18,6 +18,7 @@
 #include "support/eventually.h"
 #include "support/outside_poller.h"
 #include "support/procs_test.h"
+#include "support/scale.h"
 
 namespace weft::test {
 namespace {
@@ -174,6 +175,26 @@ TEST_P(Resolve, LookupsThatHangAreBounded) {
         EXPECT_EQ(resolve("host", 80).size(), 2U);
         EXPECT_EQ(lookups, 9);
     });
+}
+
+// Nor is a runtime held up by them that stops.
+TEST_P(Resolve, StoppingDoesNotWaitForALookup) {
+    runtime other({.procs = procs()});
+    std::atomic<int> given_up = 0;
+    for (int i = 0; i < 12; ++i) {
+        other.go([&given_up, i] {
+            std::error_code ec;
+            static_cast<void>(i % 2 == 0 ? !resolve("slow" + std::to_string(i), 80, ec).empty()
+                                         : dial("slow" + std::to_string(i) + ":80", ec).is_open());
+            if (ec == errc::cancelled) ++given_up;
+        });
+    }
+    eventually([&] { return at_the_gate == 8 && other.stats().parks >= 12; });
+    const stop_outcome outcome = other.stop(patience());
+    EXPECT_EQ(outcome.abandoned, 0U);
+    EXPECT_EQ(outcome.stragglers, 0U);
+    EXPECT_EQ(given_up, 12);
+    EXPECT_EQ(at_the_gate, 8) << "the gate is still closed";
 }
 
 TEST_P(Resolve, PlainThreadsMayAskToo) {

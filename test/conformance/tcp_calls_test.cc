@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,7 +13,6 @@
 #include <memory>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,7 +21,6 @@
 #include <weft/net/tcp.h>
 #include <weft/weft.h>
 
-#include "support/eventually.h"
 #include "support/procs_test.h"
 
 namespace weft::test {
@@ -236,36 +233,6 @@ TEST_P(TcpCalls, TwoListenersMayShareAPort) {
     }
 }
 
-// While it lives, this process gets no more file descriptors than it has.
-class NoMoreFiles {
-public:
-    NoMoreFiles() {
-        const int next = ::dup(0);
-        ::close(next);
-        EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
-        rlimit none = before_;
-        none.rlim_cur = static_cast<rlim_t>(next);
-        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-        // A thread of the runtime may just have looked at a file of the system's: its number is free in a moment, too.
-        for (int i = 0; i < 10; ++i) {
-            for (int taken = ::dup(0); taken >= 0; taken = ::dup(0)) taken_.push_back(taken);
-            std::this_thread::sleep_for(1ms);
-        }
-    }
-
-    ~NoMoreFiles() {
-        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0);
-        for (const int taken : taken_) ::close(taken);
-    }
-
-    NoMoreFiles(const NoMoreFiles&) = delete;
-    NoMoreFiles& operator=(const NoMoreFiles&) = delete;
-
-private:
-    rlimit before_{};
-    std::vector<int> taken_;
-};
-
 TEST_P(TcpCalls, SeveralListenersShareTheConnections) {
     constexpr int connections = 64;
     rt().run([&] {
@@ -294,74 +261,6 @@ TEST_P(TcpCalls, SeveralListenersShareTheConnections) {
         serving.wait();
         EXPECT_EQ(accepted, connections);
     });
-}
-
-// A connection waits in the system's queue until there is a descriptor for it.
-TEST_P(TcpCalls, WithoutADescriptorItIsAcceptedLater) {
-    tcp_stream client;
-    rt().run([&] { client = tcp_stream::connect(listener_.local_endpoint()); });
-    std::atomic<bool> accepted = false;
-    {
-        const NoMoreFiles limit;
-        const uint64_t parks = rt().stats().parks;
-        rt().go([&] {
-            const tcp_stream s = listener_.accept();
-            accepted = true;
-        });
-        eventually([&] { return rt().stats().parks >= parks + 3; });  // it pauses, again and again
-        EXPECT_FALSE(accepted);
-    }
-    rt().drain();
-    EXPECT_TRUE(accepted);
-}
-
-// One that has not needed a poller before cannot have one now.
-TEST_P(TcpCalls, WithoutADescriptorForThePollerItIsAcceptedLater) {
-    runtime fresh({.procs = 1});
-    fresh.run([] {});
-    tcp_stream client;
-    rt().run([&] { client = tcp_stream::connect(listener_.local_endpoint()); });
-    std::atomic<bool> accepted = false;
-    {
-        const NoMoreFiles limit;
-        fresh.go([&] {
-            const tcp_stream s = listener_.accept();
-            accepted = true;
-        });
-        eventually([&] { return fresh.stats().timers_fired >= 2; });
-        EXPECT_FALSE(accepted);
-    }
-    fresh.drain();
-    EXPECT_TRUE(accepted);
-}
-
-TEST_P(TcpCalls, ClosingEndsTheWaitForADescriptor) {
-    tcp_stream client;
-    rt().run([&] { client = tcp_stream::connect(listener_.local_endpoint()); });
-    const uint64_t parks = rt().stats().parks;
-    std::error_code ec;
-    {
-        const NoMoreFiles limit;
-        rt().go([&] { static_cast<void>(listener_.accept(ec)); });
-        eventually([&] { return rt().stats().parks > parks; });
-        listener_.close();
-        rt().drain();
-    }
-    EXPECT_EQ(ec, errc::closed);  // after the limit, as below
-}
-
-TEST_P(TcpCalls, ADeadlineEndsTheWaitForADescriptor) {
-    tcp_stream client;
-    rt().run([&] { client = tcp_stream::connect(listener_.local_endpoint()); });
-    std::error_code ec;
-    {
-        const NoMoreFiles limit;
-        rt().run([&] {
-            listener_.set_deadline(std::chrono::steady_clock::now() + 12ms);  // in the second pause
-            static_cast<void>(listener_.accept(ec));
-        });
-    }
-    EXPECT_EQ(ec, errc::timed_out);  // after the limit, which keeps the sanitizer from looking what ec is
 }
 
 }  // namespace

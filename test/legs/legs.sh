@@ -119,7 +119,7 @@ leg_model() {
 leg_clang() {
     need "${base_packages[@]}" "${clang_packages[@]}"
     local options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=OFF)
-    build_step clang && ctest_step clang -LE '^(budget|corpus|example|house|stress|under_storm)$'
+    build_step clang && ctest_step clang -LE '^(budget|corpus|example|house|soak|stress|under_storm)$'
 }
 
 leg_shared() {

@@ -71,6 +71,11 @@ resources resources::now() {
 
 void give_heap_back() { ::malloc_trim(0); }
 
+std::size_t heap_in_use_kib() {
+    const struct mallinfo2 all = ::mallinfo2();
+    return (all.uordblks + all.hblkhd) / 1024;
+}
+
 bool untouched_pages_are_free() { return pages_were_free; }
 
 WEFT_TEST_OPAQUE int os_thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }

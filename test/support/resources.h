@@ -18,6 +18,9 @@ struct resources {
 // The heap gives back what it keeps of tests before, which it would else do at some moment of its own: for who measures resident_kib.
 void give_heap_back();
 
+// What is allocated by all threads and not freed; what the allocator keeps for threads counts, too. Under a sanitizer: 0.
+[[nodiscard]] std::size_t heap_in_use_kib();
+
 // Whether memory that is mapped and not touched costs nothing. An emulator may keep a note of every page that was ever mapped,
 // also after it has been unmapped (qemu-user 7: 24 bytes); then a process under it grows with what it maps.
 [[nodiscard]] bool untouched_pages_are_free();

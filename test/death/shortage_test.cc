@@ -1,0 +1,85 @@
+// shortage_test.cc: what a server says when there is no file descriptor for a connection: one line for the life of a process.
+
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include <weft/weft.h>
+
+#include "death/death.h"
+#include "support/build.h"
+#include "support/connections.h"
+#include "support/eventually.h"
+#include "support/failing_calls.h"
+#include "support/no_more_files.h"
+
+namespace weft::test {
+namespace {
+
+class ShortageDeath : public DeathTest {};
+
+// Connections come, by one kind of stream and by the other, while there is no descriptor; then there are some. 0: all were accepted.
+int accept_without_descriptors() {
+    runtime rt({.procs = 2});
+    int accepted = 0;
+    over_streams([&](auto over) {
+        auto listener = over.listen();
+        std::vector<typename decltype(over)::stream> clients;
+        rt.run([&] {
+            clients.push_back(over.connect(listener));
+            static_cast<void>(listener.accept());
+            for (int i = 0; i < 3; ++i) clients.push_back(over.connect(listener));
+        });
+        {
+            const no_more_files limit;
+            const uint64_t parks = rt.stats().parks;
+            rt.go([&] {
+                for (int i = 0; i < 3; ++i) {
+                    static_cast<void>(listener.accept());
+                    ++accepted;
+                }
+            });
+            eventually([&] { return rt.stats().parks >= parks + 4; });
+        }
+        rt.drain();
+    });
+    return accepted == 6 ? 0 : 1;
+}
+
+TEST_F(ShortageDeath, IsSaidOnce) {
+    EXPECT_EXIT(
+        std::_Exit(accept_without_descriptors()), ::testing::ExitedWithCode(0),
+        ::testing::MatchesRegex("weft: a connection cannot be accepted for now: this process has no file descriptor "
+                                "left: raise its limit \\(ulimit -n\\), or close some\n"));
+}
+
+// The system's own limit, which nobody but it can reach: the call says so for ever.
+int accept_from_a_full_system() {
+    fail_from_now_on(SYS_accept4, ENFILE);
+    runtime rt({.procs = 2});
+    std::error_code ec;
+    over_streams([&](auto over) {
+        auto listener = over.listen();
+        typename decltype(over)::stream client;
+        rt.run([&] { client = over.connect(listener); });
+        const uint64_t parks = rt.stats().parks;
+        rt.go([&] { static_cast<void>(listener.accept(ec)); });
+        eventually([&] { return rt.stats().parks >= parks + 3; });
+        listener.close();
+        rt.drain();
+    });
+    return ec == errc::closed ? 0 : 1;
+}
+
+TEST_F(ShortageDeath, OfTheWholeSystemIsSaidOnce) {
+    if (emulated) GTEST_SKIP() << "the emulator has no filters";
+    EXPECT_EXIT(
+        std::_Exit(accept_from_a_full_system()), ::testing::ExitedWithCode(0),
+        ::testing::MatchesRegex("weft: a connection cannot be accepted for now: the system has no file descriptor "
+                                "left \\(fs.file-max\\)\n"));
+}
+
+}  // namespace
+}  // namespace weft::test

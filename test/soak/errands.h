@@ -1,0 +1,74 @@
+// errands.h: what else there is to do, besides conversations: each is begun, done, checked, and has ended when it returns.
+//
+// Who: green threads. Each takes its decisions from the generator that it is given.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include <weft/net/tcp.h>
+#include <weft/net/udp.h>
+#include <weft/net/unix.h>
+#include <weft/weft.h>
+
+#include "soak/books.h"
+#include "support/random.h"
+
+namespace weft::test {
+
+// A server of UDP that sends back what it gets, and one of its clients.
+class udp_echo {
+public:
+    udp_echo() = default;
+    void open();
+    void close();
+    void ask(books& all, prng random) const;
+
+private:
+    net::udp_socket socket_;
+    net::endpoint address_;
+    wait_group serving_;
+};
+
+// A server that cuts those who are too slow, and clients that are: by TCP, Unix sockets or TLS, silent, or a byte at a time.
+class impatient_house {
+public:
+    // May be opened anew.
+    void open(books& all);
+    void close();
+    void be_slow_there(books& all, prng random) const;
+
+private:
+    net::tcp_listener tcp_;
+    net::unix_listener local_;
+    net::endpoint address_;
+    net::unix_address name_;
+    wait_group serving_;
+};
+
+// Datagrams between two Unix sockets arrive, in order.
+void send_datagrams(books& all, prng random);
+
+// A pipe of somebody else's, waited for by its number, alone and in a select.
+void watch_a_pipe(books& all, prng random);
+
+// The number of a socket that is closed while others wait for it is another one's at once.
+void use_a_number_again(books& all, prng random, std::atomic<uint64_t>& times_used_again);
+
+void look_a_name_up(books& all, prng random);
+
+// In a folder of the caller's. number: of the file.
+void write_and_read_a_file(books& all, prng random, const std::string& folder, uint64_t number);
+
+// In one of some ways.
+inline constexpr int ways_to_start_a_program = 5;
+void start_a_program(books& all, prng random, int way);
+
+// One that does nothing by default.
+void get_a_signal(books& all, prng random);
+
+// Blocks the thread, declared or not, or computes.
+void be_in_the_way(books& all, prng random);
+
+}  // namespace weft::test
