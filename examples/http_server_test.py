@@ -312,6 +312,15 @@ class BadRequests(Folder):
                     self.assertEqual([a.status for a in answers], [status], "nothing after it is a request")
                     self.assertEqual(answers[0].fields["connection"], "close")
 
+    def test_a_refusal_has_no_body_either_if_the_request_was_a_head(self):
+        with self.server() as server:
+            for text, status in (b"HEAD / HTTP/1.1\r\n\r\n", 400), (request("/", "X: " + "y" * 9000, method="HEAD"), 431):
+                with self.subTest(text[:20]), server.connect() as s, s.makefile("rb") as file:
+                    s.sendall(text)
+                    answer = Answer(file, head_only=True)
+                    self.assertEqual((answer.status, answer.fields["connection"]), (status, "close"))
+                    self.assertEqual(file.read(), b"")
+
     def test_bodies_that_could_be_understood_in_two_ways(self):
         chunks = b"0\r\n\r\n"
         with self.server() as server:
