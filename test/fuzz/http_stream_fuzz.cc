@@ -140,7 +140,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(uint8_t* data, std::size_t size, 
     const std::string text(fuzz::text_of(data + 1, size - 1));
     const std::size_t at = place_in(text, chance / 64);
     std::string changed = text.substr(0, at);
-    switch (chance % 5) {
+    switch (chance % 6) {
         case 0:  // a line less
             changed += text.substr(std::min(text.size(), text.find("\r\n", at)));
             break;
@@ -148,6 +148,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(uint8_t* data, std::size_t size, 
             changed += text.substr(at / 2);
             break;
         case 2:
+        case 3:
             changed = with_target(text, at, targets[(chance / 8) % targets.size()]);
             break;
         default:

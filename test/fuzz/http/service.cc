@@ -196,10 +196,15 @@ pair_of_sockets connected() {
     socklen_t size = sizeof(at);
     ::getsockname(listener, reinterpret_cast<sockaddr*>(&at), &size);
     const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    check(::connect(client, reinterpret_cast<sockaddr*>(&at), sizeof(at)) == 0, "one can connect to this machine", {});
+    check(::connect(client, reinterpret_cast<sockaddr*>(&at), sizeof(at)) == 0 || errno == EINTR,
+          "one can connect to this machine", {});
     const int on = 1;
     ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    return {client, ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)};
+    int server = -1;
+    do {
+        server = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    } while (server < 0 && errno == EINTR);
+    return {client, server};
 }
 
 class client {
@@ -213,7 +218,7 @@ public:
             const ssize_t n = ::send(socket_, piece.data(), piece.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n >= 0) {
                 piece.remove_prefix(static_cast<std::size_t>(n));
-            } else if (errno == EAGAIN) {
+            } else if (errno == EAGAIN || errno == EINTR) {
                 read_what_is_there();
                 ::sched_yield();
             } else {
@@ -245,7 +250,10 @@ private:
     // False: there is nothing more; not at the moment, if the flags say so.
     bool read_some(int flags) {
         char piece[16384];
-        const ssize_t n = ::recv(socket_, piece, sizeof(piece), flags);
+        ssize_t n = 0;
+        do {
+            n = ::recv(socket_, piece, sizeof(piece), flags);
+        } while (n < 0 && errno == EINTR);  // libFuzzer has a timer
         if (n > 0) answers_.append(piece, static_cast<std::size_t>(n));
         return n > 0;
     }
