@@ -4,24 +4,29 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <system_error>
+#include <utility>
 
 #include <weft/net/tcp.h>
 #include <weft/runtime.h>
+#include <weft/time.h>
+#include <weft/wait_group.h>
 
 #include "examples/http_server/connection.h"
 #include "fuzz/check.h"
@@ -101,13 +106,12 @@ public:
         ::close(log_file_);
     }
 
-    // Serves one connection; done is set at its end.
-    void serve(int socket, std::atomic<bool>& done) {
-        runtime_.go([this, socket, &done] {
-            http_server::serve_connection(weft::net::tcp_stream::adopt(socket),
-                                          {allowed, plain_, site_, connections_, counted_, *log_});
-            done.store(true);
-        });
+    [[nodiscard]] weft::runtime& runtime() { return runtime_; }
+
+    // Serves one connection, in a green thread.
+    void serve(int socket) {
+        http_server::serve_connection(weft::net::tcp_stream::adopt(socket),
+                                      {allowed, plain_, site_, connections_, counted_, *log_});
     }
 
     // As many lines as there were answers since the last time.
@@ -118,7 +122,7 @@ public:
         lines_seen_ = answers;
         std::string text;
         while (static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n')) < wanted) {
-            ::sched_yield();
+            weft::sleep_for(std::chrono::microseconds(1));
             text.resize(static_cast<std::size_t>(::lseek(log_file_, 0, SEEK_END)));
             check(::pread(log_file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()),
                   "the log can be read", text);
@@ -200,17 +204,14 @@ pair_of_sockets connected() {
           "one can connect to this machine", {});
     const int on = 1;
     ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    int server = -1;
-    do {
-        server = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    } while (server < 0 && errno == EINTR);
-    return {client, server};
+    return {client, ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)};
 }
 
+// A green thread of the same runtime: so a connection takes no switch of threads, however many pieces there are.
 class client {
 public:
     client(const pair_of_sockets& ends, const std::atomic<bool>& done)
-        : socket_(ends.client), server_(ends.server), done_(done) {}
+        : stream_(weft::net::tcp_stream::adopt(ends.client)), socket_(ends.client), server_(ends.server), done_(done) {}
 
     // All of it; less if the server does not listen any more.
     void send(std::string_view piece) {
@@ -218,9 +219,8 @@ public:
             const ssize_t n = ::send(socket_, piece.data(), piece.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n >= 0) {
                 piece.remove_prefix(static_cast<std::size_t>(n));
-            } else if (errno == EAGAIN || errno == EINTR) {
-                read_what_is_there();
-                ::sched_yield();
+            } else if (errno == EAGAIN) {
+                let_it_read();
             } else {
                 return;
             }
@@ -229,8 +229,7 @@ public:
 
     void wait_until_read() {
         for (int unread = 1; unread != 0 && !done_.load();) {
-            read_what_is_there();
-            ::sched_yield();
+            let_it_read();
             if (::ioctl(server_, FIONREAD, &unread) != 0) return;  // it has closed
         }
     }
@@ -238,62 +237,73 @@ public:
     void end_sending() { ::shutdown(socket_, SHUT_WR); }
 
     std::string read_to_the_end() {
-        while (read_some(0)) {}
+        std::array<char, 16384> piece;
+        std::error_code ec;
+        while (const std::size_t n = stream_.read_some(piece, ec)) answers_.append(piece.data(), n);
         return std::move(answers_);
     }
 
 private:
-    void read_what_is_there() {
-        while (read_some(MSG_DONTWAIT)) {}
+    // It may want to write before it reads.
+    void let_it_read() {
+        std::array<char, 16384> piece;
+        for (ssize_t n = 1; n > 0;) {
+            n = ::recv(socket_, piece.data(), piece.size(), MSG_DONTWAIT);
+            if (n > 0) answers_.append(piece.data(), static_cast<std::size_t>(n));
+        }
+        weft::sleep_for(std::chrono::microseconds(1));  // nobody else runs: so sockets are looked at
     }
 
-    // False: there is nothing more; not at the moment, if the flags say so.
-    bool read_some(int flags) {
-        char piece[16384];
-        ssize_t n = 0;
-        do {
-            n = ::recv(socket_, piece, sizeof(piece), flags);
-        } while (n < 0 && errno == EINTR);  // libFuzzer has a timer
-        if (n > 0) answers_.append(piece, static_cast<std::size_t>(n));
-        return n > 0;
-    }
-
+    weft::net::tcp_stream stream_;
     const int socket_;
     const int server_;
     const std::atomic<bool>& done_;
     std::string answers_;
 };
 
+// In a green thread.
+talk talk_of(service& server, std::span<const std::string_view> pieces, std::size_t& most_allocated_now) {
+    const pair_of_sockets ends = connected();
+    talk t;
+    {
+        std::atomic<bool> done{false};
+        client c(ends, done);
+        const bool at_once = pieces.size() <= 1;
+        if (at_once) {
+            for (const std::string_view piece : pieces) c.send(piece);
+            c.end_sending();
+        }
+        const watch_on_allocations watch;
+        weft::wait_group served;
+        served.go([&] {
+            server.serve(ends.server);
+            done.store(true);
+        });
+        if (!at_once) {
+            for (const std::string_view piece : pieces) {
+                c.send(piece);
+                c.wait_until_read();
+            }
+            c.end_sending();
+        }
+        t.answers = c.read_to_the_end();
+        served.wait();
+        most_allocated_now = watch.most();
+        t.log = server.take_log();
+        // The runtime may look at a file of the system's just now.
+        while (lowest_free_descriptor() != ends.server) weft::sleep_for(std::chrono::microseconds(10));
+    }
+    return t;
+}
+
 }  // namespace
 
 talk talk_with_server(std::span<const std::string_view> pieces) {
     service& server = the_service();
-    const pair_of_sockets ends = connected();
-    std::atomic<bool> done{false};
-    client c(ends, done);
-    const bool at_once = pieces.size() <= 1;
-    if (at_once) {
-        for (const std::string_view piece : pieces) c.send(piece);
-        c.end_sending();
-    }
-    const watch_on_allocations watch;
-    server.serve(ends.server, done);
-    if (!at_once) {
-        for (const std::string_view piece : pieces) {
-            c.send(piece);
-            c.wait_until_read();
-        }
-        c.end_sending();
-    }
-    talk t;
-    t.answers = c.read_to_the_end();
-    while (!done.load()) ::sched_yield();
-    t.log = server.take_log();
+    std::size_t allocated = 0;
+    talk t = server.runtime().run([&] { return talk_of(server, pieces, allocated); });
     const std::string_view first = pieces.empty() ? std::string_view() : pieces.front();
-    check(watch.most() <= most_allocated + 2 * t.answers.capacity(), "a connection needs little memory", first);
-    // The runtime may look at a file of the system's just now.
-    while (lowest_free_descriptor() != ends.server) ::sched_yield();
-    ::close(ends.client);
+    check(allocated <= most_allocated + 2 * t.answers.capacity(), "a connection needs little memory", first);
     return t;
 }
 

@@ -1,6 +1,6 @@
 // service.h: the HTTP server of examples/http_server in this process: one connection at a time, without the loop that accepts them.
 //
-// Everything between a socket and a file is the example's own: connection.cc and what it uses. The client is the calling thread. The folder
+// Everything between a socket and a file is the example's own: connection.cc and what it uses. The client is another green thread. The folder
 // that is served has files of known contents, hidden ones, and symbolic links that lead out; what lies hidden or outside begins with
 // a text that no answer can have in it for any other reason: it has a byte 1 in it, which JSON and headers write otherwise.
 //
