@@ -4,7 +4,7 @@
 // that is served has files of known contents, hidden ones, and symbolic links that lead out; what lies hidden or outside begins with
 // a text that no answer can have in it for any other reason: it has a byte 1 in it, which JSON and headers write otherwise.
 //
-// After each connection: all that it has allocated is free again, it never had much at a time, and no file is open that was not before.
+// Of each connection: it never has much allocated at a time, and it leaves no file open.
 #pragma once
 
 #include <cstddef>
