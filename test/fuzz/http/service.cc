@@ -213,9 +213,10 @@ pair_of_sockets connected() {
     const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     check(::connect(client, reinterpret_cast<sockaddr*>(&at), sizeof(at)) == 0 || errno == EINTR,
           "one can connect to this machine", {});
+    const int server = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     const int on = 1;
-    ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    return {client, ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)};
+    for (const int end : {client, server}) ::setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    return {client, server};
 }
 
 // A green thread of the same runtime: so a connection takes no switch of threads, however many pieces there are.
