@@ -17,12 +17,15 @@ using kind = byte_range::kind;
 // Digits; as much as fits, if there are too many.
 std::optional<uint64_t> number(std::string_view digits) {
     if (digits.empty()) return std::nullopt;
-    unsigned __int128 n = 0;
+    uint64_t n = 0;
+    bool is_too_large = false;
     for (const char c : digits) {
         if (c < '0' || c > '9') return std::nullopt;
-        n = n > UINT64_MAX ? n : n * 10 + static_cast<unsigned>(c - '0');
+        const auto digit = static_cast<uint64_t>(c - '0');
+        is_too_large = is_too_large || n > (UINT64_MAX - digit) / 10;
+        n = n * 10 + digit;
     }
-    return n > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(n);
+    return is_too_large ? UINT64_MAX : n;
 }
 
 kind expected(std::string_view field, uint64_t size) {
