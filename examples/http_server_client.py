@@ -7,8 +7,10 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -189,3 +191,33 @@ class Folder(unittest.TestCase):
 
     def server(self, *flags, **options):
         return Server(self.root, *flags, **options)
+
+
+class SecuredFolder(Folder):
+    """With a certificate for localhost, which is its own authority."""
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("openssl"):
+            self.skipTest("no openssl to make a certificate with; run: apt-get install openssl")
+        self.certificate, self.key = self.outside / "cert.pem", self.outside / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.key, "-out", self.certificate, "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+        self.flags = f"--cert={self.certificate}", f"--key={self.key}"
+        tried = subprocess.run([program, *self.flags, "--", "/nowhere/at all"], capture_output=True, text=True, timeout=PATIENCE)
+        if "without TLS" in tried.stderr:
+            self.skipTest(tried.stderr.strip())
+        self.trust = ssl.create_default_context(cafile=self.certificate)
+
+    def secured(self, *flags):
+        return self.server(*self.flags, *flags, scheme="https")
+
+    def get_secured(self, server, target="/a.txt"):
+        client = http.client.HTTPSConnection(*server.address, timeout=PATIENCE, context=self.trust)
+        try:
+            client.request("GET", target)
+            answer = client.getresponse()
+            answer.text = answer.read()
+            return answer
+        finally:
+            client.close()

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""http_server_test.py PROGRAM: the HTTP server, talked to by raw sockets, http.client and curl, with good manners and without."""
+"""http_server_test.py PROGRAM: the HTTP server, talked to by raw sockets, by clients of others, with good manners and without.
+
+Clients of others are in http_server_peers.py, those without manners in http_server_hostile.py.
+"""
 import email.utils
 import http.client
 import json
 import os
 import re
 import resource
-import shutil
 import signal
 import socket
-import ssl
 import struct
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from pathlib import Path
 
 import http_server_client
 from http_server_client import LAST, PATIENCE, Answer, Folder, eventually, request
+from http_server_hostile import BadRequests, BadTls, Slow  # noqa: F401: unittest finds them here
+from http_server_peers import Curl, H2load, Node, OpenSsl, Python, Secured, Wrk  # noqa: F401
 
 PROGRAM = ""
 
@@ -298,97 +301,6 @@ class Connections(Folder):
         process.stderr.close()
 
 
-class BadRequests(Folder):
-    def test_what_is_no_http(self):
-        with self.server() as server:
-            for text, status in ((b"nonsense\r\n\r\n", 400), (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
-                                 (b"GET  / HTTP/1.1\r\nHost: x\r\n\r\n", 400), (b"GET / HTTP/2.0\r\nHost: x\r\n\r\n", 505),
-                                 (b"GET / HTTP/1.1\r\nHost x\r\n\r\n", 400), (b"GET / HTTP/1.1\r\n\r\n", 400),
-                                 (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400), (b"G\0T / HTTP/1.1\r\nHost: x\r\n\r\n", 400),
-                                 (b"GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nHost: \x01\r\n\r\n", 400),
-                                 (b"GET / HTTP/1.1\nHost: x\n\n", 400)):
-                with self.subTest(text):
-                    answers = server.ask(text + request("/a.txt"))
-                    self.assertEqual([a.status for a in answers], [status], "nothing after it is a request")
-                    self.assertEqual(answers[0].fields["connection"], "close")
-
-    def test_bodies_that_could_be_understood_in_two_ways(self):
-        chunks = b"0\r\n\r\n"
-        with self.server() as server:
-            for fields, status in ((("Content-Length: 5", "Transfer-Encoding: chunked"), 400),
-                                   (("Transfer-Encoding: chunked", "Content-Length: 5"), 400),
-                                   (("Content-Length: 5", "Content-Length: 6"), 400), (("Content-Length: -1",), 400),
-                                   (("Content-Length: 5x",), 400), (("Content-Length: 99999999999999999999999",), 400),
-                                   (("Transfer-Encoding: gzip",), 501), (("Transfer-Encoding: gzip, chunked",), 501),
-                                   (("Transfer-Encoding: chunked, gzip",), 501), (("Transfer-Encoding: xchunked",), 501)):
-                with self.subTest(fields):
-                    answers = server.ask(request("/api/echo", *fields, method="POST") + chunks + request("/a.txt"))
-                    self.assertEqual([a.status for a in answers], [status])
-
-    def test_headers_that_are_too_large(self):
-        chunked = request("/api/echo", "Transfer-Encoding: chunked", method="POST")
-        with self.server("--max-header=4096") as server:
-            for text in (request("/" + "x" * 5000), request("/", "X: " + "y" * 5000), request("/", *["A: b"] * 2000),
-                         b"x" * 1_000_000, request("/")[:-2] + b"a: b\r\n" * 100_000,
-                         chunked + b"0\r\n" + b"a: b\r\n" * 100_000, chunked + b"1;" + b"x" * 1_000_000):
-                with self.subTest(text[:20]):
-                    try:
-                        self.assertIn([a.status for a in server.ask(text)], ([431], [400]))
-                    except (ConnectionResetError, BrokenPipeError):  # it does not listen for ever
-                        self.assertGreater(len(text), 500_000)
-            self.assertEqual(server.ask(request("/" + "x" * 5000))[0].status, 431)
-            self.assertEqual(server.ask(request("/", *["A: b"] * 500, LAST))[0].status, 200)
-            self.assertEqual(server.ask(request("/", *["A: b", "C: " + "d" * 50] * 70))[0].status, 431)
-            self.assertEqual(server.ask(request("/", "X: " + "y" * 3000, LAST))[0].status, 200)
-
-    def test_bodies_that_are_too_large(self):
-        with self.server("--max-body=1000") as server:
-            json_ = "Content-Type: application/json"
-            for fields, body, status in ((("Content-Length: 1000",), b" " * 999 + b"1", 200), (("Content-Length: 1001",), b" " * 1001, 413),
-                                         (("Content-Length: 999999999",), b" " * 300_000, 413),
-                                         (("Transfer-Encoding: chunked",), (b"3e8\r\n" + b" " * 1000 + b"\r\n") * 200, 413)):
-                with self.subTest(fields):
-                    self.assertEqual(server.ask(request("/api/echo", json_, LAST, *fields, method="POST") + body)[0].status, status)
-
-
-class Slow(Folder):
-    def test_slow_headers(self):
-        with self.server("--header-time=0.2") as server:
-            self.assertEqual(server.trickle(b"GET / HTTP/1.1\r\n", b"a: b\r\n").status, 408)
-            self.assertEqual(server.trickle(b"G").status, 408)
-
-    def test_slow_bodies(self):
-        with self.server("--body-time=0.2") as server:
-            text = request("/api/echo", "Content-Length: 100000", method="POST")
-            self.assertEqual(server.trickle(text, b"x").status, 408)
-            self.assertEqual(server.trickle(text).status, 408)
-
-    def test_idle_clients_are_closed_without_a_word(self):
-        with self.server("--idle-time=1") as server:
-            self.assertIsNone(server.trickle(b""))
-            self.assertIsNone(server.trickle(b"", b"\r\n"))
-            with server.connect() as s, s.makefile("rb") as file:
-                s.sendall(request())
-                self.assertEqual(Answer(file).status, 200)
-                self.assertEqual(file.read(), b"")
-
-    def test_clients_that_do_not_read(self):
-        with self.server("--write-time=1") as server, server.connect() as s:
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            s.sendall(request("/large.bin") * 20)
-            eventually(lambda: server.stats()["connections"]["open"] == 1, "who does not read is closed")
-
-    def test_slow_clients_hold_up_nobody(self):
-        with self.server("--header-time=60") as server:
-            slow = [server.connect() for _ in range(100)]
-            for s in slow:
-                s.sendall(b"GET / HTTP/1.1\r\n")
-            for _ in range(100):
-                self.assertEqual(server.get("/a.txt").status, 200)
-            for s in slow:
-                s.close()
-
-
 class End(Folder):
     def half_a_request(self, server):
         s = server.connect()
@@ -474,75 +386,6 @@ class End(Folder):
         file.close()
         s.close()
         server.end()
-
-
-class Secured(Folder):
-    def setUp(self):
-        super().setUp()
-        if not shutil.which("openssl"):
-            self.skipTest("no openssl to make a certificate with; run: apt-get install openssl")
-        self.certificate, self.key = self.outside / "cert.pem", self.outside / "key.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.key, "-out", self.certificate, "-days", "2",
-                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
-        self.flags = f"--cert={self.certificate}", f"--key={self.key}"
-        tried = subprocess.run([PROGRAM, *self.flags, "--", "/nowhere/at all"], capture_output=True, text=True, timeout=PATIENCE)
-        if "without TLS" in tried.stderr:
-            self.skipTest(tried.stderr.strip())
-
-    def test_files_by_https(self):
-        trust = ssl.create_default_context(cafile=self.certificate)
-        with self.server(*self.flags, scheme="https") as server:
-            client = http.client.HTTPSConnection("127.0.0.1", server.address[1], timeout=PATIENCE, context=trust)
-            for target, text in ("/a.txt", b"0123456789"), ("/large.bin", self.large), ("/empty", b""):
-                client.request("GET", target)
-                self.assertEqual(client.getresponse().read(), text)
-            client.request("GET", "/large.bin", headers={"Range": "bytes=-5"})
-            self.assertEqual(client.getresponse().read(), self.large[-5:])
-            client.close()
-            if shutil.which("curl"):
-                got = subprocess.run(["curl", "-sS", "--cacert", self.certificate, server.url + "/a.txt"], capture_output=True, timeout=PATIENCE)
-                self.assertEqual((got.stdout, got.stderr), (b"0123456789", b""))
-
-    def test_a_client_that_wants_short_records(self):
-        with self.server(*self.flags, scheme="https") as server:
-            for size in "512", "4096":
-                got = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{server.address[1]}", "-maxfraglen", size, "-CAfile",
-                                      self.certificate, "-quiet", "-ign_eof"], input=request("/large.bin", LAST), capture_output=True, timeout=PATIENCE)
-                self.assertTrue(got.stdout.endswith(self.large), got.stderr)
-
-    def test_no_handshake(self):
-        with self.server(*self.flags, "--header-time=0.2", scheme="https") as server:
-            with server.connect() as s, s.makefile("rb") as file:
-                self.assertEqual(file.read(), b"")
-            with server.connect() as s, s.makefile("rb") as file:
-                s.sendall(request())
-                self.assertNotIn(b"HTTP", file.read())
-
-    def test_wrong_credentials(self):
-        wrong = self.outside / "wrong.pem"
-        wrong.write_text("nothing")
-        for flags in (f"--cert={wrong}", f"--key={self.key}"), (f"--cert={self.certificate}", "--key=/nowhere"):
-            ended = subprocess.run([PROGRAM, *flags, str(self.root)], capture_output=True, text=True, timeout=PATIENCE)
-            self.assertEqual(ended.returncode, 1)
-            self.assertRegex(ended.stderr, r"^http_server: .*(wrong\.pem|nowhere|certificate)")
-
-
-class Curl(Folder):
-    @unittest.skipUnless(shutil.which("curl"), "no curl; run: apt-get install curl")
-    def test_curl(self):
-        def curl(*arguments):
-            got = subprocess.run(["curl", "-sS", *arguments], capture_output=True, timeout=PATIENCE)
-            self.assertEqual((got.returncode, got.stderr), (0, b""))
-            return got.stdout
-        with self.server("--max-body=3000000") as server:
-            self.assertEqual(curl(server.url + "/large.bin"), self.large)
-            self.assertEqual(curl("-L", server.url + "/sub"), b"below")
-            self.assertEqual(curl("-r", "2-4", server.url + "/a.txt"), b"234")
-            self.assertTrue(curl("-I", server.url + "/").startswith(b"HTTP/1.1 200 OK\r\n"))
-            body = self.outside / "body"
-            body.write_text('"' + "x" * 2_000_000 + '"')  # curl expects a word before it sends so much
-            got = curl("-H", "Content-Type: application/json", "--data-binary", f"@{body}", server.url + "/api/echo")
-            self.assertEqual(json.loads(got)["bytes"], 2_000_002)
 
 
 class CommandLine(Folder):

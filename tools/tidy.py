@@ -18,6 +18,7 @@ FILE_LINES_FAIL = 600
 WIDE = re.compile(r"\.(expected|svg|json|md)$|(^|/)(LICENSE|go\.sum|Cargo\.lock)$")
 TABS = re.compile(r"\.(go|mod|sum|svg)$|(^|/)(Makefile)$")
 CODE = re.compile(r"\.(h|cc|S)$")
+INPUT = re.compile(r"^test/fuzz/corpus/")  # bytes, whatever they look like
 CHECKERS = re.compile(r"^tools/(tidy|docs)(_test)?\.py$")
 
 # In src/ and include/, outside tests: what the runtime has its own of, or must not have.
@@ -206,6 +207,8 @@ def check(root):
              for match in map(LABEL_HOME.match, text.splitlines()) if match}
     complaints, warnings = [], []
     for path, text in files.items():
+        if INPUT.match(path):
+            continue
         if text is None:
             complaints.append(f"{path}: not UTF-8")
             continue

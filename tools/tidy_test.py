@@ -35,6 +35,7 @@ class Tidy(unittest.TestCase):
         self.caught("src/a.cc", HEAD + "x; \n", "blanks")
         self.caught("src/a.cc", HEAD + "x;", "no newline")
         self.allowed("docs/a.md", "x" * 300 + "\n")
+        self.allowed("test/fuzz/corpus/a/x", "\t\r\nx ")
         self.allowed("bench/peers/go/a.go", "\tx\n")
 
     def test_heads(self):

@@ -69,6 +69,7 @@ private:
             more_may_come_ = !form.keep_alive;
         } catch (const refusal& no) {
             more_may_come_ = true;
+            form.header_only = reader.first_line().starts_with("HEAD ");
             a = answer_with_reason(no.status, no.why);
         }
         ++s_.counted.answers[a.message.result_int() / 100];

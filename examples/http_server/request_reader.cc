@@ -96,6 +96,12 @@ bool request_reader::await_request() {
     return !ec;
 }
 
+// As far as it has come, while it is in the buffer. It may have come in pieces.
+void request_reader::note_first_line() {
+    const std::string_view begun = text_of(buffer_);
+    if (begun.starts_with(first_line_)) first_line_ = begun.substr(0, begun.find_first_of("\r\n"));
+}
+
 // False: the connection is broken.
 bool request_reader::read_until_done(parser& p, bool header_only) {
     error_code ec;
@@ -105,13 +111,14 @@ bool request_reader::read_until_done(parser& p, bool header_only) {
         http::read(client_, buffer_, p, ec);
     }
     if (!ec) return true;
+    if (header_only) note_first_line();
     if (const auto no = refusal_for(ec, first_line_)) throw *no;
     return false;
 }
 
 std::optional<request> request_reader::read() {
-    const std::string_view begun = text_of(buffer_);
-    first_line_ = begun.substr(0, begun.find_first_of("\r\n"));
+    first_line_.clear();
+    note_first_line();
 
     parser p;
     p.header_limit(static_cast<uint32_t>(allowed_.header_bytes));

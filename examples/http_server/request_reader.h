@@ -43,6 +43,7 @@ private:
     using parser = http::request_parser<http::string_body>;
 
     bool read_until_done(parser& p, bool header_only);
+    void note_first_line();
 
     stream& client_;
     connections::entry& place_;

@@ -44,6 +44,13 @@ bool read_address(int family, std::string_view text, std::array<uint8_t, Size>& 
     return std::strlen(copy) == text.size() && ::inet_pton(family, copy, address.data()) == 1;
 }
 
+// For what() of an exception, which ends at the first 0.
+std::string shown(std::string_view text) {
+    std::string all;
+    for (const char c : text.substr(0, text_max)) all += c == '\0' ? std::string("\\0") : std::string(1, c);
+    return all;
+}
+
 }  // namespace
 
 endpoint::endpoint(const std::array<uint8_t, 4>& address, uint16_t port) noexcept : port_(port), version_(ip::v4) {
@@ -88,7 +95,7 @@ endpoint::endpoint(std::string_view text) {
     const std::optional<endpoint> parsed = parse(text);
     if (!parsed) {
         throw std::invalid_argument(
-            "weft::net::endpoint: \"" + std::string(text.substr(0, text_max)) +
+            "weft::net::endpoint: \"" + shown(text) +
             "\" is no address with a port; write 127.0.0.1:80, [::1]:80, or :80 for every address; "
             "names are looked up by weft::net::resolve");
     }

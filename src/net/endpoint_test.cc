@@ -63,6 +63,19 @@ TEST(Endpoint, WhatIsNoneIsRefused) {
 }
 
 // Texts that are nearly right: each is refused, or is an address that reads the same when it is written.
+// Its message ended where the 0 was, and did not say what was wrong.
+TEST(Endpoint, ARefusalOfATextWithAZeroSaysWhy) {
+    using namespace std::string_view_literals;
+    try {
+        static_cast<void>(endpoint("1.2.3.4\0:80"sv));
+        FAIL();
+    } catch (const std::invalid_argument& e) {
+        EXPECT_NE(std::string_view(e.what()).find("\"1.2.3.4\\0:80\" is no address with a port"),
+                  std::string_view::npos)
+            << e.what();
+    }
+}
+
 TEST(Endpoint, WhateverIsReadCanBeWritten) {
     constexpr std::array<std::string_view, 8> from{
         "127.0.0.1:80", "[::1]:443",           "[2001:db8::1]:1",         "[fe80::1%7]:80",

@@ -1,0 +1,45 @@
+// check.h: what a fuzz target says when a property does not hold, and how it reads its input.
+//
+// A target is a file x_fuzz.cc with the function LLVMFuzzerTestOneInput, which libFuzzer calls, or plain_main.cc where there is none. It
+// ends the process at the first property that does not hold; the input is kept by whoever called.
+//
+// See: docs/fuzzing.md
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+// data is not null unless size is 0. Always 0.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size);
+
+namespace fuzz {
+
+[[nodiscard]] inline std::string_view text_of(const uint8_t* data, std::size_t size) {
+    return {reinterpret_cast<const char*>(data), size};
+}
+
+// One line, whatever is in it.
+[[nodiscard]] inline std::string shown(std::string_view text) {
+    constexpr std::size_t most = 2000;
+    std::string line;
+    for (const char c : text.substr(0, most)) {
+        char escaped[5] = {c};
+        if (c < ' ' || c > '~' || c == '\\')
+            std::snprintf(escaped, sizeof(escaped), "\\x%02x", static_cast<unsigned char>(c));
+        line += escaped;
+    }
+    return text.size() > most ? line + "…" : line;
+}
+
+// property: what should hold, in words; about: of what.
+inline void check(bool holds, const char* property, std::string_view about) {
+    if (holds) return;
+    std::fprintf(stderr, "fuzz: it does not hold that %s: \"%s\"\n", property, shown(about).c_str());
+    std::abort();
+}
+
+}  // namespace fuzz

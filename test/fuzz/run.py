@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""run.py FLAG... PROGRAM CORPUS: runs a fuzz target, or checks that a mutant of it is found.
+
+  --runs=N        so many inputs, besides those of the corpus
+  --seconds=N     instead: for so long
+  --seed=N        of what is random; the same one does the same. Without: another one each time
+  --found=FOLDER  new inputs of interest are kept there, and tried first the next time; with --seed it is emptied before
+  --mutant        passes if and only if a property does not hold, or a sanitizer complains
+
+An input that fails is in the folder beside FOLDER whose name ends with .failed. To try it again: PROGRAM FILE (see docs/fuzzing.md).
+"""
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+FOUND = "fuzz: it does not hold that", "ERROR: AddressSanitizer", "runtime error:", "ERROR: libFuzzer"
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--runs", type=int)
+    parser.add_argument("--seconds", type=int)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--found", type=Path, required=True)
+    parser.add_argument("--mutant", action="store_true")
+    parser.add_argument("program")
+    parser.add_argument("corpus", type=Path)
+    o = parser.parse_args()
+
+    failed = o.found.with_name(o.found.name + ".failed")
+    if o.seed is not None:
+        for folder in o.found, failed:
+            shutil.rmtree(folder, ignore_errors=True)
+    for folder in o.found, failed:
+        folder.mkdir(parents=True, exist_ok=True)
+    seed = random.randrange(1, 2**31) if o.seed is None else o.seed
+    command = [o.program, f"-seed={seed}", "-max_len=4096", "-timeout=60", "-rss_limit_mb=4096", "-print_final_stats=1", f"-artifact_prefix={failed}/"]
+    if o.runs is not None:
+        command.append(f"-runs={o.runs}")
+    if o.seconds is not None:
+        command.append(f"-max_total_time={o.seconds}")
+    print(*command, o.found, o.corpus, flush=True)
+    ended = subprocess.run([*command, o.found, o.corpus], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
+                           env={"ASAN_OPTIONS": "detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1"} | os.environ)
+    lines = ended.stdout.splitlines()
+    print("\n".join(lines if len(lines) <= 120 else [*lines[:20], f"… {len(lines) - 100} lines …", *lines[-80:]]))
+    if not o.mutant:
+        if ended.returncode != 0:
+            print(f"{o.program}: failed with {ended.returncode}; the input is in {failed}: {sorted(os.listdir(failed))}")
+        return 1 if ended.returncode != 0 else 0
+    found = ended.returncode != 0 and any(text in ended.stdout for text in FOUND)
+    print(f"{o.program}: {'the mutant was caught' if found else 'the mutant survived: nothing sees the defect planted in it'} ({ended.returncode})")
+    return 0 if found else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
