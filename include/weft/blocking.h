@@ -57,7 +57,7 @@ struct open_call {
     M* m;
     int64_t began_ns;                // 0: it is not timed
     cancel_context* context_before;  // if the caller is in one that may be cancelled
-    void* top;                       // where its frames go, if whoever has begun it may make it with call_at; nullptr: not so
+    void* top;  // where its frames go, if whoever has begun it may make it with call_at; nullptr: not so
 };
 
 // A call to function(argument), which throws nothing, as blocking() makes it: begun, made, ended, all from where blocking() is. A return from

@@ -49,7 +49,8 @@ void run_blocking_enter_at(run_blocking_call_t* call, run_blocking_site_t* site)
 
 void run_blocking_exit(run_blocking_call_t* call) noexcept {
     const int kept_errno = errno;
-    const open_call open{static_cast<M*>(call->m), call->began_ns, static_cast<cancel_context*>(call->context), nullptr};
+    const open_call open{static_cast<M*>(call->m), call->began_ns, static_cast<cancel_context*>(call->context),
+                         nullptr};
     // A scope that was begun in the call and is not ended with it is not left behind on the thread.
     if (open.m != nullptr) exchange_ambient(open.context_before, false);
     end_blocking(open, site_of(call->site));

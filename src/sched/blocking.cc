@@ -26,7 +26,7 @@ namespace {
 // A call that is longer is worth a hand-over: those who wait have the P after 5 to 25 µs, and the caller comes back 5 to 10 µs later.
 constexpr uint32_t long_ns = 50'000;
 constexpr uint64_t sample_every = 1024;  // calls of an M, for one that is timed although it is known to be short
-constexpr std::size_t below_g0 = 256;   // kept clear below g0's last frame: more than any ABI's red zone
+constexpr std::size_t below_g0 = 256;    // kept clear below g0's last frame: more than any ABI's red zone
 
 bool is_long(const call_site& site) noexcept {
     return site.typical_ns.load(relaxed) >= long_ns;  // relaxed: a guess

@@ -91,7 +91,7 @@ inline constexpr int lookout_rounds = 4;
 
 // When all lie down, and nothing will end that but somebody from outside: when one looks whether there can be anybody. Some times in the first
 // two seconds, then seldom, and after so many looks, each a wake-up, the idle process is quiet.
-inline constexpr int64_t deadlock_look_first_ns = 10'000'000;      // then four times as long each time, for so many looks
+inline constexpr int64_t deadlock_look_first_ns = 10'000'000;  // then four times as long each time, for so many looks
 inline constexpr int64_t deadlock_look_others_ns = 1'500'000'000;  // once somebody outside could: one look then
 inline constexpr int64_t deadlock_look_later_ns = 20'000'000'000;  // all others
 inline constexpr int deadlock_early_looks = 4;
@@ -131,9 +131,9 @@ struct idle_state {
     int64_t lookout_until_ns = never;
     atomic<bool> lacks_m{false};  // W5: there was no thread for an idle P, and no M that runs any G has lain down since
     bool monitor_far = false;
-    atomic<int64_t> monitor_until_ns{never};            // while it is far: until when it sleeps
-    M* deadlock_looker = nullptr;         // looks for a deadlock if nobody has woken it by then
-    bool others_seen = false;             // when somebody last looked, others could have ended it
+    atomic<int64_t> monitor_until_ns{never};  // while it is far: until when it sleeps
+    M* deadlock_looker = nullptr;             // looks for a deadlock if nobody has woken it by then
+    bool others_seen = false;                 // when somebody last looked, others could have ended it
 };
 
 // After a push onto a P's own queue (W3). Costs a load when there is nothing to do.

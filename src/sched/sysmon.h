@@ -103,11 +103,11 @@ public:
     static constexpr int64_t call_allowance_ns = 100'000;
     static constexpr int64_t spare_ns = 50'000;  // a thread that was made will be there then
     static constexpr int64_t late_ns = 5'000'000;
-    static constexpr int64_t no_fence_ns = 10'000'000;   // the longest sleep where there is no heavy fence
-    static constexpr int64_t cpus_ns = 1'000'000'000;    // from one look at affinity and quota to the next
-    static constexpr int64_t trim_ns = 1'000'000'000;    // from one trimming of stacks to the next
-    static constexpr int64_t rest_trim_ns = 250'000'000; // the same, while nothing happens: then it is soon quiet
-    static constexpr int64_t no_thread_ns = 10'000'000;  // before it asks for a thread again
+    static constexpr int64_t no_fence_ns = 10'000'000;    // the longest sleep where there is no heavy fence
+    static constexpr int64_t cpus_ns = 1'000'000'000;     // from one look at affinity and quota to the next
+    static constexpr int64_t trim_ns = 1'000'000'000;     // from one trimming of stacks to the next
+    static constexpr int64_t rest_trim_ns = 250'000'000;  // the same, while nothing happens: then it is soon quiet
+    static constexpr int64_t no_thread_ns = 10'000'000;   // before it asks for a thread again
     static constexpr int64_t soon_ns = 10'000'000;
     static constexpr int64_t parting_ns = 10'000'000;  // for a report that goes on when it is to end
     static constexpr int patient_looks = 12;

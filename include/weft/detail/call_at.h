@@ -20,7 +20,8 @@
 #endif
 #endif
 #if !defined(WEFT_CALL_AT)
-#if defined(__x86_64__) && defined(__LP64__) && defined(__ELF__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__LP64__) && defined(__ELF__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define WEFT_CALL_AT 1
 #else
 #define WEFT_CALL_AT 0
@@ -30,8 +31,8 @@
 #if WEFT_CALL_AT
 
 #if defined(__AVX512F__)
-#define WEFT_CALL_AT_CHANGES_MORE                                                                                     \
-    , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27",     \
+#define WEFT_CALL_AT_CHANGES_MORE                                                                                 \
+    , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", \
         "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
 #else
 #define WEFT_CALL_AT_CHANGES_MORE
@@ -40,7 +41,9 @@
 namespace weft::detail {
 
 // Calls function(argument) with the stack pointer at top, which is a multiple of 16.
-[[gnu::always_inline]] inline void call_at(void* top, void (*function)(void* argument) noexcept, void* argument) noexcept {
+[[gnu::always_inline]] inline void call_at(void* top,
+                                           void (*function)(void* argument) noexcept,
+                                           void* argument) noexcept {
     asm volatile(
         "movq %%rsp, %%rbx\n\t"
         "movq %[top], %%rsp\n\t"
