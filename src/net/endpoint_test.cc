@@ -62,7 +62,6 @@ TEST(Endpoint, WhatIsNoneIsRefused) {
     }
 }
 
-// Texts that are nearly right: each is refused, or is an address that reads the same when it is written.
 // Its message ended where the 0 was, and did not say what was wrong.
 TEST(Endpoint, ARefusalOfATextWithAZeroSaysWhy) {
     using namespace std::string_view_literals;
@@ -76,6 +75,7 @@ TEST(Endpoint, ARefusalOfATextWithAZeroSaysWhy) {
     }
 }
 
+// Texts that are nearly right: each is refused, or is an address that reads the same when it is written.
 TEST(Endpoint, WhateverIsReadCanBeWritten) {
     constexpr std::array<std::string_view, 8> from{
         "127.0.0.1:80", "[::1]:443",           "[2001:db8::1]:1",         "[fe80::1%7]:80",
