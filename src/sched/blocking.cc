@@ -41,7 +41,9 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 [[gnu::noinline]] void learn(call_site& site, int64_t taken_ns) noexcept {
     const int64_t known_ns = site.typical_ns.load(relaxed);  // relaxed: as above
     const int64_t capped_ns = std::clamp<int64_t>(taken_ns, 1, 1'000'000'000);
-    const int64_t next_ns = known_ns == 0 ? capped_ns : known_ns + (capped_ns - known_ns) / 4;
+    // The first may have been long because it was the first: it counts as just long.
+    const int64_t next_ns =
+        known_ns == 0 ? std::min<int64_t>(capped_ns, long_ns) : known_ns + (capped_ns - known_ns) / 4;
     site.typical_ns.store(static_cast<uint32_t>(next_ns), relaxed);  // relaxed: as above
 }
 
@@ -54,7 +56,7 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 // Whether the P may have to be given away first, or the call is to be timed.
 [[gnu::always_inline]] inline bool is_prepared_specially(const M* m, const call_site& site, hand_off when) noexcept {
     const bool sampled = m->calls.load(relaxed) % sample_every == 0;  // relaxed: only we write it
-    return sampled || when == hand_off::at_once || is_long_or_unknown(site);
+    return sampled || when == hand_off::at_once || (when == hand_off::learned && is_long_or_unknown(site));
 }
 
 // Waits for a place for a call, if there are places. Returns the M it goes on on.

@@ -140,8 +140,8 @@ alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_n
     const int64_t alarm_ns = idle_ps != 0 ? earliest_deadline(s) : never;
     const int64_t until = std::min(alarm_ns, near ? now_ns + period_ns : never);
     const bool another_near = busy && idle.lookout != nullptr && idle.lookout_near;
-    // N1, N3. Not who waits for his pinned G. And who sleeps in the poller is the lookout, too, unless that one is near.
-    const bool polls = lacks_poller_locked(s) && !others_run && !another_near && m->pinned == nullptr;
+    // N1, N3. Who sleeps in the poller is the lookout, too, unless that one is near.
+    const bool polls = lacks_poller_locked(s) && !others_run && !another_near;
     if (polls) idle.polling.store(m, relaxed);  // relaxed: locked
     if (idle.lookout == nullptr || until < idle.lookout_until_ns || (near && !idle.lookout_near) ||
         (polls && !idle.lookout_near)) {
@@ -190,9 +190,9 @@ int64_t deadlock_look_locked(scheduler& s, M* m, int64_t now_ns, int looks) noex
 
 // Nobody has come. Not under the lock.
 void search_deadlock(scheduler& s) noexcept {
-    if (look_for_deadlock(s)) return;
+    const bool others = !look_for_deadlock(s);
     s.idle.lock.lock();
-    s.idle.others_seen = true;
+    s.idle.others_seen = others;
     s.idle.lock.unlock();
 }
 
@@ -231,19 +231,18 @@ void end_idle_m(scheduler& s, M* m) noexcept {
 }
 
 // m is on the list, and stays awake for a while.
-void stand_by(idle_state& idle, M* m, int64_t until_ns) noexcept {
-    m->stands_by = false;
+void stand_by(idle_state& idle, const M* m, int64_t until_ns) noexcept {
     if (idle.one_stands_by.exchange(true, relaxed)) return;  // relaxed: nothing depends on it
     m->park.watch(std::min(until_ns, os::monotonic_ns() + stand_by_ns));
     idle.one_stands_by.store(false, relaxed);  // relaxed: as above
 }
 
 // m is on the list. Whether it was told, in until_ns. polls: it sleeps in the poller, and may come back with something in fetched.
-bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t until_ns) noexcept {
+bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t now_ns, int64_t until_ns) noexcept {
     if (!polls) return m->park.sleep(until_ns);
     bool told = true;
     if (m->park.go_elsewhere()) {
-        m->fetched = s.io.sleep_in(until_ns);
+        m->fetched = s.io.sleep_in(now_ns, until_ns);
         told = m->park.was_told_elsewhere();
     }
     s.idle.polling.store(nullptr, relaxed);  // relaxed: only its own M does so
@@ -263,7 +262,8 @@ void leave_watch(scheduler& s) noexcept {
 P* lie_down_until_told(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     outlook look{.ticks = total_ticks(s)};
-    const int64_t ends_ns = os::monotonic_ns() + s.thread_idle_ns;
+    int64_t ends_ns = never;
+    bool stands_by = std::exchange(m->stands_by, false);
     m->park.reset();
     idle.lock.lock();
     int deadlock_searches = idle.others_seen ? 1 : 0;  // then not so early
@@ -288,6 +288,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             idle.lock.lock();
             continue;
         }
+        if (ends_ns == never) ends_ns = now_ns + s.thread_idle_ns;
         const bool one_too_many = is_one_too_many_locked(s, m);
         if (one_too_many && now_ns >= ends_ns) {
             end_idle_m(s, m);
@@ -307,8 +308,8 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             if (earliest_ns < until.any_ns) until_ns = std::min(until_ns, earliest_ns);
             if (anything_to_do(s, now_ns)) until_ns = now_ns;
         }
-        if (m->stands_by) stand_by(idle, m, until_ns);
-        bool told = sleep_or_poll(s, m, polls, until_ns);
+        if (std::exchange(stands_by, false) && !polls) stand_by(idle, m, until_ns);
+        bool told = sleep_or_poll(s, m, polls, now_ns, until_ns);
         if (!told) {
             idle.lock.lock();
             if (m->on_idle_list) {
@@ -530,7 +531,7 @@ void sleep_until_work(scheduler& s, M* m) noexcept {
 
 bool may_stand_by_locked(const scheduler& s) noexcept {
     const uint32_t busy = s.ps.alive() - s.idle.idle_p_count.load(relaxed) + s.idle.hogs;  // relaxed: locked
-    return busy < s.cpus && !s.idle.one_stands_by.load(relaxed);                           // relaxed: a look
+    return busy < s.cpus.load(relaxed) && !s.idle.one_stands_by.load(relaxed);             // relaxed: a look
 }
 
 void sleep_without_p(scheduler& s, M* m) noexcept {
@@ -549,7 +550,7 @@ void sleep_without_p(scheduler& s, M* m) noexcept {
     acquire_p(m, p);
     m->spinning = m->picked == nullptr;
     if (!m->spinning && m->pinned == nullptr) leave_watch(s);
-    if (fetched != nullptr) ready_polled(m, fetched, os::monotonic_ns());
+    if (fetched != nullptr) ready_polled(m, fetched, s.io.polled_ns());
 }
 
 void wake_to_look(scheduler& s) noexcept { wake_one(s, procs_max, true); }

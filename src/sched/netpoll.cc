@@ -76,11 +76,9 @@ waiter* netpoll::poll(int64_t deadline_ns) noexcept {
     return first;
 }
 
-waiter* netpoll::sleep_in(int64_t deadline_ns) noexcept {
-    const int64_t begin_ns = os::monotonic_ns();
+waiter* netpoll::sleep_in(int64_t now_ns, int64_t deadline_ns) noexcept {
     waiter* woken = poll(deadline_ns);
-    // relaxed: a time, and a guess
-    if (woken != nullptr && polled_ns_.load(relaxed) - begin_ns < at_once_ns) looks_pay_.store(true, relaxed);
+    if (woken != nullptr && polled_ns() - now_ns < at_once_ns) looks_pay_.store(true, relaxed);  // relaxed: a guess
     return woken;
 }
 

@@ -7,7 +7,8 @@
 // Who polls. At any time that the poller is in use, at least one of these is responsible:
 //
 //   N1  an idle M that sleeps in the poller instead of on its note: idle.polling. One at a time; who lies down while nobody does is the
-//       one, unless it is the near lookout (below)
+//       one, unless it is the near lookout (below). Also who waits for its pinned G: nobody else may be there, and what it fetches for others
+//       it hands over, as it does with timers
 //   N2  an M that has run dry looks, without waiting, before it steals or sleeps; and every 61st schedule on the way through g0 does. An M
 //       beside which no P runs goes to sleep in the poller next (N1), and then its look is a system call in vain, if there is nothing. So
 //       it leaves it out as long as looks find nothing, until it comes back from the poller at once (looks_pay)
@@ -95,8 +96,11 @@ public:
         return poll(0);
     }
 
-    // By the M that goes to sleep in it: as poll(), and learns whether to look before would have been better.
-    [[nodiscard]] waiter* sleep_in(int64_t deadline_ns) noexcept;
+    // By the M that goes to sleep in it, now: as poll(), and learns whether to look before would have been better.
+    [[nodiscard]] waiter* sleep_in(int64_t now_ns, int64_t deadline_ns) noexcept;
+
+    // When somebody last polled.
+    [[nodiscard]] int64_t polled_ns() const noexcept { return polled_ns_.load(relaxed); }  // relaxed: a time
 
     // Looks in passing. looks_pay() says whether one that is about to sleep here would find something, as far as can be guessed.
     [[nodiscard]] waiter* look() noexcept;

@@ -55,9 +55,9 @@ struct scheduler {
     const std::string name;
     const uint32_t made_in;  // fork_generation: by which process
     uint32_t threads_max = 0;
-    uint32_t cpus = 1;                       // that the process might use when it was made
     int64_t slice_ns = 0;                    // how long a G may run while others wait
     int64_t thread_idle_ns = 5'000'000'000;  // after which an M that is one too many ends
+    atomic<uint32_t> cpus{1};                // that the process may use; by the monitor
     atomic<bool> follows_cpus{false};  // there are as many Ps as processors that the process may use; see procs_by
     bool retakes = true;               // Ps are taken away from Ms that hold them up
     bool moves_threads = true;         // who holds a P may be moved to another CPU: see placement.h

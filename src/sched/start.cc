@@ -340,7 +340,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->interrupt_signal = interrupt_signal;
     if (debug.random_seed) s->g_flags |= special::shuffled;
     s->slice_ns = slice_ns;
-    s->cpus = os::usable_cpus();
+    s->cpus.store(os::usable_cpus(), relaxed);  // relaxed: nobody else yet
     s->retakes = debug.retake && options.retake;
     s->moves_threads = debug.placement;
     s->retakes_always = s->retakes && debug.retake_always;

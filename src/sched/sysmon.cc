@@ -289,8 +289,9 @@ void monitor::trim(int64_t now_ns) noexcept {
 void monitor::follow_cpus(int64_t now_ns) noexcept {
     cpus_seen_ns_ = now_ns;
     scheduler& s = *home_;
-    if (!s.follows_cpus.load(relaxed)) return;  // relaxed: change_procs looks again
     const uint32_t n = std::min(os::usable_cpus(), procs_max);
+    s.cpus.store(n, relaxed);                   // relaxed: a number
+    if (!s.follows_cpus.load(relaxed)) return;  // relaxed: change_procs looks again
     if (n == s.ps.in_use()) return;
     try {
         change_procs(s, n, procs_by::monitor);

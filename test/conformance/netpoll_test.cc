@@ -70,6 +70,59 @@ TEST_P(Netpoll, AnEventIsSeenWhileAllPsCompute) {
     rt().drain();
 }
 
+// The thread of a pinned green thread may be the only one that is left to sleep in the poller: the others lay down while it ran.
+TEST_P(Netpoll, APinnedOneHearsOfItsFileWhoeverElseSleeps) {
+    auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
+    chan<int> questions;
+    chan<int> answers;
+    std::atomic<int> heard = 0;
+    constexpr int rounds = 20;
+    rt().go([&] {
+        for (const int q : questions) answers.send(q + 1);
+    });
+    rt().go([&] {
+        const pin here;
+        char b[1];
+        for (int i = 0; i < rounds; ++i) {
+            questions.send(i);  // the other one answers on another thread, which lies down then
+            EXPECT_EQ(answers.recv(), i + 1);
+            EXPECT_EQ(ends->near.read_some(b), 1U);
+            ++heard;
+        }
+        questions.close();
+    });
+    for (int i = 1; i <= rounds; ++i) {
+        ends->far.write_all("x");
+        eventually([&] { return heard == i; });
+    }
+    rt().drain();
+}
+
+// The only thread there is, and one beside another that computes.
+TEST_P(Netpoll, APinnedOneHearsOfItsFileBesideOneThatComputes) {
+    auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
+    std::atomic<int> heard = 0;
+    std::atomic<bool> over = false;
+    if (procs() > 1) {
+        rt().go([&] {
+            const pin here;
+            while (!over) {}
+        });
+    }
+    rt().go([&] {
+        const pin here;
+        char b[1];
+        while (ends->near.read_some(b) != 0) ++heard;
+    });
+    for (int i = 1; i <= 5; ++i) {
+        ends->far.write_all("x");
+        eventually([&] { return heard == i; });
+    }
+    over = true;
+    ends->far.shutdown_send();
+    rt().drain();
+}
+
 // Those who yield all the time are never idle, and pass the scheduler.
 TEST_P(Netpoll, AnEventIsSeenWhileOthersYield) {
     auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));

@@ -257,7 +257,7 @@ void expect_timed_out(Call call) {
     const auto when = steady::now() + 15ms;
     std::error_code ec;
     call(when, ec);
-    EXPECT_EQ(ec, errc::timed_out) << ec.message();
+    EXPECT_EQ(ec, weft::errc::timed_out) << ec.message();
     EXPECT_GE(steady::now(), when);
 }
 
@@ -357,7 +357,7 @@ void a_close_wakes_all_who_wait_in_silence(runtime& rt, Park park) {
     rt.drain();
     for (std::size_t i = 0; i < returned.size(); ++i) {
         EXPECT_EQ(returned[i], 1) << i;
-        EXPECT_EQ(errors[i], errc::closed) << i << ": " << errors[i].message();
+        EXPECT_EQ(errors[i], weft::errc::closed) << i << ": " << errors[i].message();
     }
 }
 
@@ -406,7 +406,7 @@ void ask_with_deadlines(Stream& s, uint64_t key, partition_state& state) {
         const auto when = steady::now() + 20ms;
         s.set_read_deadline(when);
         EXPECT_EQ(s.read(b, ec), 0U);
-        EXPECT_EQ(ec, errc::timed_out) << ec.message();
+        EXPECT_EQ(ec, weft::errc::timed_out) << ec.message();
         const int64_t late_us = std::chrono::floor<std::chrono::microseconds>(steady::now() - when).count();
         EXPECT_GE(late_us, 0);
         int64_t least = state.least_late_us;
@@ -490,8 +490,8 @@ void a_runtime_stops_during_a_partition(runtime& rt, unsigned procs) {
                 if (++answered == count) link.proxy.partition();
                 if (i % 2 == 0) s.set_deadline(steady::now() + 50ms);
             }
-            timed_out += ec == errc::timed_out ? 1 : 0;
-            closed += ec == errc::closed ? 1 : 0;
+            timed_out += ec == weft::errc::timed_out ? 1 : 0;
+            closed += ec == weft::errc::closed ? 1 : 0;
         });
     }
     eventually([&] { return timed_out == count / 2; });
@@ -562,7 +562,7 @@ void each_connection_ends_as_its_lot_is(uint64_t seed) {
             }
             EXPECT_LT(answers, questions) << i;
             if (silent) {
-                EXPECT_EQ(ec, errc::timed_out) << i << ": " << ec.message();
+                EXPECT_EQ(ec, weft::errc::timed_out) << i << ": " << ec.message();
                 EXPECT_GE(steady::now(), when);
             } else if (planned == fate::reset) {
                 EXPECT_TRUE(Over::is_lost(ec)) << i << ": " << ec.message();

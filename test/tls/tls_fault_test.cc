@@ -107,7 +107,7 @@ TEST_P(TlsFault, AByteThatWasChangedIsNeverRead) {
                 EXPECT_TRUE(victim.error) << places[i] << ": nobody has noticed";
                 EXPECT_FALSE(victim.ended);
                 EXPECT_LT(victim.read, 100'000U);
-                EXPECT_NE(victim.error, errc::timed_out) << places[i];
+                EXPECT_NE(victim.error, weft::errc::timed_out) << places[i];
                 EXPECT_EQ(said.near_heard.wrong_at, heard::nowhere) << places[i];
                 EXPECT_EQ(said.far_heard.wrong_at, heard::nowhere) << places[i];
             }

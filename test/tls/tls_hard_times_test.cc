@@ -86,7 +86,7 @@ TEST_P(TlsHardTimes, SlowAndSilentClientsAreCutAndOthersServed) {
         std::error_code ec;
         static_cast<void>(s.read(request, ec));
         if (ec) {
-            EXPECT_EQ(ec, errc::timed_out) << ec.message();
+            EXPECT_EQ(ec, weft::errc::timed_out) << ec.message();
             ++cut;
             return;
         }
@@ -233,7 +233,7 @@ TEST_P(TlsHardTimes, TheOtherSideGoesWithoutAWord) {
         char b[1];
         client.set_read_deadline(std::chrono::steady_clock::now() + 20ms);
         EXPECT_EQ(client.read_some(b, ec), 0U);
-        EXPECT_EQ(ec, errc::timed_out);
+        EXPECT_EQ(ec, weft::errc::timed_out);
         client.clear_deadline();
         client.write_all("is anybody there?", ec);
         EXPECT_FALSE(ec) << "the system has taken it";
@@ -280,7 +280,7 @@ TEST_P(TlsHardTimes, CloseWakesEachOfManyOnce) {
     std::atomic<int> otherwise = 0;
     const auto book = [&](const std::error_code& ec) {
         ++woken;
-        otherwise += ec == errc::closed ? 0 : 1;
+        otherwise += ec == weft::errc::closed ? 0 : 1;
     };
     park(2 * static_cast<uint64_t>(each), [&] {
         for (int i = 0; i < each; ++i) {
@@ -432,7 +432,7 @@ TEST_P(TlsHardTimes, ANumberThatIsUsedAgain) {
             reader.wait();
         });
         rt().drain();
-        EXPECT_EQ(first, errc::closed) << first.message();
+        EXPECT_EQ(first, weft::errc::closed) << first.message();
         EXPECT_FALSE(second) << second.message();
     }
     RecordProperty("used_again", used_again);
