@@ -19,6 +19,9 @@
 #if defined(MUTANT_EDGE_NOT_COUNTED)
 #define edge 0
 #elif defined(MUTANT_LOOK_LEFT_OUT)
+namespace weft::detail {
+constexpr uint32_t seen = 0;  // where there is no other
+}
 #define edges_of(bits) (static_cast<void>(bits), seen)
 #elif defined(MUTANT_WAITING_FORGOTTEN)
 #define waiting 0
