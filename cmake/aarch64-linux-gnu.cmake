@@ -9,8 +9,11 @@ execute_process(
 get_filename_component(root "${libc}" DIRECTORY)
 get_filename_component(root "${root}/.." REALPATH)
 
-# -cpu max knows branch-target and pointer authentication; the emulator's own cipher makes the latter quick.
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L "${root}" -cpu max,pauth-impdef=on)
+# -cpu max knows branch-target and pointer authentication; the emulator's own cipher makes the latter quick. Its child of a fork may find a lock of
+# glib's allocator taken by another thread, and wait for ever before it runs a program: malloc's are sound there.
+find_program(WEFT_ENV env)
+mark_as_advanced(WEFT_ENV)
+set(CMAKE_CROSSCOMPILING_EMULATOR "${WEFT_ENV}" G_SLICE=always-malloc qemu-aarch64 -L "${root}" -cpu max,pauth-impdef=on)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
