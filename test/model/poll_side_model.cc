@@ -22,6 +22,7 @@
 namespace weft::detail {
 constexpr uint32_t seen = 0;  // where there is no other
 }
+
 #define edges_of(bits) (static_cast<void>(bits), seen)
 #elif defined(MUTANT_WAITING_FORGOTTEN)
 #define waiting 0
