@@ -41,12 +41,19 @@ class BadRequests(Folder):
     def test_a_refusal_has_no_body_either_if_the_request_was_a_head(self):
         with self.server() as server:
             for text, status in (b"HEAD / HTTP/1.1\r\n\r\n", 400), (request("/", "X: " + "y" * 9000, method="HEAD"), 431):
-                with self.subTest(text[:20]), server.connect() as s, s.makefile("rb") as file:
-                    for i in range(len(text)):  # its first line comes in pieces
-                        s.sendall(text[i:i + 1])
-                    answer = Answer(file, head_only=True)
-                    self.assertEqual((answer.status, answer.fields["connection"]), (status, "close"))
-                    self.assertEqual(file.read(), b"")
+                for cuts in (range(len(text)), (0, 1, 17)):  # byte by byte; the first line in two pieces, and alone
+                    with self.subTest(text[:20], cuts=cuts):
+                        self.expect_refusal_of_head(server, [text[a:b] for a, b in zip(cuts, [*cuts[1:], len(text)])], status)
+
+    def expect_refusal_of_head(self, server, pieces, status):
+        with server.connect() as s, s.makefile("rb") as file:
+            for piece in pieces:
+                s.sendall(piece)
+                if len(pieces) < 10:
+                    server.stats()  # it has most likely seen that much now
+            answer = Answer(file, head_only=True)
+            self.assertEqual((answer.status, answer.fields["connection"]), (status, "close"))
+            self.assertEqual(file.read(), b"")
 
     def test_bodies_that_could_be_understood_in_two_ways(self):
         chunks = b"0\r\n\r\n"

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ using namespace std::chrono_literals;
 
 // How long, and for how many bytes, a client that is told to go away may go on sending.
 constexpr std::chrono::milliseconds linger_time = 2s;
-constexpr int linger_pieces = 256;
+constexpr size_t linger_bytes = 1 << 20;
 
 // Closing while the client still sends would have the system say so at once (a reset), and the client might never see our last answer. So
 // we say that there is no more, and read on for a while.
@@ -28,8 +29,10 @@ void say_goodbye(transport& client) {
     client.shutdown_send(ec);
     client.set_read_time(linger_time);
     std::array<char, 4096> unread;
-    for (int i = 0; i < linger_pieces && !ec; ++i) {
-        if (client.read_some(unread, ec) == 0) break;
+    for (size_t all = 0; all < linger_bytes && !ec;) {
+        const size_t n = client.read_some(unread, ec);
+        if (n == 0) break;
+        all += n;
     }
 }
 

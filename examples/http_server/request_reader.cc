@@ -68,6 +68,13 @@ bool expects_continue(const http::request_header<>& header) {
     throw refusal{http::status::expectation_failed, "100-continue is all that can be expected"};
 }
 
+std::string first_line_of(const http::request_header<>& header) {
+    const auto method = header.method_string();
+    const auto target = header.target();
+    return std::string(method.data(), method.size()) + ' ' + std::string(target.data(), target.size()) +
+           (header.version() >= 11 ? " HTTP/1.1" : " HTTP/1.0");
+}
+
 // As it came, but for spaces.
 std::size_t size_of(const http::request_header<>& header, std::size_t first_line) {
     std::size_t size = first_line + 4;
@@ -111,7 +118,13 @@ bool request_reader::read_until_done(parser& p, bool header_only) {
         http::read(client_, buffer_, p, ec);
     }
     if (!ec) return true;
-    if (header_only) note_first_line();
+    if (header_only) {
+        if (p.get().target().empty()) {
+            note_first_line();
+        } else {  // the parser has it, and the buffer has it no longer
+            first_line_ = first_line_of(p.get());
+        }
+    }
     if (const auto no = refusal_for(ec, first_line_)) throw *no;
     return false;
 }
@@ -126,10 +139,7 @@ std::optional<request> request_reader::read() {
     client_.next_layer().set_read_time(allowed_.header_time);
     if (!read_until_done(p, true)) return std::nullopt;
     const http::request_header<>& header = p.get();
-    const auto method = header.method_string();
-    const auto target = header.target();
-    first_line_ = std::string(method.data(), method.size()) + ' ' + std::string(target.data(), target.size()) +
-                  (header.version() >= 11 ? " HTTP/1.1" : " HTTP/1.0");
+    first_line_ = first_line_of(header);
     // Beast compares the limit with what it has not parsed yet, which is less.
     if (size_of(header, first_line_.size()) > allowed_.header_bytes)
         throw refusal{http::status::request_header_fields_too_large, "the header is too large"};
