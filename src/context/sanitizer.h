@@ -34,6 +34,8 @@
 #endif
 #if defined(WEFT_TSAN)
 #include <sanitizer/tsan_interface.h>
+
+#include <csignal>
 #endif
 #if __has_include(<valgrind/valgrind.h>)
 #pragma GCC diagnostic push
@@ -151,6 +153,29 @@ struct fiber {
     }
 };
 
+#if defined(WEFT_TSAN)
+// ThreadSanitizer keeps a signal with the fiber that it found on the thread, until that calls a function that it knows (os/late_handlers.h).
+// A green thread that parks then may be the very one that waits for the signal. So it hears of those that have come so far, and the next
+// ones find the other fiber. Most Ms have no signals to hear of, and are spared the calls.
+[[gnu::noinline]] WEFT_NO_SANITIZE inline void switch_tsan_fiber(void* to) {
+    static thread_local enum { unknown, deaf, hears } ears = unknown;
+
+    if (ears == unknown) {
+        sigset_t blocked;
+        pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+        ears = sigismember(&blocked, SIGTERM) == 1 ? deaf : hears;
+    }
+    sigset_t before;
+    if (ears == hears) {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, &before);
+    }
+    __tsan_switch_to_fiber(to, 0);
+    if (ears == hears) pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+#endif
+
 // Directly before a switch from one stack to another.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack([[maybe_unused]] fiber& from,
                                                                 [[maybe_unused]] fiber& to,
@@ -159,7 +184,7 @@ struct fiber {
     __sanitizer_start_switch_fiber(dying ? nullptr : &from.fake_stack, to.low, to.size);
 #endif
 #if defined(WEFT_TSAN)
-    __tsan_switch_to_fiber(to.tsan, 0);
+    switch_tsan_fiber(to.tsan);
 #endif
 }
 

@@ -10,24 +10,15 @@
 
 #include <weft/detail/spin_lock.h>
 
+#include "os/late_handlers.h"
+
 namespace weft::detail::os {
 
 // What the system uses for it unless told otherwise: SIGURG, which is ignored by default, and which debuggers let pass.
 inline constexpr int default_interrupt_signal = 23;
 inline constexpr int largest_signal = 64;
 
-// ThreadSanitizer calls handlers later, and elsewhere.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool can_interrupt = false;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool can_interrupt = false;
-#else
-inline constexpr bool can_interrupt = true;
-#endif
-#else
-inline constexpr bool can_interrupt = true;
-#endif
+inline constexpr bool can_interrupt = !handlers_come_late;
 
 // Where a signal has stopped the calling thread.
 struct interruption {

@@ -18,24 +18,13 @@
 #include <ctime>
 
 #include "base/assert.h"
+#include "os/late_handlers.h"
 #include "os/os.h"
 #include "os/signals.h"
-
-// ThreadSanitizer keeps a signal until the thread calls a function that it knows, and what comes in a system call of our own waits for its
-// end. A thread that sleeps without end would never hear of it.
-#if defined(__SANITIZE_THREAD__)
-#define WEFT_HANDLERS_WAIT_FOR_CALLS true
-#elif defined(__has_feature)
-#define WEFT_HANDLERS_WAIT_FOR_CALLS __has_feature(thread_sanitizer)
-#else
-#define WEFT_HANDLERS_WAIT_FOR_CALLS false
-#endif
 
 namespace weft::detail::os {
 
 namespace {
-
-constexpr bool handlers_wait_for_calls = WEFT_HANDLERS_WAIT_FOR_CALLS;
 
 // Calls left until one fails; 0: none does.
 constinit atomic<int> fail_map{0};
@@ -98,7 +87,7 @@ bool futex_wait_until(const atomic<uint32_t>& word, uint32_t expected, int64_t d
 }  // namespace
 
 bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
-    if constexpr (!handlers_wait_for_calls) return futex_wait_until(word, expected, deadline_ns);
+    if constexpr (!handlers_come_late) return futex_wait_until(word, expected, deadline_ns);
     for (;;) {
         constexpr int64_t nap_ns = 20'000'000;
         const int64_t nap_over_ns = monotonic_ns() + nap_ns;

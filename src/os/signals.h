@@ -9,6 +9,8 @@
 #include <csignal>
 #include <string_view>
 
+#include "os/late_handlers.h"
+
 namespace weft::detail::os {
 
 // Gives the calling thread an alternate signal stack. Returns a handle for remove; nullptr if none could be had, which
@@ -45,18 +47,7 @@ void install_fault_handler(bool (*handler)(const fault&)) noexcept;
 // of that kind go to who was there before; preemption uses the same signal, with another mark (interrupt_signal.h). So it does not matter
 // whose handler is in front.
 
-// ThreadSanitizer calls handlers later, and elsewhere.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool can_ask = false;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool can_ask = false;
-#else
-inline constexpr bool can_ask = true;
-#endif
-#else
-inline constexpr bool can_ask = true;
-#endif
+inline constexpr bool can_ask = !handlers_come_late;
 
 // From now on threads can be asked that call take_questions(). Once; nothing happens if that cannot be.
 void enable_questions() noexcept;

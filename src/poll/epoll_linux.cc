@@ -23,6 +23,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "os/late_handlers.h"
 #include "os/os.h"
 #include "poll/backend.h"
 
@@ -112,7 +113,7 @@ private:
 
     int epoll_ = -1;
     int wake_ = -1;
-    atomic<bool> exact_{true};
+    atomic<bool> exact_{!os::handlers_come_late};  // this call is one that they would wait for
 };
 
 }  // namespace
