@@ -63,6 +63,45 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
+#if defined(WEFT_TSAN)
+// ThreadSanitizer keeps a signal with the fiber that it found on the thread, until that calls a function that it knows (os/late_handlers.h).
+// A green thread that parks then may be the very one that waits for the signal; and while a fiber is made or destroyed it is the current one,
+// and what comes then goes with it. So the thread hears of those that have come so far, and none comes until the change is over. Most
+// Ms have no signals to hear of, and are spared the calls.
+class tsan_change {
+public:
+    [[gnu::noinline]] WEFT_NO_SANITIZE tsan_change() {
+        static thread_local enum { unknown, deaf, hears } ears = unknown;
+
+        if (ears == unknown) {
+            pthread_sigmask(SIG_BLOCK, nullptr, &before_);
+            ears = sigismember(&before_, SIGTERM) == 1 ? deaf : hears;
+        }
+        hears_ = ears == hears;
+        if (!hears_) return;
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, &before_);
+    }
+
+    [[gnu::noinline]] WEFT_NO_SANITIZE ~tsan_change() {
+        if (hears_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+
+    tsan_change(const tsan_change&) = delete;
+    tsan_change& operator=(const tsan_change&) = delete;
+
+private:
+    sigset_t before_;
+    bool hears_ = false;
+};
+
+[[gnu::noinline]] WEFT_NO_SANITIZE inline void switch_tsan_fiber(void* to) {
+    const tsan_change change;
+    __tsan_switch_to_fiber(to, 0);
+}
+#endif
+
 struct fiber {
 #if defined(WEFT_ASAN)
     void* fake_stack = nullptr;
@@ -111,13 +150,16 @@ struct fiber {
         fake_stack = nullptr;
 #endif
 #if defined(WEFT_TSAN)
+        const tsan_change change;
         tsan = __tsan_create_fiber(0);
 #endif
     }
 
     void end_g() {
 #if defined(WEFT_TSAN)
-        if (tsan != nullptr) __tsan_destroy_fiber(tsan);
+        if (tsan == nullptr) return;
+        const tsan_change change;
+        __tsan_destroy_fiber(tsan);
         tsan = nullptr;
 #endif
     }
@@ -152,29 +194,6 @@ struct fiber {
 #endif
     }
 };
-
-#if defined(WEFT_TSAN)
-// ThreadSanitizer keeps a signal with the fiber that it found on the thread, until that calls a function that it knows (os/late_handlers.h).
-// A green thread that parks then may be the very one that waits for the signal. So it hears of those that have come so far, and the next
-// ones find the other fiber. Most Ms have no signals to hear of, and are spared the calls.
-[[gnu::noinline]] WEFT_NO_SANITIZE inline void switch_tsan_fiber(void* to) {
-    static thread_local enum { unknown, deaf, hears } ears = unknown;
-
-    if (ears == unknown) {
-        sigset_t blocked;
-        pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-        ears = sigismember(&blocked, SIGTERM) == 1 ? deaf : hears;
-    }
-    sigset_t before;
-    if (ears == hears) {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_BLOCK, &all, &before);
-    }
-    __tsan_switch_to_fiber(to, 0);
-    if (ears == hears) pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-#endif
 
 // Directly before a switch from one stack to another.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack([[maybe_unused]] fiber& from,
