@@ -129,19 +129,21 @@ bool lacks_poller_locked(const scheduler& s) noexcept {
     return s.io.in_use() && s.idle.polling.load(relaxed) == nullptr;  // relaxed: locked
 }
 
-// Puts m on the list and decides until when it sleeps: step 4. period_ns: how long as a near lookout; never: go far (step 5).
-alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns) noexcept {
+// Puts m on the list and decides until when it sleeps: step 4. period_ns: how long as a near lookout; never: go far (step 5). stays: be the near
+// lookout also while no P runs, if somebody sleeps in the poller.
+alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns, bool stays) noexcept {
     idle_state& idle = s.idle;
     put_idle_m_locked(s, m);
     const uint32_t idle_ps = idle.idle_p_count.load(relaxed);  // relaxed: locked
     const bool busy = idle_ps < s.ps.alive();
-    const bool others_run = busy && period_ns != never;
+    const bool is_near = idle.lookout != nullptr && idle.lookout_near;
+    const bool may_stay = stays && !is_near && idle.polling.load(relaxed) != nullptr;  // relaxed: locked
+    const bool others_run = (busy || may_stay) && period_ns != never;
     const bool near = others_run && idle_ps != 0;
     const int64_t alarm_ns = idle_ps != 0 ? earliest_deadline(s) : never;
     const int64_t until = std::min(alarm_ns, near ? now_ns + period_ns : never);
-    const bool another_near = busy && idle.lookout != nullptr && idle.lookout_near;
     // N1, N3. Who sleeps in the poller is the lookout, too, unless that one is near.
-    const bool polls = lacks_poller_locked(s) && !others_run && !another_near;
+    const bool polls = lacks_poller_locked(s) && !others_run && !(busy && is_near);
     if (polls) idle.polling.store(m, relaxed);  // relaxed: locked
     if (idle.lookout == nullptr || until < idle.lookout_until_ns || (near && !idle.lookout_near) ||
         (polls && !idle.lookout_near)) {
@@ -150,6 +152,7 @@ alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_n
         idle.lookout_until_ns = until;
     }
     publish_wanted_locked(idle);
+    if (!near && !polls) m->went_far_ns = now_ns;
     return {idle.lookout == m ? until : never, idle.lookout_until_ns, idle_ps != 0};
 }
 
@@ -264,6 +267,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
     outlook look{.ticks = total_ticks(s)};
     int64_t ends_ns = never;
     bool stands_by = std::exchange(m->stands_by, false);
+    bool stays = false;
     m->park.reset();
     idle.lock.lock();
     int deadlock_searches = idle.others_seen ? 1 : 0;  // then not so early
@@ -288,13 +292,16 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             idle.lock.lock();
             continue;
         }
-        if (ends_ns == never) ends_ns = now_ns + s.thread_idle_ns;
+        if (ends_ns == never) {
+            ends_ns = now_ns + s.thread_idle_ns;
+            stays = now_ns - m->went_far_ns < lookout_stays_ns;
+        }
         const bool one_too_many = is_one_too_many_locked(s, m);
         if (one_too_many && now_ns >= ends_ns) {
             end_idle_m(s, m);
             return nullptr;
         }
-        const alarm_times until = lie_down_locked(s, m, now_ns, look.period_ns);
+        const alarm_times until = lie_down_locked(s, m, now_ns, look.period_ns, stays);
         int64_t until_ns = one_too_many ? std::min(until.own_ns, ends_ns) : until.own_ns;
         const int64_t search_ns = deadlock_look_locked(s, m, now_ns, deadlock_searches);
         until_ns = std::min(until_ns, search_ns);

@@ -37,6 +37,11 @@
 // Chains. An M that found work while it was the last spinner wakes another one if a P is still idle and nobody is the lookout: so a
 // burst brings up all Ps, one wake at a time. At most half of the busy Ps spin.
 //
+// Staying. Where single requests come from the poller, one soon after the other, the Ps are all idle between two of them, and each would wake
+// a near lookout that finds nobody running at its first look, and goes far. An M that is woken less than lookout_stays_ns after it went far has
+// done so too early: it stays near while somebody sleeps in the poller, with all looks that are due, until nothing was scheduled for
+// lookout_rounds of them. So such requests share its looks.
+//
 // Timers. The lookout's alarm is also the earliest deadline of any P; an M that goes to sleep with an earlier one takes the role
 // over. A P that is running looks at its own timers; adding one counts as a push.
 //
@@ -88,6 +93,7 @@ struct scheduler;
 inline constexpr int64_t lookout_near_ns = 100'000;
 inline constexpr int64_t lookout_far_ns = 400'000;
 inline constexpr int lookout_rounds = 4;
+inline constexpr int64_t lookout_stays_ns = 200'000;
 
 // When all lie down, and nothing will end that but somebody from outside: when one looks whether there can be anybody. Some times in the first
 // two seconds, then seldom, and after so many looks, each a wake-up, the idle process is quiet.

@@ -23,7 +23,7 @@
 //
 // Who leaves the poller leaves it to nobody in particular. But the M then spins, or is about to run a G, and the idle protocol does the rest:
 // while a P is idle and nobody is the near lookout, an M that finds work while it was the last to look wakes another one (chains), which lies
-// down as the near lookout.
+// down as the near lookout, and stays that if such requests follow each other (idle.h).
 //
 // Waking an M that sleeps in the poller costs a write and a read more than waking one on its note; so others are taken first, but for the near
 // lookout, which looks soon by itself.

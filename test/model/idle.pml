@@ -313,8 +313,10 @@ inline look() {
 
 #if NEVENT > 0
 #define POLLS_AS_LOOKOUT (polls && !lookout_near)
+#define STAYS            stays
 #else
 #define POLLS_AS_LOOKOUT false
+#define STAYS            false
 #endif
 
 /* ---- An M: find_runnable, what it runs, and sleep_until_work. */
@@ -322,7 +324,7 @@ proctype M(byte me) {
     bool spins = false, found = false, far = false, alarmed = false, one_is_idle = false;
     byte hand = 0, i = 0, p = NONE, m = NONE;
 #if NEVENT > 0
-    bool polls = false;
+    bool polls = false, stays = false;
 #endif
 
     if
@@ -445,9 +447,13 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
 #if NEVENT > 0 && !defined(MUTANT_NOBODY_POLLS)
         polls = in_use && polling == NONE && (far || idle_ps == NP) && !(idle_ps < NP && lookout != NONE && lookout_near);
         if :: polls -> polling = me :: else fi;
+        if
+        :: idle_ps == NP && polling != NONE && !polls && (lookout == NONE || !lookout_near) -> stays = true
+        :: true                                                                 /* it was not woken too soon after it went far */
+        fi;
 #endif
         if
-        :: !far && 0 < idle_ps && idle_ps < NP ->
+        :: !far && 0 < idle_ps && (idle_ps < NP || STAYS) ->
                if
                :: lookout == NONE || !lookout_near -> found = true
                :: lookout != NONE && lookout_near -> found = true       /* our time is up before the lookout's … */
@@ -466,6 +472,9 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
         :: found -> lookout = me; lookout_alarm = alarmed && idle_ps > 0; found = false
         :: else -> alarmed = false
         fi;
+#if NEVENT > 0
+        stays = false;
+#endif
         one_is_idle = idle_ps > 0;
         alarmed = alarmed && one_is_idle;     /* while no P is idle, timers are the business of those who have one */
 #ifdef MUTANT_NOT_TIMED
