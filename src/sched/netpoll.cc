@@ -78,13 +78,15 @@ waiter* netpoll::poll(int64_t deadline_ns) noexcept {
 
 waiter* netpoll::sleep_in(int64_t now_ns, int64_t deadline_ns) noexcept {
     waiter* woken = poll(deadline_ns);
-    if (woken != nullptr && polled_ns() - now_ns < at_once_ns) looks_pay_.store(true, relaxed);  // relaxed: a guess
+    const bool at_once = woken != nullptr && polled_ns() - now_ns < at_once_ns;
+    const int times = at_once_.load(relaxed);  // relaxed: a guess, as below
+    if (times < at_once_enough) at_once_.store(at_once ? times + 1 : 0, relaxed);
     return woken;
 }
 
 waiter* netpoll::look() noexcept {
     waiter* woken = poll(0);
-    if (looks_pay() != (woken != nullptr)) looks_pay_.store(woken != nullptr, relaxed);  // relaxed: a guess
+    if (woken == nullptr && looks_pay()) at_once_.store(0, relaxed);  // relaxed: a guess
     return woken;
 }
 
@@ -114,6 +116,7 @@ void ready_polled(M* m, waiter* chain, int64_t now_ns) noexcept {
             ready_g_last(m, g, now_ns);
         }
     }
+    m->p->polled_end = m->p->queue.end();
 }
 
 }  // namespace weft::detail

@@ -9,9 +9,11 @@
 //   N1  an idle M that sleeps in the poller instead of on its note: idle.polling. One at a time; who lies down while nobody does is the
 //       one, unless it is the near lookout (below). Also who waits for its pinned G: nobody else may be there, and what it fetches for others
 //       it hands over, as it does with timers
-//   N2  an M that has run dry looks, without waiting, before it steals or sleeps; and every 61st schedule on the way through g0 does. An M
+//   N2  an M that has run dry looks, without waiting, before it steals or sleeps; and every 61st schedule on the way through g0 does, once
+//       all that were queued when it last fetched some have had their turn: with more events than that, the ring would spill to the global queue,
+//       which has its turn every 61st schedule, and of a thousand busy connections some would wait a hundred times as long as others. An M
 //       beside which no P runs goes to sleep in the poller next (N1), and then its look is a system call in vain, if there is nothing. So
-//       it leaves it out as long as looks find nothing, until it comes back from the poller at once (looks_pay)
+//       it leaves it out once a look has found nothing, until it has come back from the poller at once three times in a row (looks_pay)
 //   N3  the near lookout (idle.h): it sleeps on its note, and looks, without waiting, when it wakes. While another P runs Gs and
 //       passes through g0, that one fetches the events, and an M that slept in the poller beside it would be woken for each of them, to find
 //       that it has little to do. When the lookout goes far, because the Ps that run compute, it sleeps in the poller
@@ -64,6 +66,7 @@ public:
     static constexpr int64_t stale_ns = 10'000'000;  // N4
     static constexpr int64_t busy_ns = 100'000;      // N2, N3: not more often than that while there is other work
     static constexpr int64_t at_once_ns = 3'000;     // who is back so soon has not slept
+    static constexpr int at_once_enough = 3;         // so often, one after the other: looks pay
 
     netpoll() = default;
     netpoll(const netpoll&) = delete;
@@ -105,7 +108,8 @@ public:
     // Looks in passing. looks_pay() says whether one that is about to sleep here would find something, as far as can be guessed.
     [[nodiscard]] waiter* look() noexcept;
 
-    [[nodiscard]] bool looks_pay() const noexcept { return looks_pay_.load(relaxed); }  // relaxed: a guess
+    // relaxed: a guess
+    [[nodiscard]] bool looks_pay() const noexcept { return at_once_.load(relaxed) >= at_once_enough; }
 
     // Makes the M that sleeps in it come back.
     void interrupt() noexcept { open()->interrupt(); }
@@ -126,7 +130,7 @@ private:
     atomic<poll_backend*> backend_{nullptr};  // by opening_
 
     atomic<int64_t> polled_ns_{0};
-    atomic<bool> looks_pay_{true};
+    atomic<int> at_once_{at_once_enough};  // how often they were back at once, since a look or a sleep said otherwise
     spin_lock opening_;
     atomic<bool> files_asked_{false};       // written under opening_
     atomic<event_source*> files_{nullptr};  // published by files_asked_

@@ -133,6 +133,14 @@ G* take_polled(scheduler& s, M* m) noexcept {
     return pick_local(m->p);
 }
 
+// Step 2. Not before those that were fetched last have had their turn: events that come in faster than that are better off in the system,
+// in their order, than in the global queue, to which a full ring would spill them.
+void poll_in_passing(scheduler& s, M* m) noexcept {
+    P* p = m->p;
+    if (!p->queue.is_through(p->polled_end)) return;
+    if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_polled(m, fetched, p->now_ns);
+}
+
 // The next G for m, which holds a P or, when it comes back from sleep without one, none: then nullptr, to stop.
 G* find_runnable(scheduler& s, M* m) noexcept {
     for (;;) {
@@ -156,7 +164,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         if (G* g = take_arrival(s, p)) return g;
         if (countdown_over && p->tick() >= p->global_due) {
             p->global_due = p->tick() + P::global_every;
-            if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_polled(m, fetched, p->now_ns);
+            poll_in_passing(s, m);
             if (G* g = take_global(s, p, 1)) return g;
         }
         if (G* g = pick_local(p)) return g;

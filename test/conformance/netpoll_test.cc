@@ -1,19 +1,25 @@
 // netpoll_test.cc: events of files reach who waits for them, whatever the Ps do meanwhile, and cost nothing where there are none.
 
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <weft/net/tcp.h>
+#include <weft/net/unix.h>
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/more_files.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
 
@@ -213,6 +219,43 @@ TEST(NetpollOfTwo, ARuntimeThatStopsLeavesThoseWhoWaitInOthers) {
     }
     plain.join();
     second.stop();
+}
+
+// More of them have something to do, all the time, than a P's queue holds. The clients, a plain thread, send each its next byte as soon as the last
+// one has come back, so that only the order of service decides who is ahead.
+TEST(NetpollTurns, EachOfManyIsServedInItsTurn) {
+    const more_files enough;
+    const auto count = static_cast<size_t>(std::min(600, more_files::connections()));
+    const int rounds = scaled(300);
+    runtime rt(runtime_options{.procs = 1});
+    std::vector<int> clients;
+    std::vector<net::unix_stream> ends;
+    for (size_t i = 0; i < count; ++i) {
+        auto [client, server] = net::unix_stream::pair();
+        clients.push_back(client.native_handle());
+        ends.push_back(std::move(client));
+        rt.go([s = std::move(server)]() mutable {
+            char b[1];
+            std::error_code ec;  // at the end, which is in the middle of things
+            while (!ec && s.read_some(b, ec) != 0) {
+                compute_for(5us);
+                s.write_all(b, ec);
+            }
+        });
+    }
+    std::vector<int> served(count);
+    for (const int fd : clients) ASSERT_EQ(::send(fd, "x", 1, 0), 1);
+    for (int most = 0; most < rounds;) {
+        for (size_t i = 0; i < count; ++i) {
+            char b[1];
+            if (::recv(clients[i], b, 1, MSG_DONTWAIT) != 1) continue;
+            most = std::max(most, ++served[i]);
+            ASSERT_EQ(::send(clients[i], b, 1, 0), 1);
+        }
+    }
+    EXPECT_GE(*std::ranges::min_element(served), rounds / 2) << "of " << rounds << " rounds of the first";
+    ends.clear();
+    rt.stop();
 }
 
 TEST_P(Netpoll, StoppingEndsThoseWhoWait) {
