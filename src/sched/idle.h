@@ -137,6 +137,7 @@ struct idle_state {
     int64_t lookout_until_ns = never;
     atomic<bool> lacks_m{false};  // W5: there was no thread for an idle P, and no M that runs any G has lain down since
     bool monitor_far = false;
+    bool monitor_polls = false;               // it was called because nobody else does
     atomic<int64_t> monitor_until_ns{never};  // while it is far: until when it sleeps
     M* deadlock_looker = nullptr;             // looks for a deadlock if nobody has woken it by then
     bool others_seen = false;                 // when somebody last looked, others could have ended it

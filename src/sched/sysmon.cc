@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "base/assert.h"
 #include "sched/arrivals.h"
@@ -26,9 +27,7 @@ bool nobody_looks(const idle_state& idle) noexcept {
 }
 
 // Work waits for a P, or will before the monitor wakes.
-bool monitor_is_needed_locked(scheduler& s) noexcept {
-    if (!nobody_looks(s.idle)) return false;
-    if (s.io.in_use()) return true;
+bool work_waits_locked(scheduler& s) noexcept {
     return earliest_deadline(s) < s.idle.monitor_until_ns.load(relaxed) ||
            anything_to_do(s, long_ago);  // relaxed: locked
 }
@@ -38,7 +37,12 @@ bool monitor_is_needed_locked(scheduler& s) noexcept {
 void call_monitor(scheduler& s) noexcept {
     idle_state& idle = s.idle;
     idle.lock.lock();
-    const bool calls = idle.monitor_far && monitor_is_needed_locked(s);
+    bool calls = false;
+    if (idle.monitor_far && nobody_looks(idle)) {
+        const bool work_waits = work_waits_locked(s);
+        idle.monitor_polls = !work_waits && s.io.in_use();
+        calls = work_waits || idle.monitor_polls;
+    }
     if (calls) {
         idle.monitor_far = false;
         publish_wanted_locked(idle);
@@ -185,6 +189,7 @@ bool monitor::go_far() noexcept {
 
     idle.lock.lock();
     if (told) called_.reset();  // C3
+    if (std::exchange(idle.monitor_polls, false)) io_looks_ = io_looks;
     idle.monitor_far = false;
     publish_wanted_locked(idle);
     idle.lock.unlock();
@@ -257,11 +262,12 @@ void monitor::look(int64_t now_ns) noexcept {
 void monitor::look_after_io() noexcept {
     if (nobody_looks(home_->idle)) {
         io_looks_ = io_looks;
-    } else if (io_looks_ > 0) {
+    } else if (io_looks_ == 0) {
+        return;
+    } else {
         --io_looks_;
     }
-    if (io_looks_ == 0) return;
-    quiet_ = 0;
+    quiet_ = io_looks_ == 0 ? quiet_looks : 0;
     look_in_ns_ = netpoll::stale_ns;
 }
 

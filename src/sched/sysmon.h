@@ -56,7 +56,8 @@
 // sleep, as is usual with notes, would lose what came since C4.
 //
 // Files. While no P is idle nobody may be looking for events of files (netpoll.h). So with a poller in use it does not go far then, but looks
-// each netpoll::stale_ns, and goes on for io_looks looks that saw an idle P: being called costs more than those.
+// each netpoll::stale_ns, and goes on for io_looks looks that saw an idle P: being called costs more than those. Where single requests
+// come from the poller to the only P, one of them may be over when a look comes: so it does the same when it was called for that alone.
 //
 // Reports. The monitor writes them, too (observe.h), between two looks. None may hold it up: it never makes a write that may block, and has
 // patience with who reads for 10 ms (crash.h). A dump of many Gs takes longer, in which somebody may keep the only P; so it looks meanwhile:

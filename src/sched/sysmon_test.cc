@@ -2,9 +2,11 @@
 #include "sched/sysmon.h"
 
 #include <cstdint>
+#include <utility>
 
 #include <gtest/gtest.h>
 
+#include <weft/net/unix.h>
 #include <weft/weft.h>
 
 #include "os/os.h"
@@ -56,6 +58,33 @@ TEST_F(Sysmon, LooksAgainForACallThatComesWhileItLooks) {
         if (looks() == before) break;
     }
     for (int i = 0; i < 50; ++i) call_during_a_look();
+}
+
+// Whoever runs is the only one who could poll, again and again: it is called for that, and then looks as often as that takes, and no more.
+TEST_F(Sysmon, LooksSeldomWhileSingleRequestsComeFromThePoller) {
+    auto [near, far] = net::unix_stream::pair();
+    rt_.go([s = std::move(far)]() mutable {
+        char b[1];
+        while (s.read_some(b) != 0) s.write_all(b);
+    });
+    const auto ask_for = [&](int64_t time_ns) {
+        const int64_t end_ns = os::monotonic_ns() + time_ns;
+        int answered = 0;
+        for (; os::monotonic_ns() < end_ns; ++answered) {
+            char b[1] = {'x'};
+            near.write_all(b);
+            EXPECT_EQ(near.read_some(b), 1U);
+            os::sleep_ns(500'000);
+        }
+        return answered;
+    };
+    EXPECT_GT(ask_for(100'000'000), 0);  // until it has been called, and was far in between
+    const uint64_t before = looks();
+    const int64_t begin_ns = os::monotonic_ns();
+    EXPECT_GT(ask_for(300'000'000), 0);
+    const auto periods = static_cast<uint64_t>((os::monotonic_ns() - begin_ns) / netpoll::stale_ns);
+    EXPECT_LE(looks() - before, 2 * periods);
+    near.close();
 }
 
 }  // namespace
