@@ -89,7 +89,7 @@ def bars(title, rows, names, number):
         figures = [v for values in by_p.values() for v in values.values()]
         ours = [values["weft"] for values in by_p.values() if "weft" in values]
         near = [v for v in figures if not ours or v <= 10 * max(ours)]
-        scale = bar_space / max(near or figures)
+        scale = bar_space / (max(near or figures) or 1)  # all of them may be nothing
         for p, values in by_p.items():
             x, at = margin + (p - 1) * column, y + 26
             for peer, figure in values.items():
