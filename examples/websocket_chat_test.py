@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""websocket_chat_test.py PROGRAM: the chat, by a client of WebSockets that makes its frames by hand: right ones and wrong ones."""
+"""websocket_chat_test.py PROGRAM: the chat, by a client of WebSockets that makes its frames by hand, right ones and wrong ones, and by one of others, the
+package websockets, if it is installed."""
+import asyncio
 import base64
 import hashlib
 import os
@@ -13,6 +15,12 @@ import threading
 import time
 import unittest
 from pathlib import Path
+
+sys.path.append("/usr/lib/python3/dist-packages")  # where Debian puts it, if this is another Python than Debian's
+try:
+    import websockets
+except ImportError:
+    websockets = None
 
 PROGRAM = ""
 PATIENCE = 100  # seconds, for what takes milliseconds
@@ -64,26 +72,7 @@ class Chat:
         """Once: a second signal would end it at once."""
         if not self.told and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            if SANITIZED:
-                threading.Thread(target=self.keep_awake, daemon=True).start()
         self.told = True
-
-    def keep_awake(self):
-        """ThreadSanitizer calls a signal's handler when the thread that has got it does something next; here that one may be asleep."""
-        while self.process.poll() is None:
-            visitors = []
-            for _ in range(8):
-                s = socket.socket()
-                visitors.append(s)
-                try:
-                    s.settimeout(1)
-                    s.connect(self.address)
-                    s.sendall(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
-                except OSError:
-                    pass  # nobody listens any more: it has heard of the signal
-            time.sleep(0.02)
-            for s in visitors:
-                s.close()
 
     def end(self):
         self.tell_to_end()
@@ -285,6 +274,85 @@ class Talking(unittest.TestCase):
     def comes_in(self, chat):
         with chat.client("room", "ada") as again:
             return again.status == 101
+
+
+@unittest.skipUnless(websockets, "no websockets; run: apt-get install python3-websockets")
+class ClientOfOthers(unittest.TestCase):
+    """It offers to compress, makes frames of its own, and checks ours."""
+
+    def talk(self, conversation, *flags):
+        async def limited(chat):
+            await asyncio.wait_for(conversation(lambda name: websockets.connect(f"ws://127.0.0.1:{chat.address[1]}/room?name={name}")), PATIENCE)
+        with Chat(*flags) as chat:
+            asyncio.run(limited(chat))
+
+    def test_it_talks_and_listens(self):
+        async def conversation(come):
+            async with come("ada") as ada, come("bob") as bob:
+                self.assertEqual([await ada.recv(), await ada.recv(), await bob.recv()], ["* ada has come", "* bob has come", "* bob has come"])
+                for text in "hello", "", "grüße ☂ 🦉", "x" * 125, "x" * 126, "x" * 4096:
+                    await ada.send(text)
+                    self.assertEqual([await ada.recv(), await bob.recv()], [f"ada: {text}"] * 2)
+                await bob.send(["in ", "three ", "pieces"])
+                self.assertEqual([await ada.recv(), await bob.recv()], ["bob: in three pieces"] * 2)
+                await (await ada.ping(b"there?"))
+                await bob.close(1001)
+                self.assertEqual(bob.close_code, 1001)
+                self.assertEqual(await ada.recv(), "* bob has gone")
+        self.talk(conversation)
+
+    def test_many_at_once(self):
+        count, each = 20, 20
+
+        async def say_and_listen(c, heard):
+            await asyncio.gather(*(c.send(str(n)) for n in range(each)))
+            while len(heard) < count * each:
+                line = await c.recv()
+                if not line.startswith("*"):
+                    heard.append(line)
+
+        async def conversation(come):
+            clients, heard = [], [[] for _ in range(count)]
+            for i in range(count):
+                clients.append(await come(f"c{i}"))
+                self.assertEqual(await clients[i].recv(), f"* c{i} has come")
+            await asyncio.gather(*map(say_and_listen, clients, heard))
+            self.assertTrue(all(h == heard[0] for h in heard))
+            self.assertEqual(sorted(heard[0]), sorted(f"c{i}: {n}" for i in range(count) for n in range(each)))
+            await asyncio.gather(*(c.close() for c in clients))
+        self.talk(conversation, "--queue=5000")
+
+    def test_mistakes_have_their_codes(self):
+        async def conversation(come):
+            for message, code in ("x" * 4097, 1009), (b"binary", 1003):
+                async with come(f"ada{code}") as ada:
+                    await ada.recv()
+                    await ada.send(message)
+                    with self.assertRaises(websockets.ConnectionClosedError) as raised:
+                        await ada.recv()
+                    self.assertEqual(raised.exception.rcvd.code, code)
+        self.talk(conversation)
+
+    def test_pings_are_answered(self):
+        async def conversation(come):
+            async with come("ada") as ada:
+                await ada.recv()
+                with self.assertRaises(asyncio.TimeoutError):
+                    await asyncio.wait_for(ada.recv(), 1.2)  # it is asked several times, and stays
+                await ada.send("still here")
+                self.assertEqual(await ada.recv(), "ada: still here")
+        self.talk(conversation, "--ping-time=0.3")
+
+    def test_it_is_told_of_the_end(self):
+        async def conversation(chat):
+            async with websockets.connect(f"ws://127.0.0.1:{chat.address[1]}/room?name=ada") as ada:
+                await ada.recv()
+                chat.tell_to_end()
+                with self.assertRaises(websockets.ConnectionClosedOK) as raised:
+                    await asyncio.wait_for(ada.recv(), PATIENCE)
+                self.assertEqual(raised.exception.rcvd.code, 1001)
+        with Chat() as chat:
+            asyncio.run(conversation(chat))
 
 
 class Handshake(unittest.TestCase):

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/current.h"
+#include "sched/outlook.h"
 #include "sched/scheduler.h"
 #include "sched/start.h"
 #include "sched/sysmon.h"
@@ -137,7 +138,8 @@ alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_n
     const uint32_t idle_ps = idle.idle_p_count.load(relaxed);  // relaxed: locked
     const bool busy = idle_ps < s.ps.alive();
     const bool is_near = idle.lookout != nullptr && idle.lookout_near;
-    const bool may_stay = stays && !is_near && idle.polling.load(relaxed) != nullptr;  // relaxed: locked
+    const bool may_stay =
+        stays && !is_near && s.ps.alive() > 1 && idle.polling.load(relaxed) != nullptr;  // relaxed: locked
     const bool others_run = (busy || may_stay) && period_ns != never;
     const bool near = others_run && idle_ps != 0;
     const int64_t alarm_ns = idle_ps != 0 ? earliest_deadline(s) : never;
@@ -199,23 +201,6 @@ void search_deadlock(scheduler& s) noexcept {
     s.idle.lock.unlock();
 }
 
-// What a lookout has seen, to decide how long it may sleep next.
-struct outlook {
-    int64_t period_ns = lookout_near_ns;  // never: go far
-    uint64_t ticks = 0;
-    int quiet_looks = 0;
-
-    void look_again(uint64_t ticks_now) noexcept {
-        quiet_looks = ticks_now == ticks ? quiet_looks + 1 : 0;
-        ticks = ticks_now;
-        if (quiet_looks >= lookout_rounds) {
-            period_ns = never;
-        } else {
-            period_ns = period_ns == never ? lookout_near_ns : std::min(2 * period_ns, lookout_far_ns);
-        }
-    }
-};
-
 // Whether m, which was told, was told what to do, or to end. (Else only to look.)
 bool told_what(const scheduler& s, const M* m) noexcept {
     return m->next_p != nullptr || s.stopping.load(relaxed);  // relaxed: the note has synchronised
@@ -267,7 +252,6 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
     outlook look{.ticks = total_ticks(s)};
     int64_t ends_ns = never;
     bool stands_by = std::exchange(m->stands_by, false);
-    bool stays = false;
     m->park.reset();
     idle.lock.lock();
     int deadlock_searches = idle.others_seen ? 1 : 0;  // then not so early
@@ -294,14 +278,14 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
         }
         if (ends_ns == never) {
             ends_ns = now_ns + s.thread_idle_ns;
-            stays = now_ns - m->went_far_ns < lookout_stays_ns;
+            look.stays = now_ns - m->went_far_ns < lookout_stays_ns;
         }
         const bool one_too_many = is_one_too_many_locked(s, m);
         if (one_too_many && now_ns >= ends_ns) {
             end_idle_m(s, m);
             return nullptr;
         }
-        const alarm_times until = lie_down_locked(s, m, now_ns, look.period_ns, stays);
+        const alarm_times until = lie_down_locked(s, m, now_ns, look.period_ns, look.stays);
         int64_t until_ns = one_too_many ? std::min(until.own_ns, ends_ns) : until.own_ns;
         const int64_t search_ns = deadlock_look_locked(s, m, now_ns, deadlock_searches);
         until_ns = std::min(until_ns, search_ns);
@@ -376,7 +360,10 @@ void remove_idle_m_locked(scheduler& s, M* m) noexcept {
 
 M* take_idle_m_locked(scheduler& s) noexcept {
     const idle_state& idle = s.idle;
-    const M* polling = idle.polling.load(relaxed);  // relaxed: locked
+    const M* polling = idle.polling.load(relaxed);                          // relaxed: locked
+    const bool all_idle = idle.idle_p_count.load(relaxed) == s.ps.alive();  // relaxed: locked
+    const M* last =
+        all_idle && polling != nullptr ? polling : idle.lookout;  // a lookout that only stays has nothing to look for
     M* best = nullptr;
     // Three at most, as there is one of each.
     for (M* m = idle.idle_ms; m != nullptr; m = m->idle_next) {
@@ -384,7 +371,7 @@ M* take_idle_m_locked(scheduler& s) noexcept {
             best = m;
             break;
         }
-        if (best == nullptr || best == idle.lookout) best = m;
+        if (best == nullptr || best == last) best = m;
     }
     if (best != nullptr) remove_idle_m_locked(s, best);
     return best;

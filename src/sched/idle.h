@@ -38,9 +38,9 @@
 // burst brings up all Ps, one wake at a time. At most half of the busy Ps spin.
 //
 // Staying. Where single requests come from the poller, one soon after the other, the Ps are all idle between two of them, and each would wake
-// a near lookout that finds nobody running at its first look, and goes far. An M that is woken less than lookout_stays_ns after it went far has
-// done so too early: it stays near while somebody sleeps in the poller, with all looks that are due, until nothing was scheduled for
-// lookout_rounds of them. So such requests share its looks.
+// a near lookout that finds nobody running when it lies down, and goes far. An M that lies down less than lookout_stays_ns after it went far has
+// done so too early: it stays near while somebody sleeps in the poller, with all looks that are due, until lookout_rounds more of them have come
+// than Gs were scheduled meanwhile. So such requests share its looks. As it looks for them only, it is the first to be woken while no P runs.
 //
 // Timers. The lookout's alarm is also the earliest deadline of any P; an M that goes to sleep with an earlier one takes the role
 // over. A P that is running looks at its own timers; adding one counts as a push.
@@ -48,8 +48,8 @@
 // No P idle. Then there is nothing to look for: an M that lies down, as one too many, sleeps until it is told, without an interval or an alarm.
 // Whoever gives a P up lies down after that, and is the lookout.
 //
-// Bound. Work queued while its P computes starts on an idle P within lookout_near_ns if the process was doing something else before,
-// and within lookout_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up (but deadlock_looks times).
+// Bound. Work queued while its P computes starts on an idle P within lookout_near_ns if the process was doing something else before (unless a
+// lookout stays), and within lookout_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up (but deadlock_looks times).
 //
 // Standing by. A declared call that is long is a hand-over, and the M that gets the P sleeps: nobody runs anything until the system has woken it,
 // and the giver pays for that. Where calls follow each other, the M that came back from the one before has just lain down, as its P was
@@ -90,9 +90,6 @@ struct P;
 struct G;
 struct scheduler;
 
-inline constexpr int64_t lookout_near_ns = 100'000;
-inline constexpr int64_t lookout_far_ns = 400'000;
-inline constexpr int lookout_rounds = 4;
 inline constexpr int64_t lookout_stays_ns = 200'000;
 
 // When all lie down, and nothing will end that but somebody from outside: when one looks whether there can be anybody. Some times in the first
@@ -202,8 +199,8 @@ void put_idle_p_locked(scheduler& s, P* p) noexcept;
 [[nodiscard]] int64_t earliest_deadline(const scheduler& s) noexcept;
 [[nodiscard]] bool anything_to_do(scheduler& s, int64_t now_ns) noexcept;
 
-// Takes an M out of the list of those that run any G: the most recent one, but rather not the lookout, and rather that than who sleeps in
-// the poller; nullptr if there is none.
+// Takes an M out of the list of those that run any G: the most recent one, but rather not who sleeps in the poller, and rather that one than
+// the lookout; while no P runs rather the lookout. nullptr if there is none.
 [[nodiscard]] M* take_idle_m_locked(scheduler& s) noexcept;
 
 // Takes m, which is on a list, off it. Whoever does so wakes it.

@@ -116,7 +116,6 @@ void ready_polled(M* m, waiter* chain, int64_t now_ns) noexcept {
             ready_g_last(m, g, now_ns);
         }
     }
-    m->p->polled_end = m->p->queue.end();
 }
 
 }  // namespace weft::detail

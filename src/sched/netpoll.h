@@ -9,9 +9,9 @@
 //   N1  an idle M that sleeps in the poller instead of on its note: idle.polling. One at a time; who lies down while nobody does is the
 //       one, unless it is the near lookout (below). Also who waits for its pinned G: nobody else may be there, and what it fetches for others
 //       it hands over, as it does with timers
-//   N2  an M that has run dry looks, without waiting, before it steals or sleeps; and every 61st schedule on the way through g0 does, once
-//       all that were queued when it last fetched some have had their turn: with more events than that, the ring would spill to the global queue,
-//       which has its turn every 61st schedule, and of a thousand busy connections some would wait a hundred times as long as others. An M
+//   N2  an M that has run dry looks, without waiting, before it steals or sleeps; and every 61st schedule on the way through g0 does, if
+//       the ring has room for what may come: it would spill to the global queue, which has its turn every 61st schedule, and of a
+//       thousand busy connections some would wait a hundred times as long as others. An M
 //       beside which no P runs goes to sleep in the poller next (N1), and then its look is a system call in vain, if there is nothing. So
 //       it leaves it out once a look has found nothing, until it has come back from the poller at once three times in a row (looks_pay)
 //   N3  the near lookout (idle.h): it sleeps on its note, and looks, without waiting, when it wakes. While another P runs Gs and
@@ -130,7 +130,8 @@ private:
     atomic<poll_backend*> backend_{nullptr};  // by opening_
 
     atomic<int64_t> polled_ns_{0};
-    atomic<int> at_once_{at_once_enough};  // how often they were back at once, since a look or a sleep said otherwise
+    atomic<int> at_once_{
+        at_once_enough};  // how often they were back at once, while looks do not pay; one in vain makes it 0
     spin_lock opening_;
     atomic<bool> files_asked_{false};       // written under opening_
     atomic<event_source*> files_{nullptr};  // published by files_asked_

@@ -113,7 +113,6 @@ struct alignas(2 * cache_line) P {
     bool low_waits = false;   // low ones were seen to wait
     uint64_t low_due = 0;     // if so: the tick from which on one of them has its turn
     uint64_t global_due = 0;  // the tick from which on the global queue is looked at
-    uint32_t polled_end = 0;  // of the queue, when its owner last fetched events
 
     // Whose turn it is, arrivals' or the others': see arrivals.h.
     int64_t arrival_began_ns = 0;      // an arrival runs, since; 0: none

@@ -103,15 +103,6 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-    // Where the next G will be queued; whether none of those that were queued then is left. Owner. The latter errs, with false, once in 2^32 times
-    // that a G was queued, if asked about so old a place.
-    [[nodiscard]] uint32_t end() const noexcept { return tail_.load(relaxed); }  // relaxed: only we write it (I2)
-
-    [[nodiscard]] bool is_through(uint32_t end) const noexcept {
-        const uint32_t left = end - head_.load(relaxed);  // relaxed: a look
-        return left == 0 || left > capacity;
-    }
-
 private:
     static constexpr uint32_t mask = capacity - 1;
     static constexpr uint32_t many = model_build ? 1 : capacity / 8;

@@ -151,43 +151,6 @@ TEST_F(RunQueue, PopHalfLeavesARingAloneThatIsNotFull) {
     expect_rest(queue, 0, capacity - 1);
 }
 
-// Those that were queued at some time are through when the last of them has left, whoever took it, and whatever was queued after it.
-TEST_F(RunQueue, WhatWasQueuedThenIsThroughWhenTheLastOfItHasLeft) {
-    for (const uint32_t start : {0U, 1U, capacity - 1, 3 * capacity}) {
-        run_queue queue;
-        advance(queue, start);
-        EXPECT_TRUE(queue.is_through(queue.end()));
-        fill(queue, 0, 3);
-        const uint32_t then = queue.end();
-        EXPECT_FALSE(queue.is_through(then));
-        fill(queue, 3, capacity - 3);
-        EXPECT_FALSE(queue.is_through(then));
-        for (uint32_t i = 0; i < 3; ++i) {
-            EXPECT_FALSE(queue.is_through(then));
-            ASSERT_NE(queue.pop(), nullptr);
-        }
-        EXPECT_TRUE(queue.is_through(then));
-        while (queue.pop() != nullptr) EXPECT_TRUE(queue.is_through(then));
-        advance(queue, 5 * capacity);
-        EXPECT_TRUE(queue.is_through(then));
-    }
-}
-
-TEST_F(RunQueue, ThievesBringItThroughToo) {
-    run_queue queue;
-    run_queue thief;
-    fill(queue, 0, 4);
-    const uint32_t then = queue.end();
-    uint32_t count = 0;
-    ASSERT_NE(thief.steal_from(queue, count), nullptr);
-    EXPECT_EQ(count, 2U);
-    EXPECT_FALSE(queue.is_through(then));
-    run_queue other;
-    ASSERT_NE(other.steal_from(queue, count), nullptr);
-    ASSERT_NE(queue.pop(), nullptr);
-    EXPECT_TRUE(queue.is_through(then));
-}
-
 // An owner that pushes and pops, and thieves: each G leaves once.
 TEST_F(RunQueue, WithThievesEveryGLeavesExactlyOnce) {
     constexpr int thieves = 2;

@@ -133,11 +133,12 @@ G* take_polled(scheduler& s, M* m) noexcept {
     return pick_local(m->p);
 }
 
-// Step 2. Not before those that were fetched last have had their turn: events that come in faster than that are better off in the system,
-// in their order, than in the global queue, to which a full ring would spill them.
+// Step 2. Not while what comes could fill the ring, which would spill to the global queue: events that come in faster than they are dealt
+// with are better off in the system, which keeps their order.
 void poll_in_passing(scheduler& s, M* m) noexcept {
     P* p = m->p;
-    if (!p->queue.is_through(p->polled_end)) return;
+    static_assert(poll_batch <= run_queue::capacity / 2);
+    if (p->queue.size() + poll_batch > run_queue::capacity) return;
     if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_polled(m, fetched, p->now_ns);
 }
 

@@ -26,12 +26,6 @@ bool nobody_looks(const idle_state& idle) noexcept {
     return idle.idle_p_count.load(relaxed) == 0 || idle.lacks_m.load(relaxed);  // relaxed: as above
 }
 
-// Work waits for a P, or will before the monitor wakes.
-bool work_waits_locked(scheduler& s) noexcept {
-    return earliest_deadline(s) < s.idle.monitor_until_ns.load(relaxed) ||
-           anything_to_do(s, long_ago);  // relaxed: locked
-}
-
 }  // namespace
 
 void call_monitor(scheduler& s) noexcept {
@@ -39,9 +33,11 @@ void call_monitor(scheduler& s) noexcept {
     idle.lock.lock();
     bool calls = false;
     if (idle.monitor_far && nobody_looks(idle)) {
-        const bool work_waits = work_waits_locked(s);
-        idle.monitor_polls = !work_waits && s.io.in_use();
-        calls = work_waits || idle.monitor_polls;
+        // Work waits for a P, or will before the monitor wakes; or events may.
+        const bool queued = anything_to_do(s, long_ago);
+        const bool due = earliest_deadline(s) < idle.monitor_until_ns.load(relaxed);  // relaxed: locked
+        idle.monitor_polls = s.io.in_use() && !queued;
+        calls = queued || due || idle.monitor_polls;
     }
     if (calls) {
         idle.monitor_far = false;
@@ -178,26 +174,29 @@ bool monitor::go_far() noexcept {
 
     const int64_t now_ns = os::monotonic_ns();
     if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + no_fence_ns);  // F2
-    if (nobody_looks(idle)) {                                                     // F3
-        until_ns = std::min(until_ns, earliest_deadline(s));
-        if (anything_to_do(s, now_ns) || s.io.in_use()) until_ns = now_ns;
+    bool polls = false;
+    if (nobody_looks(idle)) {  // F3
+        const bool queued = anything_to_do(s, now_ns);
+        polls = s.io.in_use() && !queued;
+        until_ns = queued || polls ? now_ns : std::min(until_ns, earliest_deadline(s));
     }
-    if (trims_left_ != 0) until_ns = std::min(until_ns, std::max(trimmed_ns_ + rest_trim_ns, now_ns));
-    const int64_t watch_ns = s.watch.due_ns();
-    const bool told = called_.sleep(std::min(until_ns, watch_ns));  // F4
+    const int64_t trim_at_ns = trims_left_ == 0 ? never : std::max(trimmed_ns_ + rest_trim_ns, now_ns);
+    const int64_t other_ns = std::min(trim_at_ns, s.watch.due_ns());
+    const bool told = called_.sleep(std::min(until_ns, other_ns));  // F4
     rests_ = !told;
 
     idle.lock.lock();
     if (told) called_.reset();  // C3
-    if (std::exchange(idle.monitor_polls, false)) io_looks_ = io_looks;
+    polls = std::exchange(idle.monitor_polls, false) || polls;
     idle.monitor_far = false;
     publish_wanted_locked(idle);
     idle.lock.unlock();
     planned_ns_ = never;
     // Called again so soon, it stays longer: being called costs more than a few looks.
     const int64_t then_ns = os::monotonic_ns();
-    const bool soon = then_ns - now_ns < soon_ns && then_ns < watch_ns;
+    const bool soon = then_ns - now_ns < soon_ns && then_ns < other_ns;
     if (!soon) calm_ = std::min(calm_, 0);
+    if (soon && polls) io_looks_ = io_looks;
     quiet_ = soon ? -patient_looks : nobody_looks(idle) ? 0 : quiet_looks - 1;
     forget();
     return true;
@@ -229,7 +228,7 @@ void monitor::look(int64_t now_ns) noexcept {
     quiet_ = queued || s.retakes_always ? 0 : quiet_ + 1;
     storm_ = s.retakes_always && !storm_;
     look_in_ns_ = period_ns();
-    if (!queued && s.io.in_use()) look_after_io();
+    if (!queued && s.io.in_use()) look_after_io(now_ns);
     if (hot_ > 0) --hot_;
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
     if (queued && s.moves_threads) spread.look(s, now_ns);
@@ -259,16 +258,18 @@ void monitor::look(int64_t now_ns) noexcept {
 
 // Nothing is queued, and if nobody polls any more it has to be seen: then it is near, but looks no more often than for that. It goes far only after
 // some looks that saw an idle P: to be called costs more than those.
-void monitor::look_after_io() noexcept {
-    if (nobody_looks(home_->idle)) {
+void monitor::look_after_io(int64_t now_ns) noexcept {
+    const bool needed = nobody_looks(home_->idle);
+    if (needed) {
         io_looks_ = io_looks;
     } else if (io_looks_ == 0) {
         return;
     } else {
         --io_looks_;
     }
-    quiet_ = io_looks_ == 0 ? quiet_looks : 0;
+    quiet_ = io_looks_ == 0 && !home_->retakes_always ? quiet_looks : 0;
     look_in_ns_ = netpoll::stale_ns;
+    if (needed) look_again_in(std::max(earliest_deadline(*home_) - now_ns, int64_t{0}));
 }
 
 // Counts calm looks.

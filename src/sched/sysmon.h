@@ -57,7 +57,8 @@
 //
 // Files. While no P is idle nobody may be looking for events of files (netpoll.h). So with a poller in use it does not go far then, but looks
 // each netpoll::stale_ns, and goes on for io_looks looks that saw an idle P: being called costs more than those. Where single requests
-// come from the poller to the only P, one of them may be over when a look comes: so it does the same when it was called for that alone.
+// come from the poller to the only P, one of them may be over when a look comes: so it does the same when it was called for that alone, soon
+// after it went far. Then, as when it is calm, it may see work that begins to wait only after so long.
 //
 // Reports. The monitor writes them, too (observe.h), between two looks. None may hold it up: it never makes a write that may block, and has
 // patience with who reads for 10 ms (crash.h). A dump of many Gs takes longer, in which somebody may keep the only P; so it looks meanwhile:
@@ -71,7 +72,7 @@
 //
 // Invariants: I1. While work is queued, no P is idle and no M spins, the monitor is near or on its way, or the work was pushed by an M that
 //                 is on g0 or in the runtime.
-//             I2. idle.monitor_far and idle.monitor_until_ns change under idle.lock.
+//             I2. idle.monitor_far, idle.monitor_polls and idle.monitor_until_ns change under idle.lock.
 // Locks:      looking, then idle.lock.
 // See:        docs/sysmon.md, docs/retake.md
 #pragma once
@@ -205,7 +206,7 @@ private:
     bool is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
     bool has_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
     void take_note() noexcept;
-    void look_after_io() noexcept;
+    void look_after_io(int64_t now_ns) noexcept;
     [[nodiscard]] int64_t period_ns() const noexcept;
     void forget() noexcept;
     void disregard(int64_t missed_ns, int64_t now_ns) noexcept;

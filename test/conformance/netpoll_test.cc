@@ -18,6 +18,7 @@
 #include <weft/net/unix.h>
 #include <weft/weft.h>
 
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/more_files.h"
 #include "support/procs_test.h"
@@ -223,7 +224,9 @@ TEST(NetpollOfTwo, ARuntimeThatStopsLeavesThoseWhoWaitInOthers) {
 
 // More of them have something to do, all the time, than a P's queue holds. The clients, a plain thread, send each its next byte as soon as the last
 // one has come back, so that only the order of service decides who is ahead.
-TEST(NetpollTurns, EachOfManyIsServedInItsTurn) {
+struct NetpollTurns : private calm, ::testing::Test {};
+
+TEST_F(NetpollTurns, EachOfManyIsServedInItsTurn) {
     const more_files enough;
     const auto count = static_cast<size_t>(std::min(600, more_files::connections()));
     const int rounds = scaled(300);
@@ -245,7 +248,9 @@ TEST(NetpollTurns, EachOfManyIsServedInItsTurn) {
     }
     std::vector<int> served(count);
     for (const int fd : clients) ASSERT_EQ(::send(fd, "x", 1, 0), 1);
+    const auto give_up = std::chrono::steady_clock::now() + patience();
     for (int most = 0; most < rounds;) {
+        ASSERT_LT(std::chrono::steady_clock::now(), give_up);
         for (size_t i = 0; i < count; ++i) {
             char b[1];
             if (::recv(clients[i], b, 1, MSG_DONTWAIT) != 1) continue;

@@ -205,19 +205,26 @@ inline take_idle_p_locked(p) {
 
 inline forget_lookout_locked() { lookout = NONE; lookout_near = false; lookout_alarm = false }
 
-/* m: any idle M, but rather not the lookout; NONE if there is none. */
+/* m: any idle M, but rather not the lookout, unless it only stays; NONE if there is none. */
+#if NEVENT > 0
+#define LOOKOUT_TOO (idle_ps == NP && polling != NONE)
+#else
+#define LOOKOUT_TOO false
+#endif
+
 inline take_idle_m_locked(m) {
     if
-    :: idle_m[0] && lookout != 0 -> m = 0
-    :: idle_m[1] && lookout != 1 -> m = 1
+    :: idle_m[0] && (lookout != 0 || LOOKOUT_TOO) -> m = 0
+    :: idle_m[1] && (lookout != 1 || LOOKOUT_TOO) -> m = 1
 #if NM > 2
-    :: idle_m[2] && lookout != 2 -> m = 2
+    :: idle_m[2] && (lookout != 2 || LOOKOUT_TOO) -> m = 2
 #endif
 #if NM > 3
-    :: idle_m[3] && lookout != 3 -> m = 3
+    :: idle_m[3] && (lookout != 3 || LOOKOUT_TOO) -> m = 3
 #endif
-    :: else -> m = lookout; forget_lookout_locked()
+    :: else -> m = lookout
     fi;
+    if :: m == lookout -> forget_lookout_locked() :: else fi;
     if :: m != NONE -> idle_m[m] = false :: else fi
 }
 
