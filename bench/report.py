@@ -317,7 +317,7 @@ METHOD = """\
   pays for waking it, and answers are seen when they come. Requests of a given rate have random gaps (exponential) and are sent when they
   are due, whatever became of those before; their time counts from then. The server's CPU time is that of all its
   threads, with the system's work for it, while it is measured; sleeping is a context switch that a thread of it asked for.
-- System calls are counted by perf, beside the same load, in a run of its own; where perf is not there or not allowed, by strace, under which everything
+- System calls are counted by perf, beside the same load, in a run of its own; without perf, or where it may not, by strace, under which everything
   is slower and more is done at once.
 - Differences below about 10 % say nothing on a machine like this one."""
 
