@@ -49,7 +49,8 @@
 // Whoever gives a P up lies down after that, and is the lookout.
 //
 // Bound. Work queued while its P computes starts on an idle P within lookout_near_ns if the process was doing something else before (unless a
-// lookout stays), and within lookout_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up (but deadlock_looks times).
+// lookout stays), and within lookout_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up (but
+// deadlock_looks times).
 //
 // Standing by. A declared call that is long is a hand-over, and the M that gets the P sleeps: nobody runs anything until the system has woken it,
 // and the giver pays for that. Where calls follow each other, the M that came back from the one before has just lain down, as its P was
