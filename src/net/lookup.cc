@@ -230,4 +230,12 @@ void set_lookup_function(lookup_function f) noexcept {
     in_place_of_the_system.store(f, weft::detail::release);
 }  // pairs with perform
 
+unsigned callers_for_test() {
+    resolver& r = resolver_of_this_process();
+    const std::scoped_lock lock(r.lock);
+    unsigned all = 0;
+    for (const auto& [what, l] : r.under_way) all += l->waiting;
+    return all;
+}
+
 }  // namespace weft::net::detail

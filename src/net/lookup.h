@@ -41,4 +41,7 @@ struct lookup_result {
 using lookup_function = lookup_result (*)(const std::string& host, std::optional<endpoint::ip> only);
 void set_lookup_function(lookup_function f) noexcept;
 
+// How many wait for lookups that have not ended, in this process.
+[[nodiscard]] unsigned callers_for_test();
+
 }  // namespace weft::net::detail
