@@ -281,13 +281,14 @@ class ClientOfOthers(unittest.TestCase):
     """It offers to compress, makes frames of its own, and checks ours."""
 
     def talk(self, conversation, *flags):
+        """conversation(come, chat), whose come(name) lets somebody in."""
         async def limited(chat):
-            await asyncio.wait_for(conversation(lambda name: websockets.connect(f"ws://127.0.0.1:{chat.address[1]}/room?name={name}")), PATIENCE)
+            await asyncio.wait_for(conversation(lambda name: websockets.connect(f"ws://127.0.0.1:{chat.address[1]}/room?name={name}"), chat), PATIENCE)
         with Chat(*flags) as chat:
             asyncio.run(limited(chat))
 
     def test_it_talks_and_listens(self):
-        async def conversation(come):
+        async def conversation(come, _):
             async with come("ada") as ada:
                 self.assertEqual(await ada.recv(), "* ada has come")
                 bob = await come("bob")
@@ -313,7 +314,7 @@ class ClientOfOthers(unittest.TestCase):
                 if not line.startswith("*"):
                     heard.append(line)
 
-        async def conversation(come):
+        async def conversation(come, _):
             clients, heard = [], [[] for _ in range(count)]
             for i in range(count):
                 clients.append(await come(f"c{i}"))
@@ -325,7 +326,7 @@ class ClientOfOthers(unittest.TestCase):
         self.talk(conversation, "--queue=5000")
 
     def test_mistakes_have_their_codes(self):
-        async def conversation(come):
+        async def conversation(come, _):
             for message, code in ("x" * 4097, 1009), (b"binary", 1003):
                 async with come(f"ada{code}") as ada:
                     await ada.send(message)
@@ -336,7 +337,7 @@ class ClientOfOthers(unittest.TestCase):
         self.talk(conversation)
 
     def test_pings_are_answered(self):
-        async def conversation(come):
+        async def conversation(come, _):
             async with come("ada") as ada:
                 await ada.recv()
                 with self.assertRaises(asyncio.TimeoutError):
@@ -346,15 +347,14 @@ class ClientOfOthers(unittest.TestCase):
         self.talk(conversation, "--ping-time=0.3")
 
     def test_it_is_told_of_the_end(self):
-        async def conversation(chat):
-            async with websockets.connect(f"ws://127.0.0.1:{chat.address[1]}/room?name=ada") as ada:
+        async def conversation(come, chat):
+            async with come("ada") as ada:
                 await ada.recv()
                 chat.tell_to_end()
                 with self.assertRaises(websockets.ConnectionClosedOK) as raised:
-                    await asyncio.wait_for(ada.recv(), PATIENCE)
+                    await ada.recv()
                 self.assertEqual(raised.exception.rcvd.code, 1001)
-        with Chat() as chat:
-            asyncio.run(conversation(chat))
+        self.talk(conversation)
 
 
 class Handshake(unittest.TestCase):

@@ -40,7 +40,8 @@
 // Staying. Where single requests come from the poller, one soon after the other, the Ps are all idle between two of them, and each would wake
 // a near lookout that finds nobody running when it lies down, and goes far. An M that lies down less than lookout_stays_ns after it went far has
 // done so too early: it stays near while somebody sleeps in the poller, with all looks that are due, until lookout_rounds more of them have come
-// than Gs were scheduled meanwhile. So such requests share its looks. As it looks for them only, it is the first to be woken while no P runs.
+// than Gs were scheduled meanwhile. So such requests share its looks. While no P runs it looks for them only, and is woken rather than who sleeps in the
+// poller.
 //
 // Timers. The lookout's alarm is also the earliest deadline of any P; an M that goes to sleep with an earlier one takes the role
 // over. A P that is running looks at its own timers; adding one counts as a push.

@@ -112,7 +112,7 @@ void monitor::loop() noexcept {
         reports_.store(true, relaxed);  // relaxed: for a look
         home_->watch.act(*home_, now_ns);
         reports_.store(false, relaxed);  // relaxed: as above
-    } while (quiet_ < quiet_looks ? stay_near() : go_far());
+    } while (quiet_ < quiet_looks || home_->retakes_always ? stay_near() : go_far());
 }
 
 // Looks, at the planned time or later.
@@ -225,7 +225,7 @@ void monitor::look(int64_t now_ns) noexcept {
     count.looks.fetch_add(1, relaxed);                                                   // relaxed: statistics
     if (nobody_looks(s.idle)) ready_all(s.io.poll_if_older(netpoll::stale_ns, now_ns));  // N4
     const bool queued = anything_to_do(s, now_ns);
-    quiet_ = queued || s.retakes_always ? 0 : quiet_ + 1;
+    quiet_ = queued ? 0 : quiet_ + 1;
     storm_ = s.retakes_always && !storm_;
     look_in_ns_ = period_ns();
     if (!queued && s.io.in_use()) look_after_io(now_ns);
@@ -256,8 +256,8 @@ void monitor::look(int64_t now_ns) noexcept {
     looking_.unlock();
 }
 
-// Nothing is queued, and if nobody polls any more it has to be seen: then it is near, but looks no more often than for that. It goes far only after
-// some looks that saw an idle P: to be called costs more than those.
+// Nothing is queued, and if nobody polls any more it has to be seen: then it is near, but looks no more often than for that, or for the next timer.
+// It goes far after some looks that saw an idle P: to be called costs more than those.
 void monitor::look_after_io(int64_t now_ns) noexcept {
     const bool needed = nobody_looks(home_->idle);
     if (needed) {
@@ -267,7 +267,7 @@ void monitor::look_after_io(int64_t now_ns) noexcept {
     } else {
         --io_looks_;
     }
-    quiet_ = io_looks_ == 0 && !home_->retakes_always ? quiet_looks : 0;
+    quiet_ = io_looks_ == 0 ? quiet_looks : 0;
     look_in_ns_ = netpoll::stale_ns;
     if (needed) look_again_in(std::max(earliest_deadline(*home_) - now_ns, int64_t{0}));
 }

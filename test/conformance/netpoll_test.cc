@@ -224,10 +224,10 @@ TEST(NetpollOfTwo, ARuntimeThatStopsLeavesThoseWhoWaitInOthers) {
     second.stop();
 }
 
-// More of them have something to do, all the time, than a P's queue holds. The clients, a plain thread, send each its next byte as soon as the last
-// one has come back, so that only the order of service decides who is ahead.
 struct CalmNetpoll : private calm, ::testing::Test {};
 
+// More of them have something to do, all the time, than a P's queue holds. The clients, a plain thread, send each its next byte as soon as the last
+// one has come back, so that only the order of service decides who is ahead.
 TEST_F(CalmNetpoll, EachOfManyIsServedInItsTurn) {
     const more_files enough;
     const auto count = static_cast<size_t>(std::min(600, more_files::connections()));
@@ -268,6 +268,7 @@ TEST_F(CalmNetpoll, EachOfManyIsServedInItsTurn) {
 // Each of them makes the M that slept in the poller run, which wakes a lookout if there is none; but one that stays is there. While the
 // machine is busy they do not follow each other soon enough, so it may take some hundreds.
 TEST_F(CalmNetpoll, OneLookoutServesRequestsThatFollowEachOther) {
+    if (scale() > 1) GTEST_SKIP() << "they do not follow each other soon enough here";
     constexpr uint64_t requests = 100;
     runtime rt(runtime_options{.procs = 2});
     auto [client, server] = net::unix_stream::pair();
@@ -285,14 +286,7 @@ TEST_F(CalmNetpoll, OneLookoutServesRequestsThatFollowEachOther) {
         }
         return rt.stats().wakes - before;
     };
-    int slow_ones = 0;
-    eventually([&] {
-        const auto begin = std::chrono::steady_clock::now();
-        if (wakes_of_some() < requests / 10) return true;
-        if (std::chrono::steady_clock::now() - begin > requests * 150us) ++slow_ones;
-        return slow_ones == 100;
-    });
-    if (slow_ones == 100) GTEST_SKIP() << "this machine is too slow for that";
+    eventually([&] { return wakes_of_some() < requests / 10; });
     client.close();
 }
 
