@@ -246,6 +246,7 @@ TEST_P(Pin, PinnedOnesTalkToEachOther) {
         std::vector<chan<int>> ring(n);
         std::set<int> threads;
         mutex guard;
+        std::atomic<int> pinned = 0;
         wait_group all;
         for (std::size_t i = 0; i < n; ++i) {
             all.go([&, i] {
@@ -254,6 +255,7 @@ TEST_P(Pin, PinnedOnesTalkToEachOther) {
                     const std::lock_guard hold(guard);
                     threads.insert(os_thread());
                 }
+                ++pinned;
                 const int laps = scaled(50);
                 for (int lap = 0; lap < laps; ++lap) {
                     const int got = *ring[i].recv();
@@ -261,6 +263,7 @@ TEST_P(Pin, PinnedOnesTalkToEachOther) {
                 }
             });
         }
+        eventually([&] { return pinned == n; });  // the first to end would leave its thread to the last to come
         ring[0].send(0);
         all.wait();
         EXPECT_EQ(threads.size(), static_cast<std::size_t>(n)) << "each on a thread of its own";

@@ -382,6 +382,7 @@ TEST_P(WaitFd, ASocketOfOursIsReadAndWaitedForByOthers) {
         std::atomic<int> seen = 0;
         wait_group all;
         all.go([&] {
+            eventually([&] { return seen > 0; });  // else it may have read all before the other one looks
             char c = 0;
             while (near.read_some({&c, 1}) == 1) ++got;
         });
