@@ -21,7 +21,7 @@
 //   1  put the P on the idle list; stop counting as a spinner                       (under idle.lock)
 //   2  full fence
 //   3  look at the global queue, all rings and run_next slots, all timers; found: take a P back and steal
-//   4  go on the list of idle Ms; who is not the near lookout may sleep in the poller instead of on its note (netpoll.h). While
+//   4  go on the list of idle Ms; who is not the near lookout may sleep in the poller instead of on its note (poller_seats.h). While
 //      another P runs, and one is idle, and nobody is the lookout, be the lookout: sleep lookout_near_ns at
 //      most, then look again. Twice the time after each look that saw the running Ps schedule but found nothing, up to lookout_far_ns.
 //   5  when no running P has scheduled anything for lookout_rounds looks, they compute, and pushes have stopped. Set wanted (W3),
@@ -37,11 +37,18 @@
 // Chains. An M that found work while it was the last spinner wakes another one if a P is still idle and nobody is the lookout: so a
 // burst brings up all Ps, one wake at a time. At most half of the busy Ps spin.
 //
-// Staying. Where single requests come from the poller, one soon after the other, the Ps are all idle between two of them, and each would wake
-// a near lookout that finds nobody running when it lies down, and goes far. An M that lies down less than lookout_stays_ns after it went far has
-// done so too early: it stays near while somebody sleeps in the poller, with all looks that are due, until lookout_rounds more of them have come
-// than Gs were scheduled meanwhile. So such requests share its looks. While no P runs it looks for them only, and is woken rather than who sleeps in the
-// poller.
+// Alone. Where Gs come one at a time, from a timer or the poller, that would be a wake-up for each of them, of an M that finds nothing to do. So
+// the last spinner to find work leaves it out while no other P runs, if it then sees, after a full fence, that nothing is queued; that no
+// deadline comes before the lookout's alarm; and that another M sleeps in the poller, if there is one. All that can still come is
+// seen to: its own pushes read wanted, those from outside see that nobody spins or have been seen by that look (F1), timers are the lookout's,
+// events the other M's. While another P runs this would not do: its pushes have no fence, and one in a store buffer relies on the spinner.
+//
+// Staying. Where requests come from the poller so soon after each other that some overlap, the Ps are all idle now and then, and each that
+// comes while another one runs would wake an M that is soon done, and when it lies down nobody runs any more, and it goes far. If an M
+// has gone far less than lookout_stays_ns ago, that was too early: who lies down next stays near while somebody sleeps in the poller, with all
+// looks that are due, until lookout_rounds more of them have come than Gs were scheduled meanwhile. So such requests share its looks. Not who was
+// alone: it has woken nobody, and sleeps well in the poller. While no P runs the one that stays looks for such requests only, and is woken rather
+// than who sleeps in the poller.
 //
 // Timers. The lookout's alarm is also the earliest deadline of any P; an M that goes to sleep with an earlier one takes the role
 // over. A P that is running looks at its own timers; adding one counts as a push.
@@ -74,7 +81,7 @@
 //             I3. An M on the idle list holds no P; whoever removes it hands it one and wakes it, or is itself (time-out).
 // Ordering:   F1 (step 2, outside push) full fences; F2 (step 5) heavy fence, pairs with the compiler fence of a push.
 // Locks:      lock (leaf).
-// See:        docs/idle.md, test/model/idle.pml
+// See:        docs/idle.md, test/model/idle.pml; lie_down.cc for steps 1 to 5
 #pragma once
 
 #include <cstdint>
@@ -83,6 +90,7 @@
 #include <weft/detail/wait.h>
 
 #include "base/atomic.h"
+#include "sched/poller_seats.h"
 #include "sched/procs.h"
 
 namespace weft::detail {
@@ -130,9 +138,9 @@ struct idle_state {
     M* retired_main = nullptr;         // the thread of weft::main, if it has retired: it waits for the end
     M* lookout = nullptr;
     atomic<bool> one_stands_by{false};
-    atomic<M*> polling{
-        nullptr};  // is in the poller, or on its way there or back: netpoll.h. Set under lock, cleared by itself
+    poller_seats poller;
     bool lookout_near = false;
+    int64_t went_far_ns = 0;  // when an M last lay down neither as the near lookout nor as the first in the poller
     int64_t lookout_until_ns = never;
     atomic<bool> lacks_m{false};  // W5: there was no thread for an idle P, and no M that runs any G has lain down since
     bool monitor_far = false;
@@ -154,7 +162,7 @@ inline void after_push(scheduler& s, const idle_state& idle) noexcept {
 // After a push onto the global queue from outside (W4). Prefers P number preferred if it is idle.
 void wake_for_outside(scheduler& s, uint32_t preferred) noexcept;
 
-// m, which was spinning, has found work.
+// m, which was spinning, has found work: wakes another M, if need be.
 void stop_spinning(scheduler& s, M* m) noexcept;
 
 // Whether m may start stealing; counts it as spinning then.
@@ -172,6 +180,9 @@ void sleep_without_p(scheduler& s, M* m) noexcept;
 
 // An idle P lacks an M: asks for a thread once more. By the monitor; lacks_m says whether there was none.
 void try_missing_m(scheduler& s) noexcept;
+
+// Wakes one for an idle P if wanted says so.
+void wake_if_wanted(scheduler& s) noexcept;
 
 // The poller is in use from now on: wakes an M, if one is idle, so that it goes to sleep there.
 void wake_to_look(scheduler& s) noexcept;
@@ -204,6 +215,9 @@ void put_idle_p_locked(scheduler& s, P* p) noexcept;
 // Takes an M out of the list of those that run any G: the most recent one, but rather not who sleeps in the poller, and rather that one than
 // the lookout; while no P runs rather the lookout. nullptr if there is none.
 [[nodiscard]] M* take_idle_m_locked(scheduler& s) noexcept;
+
+// Puts m on the list.
+void put_idle_m_locked(scheduler& s, M* m) noexcept;
 
 // Takes m, which is on a list, off it. Whoever does so wakes it.
 void remove_idle_m_locked(scheduler& s, M* m) noexcept;

@@ -117,7 +117,7 @@ struct alignas(cache_line) M {
     bool on_idle_list = false;
     bool coming = false;  // counted in idle.coming
 
-    int64_t went_far_ns = 0;  // when it last lay down neither as the near lookout nor in the poller: idle.h. Owner only
+    bool served_alone = false;  // came from the poller with events while no P ran: idle.h. Owner only
 
     // How it has lost its P; guarded by idle.lock.
     bool overran = false;         // its time slice was over

@@ -123,7 +123,7 @@ namespace {
 
 // Step 6.
 G* take_polled(scheduler& s, M* m) noexcept {
-    if (!s.io.in_use() || s.idle.polling.load(relaxed) != nullptr) return nullptr;  // relaxed: a look
+    if (!s.io.in_use() || s.idle.poller.any()) return nullptr;
     // relaxed: a look
     if (!s.io.looks_pay() && s.idle.idle_p_count.load(relaxed) + 1 == s.ps.alive()) return nullptr;
     waiter* fetched = s.io.look();

@@ -13,17 +13,19 @@
  * and all numbers of quiet looks. With TIMELY it ends only when nothing else can move: an interval is long.
  *
  * The poller (netpoll.h), with NEVENT. Events come at any moment and wait to be fetched; each makes a green thread ready. An M that
- * lies down may sleep there instead of on its note. It is fetched from there by an interrupt, which stays until somebody who sleeps there
- * takes it; whoever tells an M interrupts in a second step. There is no poller before a green thread adds the first file: that is the
- * first thing one does, or with OPENS comes at any moment. Who looks in passing may be late: it has seen that nobody sleeps there.
+ * lies down may sleep there instead of on its note, two at most. It is fetched from there by an interrupt, which stays until somebody who
+ * sleeps there takes it, whoever was meant; whoever tells an M counts it, and then interrupts, each in a step of its own. There is no poller
+ * before a green thread adds the first file: that is the first thing one does, or with OPENS comes at any moment. Who looks in passing may be
+ * late: it has seen that nobody sleeps there.
  *
  * Checked: when nothing can move, no green thread is queued and no timer is due while a P is idle and an M could be had (safety);
  * what is queued while a P is idle at the end of an interval has started before the end of the next (bound, with TIMELY); the ring of an
  * idle P is empty, and nobody is counted as spinning who is not (I1), so whoever was told has woken up; no event waits to be fetched while
- * a P is idle and an M could be had, and none that was fetched is forgotten; at most one M is in the poller.
+ * a P is idle and an M could be had, and none that was fetched is forgotten; at most two Ms are in the poller.
  *
- * Left out: the age of a stolen run_next, stopping; what an M does that comes back from the poller and finds no P idle, as there are no
- * more Ms than Ps here; the monitor's looks at the poller, which are for when no P is idle. Creating a thread fails, or not, with NO_THREADS.
+ * Left out: the age of a stolen run_next, stopping; Ms with pinned green threads; the monitor's looks at the poller, which are for when no P
+ * is idle. An M that comes back from the poller and finds no P idle hands over what it has fetched; that takes OVERFLOW, and more Ms than
+ * Ps. Creating a thread fails, or not, with NO_THREADS.
  *
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
  */
@@ -45,10 +47,12 @@
 /* spin: poller_opens       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNEVENT=1 -DNPUSH=1 -DOPENS" */
 /* spin: poller_three       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=3 -DNEVENT=1" */
 /* spin: buffers_poller     expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNPUSH=1" */
+/* spin: buffers_poller_out expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNOUT=1" */
 /* spin: extra_pushes       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNPUSH=2" */
 /* spin: extra_outside      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNOUT=1" */
 /* spin: extra_timers       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNTIMER=1" */
 /* spin: extra_poller       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNEVENT=1" */
+/* spin: extra_poller_two   expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNEVENT=2 -DOVERFLOW" */
 /* spin: extra_buffers      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DTSO -DNPUSH=1" */
 /* spin: extra_bound        expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DTIMELY -DNPUSH=2" */
 /* spin: mutant_not_wanted         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NOT_WANTED" */
@@ -62,8 +66,12 @@
 /* spin: mutant_silent_batch       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=2 -DMUTANT_SILENT_BATCH" */
 /* spin: mutant_timer_forgotten    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNTIMER=1 -DNPUSH=1 -DMUTANT_TIMER_FORGOTTEN" */
 /* spin: mutant_creation_forgotten expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNO_THREADS -DNPUSH=2 -DMUTANT_CREATION_FORGOTTEN" */
-/* spin: mutant_second_poller      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=2 -DNPUSH=1 -DMUTANT_SECOND_POLLER" */
-/* spin: mutant_second_hangs       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=3 -DNEVENT=1 -DNPUSH=1 -DMUTANT_SECOND_POLLER -DNOT_COUNTED" */
+/* spin: mutant_not_passed_on      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNOUT=1 -DMUTANT_NOT_PASSED_ON" */
+/* spin: mutant_counted_late       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNOUT=1 -DMUTANT_COUNTED_LATE" */
+/* spin: mutant_not_alone          expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=3 -DTSO -DNPUSH=2 -DMUTANT_NOT_ALONE" */
+/* spin: mutant_no_alarm           expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNTIMER=1 -DMUTANT_NO_ALARM" */
+/* spin: mutant_no_chain_fence     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DTSO -DNOUT=2 -DNPUSH=1 -DMUTANT_NO_CHAIN_FENCE" */
+/* spin: mutant_no_chain_look      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=2 -DNPUSH=1 -DMUTANT_NO_CHAIN_LOOK" */
 /* spin: mutant_no_interrupt       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNPUSH=1 -DMUTANT_NO_INTERRUPT" */
 /* spin: mutant_interrupt_taken    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=3 -DNEVENT=1 -DNPUSH=2 -DMUTANT_INTERRUPT_TAKEN" */
 /* spin: mutant_goes_blindly       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNPUSH=1 -DMUTANT_GOES_BLINDLY" */
@@ -124,7 +132,8 @@ bool idle_m[NM];
 byte lookout = NONE;
 bool lookout_near = false, lookout_alarm = false;
 #if NEVENT > 0
-byte polling = NONE;                /* set under the lock, cleared by that M itself */
+byte polling[2];                    /* each set under the lock, cleared by that M itself */
+short called_back = 0;              /* Ms that were told while in the poller, and are not back; a moment late */
 #endif
 
 /* ---- Ms. */
@@ -207,20 +216,26 @@ inline forget_lookout_locked() { lookout = NONE; lookout_near = false; lookout_a
 
 /* m: any idle M, but rather not the lookout, unless it only stays; NONE if there is none. */
 #if NEVENT > 0
-#define LOOKOUT_TOO (idle_ps == NP && polling != NONE)
+#define SOMEBODY_POLLS (polling[0] != NONE || polling[1] != NONE)
+#define WAITS(i)       (polling[i] != NONE && idle_m[polling[i]])
+#define ONE_WAITS      (WAITS(0) || WAITS(1))
+#define ONE_IS_FREE    (polling[0] == NONE || polling[1] == NONE)
+#define POLLS(m)       (polling[0] == m || polling[1] == m)
+#define LOOKOUT_TOO    (idle_ps == NP && SOMEBODY_POLLS)
 #else
-#define LOOKOUT_TOO false
+#define LOOKOUT_TOO    false
+#define POLLS(m)       false
 #endif
 
 inline take_idle_m_locked(m) {
     if
-    :: idle_m[0] && (lookout != 0 || LOOKOUT_TOO) -> m = 0
-    :: idle_m[1] && (lookout != 1 || LOOKOUT_TOO) -> m = 1
+    :: idle_m[0] && (lookout != 0 || LOOKOUT_TOO || POLLS(0)) -> m = 0
+    :: idle_m[1] && (lookout != 1 || LOOKOUT_TOO || POLLS(1)) -> m = 1
 #if NM > 2
-    :: idle_m[2] && (lookout != 2 || LOOKOUT_TOO) -> m = 2
+    :: idle_m[2] && (lookout != 2 || LOOKOUT_TOO || POLLS(2)) -> m = 2
 #endif
 #if NM > 3
-    :: idle_m[3] && (lookout != 3 || LOOKOUT_TOO) -> m = 3
+    :: idle_m[3] && (lookout != 3 || LOOKOUT_TOO || POLLS(3)) -> m = 3
 #endif
     :: else -> m = lookout
     fi;
@@ -276,15 +291,23 @@ inline wake_m(t) {
 #if NEVENT > 0
     atomic { EMPTY(t) ->
         note[m] = p; p = NONE;
-#ifdef MUTANT_SECOND_POLLER
-        if :: polling == m -> polling = NONE :: else fi;
-#endif
         if :: elsewhere[m] -> elsewhere[m] = false :: else -> m = NONE fi
     };
 #ifdef MUTANT_NO_INTERRUPT
     m = NONE
 #else
-    atomic { if :: m != NONE -> interrupted = true; m = NONE :: else fi }
+    if
+    :: m != NONE ->
+#ifdef MUTANT_COUNTED_LATE
+           interrupted = true;
+           called_back++;
+#else
+           called_back++;
+           interrupted = true;
+#endif
+           m = NONE
+    :: else
+    fi
 #endif
 #else
     atomic { EMPTY(t) -> note[m] = p; m = NONE; p = NONE }
@@ -326,12 +349,39 @@ inline look() {
 #define STAYS            false
 #endif
 
+/* Whether an M that stops looking, and runs, may leave it at that. */
+#ifdef MUTANT_NOT_ALONE
+#define IS_ALONE true
+#else
+#define IS_ALONE (idle_ps + 1 == NP)
+#endif
+#if NEVENT == 0
+#define IS_WATCHED true
+#else
+#define IS_WATCHED (!in_use || ONE_WAITS)
+#endif
+#ifdef MUTANT_NO_ALARM
+#define KNOWS_TIMERS true
+#else
+#define KNOWS_TIMERS (lookout != NONE && lookout_alarm)
+#endif
+#ifdef MUTANT_NO_CHAIN_FENCE
+#define NO_CHAIN_FENCE(t) skip
+#else
+#define NO_CHAIN_FENCE(t) EMPTY(t)
+#endif
+#ifdef MUTANT_NO_CHAIN_LOOK
+#define NO_CHAIN_LOOK found = false
+#else
+#define NO_CHAIN_LOOK look()
+#endif
+
 /* ---- An M: find_runnable, what it runs, and sleep_until_work. */
 proctype M(byte me) {
-    bool spins = false, found = false, far = false, alarmed = false, one_is_idle = false;
+    bool spins = false, found = false, alone = false, far = false, alarmed = false, one_is_idle = false;
     byte hand = 0, i = 0, p = NONE, m = NONE;
 #if NEVENT > 0
-    bool polls = false, stays = false;
+    bool polls = false, joins = false, stays = false;
 #endif
 
     if
@@ -372,7 +422,7 @@ loop:
 #endif
 #if NEVENT > 0
     if
-    :: in_use && polling == NONE ->     /* N2 */
+    :: in_use && !SOMEBODY_POLLS ->     /* N2 */
            atomic { drain(me); fetch() };
            if
            :: hand > 0 ->
@@ -447,16 +497,31 @@ again:  /* Step 3; the lock is held. */
     :: else
     fi;
 
+#if NEVENT > 0 && defined(OVERFLOW)
+    if
+    :: fetched[me] > 0 ->   /* all Ps are taken: to the arrivals */
+           atomic { UNLOCK(me); global_queue = global_queue + fetched[me]; readied = readied + fetched[me]; fetched[me] = 0 };
+           wake_one(me, true);
+           atomic { LOCK(me) };
+           goto again
+    :: else
+    fi;
+#endif
+
 lie_down:   /* Step 4. found says whether we are the lookout. */
     alarmed = (timer != 0);
     atomic {
         idle_m[me] = true;
 #if NEVENT > 0 && !defined(MUTANT_NOBODY_POLLS)
-        polls = in_use && polling == NONE && (far || idle_ps == NP) && !(idle_ps < NP && lookout != NONE && lookout_near);
-        if :: polls -> polling = me :: else fi;
+        polls = in_use && !SOMEBODY_POLLS && (far || idle_ps == NP) && !(idle_ps < NP && lookout != NONE && lookout_near);
         if
-        :: idle_ps == NP && polling != NONE && !polls && (lookout == NONE || !lookout_near) -> stays = true
+        :: idle_ps == NP && SOMEBODY_POLLS && (lookout == NONE || !lookout_near) -> stays = true
         :: true                                                                 /* it was not woken too soon after it went far */
+        fi;
+        joins = idle_ps == NP && ONE_WAITS && ONE_IS_FREE && (far || !stays);   /* N5 */
+        if
+        :: polls || joins -> if :: polling[0] == NONE -> polling[0] = me :: else -> polling[1] = me fi
+        :: else
         fi;
 #endif
         if
@@ -481,6 +546,8 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
         fi;
 #if NEVENT > 0
         stays = false;
+        polls = polls || joins;
+        joins = false;
 #endif
         one_is_idle = idle_ps > 0;
         alarmed = alarmed && one_is_idle;     /* while no P is idle, timers are the business of those who have one */
@@ -526,9 +593,7 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
            };
            atomic {
                in_poller++;
-#ifndef NOT_COUNTED
-               assert(in_poller == 1)
-#endif
+               assert(in_poller <= 2)
            };
            if
            :: atomic { events > 0 || interrupted ->
@@ -536,9 +601,12 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
            :: atomic { timed[me] -> in_poller-- }
            :: atomic { alarmed && rang -> in_poller-- }
            fi;
-           elsewhere[me] = false;
-back:      atomic {
-               if :: polling == me -> polling = NONE :: else fi;
+           atomic { if :: elsewhere[me] -> elsewhere[me] = false :: else -> called_back-- fi };
+back:      atomic { if :: polling[0] == me -> polling[0] = NONE :: else -> polling[1] = NONE fi };
+#ifndef MUTANT_NOT_PASSED_ON
+           atomic { if :: called_back > 0 -> interrupted = true :: else fi };
+#endif
+           atomic {
                if :: note[me] == NONE -> goto time_is_up :: else fi
 #ifdef MUTANT_FETCHED_FORGOTTEN
                ; fetched[me] = 0
@@ -574,7 +642,7 @@ time_is_up:
     };
 #if NEVENT > 0
     if
-    :: in_use && polling == NONE && fetched[me] == 0 ->     /* N3, if nobody has just looked */
+    :: in_use && !SOMEBODY_POLLS && fetched[me] == 0 ->     /* N3, if nobody has just looked */
            UNLOCK(me);
            atomic { EMPTY(me) -> fetch(); fetched[me] = hand; hand = 0 };
            atomic { LOCK(me) }
@@ -606,7 +674,22 @@ found_some:
     late = 0;
     if
     :: spins ->
-           atomic { LOCK(me); spins = false; spinning--; PUBLISH_WANTED; found = wanted; UNLOCK(me) };
+           atomic { LOCK(me);
+               spins = false; spinning--; PUBLISH_WANTED;
+               found = wanted;
+               alone = found && IS_ALONE && IS_WATCHED;
+               alarmed = KNOWS_TIMERS;
+               UNLOCK(me)
+           };
+           if
+           :: alone ->     /* Nobody else pushes, and another M is in the poller. */
+                  alone = false;
+                  NO_CHAIN_FENCE(me);
+                  NO_CHAIN_LOOK;
+                  if :: timer != 0 && !alarmed -> found = true :: else fi
+           :: else
+           fi;
+           alarmed = false;
            if
            :: found ->
                   found = false;
@@ -701,6 +784,9 @@ init {
     byte n = 0;
     atomic {
         do :: n < NM -> p_of[n] = NONE; note[n] = NONE; unborn[n] = (n != 0 && EXTRA == 0); idle_m[n] = (n != 0 && EXTRA > 0); n++ :: else -> n = 0; break od;
+#if NEVENT > 0
+        polling[0] = NONE; polling[1] = NONE;
+#endif
         do :: n < NP -> idle_p[n] = (n != 0); n++ :: else -> n = 0; break od;
         p_of[0] = 0; idle_ps = NP - 1; PUBLISH_WANTED;
 #ifdef TSO

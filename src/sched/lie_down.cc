@@ -1,0 +1,278 @@
+// lie_down.cc: how an M lies down, sleeps, and gets up. The protocol and its reasons are in idle.h; step numbers refer to it.
+#include <algorithm>
+#include <utility>
+
+#include "base/abandoned.h"
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/idle.h"
+#include "sched/outlook.h"
+#include "sched/scheduler.h"
+#include "sched/start.h"
+
+namespace weft::detail {
+
+M* poller_seats::waiting_locked() const noexcept {
+    for (int seat = 0; seat < 2; ++seat) {
+        M* m = at(seat);
+        if (m != nullptr && m->on_idle_list) return m;
+    }
+    return nullptr;
+}
+
+namespace {
+
+// p belongs to nobody: puts it on the list. Returns it if it is one too many instead, for the caller to bury without the lock.
+P* shelve_p_locked(scheduler& s, P* p) noexcept {
+    if (s.ps.is_one_too_many(*p)) return p;
+    put_idle_p_locked(s, p);
+    return nullptr;
+}
+
+// Schedules of all Ps, to see whether anything moves.
+uint64_t total_ticks(const scheduler& s) noexcept {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) sum += s.ps[i].tick();
+    return sum;
+}
+
+// Until when an M sleeps, and until when some M does; and whether there is a P that either could take.
+struct alarm_times {
+    int64_t own_ns;
+    int64_t any_ns;
+    bool a_p_is_idle;
+};
+
+// Whether somebody ought to sleep in the poller, and does not.
+bool lacks_poller_locked(const scheduler& s) noexcept { return s.io.in_use() && !s.idle.poller.any(); }
+
+// Puts m on the list and decides until when it sleeps: step 4. period_ns: how long as a near lookout; never: go far (step 5). stays: be the near
+// lookout also while no P runs, if somebody sleeps in the poller.
+alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns, bool stays) noexcept {
+    idle_state& idle = s.idle;
+    put_idle_m_locked(s, m);
+    const uint32_t idle_ps = idle.idle_p_count.load(relaxed);  // relaxed: locked
+    const bool busy = idle_ps < s.ps.alive();
+    const bool is_near = idle.lookout != nullptr && idle.lookout_near;
+    const bool may_stay = stays && !is_near && s.ps.alive() > 1 && idle.poller.any();
+    const bool others_run = (busy || may_stay) && period_ns != never;
+    const bool near = others_run && idle_ps != 0;
+    const int64_t alarm_ns = idle_ps != 0 ? earliest_deadline(s) : never;
+    const int64_t until = std::min(alarm_ns, near ? now_ns + period_ns : never);
+    // N1, N3. Who sleeps in the poller is the lookout, too, unless that one is near.
+    const bool polls = lacks_poller_locked(s) && !others_run && !(busy && is_near);
+    const bool joins = !busy && !near && m->pinned == nullptr && s.ps.alive() > 1 && !idle.poller.all() &&
+                       idle.poller.waiting_locked() != nullptr;  // N5
+    if (polls || joins) idle.poller.take_locked(m);
+    if (idle.lookout == nullptr || until < idle.lookout_until_ns || (near && !idle.lookout_near) ||
+        (polls && !idle.lookout_near)) {
+        idle.lookout = m;
+        idle.lookout_near = near;
+        idle.lookout_until_ns = until;
+    }
+    publish_wanted_locked(idle);
+    if (!near && !polls) idle.went_far_ns = now_ns;
+    return {idle.lookout == m ? until : never, idle.lookout_until_ns, idle_ps != 0};
+}
+
+// Takes a P for an M that is on no list, if there is something to do: step 3. The M then counts as spinning. stays: it was a lookout that does.
+P* try_get_up_locked(scheduler& s, M* m, int64_t now_ns, bool stays) noexcept {
+    const uint32_t idle_ps = s.idle.idle_p_count.load(relaxed);  // relaxed: locked
+    if (idle_ps == 0) return nullptr;
+    if (m->fetched == nullptr && !anything_to_do(s, now_ns)) return nullptr;
+    if (stays) s.idle.went_far_ns = now_ns;  // if this is soon over it stays again
+    m->served_alone = !stays && m->fetched != nullptr && idle_ps == s.ps.alive();
+    P* p = take_idle_p_locked(s, procs_max);
+    count_spinner_locked(s.idle, 1);
+    publish_wanted_locked(s.idle);
+    return p;
+}
+
+// Whether m, which is idle, and could run any G, is one more than there are Ps. When the process ends nobody is: nobody would join it.
+bool is_one_too_many_locked(const scheduler& s, const M* m) noexcept {
+    if (m->is_main || m->pinned != nullptr || abandoned::at_exit()) return false;
+    return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.off_p >
+           s.ps.alive();  // relaxed: a moment later is as good
+}
+
+// How long after the last look, or after it lay down, an M looks for a deadlock, if it has so often. others: could end it when it last looked.
+constexpr int64_t deadlock_look_after_ns(bool others, int looks) noexcept {
+    const int early = others ? 2 : deadlock_early_looks;
+    if (looks >= early) return deadlock_look_later_ns;
+    return others ? deadlock_look_others_ns : deadlock_look_first_ns << (2 * looks);
+}
+
+// When m, which lies down, is to look for a deadlock, if everything sleeps; never: it need not. looks: how often it has done so.
+int64_t deadlock_look_locked(scheduler& s, M* m, int64_t now_ns, int looks) noexcept {
+    idle_state& idle = s.idle;
+    if (!main_is_running() || s.deadlocks == deadlock_search::off || looks >= deadlock_looks) return never;
+    if (idle.deadlock_looker != nullptr || idle.off_p != 0) return never;
+    if (idle.idle_p_count.load(relaxed) != s.ps.alive() || earliest_deadline(s) != never)
+        return never;  // relaxed: locked
+    idle.deadlock_looker = m;
+    return now_ns + deadlock_look_after_ns(idle.others_seen, looks);
+}
+
+// Nobody has come. Not under the lock.
+void search_deadlock(scheduler& s) noexcept {
+    const bool others = !look_for_deadlock(s);
+    s.idle.lock.lock();
+    s.idle.others_seen = others;
+    s.idle.lock.unlock();
+}
+
+// Whether m, which was told, was told what to do, or to end. (Else only to look.)
+bool told_what(const scheduler& s, const M* m) noexcept {
+    return m->next_p != nullptr || s.stopping.load(relaxed);  // relaxed: the note has synchronised
+}
+
+// m, which is on no list, has found nothing to do, and ends. Unlocks.
+void end_idle_m(scheduler& s, M* m) noexcept {
+    idle_state& idle = s.idle;
+    m->retired.store(true, relaxed);  // relaxed: locked, or a look
+    ++idle.unavailable;
+    // It may have been the lookout, or have slept in the poller.
+    M* other = idle.lookout == nullptr || lacks_poller_locked(s) ? take_idle_m_locked(s) : nullptr;
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    if (other != nullptr) wake_m(other);
+}
+
+// m is on the list, and stays awake for a while.
+void stand_by(idle_state& idle, const M* m, int64_t until_ns) noexcept {
+    if (idle.one_stands_by.exchange(true, relaxed)) return;  // relaxed: nothing depends on it
+    m->park.watch(std::min(until_ns, os::monotonic_ns() + stand_by_ns));
+    idle.one_stands_by.store(false, relaxed);  // relaxed: as above
+}
+
+// m is on the list. Whether it was told, in until_ns. polls: it sleeps in the poller, and may come back with something in fetched.
+bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t now_ns, int64_t until_ns) noexcept {
+    if (!polls) return m->park.sleep(until_ns);
+    const bool goes = m->park.go_elsewhere();
+    if (goes) m->fetched = s.io.sleep_in(now_ns, until_ns);
+    const bool told_there = goes && m->park.was_told_elsewhere();
+    if (s.idle.poller.leave(m, told_there)) s.io.interrupt();
+    return !goes || told_there;
+}
+
+// Steps 3 to 5. Returns the P that m has taken because there is something to do, and then m counts as spinning; or nullptr: others have
+// told it what to do in next_p and next_g, or, if those are empty, the scheduler is stopping.
+P* lie_down_until_told(scheduler& s, M* m) noexcept {
+    idle_state& idle = s.idle;
+    outlook look{.ticks = total_ticks(s)};
+    int64_t ends_ns = never;
+    bool stands_by = std::exchange(m->stands_by, false);
+    m->park.reset();
+    idle.lock.lock();
+    int deadlock_searches = idle.others_seen ? 1 : 0;  // then not so early
+    if (std::exchange(m->coming, false)) --idle.coming;
+    for (;;) {
+        if (s.stopping.load(relaxed)) break;  // relaxed: set under the lock
+        if (m->next_p != nullptr) {
+            // Our pinned G was handed to us, perhaps before we lay down. Somebody else has to look in our place.
+            idle.lock.unlock();
+            wake_if_wanted(s);
+            return nullptr;
+        }
+        const int64_t now_ns = os::monotonic_ns();
+        if (P* p = try_get_up_locked(s, m, now_ns, look.stays)) {
+            idle.lock.unlock();
+            return p;
+        }
+        if (m->fetched != nullptr) {  // all Ps are taken
+            idle.lock.unlock();
+            ready_all(std::exchange(m->fetched, nullptr));
+            idle.lock.lock();
+            continue;
+        }
+        if (ends_ns == never) {
+            ends_ns = now_ns + s.thread_idle_ns;
+            look.stays = !std::exchange(m->served_alone, false) && now_ns - idle.went_far_ns < lookout_stays_ns;
+        }
+        const bool one_too_many = is_one_too_many_locked(s, m);
+        if (one_too_many && now_ns >= ends_ns) {
+            end_idle_m(s, m);
+            return nullptr;
+        }
+        const alarm_times until = lie_down_locked(s, m, now_ns, look.period_ns, look.stays);
+        int64_t until_ns = one_too_many ? std::min(until.own_ns, ends_ns) : until.own_ns;
+        const int64_t search_ns = deadlock_look_locked(s, m, now_ns, deadlock_searches);
+        until_ns = std::min(until_ns, search_ns);
+        const bool polls = idle.poller.has(m);
+        idle.lock.unlock();
+
+        if (look.period_ns == never && until.a_p_is_idle) {
+            // Step 5: a push, or a timer that is set, from now on reads wanted, or we see it here.
+            if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + lookout_far_ns);  // F2
+            const int64_t earliest_ns = earliest_deadline(s);
+            if (earliest_ns < until.any_ns) until_ns = std::min(until_ns, earliest_ns);
+            if (anything_to_do(s, now_ns)) until_ns = now_ns;
+        }
+        if (std::exchange(stands_by, false) && !polls) stand_by(idle, m, until_ns);
+        bool told = sleep_or_poll(s, m, polls, now_ns, until_ns);
+        if (!told) {
+            idle.lock.lock();
+            if (m->on_idle_list) {
+                remove_idle_m_locked(s, m);
+                look.look_again(total_ticks(s));
+                if (search_ns != never && m->fetched == nullptr && os::monotonic_ns() >= search_ns) {
+                    ++deadlock_searches;
+                    idle.lock.unlock();
+                    search_deadlock(s);
+                    idle.lock.lock();
+                }
+                if (lacks_poller_locked(s) && m->fetched == nullptr) {  // N3
+                    idle.lock.unlock();
+                    m->fetched = s.io.poll_if_older(netpoll::busy_ns, os::monotonic_ns());
+                    idle.lock.lock();
+                }
+                continue;
+            }
+            // Somebody took us off the list at this very moment.
+            idle.lock.unlock();
+            told = m->park.sleep(never);
+            WEFT_ASSERT(told);
+        }
+        // The M of a pinned G that was told to look may be handed that one meanwhile: it reads what for under the lock.
+        if (m->pinned == nullptr && told_what(s, m)) return nullptr;
+        m->park.reset();
+        idle.lock.lock();
+    }
+    idle.lock.unlock();
+    return nullptr;
+}
+
+}  // namespace
+
+void sleep_until_work(scheduler& s, M* m) noexcept {
+    idle_state& idle = s.idle;
+    // Step 1.
+    P* surplus = shelve_p_locked(s, lock_and_disown_p(s, m));
+    if (m->spinning) count_spinner_locked(idle, -1);
+    m->spinning = false;
+    publish_wanted_locked(idle);
+    idle.lock.unlock();
+    if (surplus != nullptr) bury_p(s, *surplus);
+    sleep_without_p(s, m);
+}
+
+void sleep_without_p(scheduler& s, M* m) noexcept {
+    // Step 2.
+    WEFT_FULL_FENCE();  // F1
+    P* p = lie_down_until_told(s, m);
+    if (p == nullptr) {
+        p = std::exchange(m->next_p, nullptr);
+        m->picked = std::exchange(m->next_g, nullptr);
+    }
+    waiter* fetched = std::exchange(m->fetched, nullptr);
+    if (p == nullptr) {  // stopping
+        ready_all(fetched);
+        return;
+    }
+    acquire_p(m, p);
+    m->spinning = m->picked == nullptr;
+    if (!m->spinning && m->pinned == nullptr) wake_if_wanted(s);  // it has not looked for more
+    if (fetched != nullptr) ready_polled(m, fetched, s.io.polled_ns());
+}
+
+}  // namespace weft::detail
