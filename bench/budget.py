@@ -105,7 +105,8 @@ def main() -> int:
         count = slope(instructions, binary, budget.workload)
         asked = slope(mallocs, binary, budget.workload)
         mallocs_limit = "-" if budget.mallocs is None else f"{budget.mallocs:g}"
-        ok = count <= budget.limit and (budget.mallocs is None or asked <= budget.mallocs)
+        # To one place after what is printed: a busy machine may need a thread more, once, in one of the runs.
+        ok = count <= budget.limit and (budget.mallocs is None or asked < budget.mallocs + 0.0005)
         verdict = "  over the limit" if not ok else "" if count <= budget.goal else "  goal not met"
         figures = f"{count:>14.1f}{budget.limit:>8g}{budget.goal:>8g}{asked:>10.3f}{mallocs_limit:>8}"
         print(f"{budget.operation:<32}{figures}{verdict}", flush=True)

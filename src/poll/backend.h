@@ -14,7 +14,7 @@
 // handed over for as long as nothing comes, which for ten thousand quiet connections is ten thousand buffers; and where
 // data is there already, a call that copies it at once is as good.
 //
-// Who: any thread, also while others wait. No more than one at a time waits with a deadline that is not 0: the one that interrupt() is for.
+// Who: any thread, also while others wait.
 // See: docs/netpoll.md, backend_test.cc
 #pragma once
 
@@ -60,7 +60,7 @@ public:
     // 0: none has come, or interrupt() was called.
     [[nodiscard]] virtual uint32_t wait(poll_event* events, int64_t deadline_ns) noexcept = 0;
 
-    // Ends the wait() that goes on now, or else the next one that is not for 0. Ends one for several calls.
+    // Ends a wait() that goes on now, of several any one, or else the next one that is not for 0. May end only one for several calls.
     virtual void interrupt() noexcept = 0;
 };
 

@@ -2,8 +2,9 @@
 //
 // epoll_pwait2 (Linux 5.11) takes nanoseconds; where it is missing, or a filter forbids it, timeouts are whole milliseconds, rounded up.
 //
-// The eventfd is level-triggered, and only who waits for more than no time reads it. With an edge, whoever looks in passing would take the
-// one event away from the one that sleeps.
+// The eventfd is edge-triggered, too, and never read: each write is an edge, which one fetches. (With a level the system goes on to
+// wake a second one that waits, as the level may be there for that one, too.) A look in passing that fetches the edge sends it on: the interrupt
+// was for one that sleeps.
 //
 // Removing takes a call of its own before close(), although closing removes, too: not where the open file lives on in another
 // process, or under another number. Then its events would go on coming, under a token that means something else by now.
@@ -47,7 +48,7 @@ public:
         if (epoll_ < 0) return errno;
         wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (wake_ < 0) return errno;
-        return control(EPOLL_CTL_ADD, wake_, EPOLLIN, own_token);
+        return control(EPOLL_CTL_ADD, wake_, EPOLLIN | EPOLLET, own_token);
     }
 
     int add(int fd, uint64_t token) noexcept override {
@@ -64,9 +65,8 @@ public:
         for (int i = 0; i < count; ++i) {
             if (ready[i].data.u64 != own_token) {
                 events[kept++] = {ready[i].data.u64, meaning(ready[i].events)};
-            } else if (deadline_ns != 0) {
-                uint64_t ignored = 0;
-                static_cast<void>(::read(wake_, &ignored, sizeof(ignored)) == 0);  // empty: as good
+            } else if (deadline_ns == 0) {
+                interrupt();
             }
         }
         return kept;
@@ -74,7 +74,7 @@ public:
 
     void interrupt() noexcept override {
         const uint64_t one = 1;
-        static_cast<void>(::write(wake_, &one, sizeof(one)) == 0);  // full: it is readable, and no more is wanted
+        static_cast<void>(::write(wake_, &one, sizeof(one)) == 0);  // would be full after 2^64 of them
     }
 
 private:

@@ -123,7 +123,10 @@ void remove_idle_m_locked(scheduler& s, M* m) noexcept {
     m->on_idle_list = false;
     add(s.idle.idle_m_count, -1);
     if (m->pinned != nullptr) --s.idle.unavailable;
-    if (s.idle.lookout == m) s.idle.lookout = nullptr;
+    if (s.idle.lookout == m) {
+        s.idle.lookout = nullptr;
+        s.idle.lookout_until_ns.store(never, relaxed);  // relaxed: written under the lock; a look elsewhere
+    }
     if (s.idle.deadlock_looker == m) s.idle.deadlock_looker = nullptr;
 }
 
@@ -236,9 +239,10 @@ bool may_concern_monitor(const scheduler& s, const P& p) noexcept {
 
 }  // namespace
 
-void wake_wanted(scheduler& s) noexcept {
-    const uint32_t who = s.idle.wanted.load(relaxed);  // relaxed: F2
-    if ((who & wanted::an_m) != 0) wake_one(s, procs_max, false);
+void wake_wanted(scheduler& s, int64_t deadline_ns) noexcept {
+    const uint32_t who = s.idle.wanted.load(relaxed);                           // relaxed: F2
+    const bool in_time = s.idle.lookout_until_ns.load(relaxed) <= deadline_ns;  // relaxed: Timers, in idle.h
+    if ((who & wanted::an_m) != 0 && !in_time) wake_one(s, procs_max, false);
     if ((who & wanted::monitor) == 0) return;
     const M* m = current_m();
     if (m != nullptr && (m->g == nullptr || !may_concern_monitor(s, *m->p))) return;  // g0 looks before it runs a G
@@ -286,7 +290,7 @@ void stop_spinning(scheduler& s, M* m) noexcept {
     publish_wanted_locked(s.idle);
     const bool another = wants_m_locked(s.idle);
     const bool alone = another && is_alone_locked(s);
-    const int64_t alarm_ns = s.idle.lookout != nullptr ? s.idle.lookout_until_ns : never;
+    const int64_t alarm_ns = s.idle.lookout_until_ns.load(relaxed);  // relaxed: locked
     s.idle.lock.unlock();
     if (!another) return;
     if (alone) {

@@ -51,7 +51,9 @@
 // than who sleeps in the poller.
 //
 // Timers. The lookout's alarm is also the earliest deadline of any P; an M that goes to sleep with an earlier one takes the role
-// over. A P that is running looks at its own timers; adding one counts as a push.
+// over. Of two in the poller the first is the lookout, if its alarm is early enough: the second is woken before it. A P that is running looks at
+// its own timers. Adding one counts as a push, but no M is woken for it if the lookout's alarm comes no later: it will look then. Should that
+// one have left the list at this moment, it is awake, and lies down as the near lookout, as a P runs.
 //
 // No P idle. Then there is nothing to look for: an M that lies down, as one too many, sleeps until it is told, without an interval or an alarm.
 // Whoever gives a P up lies down after that, and is the lookout.
@@ -141,7 +143,7 @@ struct idle_state {
     poller_seats poller;
     bool lookout_near = false;
     int64_t went_far_ns = 0;  // when an M last lay down neither as the near lookout nor as the first in the poller
-    int64_t lookout_until_ns = never;
+    atomic<int64_t> lookout_until_ns{never};  // never without a lookout
     atomic<bool> lacks_m{false};  // W5: there was no thread for an idle P, and no M that runs any G has lain down since
     bool monitor_far = false;
     bool monitor_polls = false;               // it was called because nobody else does
@@ -150,13 +152,20 @@ struct idle_state {
     bool others_seen = false;                 // when somebody last looked, others could have ended it
 };
 
-// After a push onto a P's own queue (W3). Costs a load when there is nothing to do.
-void wake_wanted(scheduler& s) noexcept;
+// After a push onto a P's own queue (W3), or the setting of a timer, whose deadline is above 0. Costs a load when there is nothing to do.
+void wake_wanted(scheduler& s, int64_t deadline_ns = 0) noexcept;
 
 inline void after_push(scheduler& s, const idle_state& idle) noexcept {
     compiler_fence();  // F2's other half
     if (idle.wanted.load(relaxed) != 0) [[unlikely]]
         wake_wanted(s);  // relaxed: F2
+}
+
+// After a timer of that deadline was added to the own P's queue.
+inline void after_timer(scheduler& s, const idle_state& idle, int64_t deadline_ns) noexcept {
+    compiler_fence();  // as in after_push
+    if (idle.wanted.load(relaxed) != 0) [[unlikely]]
+        wake_wanted(s, deadline_ns);  // relaxed: F2
 }
 
 // After a push onto the global queue from outside (W4). Prefers P number preferred if it is idle.

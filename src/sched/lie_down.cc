@@ -61,18 +61,27 @@ alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_n
     const int64_t until = std::min(alarm_ns, near ? now_ns + period_ns : never);
     // N1, N3. Who sleeps in the poller is the lookout, too, unless that one is near.
     const bool polls = lacks_poller_locked(s) && !others_run && !(busy && is_near);
-    const bool joins = !busy && !near && m->pinned == nullptr && s.ps.alive() > 1 && !idle.poller.all() &&
-                       idle.poller.waiting_locked() != nullptr;  // N5
+    M* first = idle.poller.waiting_locked();
+    const bool joins =
+        first != nullptr && !busy && !near && m->pinned == nullptr && s.ps.alive() > 1 && !idle.poller.all();  // N5
     if (polls || joins) idle.poller.take_locked(m);
-    if (idle.lookout == nullptr || until < idle.lookout_until_ns || (near && !idle.lookout_near) ||
-        (polls && !idle.lookout_near)) {
+    int64_t any_ns = idle.lookout_until_ns.load(relaxed);  // relaxed: locked
+    const M* before = idle.lookout;
+    if (joins && before == nullptr && first->alarm_ns <= until) {
+        // Who joins will be woken first, and then need not see to it that somebody else has an alarm.
+        idle.lookout = first;
+        idle.lookout_near = false;
+        any_ns = first->alarm_ns;
+    } else if (before == nullptr || until < any_ns || (near && !idle.lookout_near) || (polls && !idle.lookout_near)) {
         idle.lookout = m;
         idle.lookout_near = near;
-        idle.lookout_until_ns = until;
+        any_ns = until;
     }
+    idle.lookout_until_ns.store(any_ns, relaxed);  // relaxed: written under the lock; a look elsewhere
+    m->alarm_ns = polls || idle.lookout == m ? until : never;
     publish_wanted_locked(idle);
     if (!near && !polls) idle.went_far_ns = now_ns;
-    return {idle.lookout == m ? until : never, idle.lookout_until_ns, idle_ps != 0};
+    return {m->alarm_ns, any_ns, idle_ps != 0};
 }
 
 // Takes a P for an M that is on no list, if there is something to do: step 3. The M then counts as spinning. stays: it was a lookout that does.

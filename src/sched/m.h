@@ -115,7 +115,8 @@ struct alignas(cache_line) M {
     // Guarded by idle.lock while on a list of idle Ms.
     M* idle_next = nullptr;
     bool on_idle_list = false;
-    bool coming = false;  // counted in idle.coming
+    bool coming = false;   // counted in idle.coming
+    int64_t alarm_ns = 0;  // by which deadline of a timer it wakes
 
     bool served_alone = false;  // came from the poller with events while no P ran: idle.h. Owner only
 

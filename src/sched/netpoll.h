@@ -40,7 +40,7 @@
 //
 // Invariants: I1. Only Ms with a seat (poller_seats.h) are in the poller with a deadline that is not 0: two at most.
 //             I2. While the poller is in use, a P is idle, nobody spins, and there is no near lookout: an M has a seat, whenever idle.lock is
-//                 free.
+//                 free, or has just left it and is about to take the lock.
 // Locks:      opening (leaf).
 // Who:        any thread.
 // See:        docs/netpoll.md, test/model/idle.pml

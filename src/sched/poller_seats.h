@@ -2,9 +2,9 @@
 //
 // The problem. An event wakes the M that sleeps in the poller, which then runs a G, and may do so for long. Somebody else has to hear of the
 // events that come meanwhile; but to wake another M for that, as often as a single request comes, costs more than the request. So while no P
-// runs a second M may sleep in the poller beside the first. The system does the rest: an event wakes one of them only, and on Linux the one that
-// went there last. Requests that come one after the other are all served by the same thread; the other one sleeps on, and is woken
-// when an event comes while that one runs.
+// runs a second M may sleep in the poller beside the first. The system does the rest: on Linux an event wakes one of them only, the one that
+// went there last (a kqueue may wake both, one of which goes on sleeping in the system). Requests that come one after the other are all served
+// by the same thread; the other one sleeps on, and is woken when an event comes while that one runs.
 //
 // Interrupts. The system wakes either, also if the other one was meant. So
 //
@@ -15,14 +15,14 @@
 // The count may be too low for a moment, as an M may be back before it has been counted. Then the interrupt of who counts it is still to come,
 // and will be passed on likewise. If an M was back by itself when it was told, its interrupt may wake the other one, which finds nothing.
 //
-// Who was not meant goes there again only if the other one still waits: else it might take the second interrupt, too, and so on.
+// Who was not meant goes there again only if the other one still waits: else it might take the second interrupt, too, and pass that on, and so on.
 //
 // Rejected. One M only, which wakes another one whenever it leaves (35 µs of CPU time for a request in each half millisecond, where one thread needs
 // 15). All idle Ms: an interrupt might have to be passed on many times. A signal to the one that is meant: handlers, and EINTR in code
 // that is not ours.
 //
 // Invariants: I1. A seat is taken with idle.lock held, and left by its M, with or without the lock.
-//             I2. While an M that was told sits here, called_back is above zero, or somebody is between telling it and S1.
+//             I2. While an M that was told sits here, called_back is above zero, or somebody is between telling one and interrupting.
 // Ordering:   R1 (S1) pairs with A1 (S3), by way of the interrupt, too.
 // See:        docs/netpoll.md, test/model/idle.pml
 #pragma once

@@ -48,6 +48,7 @@
 /* spin: poller_three       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=3 -DNEVENT=1" */
 /* spin: buffers_poller     expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNPUSH=1" */
 /* spin: buffers_poller_out expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNOUT=1" */
+/* spin: buffers_poller_time expect=ok  pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNTIMER=1" */
 /* spin: extra_pushes       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNPUSH=2" */
 /* spin: extra_outside      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNOUT=1" */
 /* spin: extra_timers       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNTIMER=1" */
@@ -69,6 +70,7 @@
 /* spin: mutant_not_passed_on      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNOUT=1 -DMUTANT_NOT_PASSED_ON" */
 /* spin: mutant_counted_late       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNOUT=1 -DMUTANT_COUNTED_LATE" */
 /* spin: mutant_not_alone          expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNP=3 -DTSO -DNPUSH=2 -DMUTANT_NOT_ALONE" */
+/* spin: mutant_not_watched        expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=2 -DNPUSH=1 -DMUTANT_NOT_WATCHED" */
 /* spin: mutant_no_alarm           expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNTIMER=1 -DMUTANT_NO_ALARM" */
 /* spin: mutant_no_chain_fence     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DTSO -DNOUT=2 -DNPUSH=1 -DMUTANT_NO_CHAIN_FENCE" */
 /* spin: mutant_no_chain_look      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=2 -DNPUSH=1 -DMUTANT_NO_CHAIN_LOOK" */
@@ -133,6 +135,7 @@ byte lookout = NONE;
 bool lookout_near = false, lookout_alarm = false;
 #if NEVENT > 0
 byte polling[2];                    /* each set under the lock, cleared by that M itself */
+bool has_alarm[NM];                 /* while it sleeps there */
 short called_back = 0;              /* Ms that were told while in the poller, and are not back; a moment late */
 #endif
 
@@ -344,9 +347,12 @@ inline look() {
 #if NEVENT > 0
 #define POLLS_AS_LOOKOUT (polls && !lookout_near)
 #define STAYS            stays
+#define POLLS_TOO        polls
+#define FIRST            (polling[0] == me -> polling[1] : polling[0])
 #else
 #define POLLS_AS_LOOKOUT false
 #define STAYS            false
+#define POLLS_TOO        false
 #endif
 
 /* Whether an M that stops looking, and runs, may leave it at that. */
@@ -355,7 +361,7 @@ inline look() {
 #else
 #define IS_ALONE (idle_ps + 1 == NP)
 #endif
-#if NEVENT == 0
+#if NEVENT == 0 || defined(MUTANT_NOT_WATCHED)
 #define IS_WATCHED true
 #else
 #define IS_WATCHED (!in_use || ONE_WAITS)
@@ -540,11 +546,23 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
                fi;
                if :: found -> lookout_near = false :: else fi
         fi;
+#if NEVENT > 0
+        /* Who joins is woken first: the other one has the alarm, if it can. */
+        if
+        :: joins && lookout == NONE && (!alarmed || has_alarm[FIRST]) ->
+               found = false;
+               lookout = FIRST;
+               lookout_near = false;
+               lookout_alarm = has_alarm[FIRST]
+        :: else
+        fi;
+#endif
         if
         :: found -> lookout = me; lookout_alarm = alarmed && idle_ps > 0; found = false
-        :: else -> alarmed = false
+        :: else -> alarmed = alarmed && POLLS_TOO
         fi;
 #if NEVENT > 0
+        has_alarm[me] = alarmed;
         stays = false;
         polls = polls || joins;
         joins = false;
@@ -601,11 +619,15 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
            :: atomic { timed[me] -> in_poller-- }
            :: atomic { alarmed && rang -> in_poller-- }
            fi;
-           atomic { if :: elsewhere[me] -> elsewhere[me] = false :: else -> called_back-- fi };
+           atomic { if :: elsewhere[me] -> elsewhere[me] = false :: else -> joins = true fi };   /* joins: was told there */
 back:      atomic { if :: polling[0] == me -> polling[0] = NONE :: else -> polling[1] = NONE fi };
+           atomic { if :: joins -> called_back--; joins = false :: else fi; found = called_back > 0 };
+           atomic {
 #ifndef MUTANT_NOT_PASSED_ON
-           atomic { if :: called_back > 0 -> interrupted = true :: else fi };
+               if :: found -> interrupted = true :: else fi;
 #endif
+               found = false
+           };
            atomic {
                if :: note[me] == NONE -> goto time_is_up :: else fi
 #ifdef MUTANT_FETCHED_FORGOTTEN
