@@ -17,9 +17,9 @@
 //
 // Who was not meant goes there again only if the other one still waits: else it might take the second interrupt, too, and pass that on, and so on.
 //
-// Rejected. One M only, which wakes another one whenever it leaves (35 µs of CPU time for a request in each half millisecond, where one thread needs
-// 15). All idle Ms: an interrupt might have to be passed on many times. A signal to the one that is meant: handlers, and EINTR in code
-// that is not ours.
+// Rejected. One M only, which wakes another one whenever it leaves: where requests come each half millisecond that is more than all else
+// (docs/benchmarks.md, 2000 a second). All idle Ms: an interrupt might have to be passed on many times. A signal to the one that is meant:
+// handlers, and EINTR in code that is not ours.
 //
 // Invariants: I1. A seat is taken with idle.lock held, and left by its M, with or without the lock.
 //             I2. While an M that was told sits here, called_back is above zero, or somebody is between telling one and interrupting.

@@ -27,19 +27,15 @@ namespace {
     if (result != wait_result::timed_out) throw_interrupted(result);
 }
 
-// Whether the setting of a timer of that deadline may have to wake somebody: as in wake_wanted().
-bool somebody_is_wanted(const scheduler& s, int64_t deadline_ns) noexcept {
-    const uint32_t who = s.idle.wanted.load(relaxed);  // relaxed: F2 of idle.h
-    if (who != wanted::an_m) [[likely]]
-        return who != 0;
-    return deadline_ns < s.idle.lookout_until_ns.load(relaxed);  // relaxed: Timers, in idle.h
+bool somebody_is_wanted(const scheduler& s) noexcept {
+    return s.idle.wanted.load(relaxed) != 0;  // relaxed: F2 of idle.h
 }
 
 // Adds alarm to p's timers, whose lock is held, unless somebody has to be woken for it.
 bool add_quietly_locked(const scheduler& s, P* p, timer& alarm) noexcept {
     p->timers.add_locked(alarm, p->now_ns);
     compiler_fence();  // as in after_push
-    if (!somebody_is_wanted(s, alarm.deadline_ns)) [[likely]]
+    if (!somebody_is_wanted(s)) [[likely]]
         return true;
     p->timers.remove_locked(alarm);
     return false;
@@ -70,7 +66,7 @@ void sleep_until_ns(int64_t deadline_ns) {
         leave(m);
         return;
     }
-    if (somebody_is_wanted(*m->home, deadline_ns)) [[unlikely]] {
+    if (somebody_is_wanted(*m->home)) [[unlikely]] {
         leave(m);
         sleep_interruptibly(deadline_ns);
         return;

@@ -323,7 +323,7 @@ TEST_F(CalmNetpoll, ARequestNowAndThenWakesNobodyElse) {
         requests them(rt, 1, with_deadlines);
         eventually([&] {
             const uint64_t before = rt.stats().wakes;
-            them.send(count, [] { std::this_thread::sleep_for(2ms); });
+            them.send(count, [] { std::this_thread::sleep_for(2ms); });  // now and then
             return rt.stats().wakes - before < count / 2;
         });
     }
@@ -333,6 +333,7 @@ TEST_F(CalmNetpoll, ARequestNowAndThenWakesNobodyElse) {
 TEST_P(Netpoll, WhoeverIsMeantComesBackFromThePoller) {
     requests them(rt(), 1);
     for (int round = 0; round < scaled(300); ++round) {
+        // Pauses in which both go to sleep there.
         if (round % 10 == 0) them.send(3, [] { std::this_thread::sleep_for(500us); });
         std::atomic<unsigned> running = 0;
         std::atomic<unsigned> ended = 0;
@@ -345,7 +346,8 @@ TEST_P(Netpoll, WhoeverIsMeantComesBackFromThePoller) {
             });
         }
         eventually([&] { return ended == count; });
-        std::this_thread::sleep_for(std::chrono::microseconds(round * 7 % 400));
+        std::this_thread::sleep_for(
+            std::chrono::microseconds(round * 7 % 400));  // they are met on all ways there and back
     }
 }
 
