@@ -119,6 +119,27 @@ TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
 }
 
 // Nobody waits: the caller keeps its P, and its thread.
+// Beside calls of others, and whatever the Ms without work are about to do: nobody has to take the P away, and nobody is forgotten.
+TEST_P(BlockingHandOff, WhoIsMadeReadyBeforeACallRunsDuringIt) {
+    const int rounds = scaled(1000);
+    std::atomic<int> met = 0;
+    for (unsigned caller = 0; caller < procs(); ++caller) {
+        rt().go([&, caller] {
+            for (int i = 0; i < rounds; ++i) {
+                std::atomic<bool> other_ran = false;
+                wait_group other;
+                compute_for(std::chrono::microseconds((7 * i + 13 * static_cast<int>(caller)) % 60));
+                other.go([&] { other_ran = true; });
+                blocking(hand_off::at_once, [&] { busily([&] { return other_ran.load(); }); });
+                met += other_ran;
+                other.wait();
+            }
+        });
+    }
+    rt().drain();
+    EXPECT_EQ(met, rounds * static_cast<int>(procs()));
+}
+
 class CalmHandOff : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(CalmHandOff, 1U, 2U, 4U);
@@ -139,6 +160,32 @@ TEST_P(CalmHandOff, NothingIsGivenAwayWhenNobodyWaits) {
     EXPECT_EQ(rt().stats().retakes_in_call, 0U);
 }
 
+// Who is made ready wakes an M. Then the call need not wake another one, nor that M a third one.
+TEST(CalmHandOffAtOnce, WakesNobodyWhereSomebodyIsOnHisWayAlready) {
+    if (scale() > 1) GTEST_SKIP() << "he may not be on his way yet, or have been, here";
+    const calm no_storm;
+    runtime rt({.procs = 2});
+    constexpr int count = 100;
+    chan<int> work;
+    rt.go([&] {
+        for ([[maybe_unused]] const int i : work) {}
+    });
+    eventually([&] {
+        const uint64_t before = rt.stats().wakes;
+        rt.run([&] {
+            for (int i = 0; i < count; ++i) {
+                work.send(i);
+                blocking(hand_off::at_once, [] { std::this_thread::sleep_for(2ms); });  // all lie down meanwhile
+            }
+        });
+        return rt.stats().wakes - before < 3 * count / 2;
+    });
+    work.close();
+    rt.drain();
+}
+
+// A machine that stands still for a moment makes a short call long: sooner or later each of these is seen to be so.
+
 // ---- Learning. One P, and somebody who always waits for it.
 
 // A place in the program from which calls are made.
@@ -158,7 +205,6 @@ uint64_t taken_during(int n, std::chrono::microseconds length) {
     return stats().retakes_in_call - before;
 }
 
-// A machine that stands still for a moment makes a short call long: sooner or later each of these is seen to be so.
 TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
     runtime rt({.procs = 1});
     rt.run([] {
