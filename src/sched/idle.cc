@@ -276,7 +276,7 @@ namespace {
 // Whether the last M that looked may run a G without waking another one, as far as can be said now (Alone, in idle.h).
 bool is_alone_locked(const scheduler& s) noexcept {
     const idle_state& idle = s.idle;
-    if (idle.idle_p_count.load(relaxed) + 1 != s.ps.alive()) return false;  // relaxed: locked
+    if (idle.idle_p_count.load(relaxed) + 1 != s.ps.alive() || idle.off_p != 0) return false;  // relaxed: locked
     return !s.io.in_use() || idle.poller.waiting_locked() != nullptr;
 }
 

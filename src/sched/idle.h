@@ -41,8 +41,7 @@
 // the last spinner to find work leaves it out while no other P runs, if it then sees, after a full fence, that nothing is queued; that no
 // deadline comes before the lookout's alarm; and that another M sleeps in the poller, if there is one. All that can still come is
 // seen to: its own pushes read wanted, those from outside see that nobody spins or have been seen by that look (F1), timers are the lookout's,
-// events the other M's. An M that has left its P for a call pushes from outside while it has none, and to get one it takes the lock. While
-// another P runs this would not do: its pushes have no fence, and one in a store buffer relies on the spinner.
+// events the other M's. While another P runs this would not do: its pushes have no fence, and one in a store buffer relies on the spinner.
 //
 // Staying. Where requests come from the poller so soon after each other that some overlap, the Ps are all idle now and then, and each that
 // comes while another one runs would wake an M that is soon done, and when it lies down nobody runs any more, and it goes far. If an M

@@ -46,41 +46,9 @@ void withdraw_retake(P& p) noexcept {
     p.owner.fetch_and(~attention::retake, acq_rel);  // acq_rel: as R4
 }
 
-namespace {
-
-// Leaves the G in m's run_next, if nothing else is queued, to who spins already, and the P idle. False: m has its P.
-bool leave_to_spinner(scheduler& s, M* m) noexcept {
-    idle_state& idle = s.idle;
-    P* p = m->p;
-    G* g = p->run_next.load(relaxed);                                    // relaxed: we are the owner
-    if (g == nullptr || idle.spinning.load(relaxed) == 0) return false;  // relaxed: a guess, asked again below
-    p->run_next.store(nullptr, relaxed);                                 // relaxed: as above
-    if (p->has_work() || s.ps.is_one_too_many(*p)) {
-        p->run_next.store(g, relaxed);  // relaxed: as above
-        return false;
-    }
-    s.global.push(g);
-    idle.lock.lock();
-    const bool left = idle.spinning.load(relaxed) != 0 && !s.stopping.load(relaxed) &&  // relaxed: locked
-                      try_disown_p_locked(m) != nullptr;
-    if (left) {
-        m->p = p;  // the last one
-        m->overran = false;
-        ++idle.off_p;
-        put_idle_p_locked(s, p);
-        publish_wanted_locked(idle);
-    }
-    idle.lock.unlock();
-    if (left) s.hand_offs.fetch_add(1, relaxed);  // relaxed: statistics
-    return left;
-}
-
-}  // namespace
-
 void leave_p_to_others(scheduler& s, M* m) noexcept {
     const bool has_p = enter(m);
-    if (has_p && anything_waits_for(s, m->p) && !leave_to_spinner(s, m) &&
-        give_p(s, m, nullptr, giver::goes_on) == gift::refused)
+    if (has_p && anything_waits_for(s, m->p) && give_p(s, m, nullptr, giver::goes_on) == gift::refused)
         s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
     leave(m);
 }

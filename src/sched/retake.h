@@ -34,13 +34,10 @@
 // The heir. A P that is taken has work waiting: an M to run it must be there before. So idle.lock is held for R4 and R5, and without an idle
 // M the monitor makes one first. If no thread is to be had the P stays where it is.
 //
-// Who leaves its P by itself, for a call that will be long, needs no heir if an M spins already, as a rule because what waits was made ready a
-// moment ago, and has woken it. Then what waits goes to the global queue, and the P to the idle list: so one M is woken, not two, of which
-// the second would come later than the first and find nothing. That M must still spin under the lock, after the push: then it cannot stop
-// without the lock, and sees what was pushed, or wakes another one. Only for the one in run_next: a ring full would have to be moved.
-//
 // Rejected. Interrupting the G by a signal (it may hold a lock of malloc). A flag in the P in place of the exchange (both could believe
-// to have won). A full fence in enter (five times the price of the rest). Taking the P of an M in the runtime (half of a push).
+// to have won). A full fence in enter (five times the price of the rest). Taking the P of an M in the runtime (half of a push). Leaving what
+// waits before a long call to an M that spins, through the global queue, and the P idle: that one wakes another when it finds work, so that
+// as many are woken in the end, only later, and what was to run next runs behind all that is queued.
 //
 // Invariants: I1. At most one M has its address in a P's owner word, and only that M and, while asked is set, a thief touch what is the
 //                 owner's.
@@ -66,8 +63,7 @@ void withdraw_retake(P& p) noexcept;
 
 // ---- The side of m, the calling M, whose G runs.
 
-// Gives the P to another M if anything waits for it, because m is about to block; or leaves that to one that spins, and the P idle. If nothing
-// waits, or if no M is to be had, m keeps it.
+// Gives the P to another M if anything waits for it, because m is about to block. If not, or if no M is to be had, m keeps it.
 void leave_p_to_others(scheduler& s, M* m) noexcept;
 
 // ---- The same, in the runtime, when enter() has returned false.

@@ -118,8 +118,7 @@ TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
     EXPECT_EQ(rt.stats().retakes_in_call, before) << "nobody had to take it away";
 }
 
-// Nobody waits: the caller keeps its P, and its thread.
-// Beside calls of others, and whatever the Ms without work are about to do: nobody has to take the P away, and nobody is forgotten.
+// Beside calls of others, and whatever the Ms without work are about to do: nobody is forgotten.
 TEST_P(BlockingHandOff, WhoIsMadeReadyBeforeACallRunsDuringIt) {
     const int rounds = scaled(1000);
     std::atomic<int> met = 0;
@@ -140,6 +139,7 @@ TEST_P(BlockingHandOff, WhoIsMadeReadyBeforeACallRunsDuringIt) {
     EXPECT_EQ(met, rounds * static_cast<int>(procs()));
 }
 
+// Nobody waits: the caller keeps its P, and its thread.
 class CalmHandOff : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(CalmHandOff, 1U, 2U, 4U);
@@ -160,32 +160,6 @@ TEST_P(CalmHandOff, NothingIsGivenAwayWhenNobodyWaits) {
     EXPECT_EQ(rt().stats().retakes_in_call, 0U);
 }
 
-// Who is made ready wakes an M. Then the call need not wake another one, nor that M a third one.
-TEST(CalmHandOffAtOnce, WakesNobodyWhereSomebodyIsOnHisWayAlready) {
-    if (scale() > 1) GTEST_SKIP() << "he may not be on his way yet, or have been, here";
-    const calm no_storm;
-    runtime rt({.procs = 2});
-    constexpr int count = 100;
-    chan<int> work;
-    rt.go([&] {
-        for ([[maybe_unused]] const int i : work) {}
-    });
-    eventually([&] {
-        const uint64_t before = rt.stats().wakes;
-        rt.run([&] {
-            for (int i = 0; i < count; ++i) {
-                work.send(i);
-                blocking(hand_off::at_once, [] { std::this_thread::sleep_for(2ms); });  // all lie down meanwhile
-            }
-        });
-        return rt.stats().wakes - before < 3 * count / 2;
-    });
-    work.close();
-    rt.drain();
-}
-
-// A machine that stands still for a moment makes a short call long: sooner or later each of these is seen to be so.
-
 // ---- Learning. One P, and somebody who always waits for it.
 
 // A place in the program from which calls are made.
@@ -205,6 +179,7 @@ uint64_t taken_during(int n, std::chrono::microseconds length) {
     return stats().retakes_in_call - before;
 }
 
+// A machine that stands still for a moment makes a short call long: sooner or later each of these is seen to be so.
 TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
     runtime rt({.procs = 1});
     rt.run([] {

@@ -3,6 +3,11 @@
 # A leg is a function leg_NAME: one build and what is run in it. Its steps write to build/logs/NAME.log and print what
 # matters; a leg fails with its first step that fails. Run one by one by run_legs, or all by run_all_legs, which makes each leg a
 # test of the small CMake project beside this file, so that the whole ends with ctest's closing lines.
+#
+# All of them, as they are when run one by one, take more than an hour and a half on two cores. So ./dev test exports
+# WEFT_TEST_SHORT=1, and the legs leave out what another leg has as well, or what hardly ever finds anything: the tests with the label long
+# (large searches of models, most of their mutants, canaries of the soak test under a sanitizer), with TSan the examples, with
+# Clang alone some suites. ./dev test full leaves out nothing.
 
 # One line each: the name, and what it is about. In the order in which they run: what fails soonest comes first.
 legs() {
@@ -22,6 +27,9 @@ END
 }
 
 leg_names() { legs | awk '{ print $1 }'; }
+
+# Whether what is long is left out.
+is_short() { [[ -n ${WEFT_TEST_SHORT:-} ]]; }
 
 # ---- Steps. They know the leg by the variables leg and log, which run_leg sets.
 
@@ -64,6 +72,8 @@ ctest_step() {
     local preset=$1 status=0 before
     shift
     before=$(wc -l <"$log")
+    # Who gives a -LE of his own means none that is long.
+    ! is_short || [[ " $* " == *" -LE "* ]] || set -- "$@" -LE '^long$'
     step "test" ${wrapper[@]+"${wrapper[@]}"} ctest --preset "$preset" -j "$jobs" "$@" || status=$?
     tail -n "+$((before + 1))" "$log" | awk '/% tests passed/ { print "  " $0; next } /^The following tests FAILED/ { list = 1 } list && NF { print "  " $0 }'
     return "$status"
@@ -112,14 +122,22 @@ leg_storm() {
 
 leg_model() {
     need "${base_packages[@]}" "${model_packages[@]}"
-    build_step native models && ctest_step native -L '^(model|spin)$'
+    local target=models
+    ! is_short || target=models_short
+    build_step native $target && ctest_step native -L '^(model|spin)$'
 }
 
 # Components and examples are compiled by Clang for the sanitizers, too.
 leg_clang() {
     need "${base_packages[@]}" "${clang_packages[@]}"
     local options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=OFF)
-    build_step clang && ctest_step clang -LE '^(budget|corpus|example|house|soak|stress|under_storm)$'
+    if is_short; then
+        local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
+        build_step clang {unit,conformance,exceptions,instrumented,instrumented_loops,storm}_tests &&
+            ctest_step clang -L '^(unit|conformance|exceptions|instrumented|instrumented_loops|storm)$'
+    else
+        build_step clang && ctest_step clang -LE '^(budget|corpus|example|house|soak|stress|under_storm)$'
+    fi
 }
 
 leg_shared() {
@@ -143,6 +161,8 @@ leg_tsan() {
     # The sanitizer's shadow memory wants the addresses that randomization may take. Some containers forbid to ask.
     local wrapper=()
     setarch -R true 2>/dev/null && wrapper=(setarch -R)
+    local options=(-DWEFT_BUILD_EXAMPLES=ON)
+    ! is_short || options=(-DWEFT_BUILD_EXAMPLES=OFF)
     build_step tsan && ctest_step tsan
 }
 
@@ -198,8 +218,9 @@ run_legs() {
 
 run_all_legs() {
     need "${base_packages[@]}"
-    # A part of the random walks of the model checks; ./dev model goes all of them.
-    export WEFT_MODEL_PERCENT=${WEFT_MODEL_PERCENT:-10}
+    export WEFT_TEST_SHORT=${WEFT_TEST_SHORT-1}
+    # A part of the random walks of the model checks; ./dev test full, and ./dev model, go all of them.
+    ! is_short || export WEFT_MODEL_PERCENT=${WEFT_MODEL_PERCENT:-10}
     mkdir -p build/logs
     cmake -S test/legs -B build/legs -G Ninja >build/logs/legs.log || die "could not configure test/legs: see build/logs/legs.log"
     exec ctest --test-dir build/legs --verbose

@@ -18,18 +18,14 @@
  * before a green thread adds the first file: that is the first thing one does, or with OPENS comes at any moment. Who looks in passing may be
  * late: it has seen that nobody sleeps there.
  *
- * Calls, with NCALL. Before one that is known to be long, an M whose P has something queued leaves it to one that spins, and its P idle
- * (retake.h). When the call is over, if ever, it takes an idle P, or lies down while others find its green thread in the global queue. With
- * events, too (-DEXTRA=1 -DNCALL=1 -DNPUSH=1 -DNEVENT=1), that is 164 million states, too many for every day.
- *
  * Checked: when nothing can move, no green thread is queued and no timer is due while a P is idle and an M could be had (safety);
  * what is queued while a P is idle at the end of an interval has started before the end of the next (bound, with TIMELY); the ring of an
  * idle P is empty, and nobody is counted as spinning who is not (I1), so whoever was told has woken up; no event waits to be fetched while
  * a P is idle and an M could be had, and none that was fetched is forgotten; at most two Ms are in the poller.
  *
  * Left out: the age of a stolen run_next, stopping; Ms with pinned green threads; the monitor's looks at the poller, which are for when no P
- * is idle. An M that comes back from the poller and finds no P idle hands over what it has fetched; that takes OVERFLOW or NCALL, and more
- * Ms than Ps. Creating a thread fails, or not, with NO_THREADS.
+ * is idle. An M that comes back from the poller and finds no P idle hands over what it has fetched; that takes OVERFLOW, and more Ms than
+ * Ps. Creating a thread fails, or not, with NO_THREADS.
  *
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
  */
@@ -51,20 +47,15 @@
 /* spin: poller_opens       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNEVENT=1 -DNPUSH=1 -DOPENS" */
 /* spin: poller_three       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=3 -DNEVENT=1" */
 /* spin: buffers_poller     expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNPUSH=1" */
-/* spin: buffers_poller_out expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNOUT=1" */
-/* spin: buffers_poller_time expect=ok  pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNTIMER=1" */
+/* spin: buffers_poller_out expect=ok long=yes pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNOUT=1" */
+/* spin: buffers_poller_time expect=ok long=yes pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNEVENT=1 -DNTIMER=1" */
 /* spin: extra_pushes       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNPUSH=2" */
 /* spin: extra_outside      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNOUT=1" */
 /* spin: extra_timers       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNTIMER=1" */
 /* spin: extra_poller       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNEVENT=1" */
-/* spin: extra_poller_two   expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNEVENT=2 -DOVERFLOW" */
+/* spin: extra_poller_two   expect=ok long=yes pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNEVENT=2 -DOVERFLOW" */
 /* spin: extra_buffers      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DTSO -DNPUSH=1" */
 /* spin: extra_bound        expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DTIMELY -DNPUSH=2" */
-/* spin: calls              expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNCALL=1 -DNPUSH=2" */
-/* spin: calls_timers       expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNCALL=1 -DNPUSH=1 -DNTIMER=1" */
-/* spin: buffers_calls      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DTSO -DNCALL=1 -DNPUSH=2" */
-/* spin: mutant_left_to_nobody     expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DEXTRA=1 -DNCALL=1 -DNPUSH=2 -DMUTANT_LEFT_TO_NOBODY" */
-/* spin: mutant_left_too_late      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DEXTRA=1 -DNCALL=1 -DNPUSH=2 -DMUTANT_LEFT_TOO_LATE" */
 /* spin: mutant_not_wanted         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NOT_WANTED" */
 /* spin: mutant_no_recheck         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=2 -DNPUSH=1 -DMUTANT_NO_RECHECK" */
 /* spin: mutant_no_last_look       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NO_LAST_LOOK" */
@@ -110,9 +101,6 @@
 #ifndef NEVENT
 #define NEVENT 0        /* events of files */
 #endif
-#ifndef NCALL
-#define NCALL 0         /* calls of green threads that are known to be long */
-#endif
 #define NONE    15
 #define OUTSIDE NM      /* the number of the outside thread's store buffer */
 #define FAILED  14
@@ -121,7 +109,7 @@ byte ring[NP];                      /* as everybody sees it */
 byte global_queue = 0;
 byte timer = 0;                     /* on P 0: 0 none, 1 set, 2 due */
 bool rang = false;                  /* its deadline has passed */
-byte pushes = NPUSH, timers = NTIMER, calls = NCALL;
+byte pushes = NPUSH, timers = NTIMER;
 
 /* ---- The poller. */
 #if NEVENT > 0
@@ -347,7 +335,7 @@ inline after_push(t) {
 /* anything_to_do. Sets found. */
 inline look() {
     found = false;
-#if NOUT > 0 || NCALL > 0 || defined(OVERFLOW)
+#if NOUT > 0 || defined(OVERFLOW)
     found = (global_queue > 0);
 #endif
     do
@@ -420,7 +408,7 @@ loop:
     :: atomic { OWN_RING(me) > 0 -> drain(me); ring[p_of[me]]--; goto found_some }
     :: else
     fi;
-#if NOUT > 0 || NCALL > 0 || defined(OVERFLOW)
+#if NOUT > 0 || defined(OVERFLOW)
     if
     :: atomic { global_queue > 0 ->
            drain(me);
@@ -515,7 +503,7 @@ again:  /* Step 3; the lock is held. */
     :: else
     fi;
 
-#if NEVENT > 0 && (defined(OVERFLOW) || NCALL > 0)
+#if NEVENT > 0 && defined(OVERFLOW)
     if
     :: fetched[me] > 0 ->   /* all Ps are taken: to the arrivals */
            atomic { UNLOCK(me); global_queue = global_queue + fetched[me]; readied = readied + fetched[me]; fetched[me] = 0 };
@@ -760,65 +748,10 @@ computing:
        wake_one(me, true)
 #endif
 #endif
-#if NCALL > 0
-    :: calls > 0 && OWN_RING(me) > 0 -> goto call
-#endif
     :: goto loop            /* the green thread ends */
     :: break                /* or never comes back */
     od;
-for_ever:
-    false;
-
-#if NCALL > 0
-call:
-    atomic { calls--; drain(me) };
-#ifndef MUTANT_LEFT_TOO_LATE
-    atomic { hand = ring[p_of[me]]; ring[p_of[me]] = 0; drain(me); global_queue = global_queue + hand; hand = 0 };
-#endif
-    atomic { LOCK(me);
-#ifdef MUTANT_LEFT_TO_NOBODY
-        found = true;
-#else
-        found = spinning > 0;
-#endif
-        if
-        :: found -> p = p_of[me]; idle_p[p] = true; idle_ps++; p_of[me] = NONE; PUBLISH_WANTED
-        :: else
-        fi;
-        UNLOCK(me)
-    };
-#ifdef MUTANT_LEFT_TOO_LATE
-    if
-    :: found -> atomic { drain(me); hand = ring[p]; ring[p] = 0; global_queue = global_queue + hand; hand = 0 }
-    :: else
-    fi;
-#endif
-    p = NONE;
-    if
-    :: !found -> wake_one(me, false); goto computing    /* an heir: retake.pml */
-    :: found -> found = false
-    fi;
-    if
-    :: skip
-    :: goto for_ever        /* the call never ends */
-    fi;
-    atomic { LOCK(me);
-        if :: idle_ps > 0 -> take_idle_p_locked(p); PUBLISH_WANTED :: else fi;
-        UNLOCK(me)
-    };
-    if
-    :: p != NONE ->
-           atomic { drain(me); p_of[me] = p; p = NONE };
-           goto computing
-    :: else ->
-           atomic { drain(me); global_queue++ };
-           wake_one(me, true);
-           EMPTY(me);
-           atomic { LOCK(me) };
-           goto again
-    fi;
-#endif
-    skip
+    false
 }
 
 proctype outside() {
