@@ -6,7 +6,7 @@
 #
 # All of them, as they are when run one by one, take more than an hour and a half on two cores. So ./dev test exports
 # WEFT_TEST_SHORT=1, and the legs leave out what another leg has as well, or what hardly ever finds anything: the tests with the label long
-# (large searches of models, most of their mutants, canaries of the soak test under a sanitizer), with sanitizers the examples, with
+# (large searches of models, most of their mutants, most canaries of the soak test), with sanitizers the examples, with
 # Clang alone some suites, of clang-tidy the static analyzer. ./dev test full leaves out nothing.
 
 # One line each: the name, and what it is about. In the order in which they run: what fails soonest comes first.
@@ -30,6 +30,7 @@ leg_names() { legs | awk '{ print $1 }'; }
 
 # Whether what is long is left out.
 is_short() { [[ -n ${WEFT_TEST_SHORT:-} ]]; }
+if_short() { ! is_short || printf '%s' "$1"; }
 
 # ---- Steps. They know the leg by the variables leg and log, which run_leg sets.
 
@@ -72,7 +73,7 @@ ctest_step() {
     local preset=$1 status=0 before
     shift
     before=$(wc -l <"$log")
-    # Who gives a -LE of his own means none that is long.
+    # ctest leaves out what all of its -LE mean: so who gives one names the long ones in it.
     ! is_short || [[ " $* " == *" -LE "* ]] || set -- "$@" -LE '^long$'
     step "test" ${wrapper[@]+"${wrapper[@]}"} ctest --preset "$preset" -j "$jobs" "$@" || status=$?
     tail -n "+$((before + 1))" "$log" | awk '/% tests passed/ { print "  " $0; next } /^The following tests FAILED/ { list = 1 } list && NF { print "  " $0 }'
@@ -87,14 +88,13 @@ examples_option() { if is_short; then echo -DWEFT_BUILD_EXAMPLES=OFF; else echo 
 leg_lint() {
     need "${base_packages[@]}" "${component_packages[@]}" "${lint_packages[@]}"
     # All of them, so that one run shows all there is to repair.
-    local status=0 checks=()
-    ! is_short || checks=("-checks=-clang-analyzer-*")
+    local status=0
     step "layers" python3 test/house/layers.py || status=1
     step "tidiness" python3 tools/tidy.py || status=1
     step "documentation" python3 tools/docs.py || status=1
     step "format (./dev format repairs it)" format_check || status=1
     step "configure" cmake --preset clang -DWEFT_PRECOMPILE=OFF &&
-        step "clang-tidy" run-clang-tidy-19 -clang-tidy-binary clang-tidy-19 -p build/clang -quiet -j "$jobs" ${checks[@]+"${checks[@]}"} \
+        step "clang-tidy" run-clang-tidy-19 -clang-tidy-binary clang-tidy-19 -p build/clang -quiet -j "$jobs" "-checks=$(if_short '-clang-analyzer-*')" \
             "^$PWD/src/(?!.*_test\\.cc\$).*\\.cc\$" || status=1
     return "$status"
 }
@@ -105,7 +105,7 @@ leg_native() {
     need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" valgrind
     build_step native &&
         step "public headers alone" cmake --build --preset native -j "$jobs" --target all_verify_interface_header_sets &&
-        ctest_step native -LE '^(model|spin)$'
+        ctest_step native -LE "^(model|spin$(if_short '|long'))\$"
 }
 
 leg_quick() {
@@ -126,9 +126,7 @@ leg_storm() {
 
 leg_model() {
     need "${base_packages[@]}" "${model_packages[@]}"
-    local target=models
-    ! is_short || target=models_short
-    build_step native $target && ctest_step native -L '^(model|spin)$'
+    build_step native "models$(if_short _short)" && ctest_step native -L '^(model|spin)$'
 }
 
 # Components and examples are compiled by Clang for the sanitizers, too.
