@@ -49,9 +49,9 @@ protected:
 
 WEFT_SWEEP_OVER(Monitor, 1U, 2U, 4U);
 
-// If it looked every so often, even every 10 ms, these would be 30 times and more.
+// If it looked every so often, even every 10 ms, these would be 30 times and more. Some it has of its own: it gives memory back.
 constexpr auto while_nothing_happens = 300ms;
-constexpr uint64_t few_looks = 5;
+constexpr uint64_t few_looks = 10;
 
 TEST_P(Monitor, DoesNotLookAtAnIdleRuntime) {
     rt().run([] { weft::yield(); });
