@@ -220,7 +220,7 @@ TEST_P(UdpFault, NothingArrivesAndThenEverythingAgain) {
         udp_socket s = udp_socket::connected_to(endpoint::loopback(proxy.port()));
         const asked first = ask(s, 1, for_ever, 20ms);
         EXPECT_TRUE(first.answered);
-        while (served < first.tries) sleep_for(1ms);  // each of them is, sooner or later
+        eventually([&] { return served == first.tries; });  // each of them is, sooner or later
         proxy.partition();
         const int before = served;
         const asked a = ask(s, 2, 3, 10ms);

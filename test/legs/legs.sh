@@ -221,7 +221,7 @@ run_all_legs() {
     need "${base_packages[@]}"
     export WEFT_TEST_SHORT=${WEFT_TEST_SHORT-1}
     # A part of the random walks of the model checks; ./dev test full, and ./dev model, go all of them.
-    ! is_short || export WEFT_MODEL_PERCENT=${WEFT_MODEL_PERCENT:-5}
+    ! is_short || export WEFT_MODEL_PERCENT=${WEFT_MODEL_PERCENT:-10}
     mkdir -p build/logs
     cmake -S test/legs -B build/legs -G Ninja >build/logs/legs.log || die "could not configure test/legs: see build/logs/legs.log"
     exec ctest --test-dir build/legs --verbose
