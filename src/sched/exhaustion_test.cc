@@ -24,6 +24,7 @@
 #include "sched/current.h"
 #include "sched/scheduler.h"
 #include "support/build.h"
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/resources.h"
 #include "sync/thread_note.h"
@@ -221,7 +222,8 @@ void warm_up(int n) {
 }
 
 // Fault loops within one G of a runtime with one P.
-class Exhaustion : public ::testing::Test {
+// Calm: a P that is taken away asks for mappings and threads of its own, and who counts what a P keeps must have it.
+class Exhaustion : private test::calm, public ::testing::Test {
 protected:
     // What this thread waits with is made once, and kept: no leak.
     Exhaustion() { static_cast<void>(this_thread_note()); }
@@ -613,6 +615,19 @@ TEST_F(Exhaustion, OfThreadsIsThrownOnlyWhenThereIsNone) {
     body();
     const loop_result r = fail_each(failing::thread, body, leak_check());
     EXPECT_EQ(r.thrown, 2) << "with the monitor and one thread it works, if slowly";
+}
+
+TEST_F(Exhaustion, OfThreadsWhilePsAreTakenAwayIsThrownOnlyWhenThereIsNone) {
+    const test::retakes_at_will retakes;
+    const test::slices_of_100us slices;
+    const auto body = [] {
+        runtime rt({.procs = 2});
+        rt.run([] { busy_work(); });
+    };
+    body();
+    const loop_result r = fail_each(failing::thread, body, leak_check());
+    EXPECT_GE(r.rounds, 3);
+    EXPECT_EQ(r.thrown, 2);
 }
 
 TEST_F(Exhaustion, OfThreadsReachesMainOnlyIfThereIsNoMonitor) {

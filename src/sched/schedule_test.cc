@@ -19,6 +19,7 @@
 #include <weft/weft.h>
 
 #include "sched/current.h"
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/scale.h"
 
@@ -469,6 +470,7 @@ struct loot {
 
 // One P has n Gs in its ring and one in run_next, and computes. The other one runs dry.
 loot rob(int n) {
+    const test::calm undisturbed;  // or the victim's P goes on with another M, beside the robber
     runtime rt({.procs = 2});
     return rt.run([&] {
         std::atomic<bool> other_runs{false};

@@ -230,6 +230,7 @@ TEST_P(ThreadLimit, PlacesForCallsFollowTheNumberOfPs) {
 
 // It is a thread that is lacking when one was to be made and could not; who waits in line has not asked for one.
 TEST(ThreadLimitOfEight, ACallThatWaitsForAPlaceIsNoShortageOfThreads) {
+    const calm undisturbed;  // a P that is taken away asks for a thread
     const auto rt = runtime_of("8", 1);
     const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
     std::atomic<std::size_t> inside = 0;

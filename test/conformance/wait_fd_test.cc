@@ -168,7 +168,8 @@ TEST_P(WaitFd, WhatIsNoDescriptorIsAnError) {
             return std::error_code();
         };
         EXPECT_EQ(error_of([] { wait_fd(-1, fd_events::readable); }), std::errc::bad_file_descriptor);
-        const int gone = ::dup(0);
+        const int gone =
+            ::fcntl(0, F_DUPFD, 900);  // not the lowest that is free, which whoever opens something next is given
         ::close(gone);
         EXPECT_EQ(error_of([&] { wait_fd(gone, fd_events::readable); }), std::errc::bad_file_descriptor);
         const watched_fd w(gone);
