@@ -61,41 +61,62 @@ struct open_call {
 };
 
 // A call to function(argument), which throws nothing, as blocking() makes it: begun, made, ended, all from where blocking() is. A return from
-// a frame that was there before a system call may cost as much as all the rest (call_at.h); so there is only function's own.
+// a frame that was there before a system call may cost as much as all the rest (call_at.h); so there is none where call_at is.
 void begin_blocking(open_call& call, const call_site& site, hand_off when);
 void make_blocking(const open_call& call, void (*function)(void*) noexcept, void* argument);
 void end_blocking(const open_call& call, call_site& site) noexcept;
 
-[[gnu::always_inline]] inline void make_blocking_here(const open_call& call,
-                                                      void (*function)(void*) noexcept,
-                                                      void* argument) {
 #if WEFT_CALL_AT
-    if (call.top != nullptr) [[likely]] {
-        call_at(call.top, function, argument);
-        return;
+using call_return = way_back;
+#else
+struct call_return {};
+#endif
+
+// What is to be done between begin_blocking and end_blocking: made() of Call, which derives from it and throws nothing.
+template <typename Call>
+class declared_call : private call_return {
+public:
+    [[gnu::always_inline]] void make(const open_call& begun) noexcept {
+#if WEFT_CALL_AT
+        if (begun.top != nullptr) [[likely]] {
+            call_at(begun.top, &declared_call::run_and_go_back, this);
+            return;
+        }
+#endif
+        make_blocking(begun, &declared_call::run, this);
+    }
+
+private:
+    [[gnu::always_inline]] static inline void run(void* self) noexcept {
+        static_cast<Call*>(static_cast<declared_call*>(self))->made();
+    }
+
+#if WEFT_CALL_AT
+    // Its end is no return: nobody may count on one.
+    [[gnu::no_instrument_function]] static void run_and_go_back(way_back* from) noexcept {
+        run(static_cast<declared_call*>(from));
+        go_back(from);
     }
 #endif
-    make_blocking(call, function, argument);
-}
+};
 
 // A call of f, and what came of it.
 template <typename F>
-class blocking_call {
+class blocking_call : public declared_call<blocking_call<F>> {
 public:
     using result = std::invoke_result_t<F>;
 
     explicit blocking_call(F& f) noexcept : f_(f) {}
 
-    static void run(void* self) noexcept {
-        auto& call = *static_cast<blocking_call*>(self);
+    [[gnu::always_inline]] void made() noexcept {
 #if defined(__cpp_exceptions)
         try {
-            call.run_it();
+            run_it();
         } catch (...) {
-            call.error_ = std::current_exception();
+            error_ = std::current_exception();
         }
 #else
-        call.run_it();
+        run_it();
 #endif
     }
 
@@ -109,7 +130,7 @@ public:
     }
 
 private:
-    void run_it() {
+    [[gnu::always_inline]] void run_it() {
         if constexpr (std::is_void_v<result>) {
             std::forward<F>(f_)();
         } else if constexpr (std::is_reference_v<result>) {
@@ -134,12 +155,13 @@ private:
     std::exception_ptr error_;
 };
 
+// Inlined, as blocking() is: or its own return would be one from such a frame.
 template <typename F>
-std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& f) {
+[[gnu::always_inline]] inline std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& f) {
     blocking_call<F> call(f);
     open_call open;
     begin_blocking(open, site, when);
-    make_blocking_here(open, &blocking_call<F>::run, &call);
+    call.make(open);
     end_blocking(open, site);
     return call.take();
 }
@@ -150,14 +172,14 @@ std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& f) {
 // on; the caller may go on on another one. The second form says when the processor is to be given away.
 template <typename F>
     requires std::is_invocable_v<F>
-std::invoke_result_t<F> blocking(F&& f) {
+[[gnu::always_inline]] inline std::invoke_result_t<F> blocking(F&& f) {
     static constinit detail::call_site site;  // one for each type of f, and so for each lambda
     return detail::call_blocking<F>(site, hand_off::learned, f);
 }
 
 template <typename F>
     requires std::is_invocable_v<F>
-std::invoke_result_t<F> blocking(hand_off when, F&& f) {
+[[gnu::always_inline]] inline std::invoke_result_t<F> blocking(hand_off when, F&& f) {
     static constinit detail::call_site site;
     return detail::call_blocking<F>(site, when, f);
 }

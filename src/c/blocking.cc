@@ -29,14 +29,15 @@ void enter_from(const run_context_t& at, run_blocking_call_t* call, run_blocking
     *call = {open.m, open.began_ns, open.context_before, site};
 }
 
-struct function_call {
-    void (*function)(void*);
-    void* argument;
+class function_call : public declared_call<function_call> {
+public:
+    function_call(void (*function)(void*), void* argument) noexcept : function_(function), argument_(argument) {}
 
-    static void run(void* self) noexcept {
-        const auto& call = *static_cast<function_call*>(self);
-        call.function(call.argument);
-    }
+    void made() const noexcept { function_(argument_); }
+
+private:
+    void (*function_)(void*);
+    void* argument_;
 };
 
 }  // namespace
@@ -60,10 +61,10 @@ void run_blocking_exit(run_blocking_call_t* call) noexcept {
 
 run_status_t run_blocking(run_blocking_site_t* site, void (*fn)(void*), void* arg) noexcept {
     if (fn == nullptr) return RUN_INVALID;
-    function_call call{fn, arg};
+    function_call call(fn, arg);
     open_call open;
     weft::detail::begin_blocking(open, site_of(site), when(site));
-    weft::detail::make_blocking_here(open, &function_call::run, &call);
+    call.make(open);
     end_blocking(open, site_of(site));
     return RUN_OK;
 }
