@@ -66,15 +66,9 @@ void begin_blocking(open_call& call, const call_site& site, hand_off when);
 void make_blocking(const open_call& call, void (*function)(void*) noexcept, void* argument);
 void end_blocking(const open_call& call, call_site& site) noexcept;
 
-#if WEFT_CALL_AT
-using call_return = way_back;
-#else
-struct call_return {};
-#endif
-
 // What is to be done between begin_blocking and end_blocking: made() of Call, which derives from it and throws nothing.
 template <typename Call>
-class declared_call : private call_return {
+class declared_call : private way_back {
 public:
     [[gnu::always_inline]] void make(const open_call& begun) noexcept {
 #if WEFT_CALL_AT
@@ -87,6 +81,9 @@ public:
     }
 
 private:
+    friend Call;
+    declared_call() noexcept = default;
+
     [[gnu::always_inline]] static inline void run(void* self) noexcept {
         static_cast<Call*>(static_cast<declared_call*>(self))->made();
     }
@@ -155,9 +152,10 @@ private:
     std::exception_ptr error_;
 };
 
-// Inlined, as blocking() is: or its own return would be one from such a frame.
+// Better inlined, as blocking(): or its own return is one to such a frame. But not always: who compiles a function for another target than
+// the rest may use it, too.
 template <typename F>
-[[gnu::always_inline]] inline std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& f) {
+inline std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& f) {
     blocking_call<F> call(f);
     open_call open;
     begin_blocking(open, site, when);
@@ -172,14 +170,14 @@ template <typename F>
 // on; the caller may go on on another one. The second form says when the processor is to be given away.
 template <typename F>
     requires std::is_invocable_v<F>
-[[gnu::always_inline]] inline std::invoke_result_t<F> blocking(F&& f) {
+inline std::invoke_result_t<F> blocking(F&& f) {
     static constinit detail::call_site site;  // one for each type of f, and so for each lambda
     return detail::call_blocking<F>(site, hand_off::learned, f);
 }
 
 template <typename F>
     requires std::is_invocable_v<F>
-[[gnu::always_inline]] inline std::invoke_result_t<F> blocking(hand_off when, F&& f) {
+inline std::invoke_result_t<F> blocking(hand_off when, F&& f) {
     static constinit detail::call_site site;
     return detail::call_blocking<F>(site, when, f);
 }

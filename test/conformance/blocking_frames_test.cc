@@ -128,6 +128,18 @@ TEST(BlockingFrames, TheCallsMayBeOfAnySizeAndAlignment) {
     });
 }
 
+#if defined(__x86_64__)
+// Fewer registers than the rest of the program has: what is inlined always could not be here.
+[[gnu::noinline, gnu::target("general-regs-only")]] int64_t call_from_another_target(int64_t n) {
+    return n + blocking([n] { return n + 1; });
+}
+
+TEST(BlockingFrames, TheCallerMayBeForAnotherTarget) {
+    runtime rt({.procs = 1});
+    EXPECT_EQ(rt.run([] { return call_from_another_target(4); }), 9);
+}
+#endif
+
 [[gnu::noinline]] std::string catch_and_tell(int64_t n) {
     const std::string before = "n = " + std::to_string(opaque(n));
     const double kept = opaque(static_cast<double>(n));

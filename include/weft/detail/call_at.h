@@ -40,6 +40,18 @@
 #endif
 #endif
 
+namespace weft::detail {
+
+// Where the caller of call_at goes on. Everywhere, or types that hold one would differ between parts of a program.
+struct way_back {
+    void* sp;
+    void* bp;  // the frame pointer of the caller
+    void* bx;  // a frame's second pointer, to some compilers
+    const void* at;
+};
+
+}  // namespace weft::detail
+
 #if WEFT_CALL_AT
 
 #if defined(__AVX512F__)
@@ -52,19 +64,11 @@
 
 namespace weft::detail {
 
-// Where the caller of call_at goes on.
-struct way_back {
-    void* sp;
-    void* bp;  // the frame pointer of the caller
-    void* bx;  // a frame's second pointer, to some compilers
-    const void* at;
-};
-
 // Calls function(from) with the stack pointer at top, which is a multiple of 16. It has to end with go_back(from). (What is kept by
 // callees and is not in way_back counts as changed. Registers that only a function of its own target has keep nothing of weft's callers.)
-[[gnu::always_inline]] inline void call_at(void* top,
-                                           void (*function)(way_back* from) noexcept,
-                                           way_back* from) noexcept {
+[[gnu::always_inline, gnu::no_instrument_function]] inline void call_at(void* top,
+                                                                        void (*function)(way_back* from) noexcept,
+                                                                        way_back* from) noexcept {
     void* frame = __builtin_frame_address(0);
     asm volatile(
         "leaq 1f(%%rip), %%rcx\n\t"
@@ -85,9 +89,13 @@ struct way_back {
           "memory" WEFT_CALL_AT_CHANGES_MORE);
 }
 
-// The end of what call_at has called. Nothing that has to be destroyed may be left in its frame.
-[[noreturn, gnu::always_inline]] inline void go_back(way_back* to) noexcept {
+// The end of what call_at has called. Nothing that has to be destroyed may be left in its frame. (As before a return, wide vectors are
+// cleared: not all compilers do it before a piece of assembly.)
+[[noreturn, gnu::always_inline, gnu::no_instrument_function]] inline void go_back(way_back* to) noexcept {
     asm volatile(
+#if defined(__AVX__)
+        "vzeroupper\n\t"
+#endif
         "movq (%%rdi), %%rsp\n\t"
         "movq 8(%%rdi), %%rbp\n\t"
         "movq 16(%%rdi), %%rbx\n\t"
