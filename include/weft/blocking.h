@@ -89,8 +89,8 @@ private:
     }
 
 #if WEFT_CALL_AT
-    // Its end is no return: nobody may count on one.
-    [[gnu::no_instrument_function]] static void run_and_go_back(way_back* from) noexcept {
+    // Its end is no return: nobody may count on one. Aligned, as begin_blocking: see there.
+    [[gnu::no_instrument_function, gnu::aligned(64)]] static void run_and_go_back(way_back* from) noexcept {
         run(static_cast<declared_call*>(from));
         go_back(from);
     }
