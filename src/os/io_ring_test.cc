@@ -56,7 +56,7 @@ TEST_F(IoRing, ReadsWhatIsAskedFor) {
     ASSERT_EQ(ring_.submit(1), 1);
     c = await_one();
     EXPECT_EQ(c.result, 17);
-    EXPECT_EQ(std::string(first, 10) + std::string(second, 7), "aaaaabbbbbbbbbbcc");
+    EXPECT_EQ(std::string(first, 10).append(second, 7), "aaaaabbbbbbbbbbcc");
     EXPECT_FALSE(ring_.pop(c));
 }
 
