@@ -3,7 +3,6 @@
 // The call's frames lie on another stack, and what was made of it by the compiler comes back by a jump (weft/detail/call_at.h): nothing that
 // callees keep is kept by anybody but the caller. So these functions hold as much as they can across a call, in all kinds of frames.
 #include <alloca.h>
-#include <unwind.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +18,9 @@
 
 #include <weft/blocking.h>
 #include <weft/weft.h>
+
+#include "support/opaque.h"
+#include "support/unwinding.h"
 
 namespace weft::test {
 namespace {
@@ -42,16 +44,6 @@ namespace {
 #else
     asm volatile("" ::: "memory");
 #endif
-}
-
-int64_t opaque(int64_t value) {
-    asm volatile("" : "+r"(value));
-    return value;
-}
-
-double opaque(double value) {
-    asm volatile("" : "+m"(value));
-    return value;
 }
 
 uintptr_t misaligned_by(const void* at, std::size_t alignment) { return reinterpret_cast<uintptr_t>(at) % alignment; }
@@ -167,40 +159,27 @@ TEST(BlockingFrames, WhoCatchesWhatTheCallThrewHasItsOwnToo) {
 
 // ---- Unwinding.
 
-using functions = std::vector<uintptr_t>;
-
-// The beginnings of the functions that have called, the innermost first.
-functions callers() {
-    functions found;
-    const auto note = [](_Unwind_Context* frame, void* list) {
-        static_cast<functions*>(list)->push_back(_Unwind_GetRegionStart(frame));
-        return _URC_NO_REASON;
-    };
-    _Unwind_Backtrace(note, &found);
+[[gnu::noinline]] unwound look_from_a_call() {
+    unwound found = blocking([] { return unwind_here(); });
+    asm volatile("" ::: "memory");  // so that it is no jump
     return found;
 }
 
-[[gnu::noinline]] functions look_from_a_call() {
-    functions found = blocking([] { return callers(); });
-    asm volatile("" ::: "memory");
-    return found;
-}
-
-[[gnu::noinline]] functions look_from_deeper() {
-    functions found = look_from_a_call();
-    asm volatile("" ::: "memory");
+[[gnu::noinline]] unwound look_from_deeper() {
+    unwound found = look_from_a_call();
+    asm volatile("" ::: "memory");  // as above
     return found;
 }
 
 // For debuggers, profilers and reports of crashes.
 TEST(BlockingFrames, UnwindersFindTheCaller) {
     runtime rt({.procs = 1});
-    const functions found = rt.run([] { return look_from_deeper(); });
-    const auto at = [&](functions (*f)()) {
-        const auto start = reinterpret_cast<uintptr_t>(f);
-        return std::find(found.begin(), found.end(), start) - found.begin();
+    const unwound found = rt.run([] { return look_from_deeper(); });
+    const auto at = [&](unwound (*f)()) {
+        return std::find(found.functions.begin(), found.functions.end(), reinterpret_cast<const void*>(f)) -
+               found.functions.begin();
     };
-    ASSERT_LT(at(look_from_a_call), std::ssize(found));
+    ASSERT_LT(at(look_from_a_call), std::ssize(found.functions));
     EXPECT_EQ(at(look_from_deeper), at(look_from_a_call) + 1);
 }
 

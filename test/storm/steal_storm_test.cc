@@ -18,6 +18,7 @@
 #include "storm/thread_state.h"
 #include "support/crossroads.h"
 #include "support/eventually.h"
+#include "support/opaque.h"
 #include "support/procs_test.h"
 #include "support/random.h"
 #include "support/resources.h"

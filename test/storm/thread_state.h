@@ -23,12 +23,4 @@ WEFT_TEST_OPAQUE void set_errno(int value) noexcept;
 // The id of the OS thread as a thread-local variable has it that was set when the thread first came by.
 [[nodiscard]] WEFT_TEST_OPAQUE int remembered_thread_id() noexcept;
 
-// Passes value through without letting the compiler know that.
-template <typename T>
-[[nodiscard]] inline T opaque(T value) noexcept {
-    T hidden = value;
-    asm volatile("" : "+m"(hidden) : : "memory");
-    return hidden;
-}
-
 }  // namespace weft::test
