@@ -62,7 +62,11 @@ inline std::size_t checked(const io_result& last, std::size_t moved, const char*
 }
 
 inline std::size_t reported(const io_result& last, std::size_t moved, std::error_code& ec) noexcept {
-    ec = code_of(last);
+    if (is_done(last)) [[likely]] {
+        if (ec) ec.clear();  // else its category stays: to ask for one is a call into another library
+    } else {
+        ec = code_of(last);
+    }
     return moved;
 }
 

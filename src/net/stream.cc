@@ -125,12 +125,14 @@ void shut(const fd_handle& h, int how, std::error_code& ec) noexcept {
 
 }  // namespace
 
-std::size_t stream::read_some(mutable_buffer b) {
+// Flat, those that servers live on: after a system call each return to a function that has made it is mispredicted.
+
+[[gnu::flatten]] std::size_t stream::read_some(mutable_buffer b) {
     const io_result r = read_once(handle_, drains_, b);
     return checked(r, moved_by(r), "weft: read_some");
 }
 
-std::size_t stream::read_some(mutable_buffer b, std::error_code& ec) {
+[[gnu::flatten]] std::size_t stream::read_some(mutable_buffer b, std::error_code& ec) {
     const io_result r = read_once(handle_, drains_, b);
     return reported(r, moved_by(r), ec);
 }
@@ -157,23 +159,23 @@ std::size_t stream::readv_some(std::span<const mutable_buffer> into, std::error_
     return reported(r, moved_by(r), ec);
 }
 
-std::size_t stream::write_some(const_buffer b) {
+[[gnu::flatten]] std::size_t stream::write_some(const_buffer b) {
     const io_result r = write_once(handle_, b);
     return checked(r, moved_by(r), "weft: write_some");
 }
 
-std::size_t stream::write_some(const_buffer b, std::error_code& ec) {
+[[gnu::flatten]] std::size_t stream::write_some(const_buffer b, std::error_code& ec) {
     const io_result r = write_once(handle_, b);
     return reported(r, moved_by(r), ec);
 }
 
-std::size_t stream::write_all(const_buffer b) {
+[[gnu::flatten]] std::size_t stream::write_all(const_buffer b) {
     io_result last;
     const std::size_t moved = write_whole(handle_, b, last);
     return checked(last, moved, "weft: write_all");
 }
 
-std::size_t stream::write_all(const_buffer b, std::error_code& ec) {
+[[gnu::flatten]] std::size_t stream::write_all(const_buffer b, std::error_code& ec) {
     io_result last;
     const std::size_t moved = write_whole(handle_, b, last);
     return reported(last, moved, ec);

@@ -14,6 +14,12 @@ uint64_t poll_desc::token() const noexcept {
            static_cast<uint32_t>(fd_);
 }
 
+namespace {
+
+int number_of(uint64_t token) noexcept { return static_cast<int>(static_cast<uint32_t>(token)); }
+
+}  // namespace
+
 // A new generation begins, with flags, and the caller uses it. 0: it does not, because it was to begin only_unused, and somebody was faster.
 uint32_t poll_desc::begin(uint64_t flags, bool only_unused) noexcept {
     registering_.lock();
@@ -135,10 +141,22 @@ int poll_desc::add_to(poll_backend& where) noexcept {
     return error;
 }
 
+void poll_desc::prefetch(const poll_event& event) noexcept {
+    const auto* d = reinterpret_cast<const char*>(of(number_of(event.token)));
+    static_assert(sizeof(poll_desc) == 2 * cache_line);
+    __builtin_prefetch(d);
+    __builtin_prefetch(d + cache_line);
+}
+
+void poll_desc::prefetch_waiter(const poll_event& event) noexcept {
+    const poll_desc* d = of(number_of(event.token));
+    const bool reads = (event.what & (poll_bits::readable | poll_bits::hung_up)) != 0;
+    (reads ? d->in : d->out).prefetch_waiter();
+}
+
 waiter* poll_desc::deliver(const poll_event& event) noexcept {
-    const auto number = static_cast<uint32_t>(event.token);
     const auto generation = static_cast<uint32_t>(event.token >> generation_shift);
-    poll_desc* d = of(static_cast<int>(number));
+    poll_desc* d = of(number_of(event.token));
     WEFT_ASSERT(d != nullptr);
     const bool hung_up = (event.what & poll_bits::hung_up) != 0;
     waiter* first = nullptr;

@@ -110,6 +110,11 @@ public:
     // Adds it to where, unless it is somewhere already. By a user. Returns 0 or an errno value.
     [[nodiscard]] int add_to(poll_backend& where) noexcept;
 
+    // Hints, of events that will be delivered: fetch the descriptor into the cache, and then who waits for it. For a batch: the first for
+    // all events, then the second for all, which must wait for what the first has asked for.
+    static void prefetch(const poll_event& event) noexcept;
+    static void prefetch_waiter(const poll_event& event) noexcept;
+
     // An event: counts an edge and takes out who is woken by it: at most two, chained, whom the caller makes ready.
     [[nodiscard]] static waiter* deliver(const poll_event& event) noexcept;
 

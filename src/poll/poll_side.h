@@ -83,6 +83,9 @@ public:
     // An event, for the file of that generation: counts an edge. Returns who is woken by it, to be made ready; nullptr: nobody.
     [[nodiscard]] waiter* count_edge(const atomic<uint64_t>& file_word, uint32_t generation, bool hung_up) noexcept;
 
+    // A hint: an edge will be counted soon. Fetches who is woken by it into the cache, with the frames that it goes on in.
+    void prefetch_waiter() const noexcept;
+
     // Those who wait try again, as something else has changed that they look at; for the file of that generation.
     void nudge(const atomic<uint64_t>& file_word, uint32_t generation) noexcept;
 

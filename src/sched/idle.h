@@ -67,6 +67,11 @@
 // in use. So such an M stays awake for stand_by_ns, about what a wake-up takes, before it sleeps: with the next call it has the P at
 // once. One at a time, and only where there is a CPU that neither a P nor a hog uses.
 //
+// Deadlocks. Where everything sleeps, one of those that do has an alarm for the look for a deadlock (debug/deadlock.cc). An alarm costs 1 µs of the
+// system's time, which is much where it is set for each request of a server. So as long as the monitor is near, or if many were set for nothing,
+// nobody sets one. When the monitor goes far it wakes by itself after deadlock_watch_ns, and as often as anything was scheduled meanwhile. If
+// not, and everything sleeps, it wakes an M, which finds nothing, and lies down with the alarm.
+//
 // Too many. Blocked calls and pins make more Ms than Ps. An M that lies down as one too many sleeps no longer than scheduler.thread_idle_ns;
 // if it has then done nothing for so long, and still is one too many, it ends. Those at the top of the list are used, those at its bottom
 // end. If it was the lookout it wakes another one, to look in its place. So an idle process ends up with as many Ms as Ps, asleep
@@ -81,6 +86,7 @@
 //             I2. wanted::an_m == (an idle P exists, nobody spins, no near lookout), and wanted::monitor == monitor_far, whenever the
 //                 lock is free.
 //             I3. An M on the idle list holds no P; whoever removes it hands it one and wakes it, or is itself (time-out).
+//             I4. While lacks_deadlock_looker_locked(): an M has looked as often as it is to; or the monitor is awake, or has an alarm for that.
 // Ordering:   F1 (step 2, outside push) full fences; F2 (step 5) heavy fence, pairs with the compiler fence of a push.
 // Locks:      lock (leaf).
 // See:        docs/idle.md, test/model/idle.pml; lie_down.cc for steps 1 to 5
@@ -111,6 +117,9 @@ inline constexpr int64_t deadlock_look_others_ns = 1'500'000'000;  // once someb
 inline constexpr int64_t deadlock_look_later_ns = 20'000'000'000;  // all others
 inline constexpr int deadlock_early_looks = 4;
 inline constexpr int deadlock_looks = 6;
+// So many alarms for that within so long, each for nothing, are left to the monitor, which looks after so long whether anything goes on.
+inline constexpr int deadlock_alarms_many = 64;
+inline constexpr int64_t deadlock_watch_ns = 40'000'000;
 
 // How long an M that comes back from a call without a P waits awake: about as long as it takes to be woken.
 inline constexpr int64_t stand_by_ns = 30'000;
@@ -149,8 +158,17 @@ struct idle_state {
     bool monitor_polls = false;               // it was called because nobody else does
     atomic<int64_t> monitor_until_ns{never};  // while it is far: until when it sleeps
     M* deadlock_looker = nullptr;             // looks for a deadlock if nobody has woken it by then
-    bool others_seen = false;                 // when somebody last looked, others could have ended it
+    bool deadlock_watched = false;            // nobody sets an alarm for that: the monitor sees to it, later
+    int deadlock_alarms = 0;                  // set since …
+    int64_t deadlock_alarms_since_ns = 0;
+    bool others_seen = false;  // when somebody last looked, others could have ended it
 };
+
+// Schedules of all Ps, to see whether anything moves.
+[[nodiscard]] uint64_t total_ticks(const scheduler& s) noexcept;
+
+// Whether all sleep, with no alarm, and nobody has one to look for a deadlock, as somebody should. Requires idle.lock.
+[[nodiscard]] bool lacks_deadlock_looker_locked(const scheduler& s) noexcept;
 
 // After a push onto a P's own queue (W3), or the setting of a timer, whose deadline is above 0. Costs a load when there is nothing to do.
 void wake_wanted(scheduler& s, int64_t deadline_ns = 0) noexcept;
@@ -178,14 +196,14 @@ void stop_spinning(scheduler& s, M* m) noexcept;
 [[nodiscard]] bool start_spinning(scheduler& s, M* m) noexcept;
 
 // m has found nothing: gives its P up and sleeps until there is something. Returns with a P (and perhaps a G in picked), or without one
-// if the scheduler is stopping.
-void sleep_until_work(scheduler& s, M* m) noexcept;
+// if the scheduler is stopping. True: the P's clock has just been set.
+bool sleep_until_work(scheduler& s, M* m) noexcept;
 
 // Whether m, which has no P, may wait awake for a while: nobody else does, and there is a CPU for it. Requires idle.lock.
 [[nodiscard]] bool may_stand_by_locked(const scheduler& s) noexcept;
 
 // As above, for an m that has given its P away already: from step 2 on.
-void sleep_without_p(scheduler& s, M* m) noexcept;
+bool sleep_without_p(scheduler& s, M* m) noexcept;
 
 // An idle P lacks an M: asks for a thread once more. By the monitor; lacks_m says whether there was none.
 void try_missing_m(scheduler& s) noexcept;

@@ -20,6 +20,20 @@ M* poller_seats::waiting_locked() const noexcept {
     return nullptr;
 }
 
+uint64_t total_ticks(const scheduler& s) noexcept {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) sum += s.ps[i].tick();
+    return sum;
+}
+
+bool lacks_deadlock_looker_locked(const scheduler& s) noexcept {
+    const idle_state& idle = s.idle;
+    if (!main_is_running() || s.deadlocks == deadlock_search::off) return false;
+    if (idle.deadlock_looker != nullptr || idle.off_p != 0) return false;
+    // relaxed: locked
+    return idle.idle_p_count.load(relaxed) == s.ps.alive() && earliest_deadline(s) == never;
+}
+
 namespace {
 
 // p belongs to nobody: puts it on the list. Returns it if it is one too many instead, for the caller to bury without the lock.
@@ -27,13 +41,6 @@ P* shelve_p_locked(scheduler& s, P* p) noexcept {
     if (s.ps.is_one_too_many(*p)) return p;
     put_idle_p_locked(s, p);
     return nullptr;
-}
-
-// Schedules of all Ps, to see whether anything moves.
-uint64_t total_ticks(const scheduler& s) noexcept {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < s.ps.reach(); ++i) sum += s.ps[i].tick();
-    return sum;
 }
 
 // Until when an M sleeps, and until when some M does; and whether there is a P that either could take.
@@ -114,10 +121,12 @@ constexpr int64_t deadlock_look_after_ns(bool others, int looks) noexcept {
 // When m, which lies down, is to look for a deadlock, if everything sleeps; never: it need not. looks: how often it has done so.
 int64_t deadlock_look_locked(scheduler& s, M* m, int64_t now_ns, int looks) noexcept {
     idle_state& idle = s.idle;
-    if (!main_is_running() || s.deadlocks == deadlock_search::off || looks >= deadlock_looks) return never;
-    if (idle.deadlock_looker != nullptr || idle.off_p != 0) return never;
-    if (idle.idle_p_count.load(relaxed) != s.ps.alive() || earliest_deadline(s) != never)
-        return never;  // relaxed: locked
+    if (idle.deadlock_watched || looks >= deadlock_looks || !lacks_deadlock_looker_locked(s)) return never;
+    if (now_ns - idle.deadlock_alarms_since_ns > deadlock_watch_ns) {
+        idle.deadlock_alarms_since_ns = now_ns;
+        idle.deadlock_alarms = 0;
+    }
+    ++idle.deadlock_alarms;
     idle.deadlock_looker = m;
     return now_ns + deadlock_look_after_ns(idle.others_seen, looks);
 }
@@ -183,7 +192,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             wake_if_wanted(s);
             return nullptr;
         }
-        const int64_t now_ns = os::monotonic_ns();
+        const int64_t now_ns = m->fetched != nullptr ? s.io.polled_ns() : os::monotonic_ns();
         if (P* p = try_get_up_locked(s, m, now_ns, look.stays)) {
             idle.lock.unlock();
             return p;
@@ -208,7 +217,9 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
         const int64_t search_ns = deadlock_look_locked(s, m, now_ns, deadlock_searches);
         until_ns = std::min(until_ns, search_ns);
         const bool polls = idle.poller.has(m);
+        const bool too_many_alarms = search_ns != never && idle.deadlock_alarms == deadlock_alarms_many;
         idle.lock.unlock();
+        if (too_many_alarms) s.sysmon.look_soon();
 
         if (look.period_ns == never && until.a_p_is_idle) {
             // Step 5: a push, or a timer that is set, from now on reads wanted, or we see it here.
@@ -253,7 +264,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
 
 }  // namespace
 
-void sleep_until_work(scheduler& s, M* m) noexcept {
+bool sleep_until_work(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     // Step 1.
     P* surplus = shelve_p_locked(s, lock_and_disown_p(s, m));
@@ -262,10 +273,10 @@ void sleep_until_work(scheduler& s, M* m) noexcept {
     publish_wanted_locked(idle);
     idle.lock.unlock();
     if (surplus != nullptr) bury_p(s, *surplus);
-    sleep_without_p(s, m);
+    return sleep_without_p(s, m);
 }
 
-void sleep_without_p(scheduler& s, M* m) noexcept {
+bool sleep_without_p(scheduler& s, M* m) noexcept {
     // Step 2.
     WEFT_FULL_FENCE();  // F1
     P* p = lie_down_until_told(s, m);
@@ -276,12 +287,15 @@ void sleep_without_p(scheduler& s, M* m) noexcept {
     waiter* fetched = std::exchange(m->fetched, nullptr);
     if (p == nullptr) {  // stopping
         ready_all(fetched);
-        return;
+        return false;
     }
     acquire_p(m, p);
     m->spinning = m->picked == nullptr;
     if (!m->spinning && m->pinned == nullptr) wake_if_wanted(s);  // it has not looked for more
-    if (fetched != nullptr) ready_polled(m, fetched, s.io.polled_ns());
+    if (fetched == nullptr) return false;
+    p->now_ns = std::max(p->now_ns, s.io.polled_ns());
+    ready_polled(m, fetched, p->now_ns);
+    return true;
 }
 
 }  // namespace weft::detail

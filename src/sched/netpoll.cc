@@ -2,10 +2,12 @@
 #include "sched/netpoll.h"
 
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "os/os.h"
 #include "sched/park.h"
+#include "sched/schedule.h"
 #include "sched/scheduler.h"
 
 namespace weft::detail {
@@ -61,17 +63,37 @@ waiter* netpoll::collect(uint64_t token) noexcept {
     return source == nullptr ? nullptr : source->collect();
 }
 
+namespace {
+
+// Of a thousand connections that are busy, what an event leads to is in no cache: its descriptor, the waiter on another stack, the G, and then
+// the frames that this one goes on in. To miss one after the other is a fifth of the time that a request takes in the runtime; so each is fetched
+// for all of a batch before the first is needed.
+void prefetch(std::span<const poll_event> events) noexcept {
+    for (const poll_event& e : events) {
+        if (!is_of_source(e.token)) poll_desc::prefetch(e);
+    }
+    for (const poll_event& e : events) {
+        if (!is_of_source(e.token)) poll_desc::prefetch_waiter(e);
+    }
+}
+
+}  // namespace
+
 waiter* netpoll::poll(int64_t deadline_ns) noexcept {
     poll_event events[poll_batch];
     const uint32_t n = open()->wait(events, deadline_ns);
     polled_ns_.store(os::monotonic_ns(), relaxed);  // relaxed: a time
+    prefetch({events, n});
     guarded<waiter*> first = nullptr;
     guarded<waiter*>* link = &first;
     for (uint32_t i = 0; i < n; ++i) {
         const uint64_t token = events[i].token;
         waiter* woken = is_of_source(token) ? collect(token) : poll_desc::deliver(events[i]);
         *link = woken;
-        while (*link != nullptr) link = &(*link)->next;
+        while (*link != nullptr) {
+            prefetch_ready((*link)->g);
+            link = &(*link)->next;
+        }
     }
     return first;
 }

@@ -144,6 +144,7 @@ void poll_in_passing(scheduler& s, M* m) noexcept {
 
 // The next G for m, which holds a P or, when it comes back from sleep without one, none: then nullptr, to stop.
 G* find_runnable(scheduler& s, M* m) noexcept {
+    bool knows_time = false;
     for (;;) {
         P* p = m->p;
         if (p == nullptr || s.stopping.load(acquire)) return nullptr;  // as good a moment later
@@ -157,7 +158,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             continue;
         }
         if (!m->spinning) move_as_told(m);  // while it is counted there, nobody else is woken
-        p->now_ns = os::monotonic_ns();
+        if (!std::exchange(knows_time, false)) p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
         const bool countdown_over = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
         if (countdown_over) p->restart_ticks(P::global_every + 1);     // this schedule ends the old countdown
@@ -179,7 +180,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             if (G* g = steal(s, m, p->now_ns)) return g;
         }
         if (G* g = take_any_low(s, p)) return g;
-        sleep_until_work(s, m);
+        knows_time = sleep_until_work(s, m);
     }
 }
 

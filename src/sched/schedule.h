@@ -30,6 +30,14 @@ namespace weft::detail {
     __builtin_prefetch(lines + 2 * cache_line);
 }
 
+// g is made ready soon, and goes on: what it is called with lies in its third line. It may be nullptr.
+[[gnu::always_inline]] inline void prefetch_ready(const G* g) noexcept {
+    const auto* lines = reinterpret_cast<const char*>(g);
+    __builtin_prefetch(lines);
+    __builtin_prefetch(lines + cache_line);
+    __builtin_prefetch(lines + 2 * cache_line);
+}
+
 // g goes on soon.
 [[gnu::always_inline]] inline void prefetch_resume(const G* g) noexcept {
     if (sanitized) return;  // a thief may have it by now: a hint, but a race to them

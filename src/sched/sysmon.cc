@@ -158,12 +158,22 @@ bool monitor::stay_near() noexcept {
     return true;
 }
 
+// It goes far: whether to come back by itself, as Deadlocks in idle.h has it. True: an M is to be woken, which looks instead.
+bool monitor::watch_for_deadlock_locked() noexcept {
+    const uint64_t ticks = total_ticks(*home_);
+    const bool moves = std::exchange(far_ticks_, ticks) != ticks;
+    watches_ = moves && main_is_running() && home_->deadlocks != deadlock_search::off;
+    const bool watched = std::exchange(home_->idle.deadlock_watched, watches_);
+    return watched && !watches_ && lacks_deadlock_looker_locked(*home_);
+}
+
 // F1 to F4. False: it is to end.
 bool monitor::go_far() noexcept {
     scheduler& s = *home_;
     idle_state& idle = s.idle;
     idle.lock.lock();
     const bool ends = ending_;
+    const bool wakes_looker = watch_for_deadlock_locked();
     // With a P idle, deadlines are the lookout's business; and who makes the last one busy calls.
     int64_t until_ns = nobody_looks(idle) ? earliest_deadline(s) : never;
     idle.monitor_far = true;                         // F1
@@ -171,6 +181,7 @@ bool monitor::go_far() noexcept {
     publish_wanted_locked(idle);
     idle.lock.unlock();
     if (ends) return false;
+    if (wakes_looker) wake_to_look(s);
 
     const int64_t now_ns = os::monotonic_ns();
     if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + no_fence_ns);  // F2
@@ -181,12 +192,16 @@ bool monitor::go_far() noexcept {
         until_ns = queued || polls ? now_ns : std::min(until_ns, earliest_deadline(s));
     }
     const int64_t trim_at_ns = trims_left_ == 0 ? never : std::max(trimmed_ns_ + rest_trim_ns, now_ns);
-    const int64_t other_ns = std::min(trim_at_ns, s.watch.due_ns());
+    const int64_t watch_at_ns = watches_ ? now_ns + deadlock_watch_ns : never;
+    const int64_t other_ns = std::min({trim_at_ns, watch_at_ns, s.watch.due_ns()});
     const bool told = called_.sleep(std::min(until_ns, other_ns));  // F4
     rests_ = !told;
 
     idle.lock.lock();
-    if (told) called_.reset();  // C3
+    if (told) {
+        called_.reset();  // C3
+        idle.deadlock_watched = main_is_running();
+    }
     polls = std::exchange(idle.monitor_polls, false) || polls;
     idle.monitor_far = false;
     publish_wanted_locked(idle);

@@ -60,6 +60,8 @@
 // come from the poller to the only P, one of them may be over when a look comes: so it does the same when it was called for that alone, soon
 // after it went far. Then, as when it is calm, it may see work that begins to wait only after so long.
 //
+// Deadlocks. While it is near, or has an alarm of its own for that, nobody else sets one to look for a deadlock (idle.h).
+//
 // Reports. The monitor writes them, too (observe.h), between two looks. None may hold it up: it never makes a write that may block, and has
 // patience with who reads for 10 ms (crash.h). A dump of many Gs takes longer, in which somebody may keep the only P; so it looks meanwhile:
 // whatever holds no lock and is between two Gs calls look_meanwhile(), which is one turn of its loop without the sleep. To look is safe
@@ -72,7 +74,7 @@
 //
 // Invariants: I1. While work is queued, no P is idle and no M spins, the monitor is near or on its way, or the work was pushed by an M that
 //                 is on g0 or in the runtime.
-//             I2. idle.monitor_far, idle.monitor_polls and idle.monitor_until_ns change under idle.lock.
+//             I2. idle.monitor_far, idle.monitor_polls, idle.monitor_until_ns and idle.deadlock_watched change under idle.lock.
 // Locks:      looking, then idle.lock.
 // See:        docs/sysmon.md, docs/retake.md
 #pragma once
@@ -195,6 +197,7 @@ private:
     void loop() noexcept;
     bool go_far() noexcept;
     bool stay_near() noexcept;
+    [[nodiscard]] bool watch_for_deadlock_locked() noexcept;
     [[nodiscard]] bool is_to_end() noexcept;
     void look_on_time(int64_t now_ns) noexcept;
     void look(int64_t now_ns) noexcept;
@@ -228,13 +231,15 @@ private:
     int trims_left_ = 0;  // after something has run
     int64_t no_threads_until_ns_ = 0;
     int64_t cpus_seen_ns_ = 0;
-    bool rests_ = false;  // it was far, and nobody has called
-    int io_looks_ = 0;    // to come, for the poller's sake
-    int quiet_ = 0;       // looks in a row that saw nothing queued
-    int hot_ = 0;         // looks to come that are hot
-    int calm_ = 0;        // looks in a row that saw nothing amiss, less those that do not count; see calm_looks
-    bool amiss_ = false;  // what the present look sees
-    bool storm_ = false;  // this look takes whatever it can get: with RUN_DEBUG=retake=always each second one does
+    uint64_t far_ticks_ = 0;  // total_ticks() when it last went far
+    bool watches_ = false;    // it is far, and will come back to see whether anything moves
+    bool rests_ = false;      // it was far, and nobody has called
+    int io_looks_ = 0;        // to come, for the poller's sake
+    int quiet_ = 0;           // looks in a row that saw nothing queued
+    int hot_ = 0;             // looks to come that are hot
+    int calm_ = 0;            // looks in a row that saw nothing amiss, less those that do not count; see calm_looks
+    bool amiss_ = false;      // what the present look sees
+    bool storm_ = false;      // this look takes whatever it can get: with RUN_DEBUG=retake=always each second one does
 
     bool ending_ = false;  // guarded by idle.lock
     bool started_ = false;

@@ -22,6 +22,8 @@
 
 #include "death/death.h"
 #include "os/signals.h"
+#include "sched/current.h"
+#include "sched/scheduler.h"
 #include "support/captured.h"
 #include "support/eventually.h"
 
@@ -233,6 +235,37 @@ TEST_F(Deadlock, AfterMuchWork) {
                         chan<int>::nil().recv();
                     }),
                     "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
+}
+
+// Whether nobody sets an alarm for the look for a deadlock any more: idle.h.
+bool looks_are_the_monitors() {
+    weft::detail::idle_state& idle = weft::detail::current_m()->home->idle;
+    idle.lock.lock();
+    const bool watched = idle.deadlock_watched;
+    idle.lock.unlock();
+    return watched;
+}
+
+TEST_F(Deadlock, OfAServerThatNobodyCallsAnyMore) {
+    EXPECT_DEADLOCK(run_main([] {
+                        const chan<int> requests(1);
+                        std::atomic<bool> enough{false};
+                        std::thread client([&] {
+                            while (!enough) {
+                                static_cast<void>(requests.try_send(1));
+                                std::this_thread::sleep_for(50us);
+                            }
+                        });
+                        eventually([&] {
+                            for (int i = 0; i < 100; ++i) requests.recv();
+                            return looks_are_the_monitors();
+                        });
+                        enough = true;
+                        blocking([&] { client.join(); });
+                        static_cast<void>(requests.try_recv());
+                        requests.recv();
+                    }),
+                    "weft:     green thread 1 \"main\": chan receive at 0x%x");
 }
 
 TEST_F(Deadlock, OfAPinnedGreenThread) {

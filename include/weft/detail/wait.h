@@ -199,6 +199,9 @@ public:
 
     [[nodiscard]] waiter* front() const noexcept { return head_; }
 
+    // As front(), without the lock: an address, where there may be nobody any more.
+    [[nodiscard]] const void* front_hint() const noexcept { return head_.peek(); }
+
     void push_back(waiter& w) noexcept {
         w.queue = this;
         w.next = nullptr;
