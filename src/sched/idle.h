@@ -69,7 +69,7 @@
 //
 // Deadlocks. Where everything sleeps, one of those that do has an alarm for the look for a deadlock (debug/deadlock.cc). An alarm costs 1 µs of the
 // system's time, which is much where it is set for each request of a server. So as long as the monitor is near, or if many were set for nothing,
-// nobody sets one. When the monitor goes far it wakes by itself after deadlock_watch_ns, and as often as anything was scheduled meanwhile. If
+// nobody sets one. The monitor looks each deadlock_watch_ns, also when it is far, as long as anything was scheduled meanwhile. If
 // not, and everything sleeps, it wakes an M, which finds nothing, and lies down with the alarm.
 //
 // Too many. Blocked calls and pins make more Ms than Ps. An M that lies down as one too many sleeps no longer than scheduler.thread_idle_ns;
@@ -86,7 +86,8 @@
 //             I2. wanted::an_m == (an idle P exists, nobody spins, no near lookout), and wanted::monitor == monitor_far, whenever the
 //                 lock is free.
 //             I3. An M on the idle list holds no P; whoever removes it hands it one and wakes it, or is itself (time-out).
-//             I4. While lacks_deadlock_looker_locked(): an M has looked as often as it is to; or the monitor is awake, or has an alarm for that.
+//             I4. While lacks_deadlock_looker_locked(): an M has looked as often as it is to; or the monitor will look within
+//                 deadlock_watch_ns; or an M is on its way to lie down.
 // Ordering:   F1 (step 2, outside push) full fences; F2 (step 5) heavy fence, pairs with the compiler fence of a push.
 // Locks:      lock (leaf).
 // See:        docs/idle.md, test/model/idle.pml; lie_down.cc for steps 1 to 5
@@ -159,6 +160,7 @@ struct idle_state {
     atomic<int64_t> monitor_until_ns{never};  // while it is far: until when it sleeps
     M* deadlock_looker = nullptr;             // looks for a deadlock if nobody has woken it by then
     bool deadlock_watched = false;            // nobody sets an alarm for that: the monitor sees to it, later
+    bool deadlock_owed = false;               // one has not, or has ended meanwhile: who lies down next begins anew
     int deadlock_alarms = 0;                  // set since …
     int64_t deadlock_alarms_since_ns = 0;
     bool others_seen = false;  // when somebody last looked, others could have ended it

@@ -118,10 +118,17 @@ constexpr int64_t deadlock_look_after_ns(bool others, int looks) noexcept {
     return others ? deadlock_look_others_ns : deadlock_look_first_ns << (2 * looks);
 }
 
+// How many looks an M that lies down counts as done: if others have been seen, it need not look so early.
+int deadlock_looks_done_locked(const idle_state& idle) noexcept { return idle.others_seen ? 1 : 0; }
+
 // When m, which lies down, is to look for a deadlock, if everything sleeps; never: it need not. looks: how often it has done so.
-int64_t deadlock_look_locked(scheduler& s, M* m, int64_t now_ns, int looks) noexcept {
+int64_t deadlock_look_locked(scheduler& s, M* m, int64_t now_ns, int& looks) noexcept {
     idle_state& idle = s.idle;
-    if (idle.deadlock_watched || looks >= deadlock_looks || !lacks_deadlock_looker_locked(s)) return never;
+    if (!lacks_deadlock_looker_locked(s)) return never;
+    if (idle.deadlock_owed && !idle.deadlock_watched) looks = deadlock_looks_done_locked(idle);
+    if (looks >= deadlock_looks) return never;
+    idle.deadlock_owed = idle.deadlock_watched;
+    if (idle.deadlock_watched) return never;
     if (now_ns - idle.deadlock_alarms_since_ns > deadlock_watch_ns) {
         idle.deadlock_alarms_since_ns = now_ns;
         idle.deadlock_alarms = 0;
@@ -149,8 +156,10 @@ void end_idle_m(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     m->retired.store(true, relaxed);  // relaxed: locked, or a look
     ++idle.unavailable;
-    // It may have been the lookout, or have slept in the poller.
-    M* other = idle.lookout == nullptr || lacks_poller_locked(s) ? take_idle_m_locked(s) : nullptr;
+    // It may have been the lookout, or have slept in the poller, or have had the alarm for the look for a deadlock.
+    if (lacks_deadlock_looker_locked(s)) idle.deadlock_owed = true;
+    const bool lacks_one = idle.lookout == nullptr || lacks_poller_locked(s) || idle.deadlock_owed;
+    M* other = lacks_one ? take_idle_m_locked(s) : nullptr;
     publish_wanted_locked(idle);
     idle.lock.unlock();
     if (other != nullptr) wake_m(other);
@@ -182,7 +191,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
     bool stands_by = std::exchange(m->stands_by, false);
     m->park.reset();
     idle.lock.lock();
-    int deadlock_searches = idle.others_seen ? 1 : 0;  // then not so early
+    int deadlock_searches = deadlock_looks_done_locked(idle);
     if (std::exchange(m->coming, false)) --idle.coming;
     for (;;) {
         if (s.stopping.load(relaxed)) break;  // relaxed: set under the lock

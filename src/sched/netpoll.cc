@@ -91,7 +91,7 @@ waiter* netpoll::poll(int64_t deadline_ns) noexcept {
         waiter* woken = is_of_source(token) ? collect(token) : poll_desc::deliver(events[i]);
         *link = woken;
         while (*link != nullptr) {
-            prefetch_ready((*link)->g);
+            if (const G* g = (*link)->g) prefetch_ready(g);
             link = &(*link)->next;
         }
     }

@@ -155,6 +155,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
 
         if (s.ps.is_one_too_many(*p)) [[unlikely]] {
             give_up_surplus_p(s, m);
+            knows_time = false;
             continue;
         }
         if (!m->spinning) move_as_told(m);  // while it is counted there, nobody else is woken

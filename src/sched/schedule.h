@@ -30,7 +30,7 @@ namespace weft::detail {
     __builtin_prefetch(lines + 2 * cache_line);
 }
 
-// g is made ready soon, and goes on: what it is called with lies in its third line. It may be nullptr.
+// g is made ready soon, and goes on: what it is called with lies in its third line.
 [[gnu::always_inline]] inline void prefetch_ready(const G* g) noexcept {
     const auto* lines = reinterpret_cast<const char*>(g);
     __builtin_prefetch(lines);

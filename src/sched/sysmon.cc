@@ -149,8 +149,15 @@ bool monitor::stay_near() noexcept {
     if (is_to_end()) return false;
     idle_state& idle = home_->idle;
     rests_ = false;
-    planned_ns_ = std::min(os::monotonic_ns() + look_in_ns_, home_->watch.due_ns());
-    if (planned_ns_ <= long_ago) planned_ns_ = os::monotonic_ns();
+    const int64_t now_ns = os::monotonic_ns();
+    planned_ns_ = std::min(now_ns + look_in_ns_, home_->watch.due_ns());
+    if (planned_ns_ <= long_ago) planned_ns_ = now_ns;
+    if (now_ns - watched_ns_ >= deadlock_watch_ns) {
+        idle.lock.lock();
+        M* looker = watch_for_deadlock_locked(now_ns);
+        idle.lock.unlock();
+        if (looker != nullptr) wake_m(looker);
+    }
     if (!called_.sleep(planned_ns_)) return true;
     idle.lock.lock();
     called_.reset();  // C3
@@ -158,22 +165,33 @@ bool monitor::stay_near() noexcept {
     return true;
 }
 
-// It goes far: whether to come back by itself, as Deadlocks in idle.h has it. True: an M is to be woken, which looks instead.
-bool monitor::watch_for_deadlock_locked() noexcept {
-    const uint64_t ticks = total_ticks(*home_);
-    const bool moves = std::exchange(far_ticks_, ticks) != ticks;
-    watches_ = moves && main_is_running() && home_->deadlocks != deadlock_search::off;
-    const bool watched = std::exchange(home_->idle.deadlock_watched, watches_);
-    return watched && !watches_ && lacks_deadlock_looker_locked(*home_);
+// Whether it goes on seeing to it that somebody looks: Deadlocks in idle.h. If not: an M that is to be woken, to do that itself, or nullptr.
+M* monitor::watch_for_deadlock_locked(int64_t now_ns) noexcept {
+    scheduler& s = *home_;
+    idle_state& idle = s.idle;
+    watched_ns_ = now_ns;
+    const uint64_t ticks = total_ticks(s);
+    const bool moves = std::exchange(watched_ticks_, ticks) != ticks;
+    idle.deadlock_watched = moves && main_is_running() && s.deadlocks != deadlock_search::off;
+    if (idle.deadlock_watched || !idle.deadlock_owed || !lacks_deadlock_looker_locked(s)) return nullptr;
+    M* m = take_idle_m_locked(s);
+    if (m == nullptr && idle.pinned_ms != nullptr) {
+        m = idle.pinned_ms;
+        remove_idle_m_locked(s, m);
+    }
+    publish_wanted_locked(idle);
+    return m;
 }
 
 // F1 to F4. False: it is to end.
 bool monitor::go_far() noexcept {
     scheduler& s = *home_;
     idle_state& idle = s.idle;
+    const int64_t now_ns = os::monotonic_ns();
     idle.lock.lock();
     const bool ends = ending_;
-    const bool wakes_looker = watch_for_deadlock_locked();
+    M* looker = ends ? nullptr : watch_for_deadlock_locked(now_ns);
+    const int64_t watch_at_ns = idle.deadlock_watched ? now_ns + deadlock_watch_ns : never;
     // With a P idle, deadlines are the lookout's business; and who makes the last one busy calls.
     int64_t until_ns = nobody_looks(idle) ? earliest_deadline(s) : never;
     idle.monitor_far = true;                         // F1
@@ -181,9 +199,8 @@ bool monitor::go_far() noexcept {
     publish_wanted_locked(idle);
     idle.lock.unlock();
     if (ends) return false;
-    if (wakes_looker) wake_to_look(s);
+    if (looker != nullptr) wake_m(looker);
 
-    const int64_t now_ns = os::monotonic_ns();
     if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + no_fence_ns);  // F2
     bool polls = false;
     if (nobody_looks(idle)) {  // F3
@@ -192,9 +209,8 @@ bool monitor::go_far() noexcept {
         until_ns = queued || polls ? now_ns : std::min(until_ns, earliest_deadline(s));
     }
     const int64_t trim_at_ns = trims_left_ == 0 ? never : std::max(trimmed_ns_ + rest_trim_ns, now_ns);
-    const int64_t watch_at_ns = watches_ ? now_ns + deadlock_watch_ns : never;
-    const int64_t other_ns = std::min({trim_at_ns, watch_at_ns, s.watch.due_ns()});
-    const bool told = called_.sleep(std::min(until_ns, other_ns));  // F4
+    const int64_t other_ns = std::min(trim_at_ns, s.watch.due_ns());
+    const bool told = called_.sleep(std::min({until_ns, other_ns, watch_at_ns}));  // F4
     rests_ = !told;
 
     idle.lock.lock();
@@ -210,9 +226,10 @@ bool monitor::go_far() noexcept {
     // Called again so soon, it stays longer: being called costs more than a few looks.
     const int64_t then_ns = os::monotonic_ns();
     const bool soon = then_ns - now_ns < soon_ns && then_ns < other_ns;
-    if (!soon) calm_ = std::min(calm_, 0);
+    const bool only_watched = !told && then_ns < std::min(until_ns, other_ns);
+    if (!soon && !only_watched) calm_ = std::min(calm_, 0);
     if (soon && polls) io_looks_ = io_looks;
-    quiet_ = soon ? -patient_looks : nobody_looks(idle) ? 0 : quiet_looks - 1;
+    quiet_ = soon ? -patient_looks : nobody_looks(idle) && !only_watched ? 0 : quiet_looks - 1;
     forget();
     return true;
 }

@@ -197,7 +197,7 @@ private:
     void loop() noexcept;
     bool go_far() noexcept;
     bool stay_near() noexcept;
-    [[nodiscard]] bool watch_for_deadlock_locked() noexcept;
+    [[nodiscard]] M* watch_for_deadlock_locked(int64_t now_ns) noexcept;
     [[nodiscard]] bool is_to_end() noexcept;
     void look_on_time(int64_t now_ns) noexcept;
     void look(int64_t now_ns) noexcept;
@@ -231,15 +231,15 @@ private:
     int trims_left_ = 0;  // after something has run
     int64_t no_threads_until_ns_ = 0;
     int64_t cpus_seen_ns_ = 0;
-    uint64_t far_ticks_ = 0;  // total_ticks() when it last went far
-    bool watches_ = false;    // it is far, and will come back to see whether anything moves
-    bool rests_ = false;      // it was far, and nobody has called
-    int io_looks_ = 0;        // to come, for the poller's sake
-    int quiet_ = 0;           // looks in a row that saw nothing queued
-    int hot_ = 0;             // looks to come that are hot
-    int calm_ = 0;            // looks in a row that saw nothing amiss, less those that do not count; see calm_looks
-    bool amiss_ = false;      // what the present look sees
-    bool storm_ = false;      // this look takes whatever it can get: with RUN_DEBUG=retake=always each second one does
+    uint64_t watched_ticks_ = 0;  // total_ticks() when it last looked whether anything moves …
+    int64_t watched_ns_ = 0;      // … and when that was
+    bool rests_ = false;          // it was far, and nobody has called
+    int io_looks_ = 0;            // to come, for the poller's sake
+    int quiet_ = 0;               // looks in a row that saw nothing queued
+    int hot_ = 0;                 // looks to come that are hot
+    int calm_ = 0;                // looks in a row that saw nothing amiss, less those that do not count; see calm_looks
+    bool amiss_ = false;          // what the present look sees
+    bool storm_ = false;  // this look takes whatever it can get: with RUN_DEBUG=retake=always each second one does
 
     bool ending_ = false;  // guarded by idle.lock
     bool started_ = false;

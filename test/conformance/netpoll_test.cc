@@ -223,6 +223,29 @@ TEST(NetpollOfTwo, ARuntimeThatStopsLeavesThoseWhoWaitInOthers) {
     second.stop();
 }
 
+TEST(NetpollOfOne, APlainThreadWaitsForWhatAGreenThreadHasWaitedFor) {
+    runtime rt(runtime_options{.procs = 1});
+    auto [near, far] = net::unix_stream::pair();
+    char byte = 0;
+    auto served = rt.async([&] { return near.read_some({&byte, 1}); });
+    eventually([&] { return rt.stats().parks >= 1; });
+    far.write_all("x");
+    EXPECT_EQ(served.get(), 1U);
+    for (int i = 0; i < 10; ++i) {
+        std::atomic<bool> waits = false;
+        std::thread plain([&] {
+            waits = true;
+            EXPECT_EQ(near.read_some({&byte, 1}), 1U);
+        });
+        eventually([&] { return waits.load(); });
+        std::this_thread::sleep_for(1ms);  // most of the time it waits by then
+        far.write_all("y");
+        plain.join();
+        EXPECT_EQ(byte, 'y');
+    }
+    rt.stop();
+}
+
 struct CalmNetpoll : private calm, ::testing::Test {};
 
 // More of them have something to do, all the time, than a P's queue holds. The clients, a plain thread, send each its next byte as soon as the last
