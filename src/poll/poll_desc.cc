@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 
 #include "base/assert.h"
 #include "os/fd_calls.h"
@@ -143,9 +144,7 @@ int poll_desc::add_to(poll_backend& where) noexcept {
 
 void poll_desc::prefetch(const poll_event& event) noexcept {
     const auto* d = reinterpret_cast<const char*>(of(number_of(event.token)));
-    static_assert(sizeof(poll_desc) == 2 * cache_line);
-    __builtin_prefetch(d);
-    __builtin_prefetch(d + cache_line);
+    for (std::size_t line = 0; line < sizeof(poll_desc); line += cache_line) __builtin_prefetch(d + line);
 }
 
 void poll_desc::prefetch_waiter(const poll_event& event) noexcept {
