@@ -157,8 +157,10 @@ void end_idle_m(scheduler& s, M* m) noexcept {
     m->retired.store(true, relaxed);  // relaxed: locked, or a look
     ++idle.unavailable;
     // It may have been the lookout, or have slept in the poller, or have had the alarm for the look for a deadlock.
-    if (lacks_deadlock_looker_locked(s)) idle.deadlock_owed = true;
-    const bool lacks_one = idle.lookout == nullptr || lacks_poller_locked(s) || idle.deadlock_owed;
+    const bool lacks_looker = lacks_deadlock_looker_locked(s);
+    if (lacks_looker) idle.deadlock_owed = true;
+    const bool lacks_one =
+        idle.lookout == nullptr || lacks_poller_locked(s) || (lacks_looker && !idle.deadlock_watched);
     M* other = lacks_one ? take_idle_m_locked(s) : nullptr;
     publish_wanted_locked(idle);
     idle.lock.unlock();

@@ -32,10 +32,8 @@ namespace weft::detail {
 
 // g is made ready soon, and goes on: what it is called with lies in its third line.
 [[gnu::always_inline]] inline void prefetch_ready(const G* g) noexcept {
-    const auto* lines = reinterpret_cast<const char*>(g);
-    __builtin_prefetch(lines);
-    __builtin_prefetch(lines + cache_line);
-    __builtin_prefetch(lines + 2 * cache_line);
+    __builtin_prefetch(g);
+    prefetch_start(g);
 }
 
 // g goes on soon.

@@ -253,7 +253,7 @@ TEST_F(Deadlock, OfAServerThatNobodyCallsAnyMore) {
                         std::thread client([&] {
                             while (!enough) {
                                 static_cast<void>(requests.try_send(1));
-                                std::this_thread::sleep_for(50us);
+                                std::this_thread::sleep_for(50us);  // a rate: all lie down between two requests
                             }
                         });
                         eventually([&] {
