@@ -207,6 +207,13 @@ struct fiber {
 #endif
 }
 
+// An acquire load of word that has been made by code which is not instrumented: what was released to it happens before what comes now.
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline void tell_acquired([[maybe_unused]] const volatile void* word) {
+#if defined(WEFT_TSAN)
+    __tsan_acquire(const_cast<void*>(word));
+#endif
+}
+
 // Directly before a call that goes on on another stack, and directly after it, back on the caller's.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack_for_call([[maybe_unused]] fiber& from,
                                                                          [[maybe_unused]] fiber& to) {

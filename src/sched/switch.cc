@@ -23,6 +23,7 @@ namespace {
     compiler_fence();
     if (to->special.load(acquire) != 0) [[unlikely]]
         enter_special(m, to);  // acquire: as in hand_m_over
+    tell_acquired(&to->special);
     leave_stack(m->g0_fiber, to->stack->sanitizers, dying);
     switch_context(&m->g0, &to->context, m);
     arrive_on_stack(m->g0_fiber);

@@ -117,6 +117,7 @@ void await_thaw(G* g, g_state before) noexcept;
     // acquire: pairs with a thaw. That "running" is stored before frozen is looked at, the heavy fence of who froze it sees to.
     if ((from->special.load(relaxed) | to->special.load(acquire)) != 0) [[unlikely]]  // relaxed: the owner's
         return switch_special(m, from, to);
+    tell_acquired(&to->special);
     return &to->context;
 }
 
