@@ -314,7 +314,8 @@ TEST_P(BigStack, UnwindingAndDumpsShowBothParts) {
     EXPECT_TRUE(found.contains(reinterpret_cast<void*>(&landmark_below)));
 
     chan<int> gate;
-    park(1, [&] { rt().go({.name = "visitor"}, [&] { landmark_below([&] { static_cast<void>(gate.recv()); }); }); });
+    park_off_thread(
+        1, [&] { rt().go({.name = "visitor"}, [&] { landmark_below([&] { static_cast<void>(gate.recv()); }); }); });
     const capture_file file;
     rt().dump(file.fd());
     const std::string text = file.text();

@@ -53,7 +53,7 @@ TEST_P(Debug, TheDumpNamesEveryGreenThreadOnceWithItsReason) {
     m.lock();
     wait_group work;
     work.add();
-    park(5, [&] {
+    park_off_thread(5, [&] {
         rt().go({.name = "q-receiver"}, [&] { empty.recv(); });
         rt().go({.name = "q-sender"}, [&] { full.send(1); });
         rt().go({.name = "q-locker"}, [&] {
@@ -84,7 +84,7 @@ TEST_P(Debug, TheDumpNamesEveryGreenThreadOnceWithItsReason) {
 TEST_P(Debug, TheDumpTellsWhereAGreenThreadWasStarted) {
     const chan<int> c;
     int line = 0;
-    park(1, [&] {
+    park_off_thread(1, [&] {
         line = __LINE__ + 1;
         rt().go({.name = "native"}, [&] { c.recv(); });
     });
@@ -98,7 +98,7 @@ TEST_P(Debug, TheDumpTellsWhereAGreenThreadWasStarted) {
 TEST_P(Debug, TheDumpIsAsLongAsTheLiveCountSays) {
     const chan<int> c;
     constexpr int n = 50;
-    park(n, [&] {
+    park_off_thread(n, [&] {
         for (int i = 0; i < n; ++i) rt().go({.name = "one-of-many"}, [&] { c.recv(); });
     });
     const std::string dump = captured([&](int fd) { rt().dump(fd); });

@@ -201,7 +201,7 @@ std::string dump_of(runtime& rt) {
 
 TEST_P(Labels, AreShownInDumps) {
     const chan<int> gate;
-    park(2, [&] {
+    park_off_thread(2, [&] {
         rt().go({.name = "labelled", .labels = {{"request", "17"}, {"user", "an\nna"}}}, [&] { gate.recv(); });
         rt().go({.name = "long", .labels = {{"text", std::string(500, 'x')}}}, [&] { gate.recv(); });
     });

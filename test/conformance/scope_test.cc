@@ -156,7 +156,7 @@ TEST_P(Scope, APlainThreadHasScopesToo) {
 
 TEST_P(Scope, TheDumpTellsWhoWaitsForItsEnd) {
     const chan<int> gate;
-    park(2, [&] { rt().go([&] { scope([&](task_scope& s) { s.go([&] { gate.recv(); }); }); }); });
+    park_off_thread(2, [&] { rt().go([&] { scope([&](task_scope& s) { s.go([&] { gate.recv(); }); }); }); });
     const std::string report = written_by([&](int fd) { rt().dump(fd); });
     EXPECT_EQ(occurrences(report, "scope join"), 1U) << report;
     gate.send(1);

@@ -305,7 +305,7 @@ TEST_P(SelectBlocking, SelectsOverThePairsOfThreeChannelsInAllOrders) {
 TEST_P(SelectBlocking, WithoutACaseThatCanHappenItWaitsForEver) {
     std::vector<future<void>> waiting;
     const chan<int> nil = chan<int>::nil();
-    park(3, [&] {
+    park_off_thread(3, [&] {
         waiting.push_back(rt().async({.name = "empty"}, [] { select(); }));
         waiting.push_back(rt().async([&] { select(on_recv(nil, [](auto) {}), on_send(nil, 1, [] {})); }));
         waiting.push_back(
@@ -323,7 +323,7 @@ TEST_P(SelectBlocking, WithoutACaseThatCanHappenItWaitsForEver) {
 
 TEST_P(SelectBlocking, TheDumpSaysThatItSelects) {
     const chan<int> c;
-    park(1, [&] { rt().go([&] { select(on_recv(c, [](auto) {}), on_send(c, 1, [] {})); }); });
+    park_off_thread(1, [&] { rt().go([&] { select(on_recv(c, [](auto) {}), on_send(c, 1, [] {})); }); });
     const std::string report = written_by([&](int fd) { rt().dump(fd); });
     EXPECT_EQ(occurrences(report, "[select, "), 1U) << report;
     c.send(1);

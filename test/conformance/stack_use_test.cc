@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,13 +12,10 @@
 #include <weft/debug.h>
 #include <weft/weft.h>
 
-#include "sched/current.h"
-#include "sched/scheduler.h"
 #include "support/build.h"
 #include "support/captured.h"
 #include "support/deep.h"
 #include "support/environment.h"
-#include "support/eventually.h"
 #include "support/procs_test.h"
 
 namespace weft::test {
@@ -36,23 +32,7 @@ stack_use_at row_of(const runtime& rt, unsigned line) {
 
 constexpr std::size_t page = 4096;
 
-class StackUse : public procs_test {
-protected:
-    // As park(), and each of the n is off its thread: its stack can be measured. It is counted a moment before.
-    template <typename F>
-    void park_off_thread(uint64_t n, F&& body) {
-        weft::detail::scheduler& s = *rt().run([] { return weft::detail::current_m()->home; });
-        park(n, std::forward<F>(body));
-        eventually([&] {
-            uint64_t waiting = 0;
-            s.gs.for_each([&](const weft::detail::G& g) {
-                waiting += g.state.load(weft::detail::acquire) == weft::detail::g_state::waiting ? 1U : 0U;
-            });
-            return waiting >= n;
-        });
-    }
-};
-
+using StackUse = procs_test;
 WEFT_SWEEP(StackUse);
 
 TEST_P(StackUse, OfGreenThreadsThatWaitIsMeasuredWhenAsked) {

@@ -7,7 +7,8 @@
 # All of them, as they are when run one by one, take more than an hour and a half on two cores. So ./dev test exports
 # WEFT_TEST_SHORT=1, and the legs leave out what another leg has as well, or what hardly ever finds anything: the tests with the label long
 # (large searches of models, most of their mutants, most canaries of the soak test), with sanitizers the examples, with
-# Clang alone some suites, of clang-tidy the static analyzer. ./dev test full leaves out nothing.
+# Clang alone some suites, of clang-tidy the static analyzer, and of the numbers of processors with which a test is run (1, 2, 4, 64) all
+# but two with a sanitizer or an emulator. ./dev test full leaves out nothing.
 
 # One line each: the name, and what it is about. In the order in which they run: what fails soonest comes first.
 legs() {
@@ -78,6 +79,14 @@ ctest_step() {
     step "test" ${wrapper[@]+"${wrapper[@]}"} ctest --preset "$preset" -j "$jobs" "$@" || status=$?
     tail -n "+$((before + 1))" "$log" | awk '/% tests passed/ { print "  " $0; next } /^The following tests FAILED/ { list = 1 } list && NF { print "  " $0 }'
     return "$status"
+}
+
+# all_but_procs N...: if it is to be short, no test is run with one of these numbers of processors. The native leg runs them with all.
+# For those that name their tests to a program themselves, ctest's own and under_storm, nothing changes.
+all_but_procs() {
+    local without
+    printf -v without ':*/P%s' "$@"
+    ! is_short || export GTEST_FILTER="-${without:1}"
 }
 
 # ON once more, because the build may have been a short one before.
@@ -155,6 +164,8 @@ leg_lto() {
 leg_asan() {
     need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" "${clang_packages[@]}"
     local options=("$(examples_option)")
+    local GTEST_FILTER
+    all_but_procs 2 64  # a mistake with memory is one with any number; under_storm runs them with 2
     build_step asan && ctest_step asan
 }
 
@@ -163,13 +174,16 @@ leg_tsan() {
     # The sanitizer's shadow memory wants the addresses that randomization may take. Some containers forbid to ask.
     local wrapper=()
     setarch -R true 2>/dev/null && wrapper=(setarch -R)
-    local options=("$(examples_option)")
+    local options=("$(examples_option)") GTEST_FILTER
+    all_but_procs 1 64  # with one, no two green threads run at once
     build_step tsan && ctest_step tsan
 }
 
 leg_aarch64() {
     need "${base_packages[@]}" "${cross_packages[@]}"
     local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
+    local GTEST_FILTER
+    all_but_procs 1 64
     build_step aarch64 unit_tests conformance_tests exceptions_tests storm_tests &&
         ctest_step aarch64 -L '^(unit|conformance|exceptions|storm)$'
 }

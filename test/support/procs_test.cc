@@ -43,6 +43,15 @@ void procs_test::wait_for_parks(uint64_t total, std::source_location where) {
     eventually([&] { return rt_->stats().parks >= total; }, where);
 }
 
+void procs_test::wait_for_rest(std::source_location where) {
+    eventually(
+        [&] {
+            const stats_snapshot s = rt_->stats();
+            return s.running == 0 && s.runnable == 0;
+        },
+        where);
+}
+
 void procs_test::expect_nothing_running() {
     rt_->drain();
     const stats_snapshot s = rt_->stats();

@@ -48,8 +48,16 @@ protected:
         wait_for_parks(before + n, where);
     }
 
+    // As park, and each of the n is off its thread, as it is counted a moment before: its frames can be read. Nobody else may run.
+    template <typename F>
+    void park_off_thread(uint64_t n, F&& body, std::source_location where = std::source_location::current()) {
+        park(n, std::forward<F>(body), where);
+        wait_for_rest(where);
+    }
+
 private:
     void wait_for_parks(uint64_t total, std::source_location where);
+    void wait_for_rest(std::source_location where);
     void expect_nothing_running();
     void expect_nothing_leaked();
 
