@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -44,11 +45,16 @@ TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
     const calm no_storm;
     const auto rt = runtime_with("RUN_THREAD_IDLE", "50", GetParam());
     for (int burst = 0; burst < 3; ++burst) {
-        for (int i = 0; i < 20; ++i) {
-            rt->go([] { blocking(hand_off::at_once, [] { std::this_thread::sleep_for(20ms); }); });
-        }
+        constexpr int calls = 20;
+        std::atomic<int> begun = 0;
+        std::atomic<std::size_t> threads = 0;  // while all are in their calls
+        const auto call = [&] {
+            if (++begun == calls) threads = resources::now().threads;
+            while (threads == 0) std::this_thread::sleep_for(1ms);
+        };
+        for (int i = 0; i < calls; ++i) rt->go([&] { blocking(hand_off::at_once, call); });
         rt->drain();
-        EXPECT_GT(resources::now().threads, others_ + GetParam());
+        EXPECT_GT(threads, others_ + GetParam());
         eventually([&] { return resources::now().threads <= others_ + GetParam(); });
     }
     // A timer is not forgotten when who watched it ends.

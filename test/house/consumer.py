@@ -93,7 +93,7 @@ def main():
         if has_tls:
             by_pkg_config(work, prefix, libraries, "weft-tls", "secured.cc")
         if not installed_only:
-            by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}")
+            by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}", "-DWEFT_PRECOMPILE=ON")
     print("consumer: find_package" + (" and pkg-config" if installed_only else ", pkg-config and add_subdirectory") + " built and ran")
     return 0
 
