@@ -208,7 +208,7 @@ struct fiber {
 }
 
 // An acquire load of word that has been made by code which is not instrumented: what was released to it happens before what comes now.
-[[gnu::always_inline]] WEFT_NO_SANITIZE inline void tell_acquired([[maybe_unused]] const volatile void* word) {
+[[gnu::always_inline]] WEFT_NO_SANITIZE inline void tell_acquired([[maybe_unused]] const void* word) {
 #if defined(WEFT_TSAN)
     __tsan_acquire(const_cast<void*>(word));
 #endif

@@ -59,7 +59,8 @@ TEST(Freeze, WhoIsFrozenDoesNotGoOn) {
     {
         const detail::frozen still(&g, 1);
         one.wake();
-        std::this_thread::sleep_for(20ms);
+        std::this_thread::sleep_for(
+            20ms);  // the time in which it would go on: that it does not is no condition to wait for
         EXPECT_EQ(one.look(), 1);
         EXPECT_EQ(one.found(), 0);
     }

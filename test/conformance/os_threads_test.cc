@@ -49,8 +49,11 @@ TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
         std::atomic<int> begun = 0;
         std::atomic<std::size_t> threads = 0;  // while all are in their calls
         const auto call = [&] {
-            if (++begun == calls) threads = resources::now().threads;
-            while (threads == 0) std::this_thread::sleep_for(1ms);
+            if (++begun == calls) {
+                threads = resources::now().threads;
+                threads.notify_all();
+            }
+            threads.wait(0);
         };
         for (int i = 0; i < calls; ++i) rt->go([&] { blocking(hand_off::at_once, call); });
         rt->drain();

@@ -76,13 +76,15 @@ ctest_step() {
     before=$(wc -l <"$log")
     # ctest leaves out what all of its -LE mean: so who gives one names the long ones in it.
     ! is_short || [[ " $* " == *" -LE "* ]] || set -- "$@" -LE '^long$'
+    # What ctest has found in a program it keeps until that changes: so that must be all, whatever this run leaves out.
+    step "list" ${wrapper[@]+"${wrapper[@]}"} env -u GTEST_FILTER ctest --preset "$preset" -N || return 1
     step "test" ${wrapper[@]+"${wrapper[@]}"} ctest --preset "$preset" -j "$jobs" "$@" || status=$?
     tail -n "+$((before + 1))" "$log" | awk '/% tests passed/ { print "  " $0; next } /^The following tests FAILED/ { list = 1 } list && NF { print "  " $0 }'
     return "$status"
 }
 
 # all_but_procs N...: if it is to be short, no test is run with one of these numbers of processors. The native leg runs them with all.
-# For those that name their tests to a program themselves, ctest's own and under_storm, nothing changes.
+# Only of suites that are run in shards: ctest names the others to their programs one by one, and so does under_storm.
 all_but_procs() {
     local without
     printf -v without ':*/P%s' "$@"
