@@ -13,6 +13,7 @@ using weft::detail::call_out;
 using weft::detail::fd_handle;
 using weft::detail::fd_use;
 using weft::detail::io_result;
+using weft::detail::may_leave_some;
 
 namespace {
 
@@ -22,11 +23,12 @@ constexpr int64_t longest_pause_ns = 20'000'000;
 }  // namespace
 
 io_result send_datagram(const fd_handle& h, const_buffer b) noexcept {
-    return call_out(h, 0, [&] { return os::socket_send(h.fd(), b.data(), b.size()); });
+    return call_out(h, may_leave_some, [&] { return os::socket_send(h.fd(), b.data(), b.size()); });
 }
 
 io_result send_datagram(const fd_handle& h, const_buffer b, const socket_address& to) noexcept {
-    return call_out(h, 0, [&] { return os::socket_send_to(h.fd(), b.data(), b.size(), to.get(), to.size); });
+    return call_out(h, may_leave_some,
+                    [&] { return os::socket_send_to(h.fd(), b.data(), b.size(), to.get(), to.size); });
 }
 
 io_result send_unix_datagram(const fd_handle& h, const_buffer b, const socket_address& to) noexcept {
@@ -37,13 +39,14 @@ io_result send_unix_datagram(const fd_handle& h, const_buffer b, const socket_ad
     for (int64_t pause_ns = first_pause_ns;; pause_ns = std::min(2 * pause_ns, longest_pause_ns)) {
         const int64_t until_ns = weft::detail::now_ns() + pause_ns;
         const auto deadline = [&] { return std::min(until_ns, h.write_deadline()); };
-        const io_result r = call_fd(use, use.desc().out, weft::detail::wait_reason::fd_writable, 0, attempt, deadline);
+        const io_result r =
+            call_fd(use, use.desc().out, weft::detail::wait_reason::fd_writable, may_leave_some, attempt, deadline);
         if (r.ended != io_result::how::timed_out || weft::detail::now_ns() >= h.write_deadline()) return r;
     }
 }
 
 io_result receive_datagram(const fd_handle& h, mutable_buffer b, socket_address& from, bool& cut) noexcept {
-    return call_in(h, 0, [&] {
+    return call_in(h, may_leave_some, [&] {
         from.size = sizeof(from.storage);
         return os::socket_receive_from(h.fd(), b.data(), b.size(), from.get(), from.size, cut);
     });

@@ -65,14 +65,16 @@ private:
                             int64_t deadline_ns,
                             io_result& result) noexcept;
 
+// Whether a call that moved so many bytes has left nothing (poll_side.h: drained), of a call of which nobody knows.
+inline constexpr auto may_leave_some = [](std::size_t) { return false; };
+
 // Calls attempt(), a system call from os/fd_calls.h, until it does not say that it would block. deadline() is asked before
-// each try, as it may be changed by others; a call whose time is up does not try. enough: a call that returns less than that has left
-// nothing (poll_side.h: drained); 0: nobody knows.
-template <typename Attempt, typename Deadline>
+// each try, as it may be changed by others; a call whose time is up does not try. drains(count): after one that moved count bytes, as above.
+template <typename Drains, typename Attempt, typename Deadline>
 io_result call_fd(const fd_use& use,
                   poll_side& side,
                   wait_reason reason,
-                  std::size_t enough,
+                  Drains drains,
                   Attempt attempt,
                   Deadline deadline) noexcept {
     io_result result;
@@ -87,7 +89,7 @@ io_result call_fd(const fd_use& use,
         if (!side.is_drained(seen)) {
             const ssize_t count = attempt();  // I2
             if (count >= 0) {
-                if (count != 0 && static_cast<std::size_t>(count) < enough) side.set_drained(seen);
+                if (count != 0 && drains(static_cast<std::size_t>(count))) side.set_drained(seen);
                 side.pass_on();
                 return {count, 0, io_result::how::done};
             }
@@ -102,18 +104,18 @@ io_result call_fd(const fd_use& use,
 }
 
 // A call of its own on what h owns, in one direction, until the deadline set for that.
-template <typename Attempt>
-io_result call_in(const fd_handle& h, std::size_t enough, Attempt attempt) noexcept {
+template <typename Drains, typename Attempt>
+io_result call_in(const fd_handle& h, Drains drains, Attempt attempt) noexcept {
     const fd_use use(h.desc(), h.generation());
     if (!use.entered()) return {-1, 0, io_result::how::closed};
-    return call_fd(use, use.desc().in, wait_reason::fd_readable, enough, attempt, [&] { return h.read_deadline(); });
+    return call_fd(use, use.desc().in, wait_reason::fd_readable, drains, attempt, [&] { return h.read_deadline(); });
 }
 
-template <typename Attempt>
-io_result call_out(const fd_handle& h, std::size_t enough, Attempt attempt) noexcept {
+template <typename Drains, typename Attempt>
+io_result call_out(const fd_handle& h, Drains drains, Attempt attempt) noexcept {
     const fd_use use(h.desc(), h.generation());
     if (!use.entered()) return {-1, 0, io_result::how::closed};
-    return call_fd(use, use.desc().out, wait_reason::fd_writable, enough, attempt, [&] { return h.write_deadline(); });
+    return call_fd(use, use.desc().out, wait_reason::fd_writable, drains, attempt, [&] { return h.write_deadline(); });
 }
 
 }  // namespace weft::detail

@@ -22,6 +22,7 @@ using weft::detail::call_out;
 using weft::detail::fd_handle;
 using weft::detail::fd_use;
 using weft::detail::io_result;
+using weft::detail::may_leave_some;
 using weft::detail::wait_reason;
 
 namespace {
@@ -44,7 +45,7 @@ io_result finish_connecting(const fd_handle& h) noexcept {
         // Not connected and no error: woken for another reason.
         return os::socket_name(h.fd(), true, peer.get(), peer.size) == -ENOTCONN ? -EAGAIN : 0;
     };
-    return call_out(h, 0, attempt);
+    return call_out(h, may_leave_some, attempt);
 }
 
 // The connection was there, and is no more; or the network had a moment.
@@ -167,7 +168,7 @@ io_result connect_to(socket_address to, const fd_handle& made) {
 
 io_result accept_from(const fd_handle& h) {
     for (int64_t pause_ns = no_fd_first_ns;;) {
-        io_result r = call_in(h, 0, [&]() -> ssize_t { return os::socket_accept(h.fd()); });
+        io_result r = call_in(h, may_leave_some, [&]() -> ssize_t { return os::socket_accept(h.fd()); });
         if (r.ended != io_result::how::failed) return r;
         if (is_gone(r.error)) continue;
         const bool is_refused = r.error == EPERM;  // by a firewall, which may refuse all of them

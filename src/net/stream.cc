@@ -27,24 +27,38 @@ using weft::detail::call_out;
 using weft::detail::fd_handle;
 using weft::detail::fd_use;
 using weft::detail::io_result;
+using weft::detail::may_leave_some;
 
 constexpr std::size_t pieces_max = 64;  // of one system call
 
-io_result read_once(const fd_handle& h, bool drains, mutable_buffer b) noexcept {
+// Up to wanted bytes, which are those of into; of a stream with which descriptors may come (weft/net/stream.h).
+io_result read_between_files(const fd_handle& h, std::span<const iovec> into, std::size_t wanted) noexcept {
+    bool stopped = false;
+    return call_in(
+        h, [&](std::size_t count) { return count < wanted && !stopped; },
+        [&] { return os::socket_receive_dropping_files(h.fd(), into.data(), into.size(), stopped); });
+}
+
+io_result read_once(const fd_handle& h, bool may_bring_files, mutable_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
     if (size == 0) return moves_nothing(h);
-    return call_in(h, drains ? size : 0, [&] { return os::socket_receive(h.fd(), b.data(), size); });
+    if (may_bring_files) {
+        const iovec one{b.data(), size};
+        return read_between_files(h, {&one, 1}, size);
+    }
+    return call_in(
+        h, [&](std::size_t count) { return count < size; }, [&] { return os::socket_receive(h.fd(), b.data(), size); });
 }
 
 io_result write_once(const fd_handle& h, const_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
     if (size == 0) return moves_nothing(h);
     // Nobody knows why one is short: there may be no room, or memory may end here (a file that was cut while it is mapped).
-    return call_out(h, 0, [&] { return os::socket_send(h.fd(), b.data(), size); });
+    return call_out(h, may_leave_some, [&] { return os::socket_send(h.fd(), b.data(), size); });
 }
 
-std::size_t read_whole(const fd_handle& h, bool drains, mutable_buffer b, io_result& last) {
-    return repeat(h, b, last, [&](mutable_buffer left) { return read_once(h, drains, left); });
+std::size_t read_whole(const fd_handle& h, bool may_bring_files, mutable_buffer b, io_result& last) {
+    return repeat(h, b, last, [&](mutable_buffer left) { return read_once(h, may_bring_files, left); });
 }
 
 std::size_t write_whole(const fd_handle& h, const_buffer b, io_result& last) {
@@ -84,12 +98,15 @@ private:
     std::size_t total_ = 0;
 };
 
-io_result readv_once(const fd_handle& h, bool drains, std::span<const mutable_buffer> into) noexcept {
+io_result readv_once(const fd_handle& h, bool may_bring_files, std::span<const mutable_buffer> into) noexcept {
     std::array<iovec, pieces_max> vector;
     std::size_t bytes = 0;
     const std::size_t count = pieces(into).fill(vector, 0, bytes);
     if (count == 0) return moves_nothing(h);
-    return call_in(h, drains ? bytes : 0, [&] { return os::socket_receive_many(h.fd(), vector.data(), count); });
+    if (may_bring_files) return read_between_files(h, {vector.data(), count}, bytes);
+    return call_in(
+        h, [&](std::size_t moved) { return moved < bytes; },
+        [&] { return os::socket_receive_many(h.fd(), vector.data(), count); });
 }
 
 std::size_t writev_whole(const fd_handle& h, std::span<const const_buffer> from, io_result& last) {
@@ -98,14 +115,14 @@ std::size_t writev_whole(const fd_handle& h, std::span<const const_buffer> from,
         std::array<iovec, pieces_max> vector;
         std::size_t bytes = 0;
         const std::size_t count = all.fill(vector, done, bytes);
-        return call_out(h, 0, [&] { return os::socket_send_many(h.fd(), vector.data(), count); });
+        return call_out(h, may_leave_some, [&] { return os::socket_send_many(h.fd(), vector.data(), count); });
     });
 }
 
 std::size_t send_whole(const fd_handle& h, int file, int64_t offset, std::size_t count, io_result& last) {
     return repeat(h, count, last, [&](std::size_t done) {
         const std::size_t left = std::min(count - done, bytes_max);
-        return call_out(h, 0, [&] { return os::send_file(h.fd(), file, offset, left); });
+        return call_out(h, may_leave_some, [&] { return os::send_file(h.fd(), file, offset, left); });
     });
 }
 
@@ -128,34 +145,34 @@ void shut(const fd_handle& h, int how, std::error_code& ec) noexcept {
 // Flat, those that servers live on: after a system call each return to a function that has made it is mispredicted.
 
 [[gnu::flatten]] std::size_t stream::read_some(mutable_buffer b) {
-    const io_result r = read_once(handle_, drains_, b);
+    const io_result r = read_once(handle_, may_bring_files_, b);
     return checked(r, moved_by(r), "weft: read_some");
 }
 
 [[gnu::flatten]] std::size_t stream::read_some(mutable_buffer b, std::error_code& ec) {
-    const io_result r = read_once(handle_, drains_, b);
+    const io_result r = read_once(handle_, may_bring_files_, b);
     return reported(r, moved_by(r), ec);
 }
 
 std::size_t stream::read(mutable_buffer b) {
     io_result last;
-    const std::size_t moved = read_whole(handle_, drains_, b, last);
+    const std::size_t moved = read_whole(handle_, may_bring_files_, b, last);
     return checked(last, moved, "weft: read");
 }
 
 std::size_t stream::read(mutable_buffer b, std::error_code& ec) {
     io_result last;
-    const std::size_t moved = read_whole(handle_, drains_, b, last);
+    const std::size_t moved = read_whole(handle_, may_bring_files_, b, last);
     return reported(last, moved, ec);
 }
 
 std::size_t stream::readv_some(std::span<const mutable_buffer> into) {
-    const io_result r = readv_once(handle_, drains_, into);
+    const io_result r = readv_once(handle_, may_bring_files_, into);
     return checked(r, moved_by(r), "weft: readv_some");
 }
 
 std::size_t stream::readv_some(std::span<const mutable_buffer> into, std::error_code& ec) {
-    const io_result r = readv_once(handle_, drains_, into);
+    const io_result r = readv_once(handle_, may_bring_files_, into);
     return reported(r, moved_by(r), ec);
 }
 

@@ -27,6 +27,7 @@ using weft::detail::call_in;
 using weft::detail::call_out;
 using weft::detail::fd_handle;
 using weft::detail::io_result;
+using weft::detail::may_leave_some;
 using weft::detail::relaxed;
 
 void check(const io_result& r, const char* what) {
@@ -109,7 +110,7 @@ std::size_t unix_stream::send_files(const_buffer b, std::span<const int> files) 
     if (files.size() > os::files_most) {
         throw std::system_error(EINVAL, std::generic_category(), "weft: send_files: at most 253 descriptors at a time");
     }
-    const io_result r = call_out(handle_, 0, [&] {
+    const io_result r = call_out(handle_, may_leave_some, [&] {
         return os::socket_send_files(handle_.fd(), b.data(), b.size(), files.data(), files.size());
     });
     check(r, what);
@@ -124,7 +125,7 @@ received_files unix_stream::receive_files(mutable_buffer b, std::vector<int>& fi
     bool cut = false;
     const std::size_t room = std::min(files_max, os::files_most);
     files.reserve(files.size() + room);  // they would be lost if there were no memory later
-    const io_result r = call_in(handle_, 0, [&] {
+    const io_result r = call_in(handle_, may_leave_some, [&] {
         count = room;
         return os::socket_receive_files(handle_.fd(), b.data(), b.size(), came, count, cut);
     });

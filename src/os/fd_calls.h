@@ -29,6 +29,13 @@ namespace weft::detail::os {
 [[nodiscard]] ssize_t socket_receive_from(
     int fd, void* into, std::size_t size, sockaddr* from, uint32_t& from_size, bool& cut) noexcept;
 
+// Of a Unix stream, without the descriptors that come with the bytes. stopped: a read that is short has stopped where some came, or at
+// bytes of another sender, if the socket tells senders apart, and may have left more. Else it has left nothing.
+[[nodiscard]] ssize_t socket_receive_dropping_files(int fd,
+                                                    const iovec* into,
+                                                    std::size_t count,
+                                                    bool& stopped) noexcept;
+
 // Descriptors sent along with bytes over a Unix socket, files_most at most. count: room for so many, then how many came. cut: some did not
 // fit, and are closed.
 inline constexpr std::size_t files_most = 253;

@@ -63,6 +63,19 @@ socket_receive_from(int fd, void* into, std::size_t size, sockaddr* from, uint32
     return count;
 }
 
+WEFT_OS_CALL ssize_t socket_receive_dropping_files(int fd,
+                                                   const iovec* into,
+                                                   std::size_t count,
+                                                   bool& stopped) noexcept {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(into);  // only read
+    message.msg_iovlen = count;
+    const ssize_t moved = or_errno(::recvmsg(fd, &message, 0));
+    // There is no room for what comes along, so all that does is cut off.
+    stopped = (message.msg_flags & MSG_CTRUNC) != 0;
+    return moved;
+}
+
 WEFT_OS_CALL ssize_t
 socket_send_files(int fd, const void* data, std::size_t size, const int* files, std::size_t count) noexcept {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * files_most)] = {};

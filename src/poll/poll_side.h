@@ -18,10 +18,11 @@
 // have all but one try for nothing. So it wakes one; and whoever was woken, and did not find that it would have to wait, wakes the next
 // one before it goes on (pass_on). Who finds nothing more ends that: there will be another edge.
 //
-// Drained. On a stream a read that returns less than it could take has emptied it, unless the other side has hung up (then its
-// end is still to be read). Such a call leaves the count of I1 in drained: as long as there is no edge the next one knows that I2
-// is in vain, and begins with I3. So a server that reads a request, answers, and reads the next one makes one system call less for each. A new
-// deadline is an edge, so that who is about to wait looks at it; but it brings nothing, and drained goes along with the count.
+// Drained. On a stream a read that returns less than it could take has emptied it, unless the other side has hung up (then its end is
+// still to be read), or, on a Unix socket, the read has stopped where descriptors came along, which it says. Such a call leaves the
+// count of I1 in drained: as long as there is no edge the next one knows that I2 is in vain, and begins with I3. So a server that
+// reads a request, answers, and reads the next one makes one system call less for each. A new deadline is an edge, so that who is
+// about to wait looks at it; but it brings nothing, and drained goes along with the count.
 //
 // Rejected. Waking everybody at each edge. A lock for each direction that is held for the whole call, so that one tries at a time (Go): two
 // more atomic operations for each call.

@@ -76,7 +76,8 @@ io_result child::wait(exit_status& status, int64_t deadline_ns) noexcept {
         return {};
     }
     return call_fd(
-        use, use.desc().in, wait_reason::process_end, 0, [&] { return look(status); }, [&] { return deadline_ns; });
+        use, use.desc().in, wait_reason::process_end, may_leave_some, [&] { return look(status); },
+        [&] { return deadline_ns; });
 }
 
 io_result child::wait_by_looking(exit_status& status, int64_t deadline_ns) noexcept {

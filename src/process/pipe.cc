@@ -26,13 +26,13 @@ using net::detail::throw_errno;
 io_result read_once(const fd_handle& h, net::mutable_buffer b) noexcept {
     const std::size_t most = std::min(b.size(), bytes_max);
     if (most == 0) return moves_nothing(h);
-    return detail::call_in(h, 0, [&] { return os::pipe_read(h.fd(), b.data(), most); });
+    return detail::call_in(h, detail::may_leave_some, [&] { return os::pipe_read(h.fd(), b.data(), most); });
 }
 
 io_result write_once(const fd_handle& h, net::const_buffer b) noexcept {
     const std::size_t most = std::min(b.size(), bytes_max);
     if (most == 0) return moves_nothing(h);
-    return detail::call_out(h, 0, [&] { return os::pipe_write(h.fd(), b.data(), most); });
+    return detail::call_out(h, detail::may_leave_some, [&] { return os::pipe_write(h.fd(), b.data(), most); });
 }
 
 std::size_t read_whole(const fd_handle& h, net::mutable_buffer b, io_result& last) {

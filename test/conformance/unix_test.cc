@@ -154,6 +154,31 @@ TEST_P(Unix, APairPassesFilesWithItsBytes) {
     });
 }
 
+// What is behind files comes with the same edges as what is before them.
+TEST_P(Unix, AReadThatStopsAtFilesLeavesNothingThere) {
+    rt().run([&] {
+        auto [near, far] = unix_stream::pair();
+        far.set_read_deadline(std::chrono::steady_clock::now() + 10s);
+        go([&] { near.write_all("x"); });
+        char text[100];
+        ASSERT_EQ(far.read_some(text), 1U) << "it has waited, and from now on events are counted";
+        for (const bool in_pieces : {false, true}) {
+            near.write_all("before");
+            ASSERT_EQ(near.send_files("with", std::vector<int>{0}), 4U);
+            near.write_all("behind");
+            sleep_for(5ms);  // all of these events have been, most likely
+            std::string got;
+            while (got.size() < 16) {
+                const mutable_buffer pieces[] = {{text, 50}, {text + 50, 50}};
+                const std::size_t count = in_pieces ? far.readv_some(pieces) : far.read_some(text);
+                ASSERT_GT(count, 0U);
+                got.append(text, count);
+            }
+            EXPECT_EQ(got, "beforewithbehind");
+        }
+    });
+}
+
 TEST_P(Unix, MoreFilesThanThereIsRoomForAreClosed) {
     if (emulated) GTEST_SKIP() << "the emulator asks for twice the room and forgets what did not fit";
     rt().run([&] {

@@ -75,14 +75,15 @@ public:
 protected:
     stream() noexcept = default;
 
-    // drains: a read that is short has read all there is.
-    stream(weft::detail::fd_handle handle, bool drains) noexcept : socket(std::move(handle)), drains_(drains) {}
+    // may_bring_files: descriptors may come with the bytes, and a read stops where they do.
+    stream(weft::detail::fd_handle handle, bool may_bring_files) noexcept
+        : socket(std::move(handle)), may_bring_files_(may_bring_files) {}
 
     stream(stream&&) noexcept = default;
     stream& operator=(stream&&) noexcept = default;
     ~stream() = default;
 
-    bool drains_ = false;
+    bool may_bring_files_ = false;
 };
 
 }  // namespace weft::net

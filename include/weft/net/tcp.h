@@ -46,7 +46,7 @@ public:
 private:
     friend class tcp_listener;
 
-    explicit tcp_stream(weft::detail::fd_handle handle) noexcept : stream(std::move(handle), true) {}
+    explicit tcp_stream(weft::detail::fd_handle handle) noexcept : stream(std::move(handle), false) {}
 };
 
 class tcp_listener : public socket {

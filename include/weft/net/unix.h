@@ -114,8 +114,7 @@ public:
 private:
     friend class unix_listener;
 
-    // A read stops where descriptors were sent with the bytes, so one that is short may leave some.
-    explicit unix_stream(weft::detail::fd_handle handle) noexcept : stream(std::move(handle), false) {}
+    explicit unix_stream(weft::detail::fd_handle handle) noexcept : stream(std::move(handle), true) {}
 };
 
 class unix_listener : public socket {
