@@ -156,6 +156,7 @@ bool anything_to_do(scheduler& s, int64_t now_ns) noexcept {
 }
 
 int64_t earliest_deadline(const scheduler& s) noexcept {
+    std::atomic_thread_fence(std::memory_order_acquire);  // L1: after a look at the queues
     int64_t earliest = never;
     for (uint32_t i = 0; i < s.ps.reach(); ++i) earliest = std::min(earliest, s.ps[i].timers.next_deadline());
     return earliest;
@@ -239,10 +240,9 @@ bool may_concern_monitor(const scheduler& s, const P& p) noexcept {
 
 }  // namespace
 
-void wake_wanted(scheduler& s, int64_t deadline_ns) noexcept {
-    const uint32_t who = s.idle.wanted.load(relaxed);                           // relaxed: F2
-    const bool in_time = s.idle.lookout_until_ns.load(relaxed) <= deadline_ns;  // relaxed: Timers, in idle.h
-    if ((who & wanted::an_m) != 0 && !in_time) wake_one(s, procs_max, false);
+void wake_wanted(scheduler& s) noexcept {
+    const uint32_t who = s.idle.wanted.load(relaxed);  // relaxed: F2
+    if ((who & wanted::an_m) != 0) wake_one(s, procs_max, false);
     if ((who & wanted::monitor) == 0) return;
     const M* m = current_m();
     if (m != nullptr && (m->g == nullptr || !may_concern_monitor(s, *m->p))) return;  // g0 looks before it runs a G

@@ -52,8 +52,14 @@
 //
 // Timers. The lookout's alarm is also the earliest deadline of any P; an M that goes to sleep with an earlier one takes the role
 // over. Of two in the poller the first is the lookout, if its alarm is early enough: the second is woken before it. A P that is running looks at
-// its own timers. Adding one counts as a push, but no M is woken for it if the lookout's alarm comes no later: it will look then. Should that
-// one have left the list at this moment, it is awake, and lies down as the near lookout, as a P runs.
+// its own timers. Setting one counts as a push, if the G that does so goes on.
+//
+// Leaving. A G that waits with a deadline leaves its M as soon as the timer is set, and wakes nobody for it: most of the time the M has
+// nothing else to do, lies down, and the alarm is its own. If it runs another G, that one was queued when the timer was set, or came later.
+// Whoever sleeps without that alarm has looked before: at all queues first, and at the timers last, which is the rule here. Had the G
+// been queued at that look, it would have been found; so it was pushed after it, and that push has woken somebody, or found one awake,
+// who has not looked since. The same holds for the monitor. With the timers looked at first, the timer may be set, and the next G taken
+// out of its queue, between the two looks (the mutants timers_first of both models).
 //
 // No P idle. Then there is nothing to look for: an M that lies down, as one too many, sleeps until it is told, without an interval or an alarm.
 // Whoever gives a P up lies down after that, and is the lookout.
@@ -88,7 +94,8 @@
 //             I3. An M on the idle list holds no P; whoever removes it hands it one and wakes it, or is itself (time-out).
 //             I4. While lacks_deadlock_looker_locked(): an M has looked as often as it is to; or the monitor will look within
 //                 deadlock_watch_ns; or an M is on its way to lie down.
-// Ordering:   F1 (step 2, outside push) full fences; F2 (step 5) heavy fence, pairs with the compiler fence of a push.
+// Ordering:   F1 (step 2, outside push) full fences; F2 (step 5) heavy fence, pairs with the compiler fence of a push. L1: a timer is set, release
+//             fence, the next G is taken out of its queue; pairs with: the queue is seen without it, acquire fence, timers are looked at.
 // Locks:      lock (leaf).
 // See:        docs/idle.md, test/model/idle.pml; lie_down.cc for steps 1 to 5
 #pragma once
@@ -172,8 +179,8 @@ struct idle_state {
 // Whether all sleep, with no alarm, and nobody has one to look for a deadlock, as somebody should. Requires idle.lock.
 [[nodiscard]] bool lacks_deadlock_looker_locked(const scheduler& s) noexcept;
 
-// After a push onto a P's own queue (W3), or the setting of a timer, whose deadline is above 0. Costs a load when there is nothing to do.
-void wake_wanted(scheduler& s, int64_t deadline_ns = 0) noexcept;
+// After a push onto a P's own queue (W3), or the setting of a timer by a G that goes on. Costs a load when there is nothing to do.
+void wake_wanted(scheduler& s) noexcept;
 
 inline void after_push(scheduler& s, const idle_state& idle) noexcept {
     compiler_fence();  // F2's other half
@@ -181,12 +188,8 @@ inline void after_push(scheduler& s, const idle_state& idle) noexcept {
         wake_wanted(s);  // relaxed: F2
 }
 
-// After a timer of that deadline was added to the own P's queue.
-inline void after_timer(scheduler& s, const idle_state& idle, int64_t deadline_ns) noexcept {
-    compiler_fence();  // as in after_push
-    if (idle.wanted.load(relaxed) != 0) [[unlikely]]
-        wake_wanted(s, deadline_ns);  // relaxed: F2
-}
+// After a timer was added to the own P's queue by a G that leaves its M now: instead of after_push (Leaving).
+inline void leaves_timer() noexcept { std::atomic_thread_fence(std::memory_order_release); }  // L1
 
 // After a push onto the global queue from outside (W4). Prefers P number preferred if it is idle.
 void wake_for_outside(scheduler& s, uint32_t preferred) noexcept;

@@ -235,9 +235,9 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
         if (look.period_ns == never && until.a_p_is_idle) {
             // Step 5: a push, or a timer that is set, from now on reads wanted, or we see it here.
             if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + lookout_far_ns);  // F2
-            const int64_t earliest_ns = earliest_deadline(s);
-            if (earliest_ns < until.any_ns) until_ns = std::min(until_ns, earliest_ns);
             if (anything_to_do(s, now_ns)) until_ns = now_ns;
+            const int64_t earliest_ns = earliest_deadline(s);  // last: Leaving
+            if (earliest_ns < until.any_ns) until_ns = std::min(until_ns, earliest_ns);
         }
         if (std::exchange(stands_by, false) && !polls) stand_by(idle, m, until_ns);
         bool told = sleep_or_poll(s, m, polls, now_ns, until_ns);

@@ -34,6 +34,7 @@ G* take_global(scheduler& s, P* p, uint32_t n) noexcept {
         const bool fits = p->queue.push(g);
         WEFT_ASSERT(fits);  // the ring was empty, and the batch is half of it at most
     }
+    if (!p->queue.empty()) after_push(s, s.idle);  // who looked while they were in our hands has not seen them
     return first;
 }
 

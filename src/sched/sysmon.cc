@@ -33,7 +33,7 @@ void call_monitor(scheduler& s) noexcept {
     idle.lock.lock();
     bool calls = false;
     if (idle.monitor_far && nobody_looks(idle)) {
-        // Work waits for a P, or will before the monitor wakes; or events may.
+        // Work waits for a P, or will before the monitor wakes; or events may. In this order: Leaving, in idle.h.
         const bool queued = anything_to_do(s, long_ago);
         const bool due = earliest_deadline(s) < idle.monitor_until_ns.load(relaxed);  // relaxed: locked
         idle.monitor_polls = s.io.in_use() && !queued;
@@ -254,9 +254,10 @@ void monitor::look_again_in(int64_t ns) noexcept { look_in_ns_ = std::min(look_i
 
 void monitor::look(int64_t now_ns) noexcept {
     scheduler& s = *home_;
-    count.looks.fetch_add(1, relaxed);                                                   // relaxed: statistics
-    if (nobody_looks(s.idle)) ready_all(s.io.poll_if_older(netpoll::stale_ns, now_ns));  // N4
-    const bool queued = anything_to_do(s, now_ns);
+    count.looks.fetch_add(1, relaxed);  // relaxed: statistics
+    const bool nobody = nobody_looks(s.idle);
+    if (nobody) ready_all(s.io.poll_if_older(netpoll::stale_ns, now_ns));  // N4
+    const bool queued = anything_to_do(s, nobody ? now_ns : long_ago);     // else timers are the lookout's
     quiet_ = queued ? 0 : quiet_ + 1;
     storm_ = s.retakes_always && !storm_;
     look_in_ns_ = period_ns();

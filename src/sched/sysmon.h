@@ -37,8 +37,9 @@
 //      F3  looks at all queues and deadlines               waits for a P now; if so far = false, and wakes the monitor
 //      F4  sleeps until the earliest deadline
 //
-// It is step 5 of idle.h with the monitor as the one who goes to sleep. A push from g0 leaves N3 to execute(), which comes next: what was
-// pushed may be just what is run then. Pushes from outside fence fully, and look at wanted, too.
+// It is step 5 of idle.h with the monitor as the one who goes to sleep; who waits for the timer that it sets leaves out N3 (Leaving, in
+// idle.h). A push from g0 leaves N3 to execute(), which comes next: what was pushed may be just what is run then. Pushes from outside fence
+// fully, and look at wanted, too.
 //
 // An idle P that lacks an M (W5 of idle.h) is as good as none: everything above holds as if it were busy, and while anything is queued the
 // monitor asks for a thread every no_thread_ns.

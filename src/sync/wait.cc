@@ -222,7 +222,7 @@ uint32_t wait_claimed(M* m,
         timers->add_locked(alarm, has_p ? m->p->now_ns : 0);
         timers->lock.unlock();
         if (has_p) {
-            after_timer(*m->home, m->home->idle, others.deadline_ns);
+            leaves_timer();
         } else {
             wake_for_outside(*m->home, procs_max);
         }

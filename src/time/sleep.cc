@@ -1,11 +1,11 @@
 // sleep.cc: sleep_for and sleep_until.
 //
 // A sleeping G is a timer with nobody else to end the wait, so there is no claim: the lock of the P's timers is held until the
-// G is parked, and who takes the timer out of the queue under it has won. But if somebody has to be woken, who sleeps for longer than
-// that, it is a wait with a claim: nothing is to be done under the lock of timers that takes idle.lock, or makes a thread.
+// G is parked, and who takes the timer out of the queue under it has won. Nobody is woken for it: Leaving, in sched/idle.h.
 #include <weft/time.h>
 
 #include "os/note.h"
+#include "sched/idle.h"
 #include "sched/park.h"
 #include "sched/switch.h"
 #include "sync/interrupt.h"
@@ -15,7 +15,7 @@ namespace weft::detail {
 
 namespace {
 
-// Something around the caller may end the sleep early; or there is no P whose timers are ours; or somebody has to be woken.
+// Something around the caller may end the sleep early; or there is no P whose timers are ours.
 [[gnu::noinline]] void sleep_interruptibly(int64_t deadline_ns) {
     if (deadline_ns <= long_ago) return;
     wait_queue nobody;
@@ -25,20 +25,6 @@ namespace {
     const wait_result result = wait_cancellable(me, nobody, lock, 0, wait_reason::sleep, deadline_ns);
     WEFT_ASSERT(result != wait_result::served);
     if (result != wait_result::timed_out) throw_interrupted(result);
-}
-
-bool somebody_is_wanted(const scheduler& s) noexcept {
-    return s.idle.wanted.load(relaxed) != 0;  // relaxed: F2 of idle.h
-}
-
-// Adds alarm to p's timers, whose lock is held, unless somebody has to be woken for it.
-bool add_quietly_locked(const scheduler& s, P* p, timer& alarm) noexcept {
-    p->timers.add_locked(alarm, p->now_ns);
-    compiler_fence();  // as in after_push
-    if (!somebody_is_wanted(s)) [[likely]]
-        return true;
-    p->timers.remove_locked(alarm);
-    return false;
 }
 
 }  // namespace
@@ -66,11 +52,6 @@ void sleep_until_ns(int64_t deadline_ns) {
         leave(m);
         return;
     }
-    if (somebody_is_wanted(*m->home)) [[unlikely]] {
-        leave(m);
-        sleep_interruptibly(deadline_ns);
-        return;
-    }
     waiter me;
     timer alarm;
     me.g = m->g;
@@ -83,12 +64,9 @@ void sleep_until_ns(int64_t deadline_ns) {
     m->g->since_ns = p->now_ns;
     m->g->last_p = static_cast<uint16_t>(p->index);
     p->timers.lock.lock();
-    if (deadline_ns != never && !add_quietly_locked(*m->home, p, alarm)) [[unlikely]] {
-        p->timers.lock.unlock();
-        m->g->waiting = nullptr;
-        leave(m);
-        sleep_interruptibly(deadline_ns);
-        return;
+    if (deadline_ns != never) {
+        p->timers.add_locked(alarm, p->now_ns);
+        leaves_timer();
     }
     p->count.parks.add();
     m->after = {after_switch::kind::park, 0, {&p->timers.lock}, nullptr, m->g};

@@ -87,6 +87,22 @@ TEST_P(Monitor, LeavesThoseAloneForWhomNobodyWaits) {
     rt().drain();
 }
 
+// The alarm of who sleeps is that of the M that lies down for it: neither another one nor the monitor has to be told.
+TEST_P(Monitor, ASleepWakesNobodyElse) {
+    constexpr unsigned sleeps = 20;
+    rt().run([] { sleep_for(20ms); });
+    uint64_t wakes = 0;
+    const uint64_t looks = looks_during([&] {
+        rt().run([&] {
+            const uint64_t before = rt().stats().wakes;
+            for (unsigned i = 0; i < sleeps; ++i) sleep_for(20ms);
+            wakes = rt().stats().wakes - before;
+        });
+    });
+    EXPECT_LE(looks, sleeps / 2);
+    EXPECT_LE(wakes, sleeps / 4);
+}
+
 // A deadline far away is no reason to look before.
 TEST_P(Monitor, SleepsUntilATimerIsDue) {
     std::atomic<bool> over = false;

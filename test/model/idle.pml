@@ -1,7 +1,7 @@
 /* idle.pml: the protocol of src/sched/idle.h: who sleeps, who looks for work, and why none is left lying.
  *
  * Green threads are counts: in rings, in the global queue, in the hands of an M that moves them. One that runs pushes others, sets
- * a timer, and ends or computes for ever: every choice is explored. What the code does under idle.lock with data that only the lock's
+ * a timer, waits for it or goes on, and ends or computes for ever: every choice is explored. What the code does under idle.lock with data that only the lock's
  * holder touches is one step. Looks at queues and timers are one step for each place, in the order of the code, with the
  * lock held where the code holds it; so is every move from one place to another.
  *
@@ -32,6 +32,7 @@
 /* spin: pushes             expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=3 -DOVERFLOW" */
 /* spin: outside            expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNOUT=2 -DNPUSH=1" */
 /* spin: timers             expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNTIMER=1 -DNPUSH=2" */
+/* spin: timers_outside     expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNTIMER=1 -DNPUSH=1 -DNOUT=1" */
 /* spin: no_threads         expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNO_THREADS -DNPUSH=2 -DNOUT=1" */
 /* spin: three              expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=3 -DNPUSH=2" */
 /* spin: buffers_pushes     expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DTSO -DNPUSH=3 -DOVERFLOW" */
@@ -66,6 +67,7 @@
 /* spin: mutant_no_outside_fence   expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DTSO -DNOUT=1 -DNPUSH=1 -DMUTANT_NO_OUTSIDE_FENCE" */
 /* spin: mutant_silent_batch       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=2 -DMUTANT_SILENT_BATCH" */
 /* spin: mutant_timer_forgotten    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNTIMER=1 -DNPUSH=1 -DMUTANT_TIMER_FORGOTTEN" */
+/* spin: mutant_timers_first       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNTIMER=1 -DNPUSH=2 -DMUTANT_TIMERS_FIRST" */
 /* spin: mutant_creation_forgotten expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNO_THREADS -DNPUSH=2 -DMUTANT_CREATION_FORGOTTEN" */
 /* spin: mutant_not_passed_on      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNOUT=1 -DMUTANT_NOT_PASSED_ON" */
 /* spin: mutant_counted_late       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNOUT=1 -DMUTANT_COUNTED_LATE" */
@@ -586,11 +588,14 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
            od;
 #endif
 #endif
+#ifdef MUTANT_TIMERS_FIRST
+           if :: timer != 0 -> alarmed = true :: else fi;
+#endif
 #ifndef MUTANT_NO_LAST_LOOK
            look();
            atomic { if :: found -> timed[me] = true; found = false :: else fi };
 #endif
-#ifndef MUTANT_TIMER_FORGOTTEN
+#if !defined(MUTANT_TIMER_FORGOTTEN) && !defined(MUTANT_TIMERS_FIRST)
            if :: timer != 0 -> alarmed = true :: else fi
 #endif
            skip
@@ -741,6 +746,11 @@ computing:
 #if NTIMER > 0
     :: atomic { timers > 0 && p_of[me] == 0 -> timers--; drain(me); STORE_TIMER(me) };
        after_push(me)
+    :: atomic { timers > 0 && p_of[me] == 0 -> timers--; drain(me); STORE_TIMER(me) };     /* and waits until then … */
+       if
+       :: goto loop
+       :: atomic { OWN_RING(me) > 0 -> drain(me); ring[p_of[me]]-- }                        /* … while the next one runs */
+       fi
 #endif
 #if NEVENT > 0 && defined(OPENS)
     :: atomic { !in_use -> drain(me); in_use = true };

@@ -342,7 +342,8 @@ struct with_file : program<Suite, Greens, Plains> {
             if (tries != nullptr) ++*tries;
             return system.take(file, d);
         };
-        return meaning_of(d == reading ? call_in(h, at_once, attempt) : call_out(h, at_once, attempt));
+        const auto is_short = [](std::size_t count) { return count < at_once; };
+        return meaning_of(d == reading ? call_in(h, is_short, attempt) : call_out(h, is_short, attempt));
     }
 
     static outcome meaning_of(const io_result& r) {

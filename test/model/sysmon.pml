@@ -1,14 +1,14 @@
 /* sysmon.pml: the monitor goes far, F1 to F4 against N1 to N3 of src/sched/sysmon.h: nothing waits for a P while all compute and the monitor
  * sleeps without end.
  *
- * There is one process for each P, whoever holds it; green threads are counts. One that runs pushes, sets a timer, ends, or computes for
- * ever. On g0 it fires its timer, takes from its ring, takes a batch from the global queue, steals, or makes its P idle. The idle protocol
- * (idle.pml) is left out but for its counts: an idle P may at any moment be taken by an M that looks for work, or by an M in
- * user code that had lost its own (take_back_p); WAKES bounds how often. So it need not find anything: the property says nothing while a P
- * is idle. A P that is given away for a blocking call counts as one that spins, until it turns out that there is no thread to take it:
- * then it is its M's again, and that one calls. While the monitor is near it may take a P from a green thread that computes, and give it to an heir.
- * An idle P that is to get a new M counts as one that spins, too, until it turns out that there is no thread: then it lacks an M,
- * and is as good as none, until a P is given up.
+ * There is one process for each P, whoever holds it; green threads are counts. One that runs pushes, sets a timer, and goes on or
+ * waits for that, ends, or computes for ever. On g0 it fires its timer, takes from its ring, takes a batch from the global queue,
+ * steals, or makes its P idle. The idle protocol (idle.pml) is left out but for its counts: an idle P may at any moment be taken by an
+ * M that looks for work, or by an M in user code that had lost its own (take_back_p); WAKES bounds how often. So it need not find
+ * anything: the property says nothing while a P is idle. A P that is given away for a blocking call counts as one that spins, until it
+ * turns out that there is no thread to take it: then it is its M's again, and that one calls. While the monitor is near it may take a
+ * P from a green thread that computes, and give it to an heir. An idle P that is to get a new M counts as one that spins, too, until
+ * it turns out that there is no thread: then it lacks an M, and is as good as none, until a P is given up.
  *
  * What the code does under idle.lock with data that only the lock's holder touches is one step. Looks at queues and timers are one step for
  * each place, in the order of the code; so is every move from one place to another.
@@ -50,6 +50,7 @@
 /* spin: mutant_stops_late         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=3 -DMUTANT_STOPS_LATE" */
 /* spin: mutant_outside_blind      expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=1 -DMUTANT_OUTSIDE_BLIND" */
 /* spin: mutant_deadline_forgotten expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNTIMER=1 -DMUTANT_DEADLINE_FORGOTTEN" */
+/* spin: mutant_timers_first       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNTIMER=1 -DMUTANT_TIMERS_FIRST" */
 /* spin: mutant_only_while_busy    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_ONLY_WHILE_BUSY" */
 
 #ifndef NP
@@ -165,8 +166,13 @@ inline call_monitor(t) {
     atomic { LOCK(t); found = false };
     if
     :: far && NO_IDLE(idle_ps, lacks) && spinning == 0 ->
+#ifdef MUTANT_TIMERS_FIRST
            found = (timer != 0 && !until_alarm);
            if :: !found -> look() :: else fi
+#else
+           look();
+           if :: timer != 0 && !until_alarm -> found = true :: else fi      /* last: Leaving, in idle.h */
+#endif
     :: else
     fi;
     atomic { if :: found -> far = false :: else fi; UNLOCK(t) };
@@ -301,6 +307,11 @@ running:
 #if NTIMER > 0
     :: atomic { timers > 0 && me == 0 -> timers--; drain(me); b_timer[me] = true };
        after_push(me)
+    :: atomic { timers > 0 && me == 0 -> timers--; drain(me); b_timer[me] = true };         /* and waits until then … */
+       if
+       :: goto g0
+       :: atomic { ring[me] + b_ring[me] > 0 -> drain(me); ring[me]-- }                     /* … while the next one runs */
+       fi
 #endif
 #if REFUSALS > 0
     :: atomic { refusals > 0 && EMPTY(me) && !lock -> refusals--; lock = true; spinning++; UNLOCK(me) };   /* for an heir */
@@ -391,7 +402,7 @@ near:
         skip
 #endif
     };
-    atomic { until_alarm = (timer != 0); far = true; UNLOCK(MONITOR) };
+    atomic { until_alarm = (timer != 0 && NO_IDLE(idle_ps, lacks) && spinning == 0); far = true; UNLOCK(MONITOR) };
 #ifndef MUTANT_NO_HEAVY_FENCE
     EMPTY(MONITOR);                                                             /* F2 */
     do
@@ -399,21 +410,21 @@ near:
     :: atomic { i == THREADS -> i = 0; break }
     od;
 #endif
-#ifndef MUTANT_DEADLINE_FORGOTTEN
-    alarmed = (until_alarm || timer != 0);                                      /* F3 */
-#else
     alarmed = until_alarm;
-#endif
-#ifndef MUTANT_NO_LAST_LOOK
-    busy = NO_IDLE(seen_idle, seen_lacks);
+    busy = NO_IDLE(seen_idle, seen_lacks);                                      /* F3 */
     busy = busy && (seen_spinning == 0);
     if
     :: busy ->
+#ifndef MUTANT_NO_LAST_LOOK
            look();
-           atomic { soon = found; found = false }
+           atomic { soon = found; found = false };
+#endif
+#ifndef MUTANT_DEADLINE_FORGOTTEN
+           if :: timer != 0 -> alarmed = true :: else fi
+#endif
+           skip
     :: else
     fi;
-#endif
     atomic { busy = false; asleep = !soon };
     if                                                                          /* F4 */
     :: soon
