@@ -59,7 +59,8 @@
 // Whoever sleeps without that alarm has looked before: at all queues first, and at the timers last, which is the rule here. Had the G
 // been queued at that look, it would have been found; so it was pushed after it, and that push has woken somebody, or found one awake,
 // who has not looked since. The same holds for the monitor. With the timers looked at first, the timer may be set, and the next G taken
-// out of its queue, between the two looks (the mutants timers_first of both models).
+// out of its queue, between the two looks (the mutants timers_first of both models). The same goes for g0, which sets a timer with a period
+// anew when it fires, and then runs the next G.
 //
 // No P idle. Then there is nothing to look for: an M that lies down, as one too many, sleeps until it is told, without an interval or an alarm.
 // Whoever gives a P up lies down after that, and is the lookout.
@@ -188,7 +189,7 @@ inline void after_push(scheduler& s, const idle_state& idle) noexcept {
         wake_wanted(s);  // relaxed: F2
 }
 
-// After a timer was added to the own P's queue by a G that leaves its M now: instead of after_push (Leaving).
+// After a timer was added to the own P's queue by a G that leaves its M now, or by g0: instead of after_push (Leaving).
 inline void leaves_timer() noexcept { std::atomic_thread_fence(std::memory_order_release); }  // L1
 
 // After a push onto the global queue from outside (W4). Prefers P number preferred if it is idle.

@@ -159,8 +159,11 @@ void end_idle_m(scheduler& s, M* m) noexcept {
     // It may have been the lookout, or have slept in the poller, or have had the alarm for the look for a deadlock.
     const bool lacks_looker = lacks_deadlock_looker_locked(s);
     if (lacks_looker) idle.deadlock_owed = true;
+    // Or it was to wake for a timer that it has seen in step 5.
+    const bool lacks_alarm = idle.idle_p_count.load(relaxed) != 0 &&
+                             earliest_deadline(s) < idle.lookout_until_ns.load(relaxed);  // relaxed: locked, both
     const bool lacks_one =
-        idle.lookout == nullptr || lacks_poller_locked(s) || (lacks_looker && !idle.deadlock_watched);
+        idle.lookout == nullptr || lacks_alarm || lacks_poller_locked(s) || (lacks_looker && !idle.deadlock_watched);
     M* other = lacks_one ? take_idle_m_locked(s) : nullptr;
     publish_wanted_locked(idle);
     idle.lock.unlock();

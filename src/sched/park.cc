@@ -80,6 +80,7 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
             ready_g_last(m, t->who->g, now_ns);
         }
     }
+    leaves_timer();  // one that has a period has been set once more
     return count;
 }
 

@@ -95,6 +95,8 @@ void retire(scheduler& s, M* m) noexcept {
     // picked: what it was to switch to when it ended
     while (give_p(s, m, m->picked, giver::retires) == gift::refused) os::sleep_ns(no_thread_nap_ns);
     m->picked = nullptr;
+    // Whoever has the P now has not looked for more, and may have been the lookout; and we do not lie down.
+    wake_if_wanted(s);
 }
 
 void await_stop(scheduler& s, M* m) noexcept {
