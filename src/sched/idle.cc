@@ -125,7 +125,7 @@ void remove_idle_m_locked(scheduler& s, M* m) noexcept {
     if (m->pinned != nullptr) --s.idle.unavailable;
     if (s.idle.lookout == m) {
         s.idle.lookout = nullptr;
-        s.idle.lookout_until_ns.store(never, relaxed);  // relaxed: written under the lock; a look elsewhere
+        s.idle.lookout_until_ns = never;
     }
     if (s.idle.deadlock_looker == m) s.idle.deadlock_looker = nullptr;
 }
@@ -290,7 +290,7 @@ void stop_spinning(scheduler& s, M* m) noexcept {
     publish_wanted_locked(s.idle);
     const bool another = wants_m_locked(s.idle);
     const bool alone = another && is_alone_locked(s);
-    const int64_t alarm_ns = s.idle.lookout_until_ns.load(relaxed);  // relaxed: locked
+    const int64_t alarm_ns = s.idle.lookout_until_ns;
     s.idle.lock.unlock();
     if (!another) return;
     if (alone) {

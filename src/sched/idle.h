@@ -161,7 +161,7 @@ struct idle_state {
     poller_seats poller;
     bool lookout_near = false;
     int64_t went_far_ns = 0;  // when an M last lay down neither as the near lookout nor as the first in the poller
-    atomic<int64_t> lookout_until_ns{never};  // never without a lookout
+    int64_t lookout_until_ns = never;  // never without a lookout
     atomic<bool> lacks_m{false};  // W5: there was no thread for an idle P, and no M that runs any G has lain down since
     bool monitor_far = false;
     bool monitor_polls = false;               // it was called because nobody else does

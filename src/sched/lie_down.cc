@@ -72,7 +72,7 @@ alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_n
     const bool joins =
         first != nullptr && !busy && !near && m->pinned == nullptr && s.ps.alive() > 1 && !idle.poller.all();  // N5
     if (polls || joins) idle.poller.take_locked(m);
-    int64_t any_ns = idle.lookout_until_ns.load(relaxed);  // relaxed: locked
+    int64_t any_ns = idle.lookout_until_ns;
     const M* before = idle.lookout;
     if (joins && before == nullptr && first->alarm_ns <= until) {
         // Who joins will be woken first, and then need not see to it that somebody else has an alarm.
@@ -84,7 +84,7 @@ alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_n
         idle.lookout_near = near;
         any_ns = until;
     }
-    idle.lookout_until_ns.store(any_ns, relaxed);  // relaxed: written under the lock; a look elsewhere
+    idle.lookout_until_ns = any_ns;
     m->alarm_ns = polls || idle.lookout == m ? until : never;
     publish_wanted_locked(idle);
     if (!near && !polls) idle.went_far_ns = now_ns;
@@ -160,8 +160,8 @@ void end_idle_m(scheduler& s, M* m) noexcept {
     const bool lacks_looker = lacks_deadlock_looker_locked(s);
     if (lacks_looker) idle.deadlock_owed = true;
     // Or it was to wake for a timer that it has seen in step 5.
-    const bool lacks_alarm = idle.idle_p_count.load(relaxed) != 0 &&
-                             earliest_deadline(s) < idle.lookout_until_ns.load(relaxed);  // relaxed: locked, both
+    const bool a_p_is_idle = idle.idle_p_count.load(relaxed) != 0;  // relaxed: locked
+    const bool lacks_alarm = a_p_is_idle && earliest_deadline(s) < idle.lookout_until_ns;
     const bool lacks_one =
         idle.lookout == nullptr || lacks_alarm || lacks_poller_locked(s) || (lacks_looker && !idle.deadlock_watched);
     M* other = lacks_one ? take_idle_m_locked(s) : nullptr;
@@ -236,7 +236,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
         if (too_many_alarms) s.sysmon.look_soon();
 
         if (look.period_ns == never && until.a_p_is_idle) {
-            // Step 5: a push, or a timer that is set, from now on reads wanted, or we see it here.
+            // Step 5: a push, or a timer that is set by who goes on, from now on reads wanted, or we see it here.
             if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + lookout_far_ns);  // F2
             if (anything_to_do(s, now_ns)) until_ns = now_ns;
             const int64_t earliest_ns = earliest_deadline(s);  // last: Leaving

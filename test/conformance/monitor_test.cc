@@ -90,7 +90,6 @@ TEST_P(Monitor, LeavesThoseAloneForWhomNobodyWaits) {
 // The alarm of who sleeps is that of the M that lies down for it: neither another one nor the monitor has to be told.
 TEST_P(Monitor, ASleepWakesNobodyElse) {
     constexpr unsigned sleeps = 20;
-    rt().run([] { sleep_for(20ms); });
     uint64_t wakes = 0;
     const uint64_t looks = looks_during([&] {
         rt().run([&] {

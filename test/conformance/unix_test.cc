@@ -154,19 +154,28 @@ TEST_P(Unix, APairPassesFilesWithItsBytes) {
     });
 }
 
-// What is behind files comes with the same edges as what is before them.
+// What is behind files comes with the same edges as what is before them, so a read that stops there is followed by one that tries.
 TEST_P(Unix, AReadThatStopsAtFilesLeavesNothingThere) {
-    rt().run([&] {
-        auto [near, far] = unix_stream::pair();
-        far.set_read_deadline(std::chrono::steady_clock::now() + 10s);
-        go([&] { near.write_all("x"); });
-        char text[100];
-        ASSERT_EQ(far.read_some(text), 1U) << "it has waited, and from now on events are counted";
-        for (const bool in_pieces : {false, true}) {
-            near.write_all("before");
-            ASSERT_EQ(near.send_files("with", std::vector<int>{0}), 4U);
-            near.write_all("behind");
-            sleep_for(5ms);  // all of these events have been, most likely
+    auto [near, far] = rt().run([] { return unix_stream::pair(); });
+    far.set_read_deadline(std::chrono::steady_clock::now() + 10s);
+    char text[100];
+    park_off_thread(1, [&] { rt().go([&] { EXPECT_EQ(far.read_some(text), 1U); }); });
+    near.write_all("x");
+    rt().drain();  // it has waited, so from now on edges are counted
+    for (const bool in_pieces : {false, true}) {
+        auto [last, told] = rt().run([] { return unix_stream::pair(); });
+        park_off_thread(1, [&] {
+            rt().go([&] {
+                char byte;
+                EXPECT_EQ(told.read_some({&byte, 1}), 1U);
+            });
+        });
+        near.write_all("before");
+        ASSERT_EQ(near.send_files("with", std::vector<int>{0}), 4U);
+        near.write_all("behind");
+        last.write_all("x");
+        rt().drain();  // the edges came in the same order, so those of far have been counted
+        rt().run([&] {
             std::string got;
             while (got.size() < 16) {
                 const mutable_buffer pieces[] = {{text, 50}, {text + 50, 50}};
@@ -175,8 +184,8 @@ TEST_P(Unix, AReadThatStopsAtFilesLeavesNothingThere) {
                 got.append(text, count);
             }
             EXPECT_EQ(got, "beforewithbehind");
-        }
-    });
+        });
+    }
 }
 
 TEST_P(Unix, MoreFilesThanThereIsRoomForAreClosed) {
