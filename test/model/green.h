@@ -35,7 +35,7 @@ namespace weft::detail {
 
 M* current_g_m() noexcept { return model::now_playing.green[rl::ctx().current_thread()]; }
 
-void after_push(scheduler& /*s*/, const idle_state& /*idle*/) noexcept {
+void leaves_timer() noexcept {
     sleeper*& alarm = model::now_playing.alarm[rl::ctx().current_thread()];
     if (alarm != nullptr) std::exchange(alarm, nullptr)->call();
 }
@@ -118,7 +118,7 @@ private:
     void green_thread(unsigned me) {
         if (me >= threads) run_rest(&ms[me - threads]);
         if (me >= greens) return;
-        after_push(home, home.idle);  // there will be no deadline any more
+        leaves_timer();  // there will be no deadline any more
         await_rest(&ms[me]);
         ms[me].ends = true;
         ms[me].rest.call();

@@ -220,10 +220,8 @@ struct scheduler {
 // For models of what plain threads start.
 scheduler& pin_default_scheduler();
 
-// A timer was added.
-void after_push(scheduler& s, const idle_state& idle) noexcept;
-
-inline void leaves_timer() noexcept {}  // who looks at timers here needs no telling
+// A timer was added: who stands for the M that will look at it may run now.
+void leaves_timer() noexcept;
 
 inline void wake_for_outside(scheduler& /*s*/, uint32_t /*preferred*/) {}
 
