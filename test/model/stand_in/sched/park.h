@@ -223,6 +223,8 @@ scheduler& pin_default_scheduler();
 // A timer was added: who stands for the M that will look at it may run now.
 void leaves_timer() noexcept;
 
+inline void after_push(scheduler& /*s*/, const idle_state& /*idle*/) noexcept { leaves_timer(); }
+
 inline void wake_for_outside(scheduler& /*s*/, uint32_t /*preferred*/) {}
 
 inline void push_next(M* /*m*/, G* g) { g->queued(); }
