@@ -18,6 +18,8 @@
  * before a green thread adds the first file: that is the first thing one does, or with OPENS comes at any moment. Who looks in passing may be
  * late: it has seen that nobody sleeps there.
  *
+ * With ENDS an M that is one more than there are Ps may end whenever it has slept for a while; it may have been the one with the alarm.
+ *
  * Checked: when nothing can move, no green thread is queued and no timer is due while a P is idle and an M could be had (safety);
  * what is queued while a P is idle at the end of an interval has started before the end of the next (bound, with TIMELY); the ring of an
  * idle P is empty, and nobody is counted as spinning who is not (I1), so whoever was told has woken up; no event waits to be fetched while
@@ -57,6 +59,9 @@
 /* spin: extra_poller_two   expect=ok long=yes pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DNEVENT=2 -DOVERFLOW" */
 /* spin: extra_buffers      expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DTSO -DNPUSH=1" */
 /* spin: extra_bound        expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DEXTRA=1 -DTIMELY -DNPUSH=2" */
+/* spin: ends_timers        expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DENDS -DEXTRA=1 -DNTIMER=1" */
+/* spin: ends_pushes        expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DENDS -DEXTRA=1 -DNPUSH=1" */
+/* spin: ends_poller        expect=ok long=yes pan="-E -m100000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DENDS -DEXTRA=1 -DNEVENT=1 -DOVERFLOW" */
 /* spin: mutant_not_wanted         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NOT_WANTED" */
 /* spin: mutant_no_recheck         expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNOUT=2 -DNPUSH=1 -DMUTANT_NO_RECHECK" */
 /* spin: mutant_no_last_look       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=2 -DMUTANT_NO_LAST_LOOK" */
@@ -82,6 +87,7 @@
 /* spin: mutant_nobody_polls       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DMUTANT_NOBODY_POLLS" */
 /* spin: mutant_opened_in_silence  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DOPENS -DMUTANT_OPENED_IN_SILENCE" */
 /* spin: mutant_poller_no_recheck  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNOUT=1 -DMUTANT_NO_RECHECK" */
+/* spin: mutant_ends_in_silence    expect=fail pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENDS -DEXTRA=1 -DNTIMER=1 -DMUTANT_ENDS_IN_SILENCE" */
 /* spin: mutant_fetched_forgotten  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNPUSH=1 -DMUTANT_FETCHED_FORGOTTEN" */
 
 #ifndef NP
@@ -104,6 +110,7 @@
 #define NEVENT 0        /* events of files */
 #endif
 #define NONE    15
+#define LOOK    13      /* as a P: told to look, without one */
 #define OUTSIDE NM      /* the number of the outside thread's store buffer */
 #define FAILED  14
 /* ---- Work. */
@@ -149,6 +156,9 @@ bool timed[NM];                     /* asleep for an interval */
 #if NEVENT > 0
 bool elsewhere[NM];                 /* says the note: is in the poller, or on its way there or back */
 byte fetched[NM];                   /* green threads that it has come back with */
+#endif
+#ifdef ENDS
+byte too_many = EXTRA;              /* Ms that may end */
 #endif
 byte late = 0;                      /* intervals in a row that ended with work queued and a P idle */
 
@@ -391,6 +401,9 @@ proctype M(byte me) {
 #if NEVENT > 0
     bool polls = false, joins = false, stays = false;
 #endif
+#ifdef ENDS
+    bool ends = false;          /* has slept for so long that it may, since it had a P */
+#endif
 
     if
     :: me == 0 -> goto computing
@@ -516,6 +529,28 @@ again:  /* Step 3; the lock is held. */
     fi;
 #endif
 
+#ifdef ENDS
+    if
+    :: ends && too_many > 0 ->      /* end_idle_m; we are on no list */
+           atomic {
+               too_many--;
+#ifndef MUTANT_ENDS_IN_SILENCE
+               found = lookout == NONE || (idle_ps > 0 && timer != 0 && !lookout_alarm && !lookout_near);
+#if NEVENT > 0
+               found = found || (in_use && !SOMEBODY_POLLS);
+#endif
+#endif
+               if :: found -> take_idle_m_locked(m) :: else fi;
+               found = false;
+               PUBLISH_WANTED;
+               UNLOCK(me)
+           };
+           if :: m != NONE -> p = LOOK; wake_m(me) :: else fi;
+           goto over
+    :: else
+    fi;
+#endif
+
 lie_down:   /* Step 4. found says whether we are the lookout. */
     alarmed = (timer != 0);
     atomic {
@@ -622,6 +657,9 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
            :: atomic { events > 0 || interrupted ->
                   fetched[me] = events; events = 0; interrupted = false; in_poller-- }
            :: atomic { timed[me] -> in_poller-- }
+#ifdef ENDS
+           :: atomic { too_many > 0 -> ends = true; in_poller-- }
+#endif
            :: atomic { alarmed && rang -> in_poller-- }
            fi;
            atomic { if :: elsewhere[me] -> elsewhere[me] = false :: else -> joins = true fi };   /* joins: was told there */
@@ -654,6 +692,9 @@ asleep:
     :: timed[me] && note[me] == NONE
 #endif
     :: alarmed && rang && note[me] == NONE
+#ifdef ENDS
+    :: atomic { too_many > 0 && idle_m[me] && note[me] == NONE -> ends = true }
+#endif
     fi;
 time_is_up:
     atomic { LOCK(me); timed[me] = false; alarmed = false };
@@ -682,6 +723,15 @@ time_is_up:
     goto again;
 
 got_p:
+#ifdef ENDS
+    if
+    :: atomic { p == LOOK -> p = NONE; timed[me] = false; alarmed = false };
+       atomic { LOCK(me) };
+       goto again
+    :: else
+    fi;
+    ends = false;
+#endif
     atomic {
         timed[me] = false; alarmed = false; far = false;
         drain(me);          /* acquire_p */
@@ -761,7 +811,9 @@ computing:
     :: goto loop            /* the green thread ends */
     :: break                /* or never comes back */
     od;
-    false
+    false;
+over:
+    skip
 }
 
 proctype outside() {

@@ -15,6 +15,7 @@
  * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/pin.md and docs/models.md.
  */
 /* spin: one            expect=ok   pan="-E -m200000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DNM=2 -DNPUSH=2 -DNREADY=2 -DNOUT=1" */
+/* spin: retires        expect=ok   pan="-E -m200000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=3" */
 /* spin: two            expect=ok   pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DNREADY=1" */
 /* spin: outside_push   expect=ok long=yes pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNOUT=1" */
 /* spin: outside_ready  expect=ok long=yes pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNREADY=1 -DNOUT=1" */
@@ -34,6 +35,7 @@
 /* spin: mutant_sleepers expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNP=1 -DNM=2 -DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_SLEEPERS" */
 /* spin: mutant_taken_for_others   expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DNOUT=1 -DMUTANT_TAKEN_FOR_OTHERS" */
 /* spin: mutant_stop_forgets       expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DSTOP -DNPUSH=1 -DNREADY=1 -DMUTANT_STOP_FORGETS" */
+/* spin: mutant_retired_unseen     expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=3 -DMUTANT_RETIRED_UNSEEN" */
 /* spin: mutant_retired_with_p     expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DMUTANT_RETIRED_WITH_P" */
 
 #ifndef NP
@@ -415,13 +417,13 @@ running_g:
     :: g = PARKED; goto loop
     :: atomic { readies > 0 -> readies--; g = p_of[me] }; after_push(); goto loop      /* yields */
     :: atomic { g = GONE; pinned = false; what = ORDINARY }; goto running               /* is unpinned */
-    :: g = GONE; goto retire
+    :: g = GONE; what = NOTHING; atomic { take_from(p_of[me]) }; goto retire
     :: break
     od;
     computes[me] = true;
     false;
 
-retire:     /* give_p, with nothing to run */
+retire:     /* give_p, with what was to run next, or with nothing */
 progress_retire:
 #ifndef MUTANT_RETIRED_WITH_P
     atomic { LOCK;
@@ -430,13 +432,19 @@ progress_retire:
         :: else -> take_m(false)
         fi;
         if
-        :: m < NM -> next_p[m] = p_of[me]; next_g[m] = NOTHING; p_of[me] = NONE; spinning++; unavailable++; PUBLISH_WANTED
+        :: m < NM ->
+               next_p[m] = p_of[me]; next_g[m] = what; p_of[me] = NONE; unavailable++;
+               if :: what == NOTHING -> spinning++ :: else fi;
+               PUBLISH_WANTED
         :: else
         fi;
         UNLOCK
     };
     if :: m == FAILED -> m = NONE; goto retire :: else fi;
     told[m] = true; m = NONE;
+#ifndef MUTANT_RETIRED_UNSEEN
+    after_push()    /* who was to look may be the one that has the P now, and we do not lie down */
+#endif
 #endif
 
 over:
