@@ -87,7 +87,7 @@
 /* spin: mutant_nobody_polls       expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DMUTANT_NOBODY_POLLS" */
 /* spin: mutant_opened_in_silence  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DOPENS -DMUTANT_OPENED_IN_SILENCE" */
 /* spin: mutant_poller_no_recheck  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNOUT=1 -DMUTANT_NO_RECHECK" */
-/* spin: mutant_ends_in_silence    expect=fail pan="-E -m100000 -w24" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENDS -DEXTRA=1 -DNTIMER=1 -DMUTANT_ENDS_IN_SILENCE" */
+/* spin: mutant_ends_in_silence    expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY -DCOLLAPSE" defs="-DENDS -DEXTRA=1 -DNTIMER=1 -DMUTANT_ENDS_IN_SILENCE" */
 /* spin: mutant_fetched_forgotten  expect=fail pan="-E -m100000" cc="-O2 -w -DSAFETY" defs="-DNEVENT=1 -DNPUSH=1 -DMUTANT_FETCHED_FORGOTTEN" */
 
 #ifndef NP
