@@ -214,7 +214,7 @@ def losses(results):
             slower = []
             for peer in PEERS:
                 ratio = None if peer == "weft" else results.to_peer(row, p, peer, metric)
-                if ratio is not None and ratio.middle > 1:
+                if ratio is not None and float(factor(ratio.middle)) > 1:  # as it is printed, and will be read back
                     slower.append(f"{PEERS[peer]} {ratio}")
             if slower:
                 out.append(f"- {title}, P={p}: against {'; '.join(slower)}")

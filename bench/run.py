@@ -202,6 +202,7 @@ class Campaign:
         self.clients = clients
         self.quick = arguments.quick
         self.rounds = arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS)
+        self.asked = arguments.rounds is not None
         chosen = rows_chosen(arguments)
         self.skipped = [row.id for row in chosen if row.memory_gib > available_gib()]
         self.rows = [row for row in chosen if row.id not in self.skipped]
@@ -212,7 +213,7 @@ class Campaign:
     def plan(self, index):
         """What round `index` (from 0) runs, in order: (row, p, [peers])."""
         for row in self.rows:
-            if index >= (row.quick_rounds if self.quick else row.rounds):
+            if not self.asked and index >= (row.quick_rounds if self.quick else row.rounds):
                 continue
             for p in row.procs:
                 peers = [peer for peer in row.peers
@@ -286,7 +287,7 @@ class Campaign:
 def main():
     parser = argparse.ArgumentParser(description="Measures weft beside its peers.", epilog=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, help=f"rounds (default {ROUNDS}; quick: {QUICK_ROUNDS})")
+    parser.add_argument("--rounds", type=int, help=f"rounds (default {ROUNDS}; quick: {QUICK_ROUNDS}), also of rows that have fewer otherwise")
     parser.add_argument("--quick", action="store_true", help="fewer rounds of less work")
     parser.add_argument("--only", action="append", metavar="WORD", help="only rows whose name contains WORD, or of that group; repeatable")
     parser.add_argument("--add", action="store_true", help="with --only: put the rows into docs/benchmarks.md; it keeps the others")

@@ -114,7 +114,7 @@ class Client(unittest.TestCase):
         self.assertGreater(due["p99_us"], 50_000)
 
     def test_a_server_is_started_measured_and_ended(self):
-        for load in (Load(10, ms=100), Load(10, ms=100, rate=500), Load(2, ms=100, unix=True), Load(10, idle=50, rest_ms=20, ms=100, rate=500)):
+        for load in (Load(10, ms=300), Load(10, ms=300, rate=500), Load(2, ms=300, unix=True), Load(10, idle=50, rest_ms=20, ms=300, rate=500)):
             row = Row("x", "x", "echo", "echo", 0, load=load)
             line = sockets.measure(self.epoll_echo, self.client, row, 2, dict(os.environ))
             self.assertEqual(line["peer"], "epoll")
