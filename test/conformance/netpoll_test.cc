@@ -242,7 +242,8 @@ TEST(NetpollOfOne, APlainThreadWaitsForWhatAGreenThreadHasWaitedFor) {
     rt.stop();
 }
 
-struct CalmNetpoll : private calm, ::testing::Test {};
+// no_retakes: not even from an M that the system lets wait for a CPU.
+struct CalmNetpoll : private calm, private no_retakes, ::testing::Test {};
 
 // More of them have something to do, all the time, than a P's queue holds. The clients, a plain thread, send each its next byte as soon as the last
 // one has come back, so that only the order of service decides who is ahead.

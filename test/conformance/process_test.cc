@@ -42,7 +42,7 @@ protected:
     // What stays for the life of the process: the poller of plain threads, the set of those that nobody waits for, the default runtime
     // with a poller of its own.
     static void SetUpTestSuite() {
-        process p({"sleep", "0.01"});
+        process p({"cat"}, {.in = stdio::pipe});
         const int pid = p.pid();
         EXPECT_FALSE(p.wait_for(0s));
         p.detach();

@@ -109,13 +109,14 @@ TEST_P(TimerAfterFunc, TheFunctionMayResetItsOwnTimer) {
         std::optional<timer> t;
         mutex ready;
         ready.lock();
-        t = after_func(10us, [&] {
-            const std::unique_lock until_it_is_there(ready);
+        t = after_func(10us, [&, done] {
+            std::unique_lock until_it_is_there(ready);
             if (++calls < 20) {
                 EXPECT_FALSE(t->reset(10us));
-            } else {
-                done.send(calls);
+                return;
             }
+            until_it_is_there.unlock();  // it is gone as soon as the value is received
+            done.send(20);
         });
         ready.unlock();
         EXPECT_EQ(done.recv(), 20);
