@@ -111,3 +111,10 @@ function(weft_strict_warnings target)
   target_compile_options(${target} PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wconversion;-Wsign-conversion;-Wold-style-cast>")
 endfunction()
+
+# Precompiled headers without the time of day in them, so that a compiler cache finds what was compiled with them.
+function(weft_reproducible_precompile target)
+  if(weft_clang)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
+endfunction()
