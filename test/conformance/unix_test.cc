@@ -23,6 +23,7 @@
 #include "support/build.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
+#include "support/temp_folder.h"
 
 namespace weft::test {
 namespace {
@@ -37,23 +38,13 @@ using net::unix_stream;
 
 class Unix : public procs_test {
 protected:
-    Unix() {
-        char name[] = "/tmp/weft_unix_XXXXXX";
-        directory_ = ::mkdtemp(name);
-    }
-
-    void TearDown() override {
-        std::filesystem::remove_all(directory_);
-        procs_test::TearDown();
-    }
-
-    [[nodiscard]] unix_address at(const std::string& name) const { return unix_address(directory_ + "/" + name); }
+    [[nodiscard]] unix_address at(const std::string& name) const { return unix_address(directory_ / name); }
 
     [[nodiscard]] static bool exists(const unix_address& a) {
         return ::access(std::string(a.path()).c_str(), F_OK) == 0;
     }
 
-    std::string directory_;
+    temp_folder directory_;
 };
 
 WEFT_SWEEP_OVER(Unix, 1U, 4U);
@@ -113,7 +104,7 @@ TEST_P(Unix, EchoesOverAPath) {
 }
 
 TEST_P(Unix, AnAbstractNameIsNoFile) {
-    const unix_address name = unix_address::abstract_name(directory_ + "/abstract");
+    const unix_address name = unix_address::abstract_name(directory_ / "abstract");
     rt().run([&] {
         unix_listener listener(name);
         EXPECT_EQ(listener.local_address(), name);
@@ -124,7 +115,7 @@ TEST_P(Unix, AnAbstractNameIsNoFile) {
         char text[1];
         EXPECT_EQ(near.read_some(text), 1U);
     });
-    EXPECT_TRUE(std::filesystem::is_empty(directory_));
+    EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
 
 // Data may go on although a read was short, when descriptors were sent in between.

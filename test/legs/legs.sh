@@ -1,41 +1,61 @@
-# legs.sh: what ./dev test is made of. Sourced by ./dev.
+# legs.sh: what ./dev test consists of. Sourced by ./dev.
 #
-# A leg is a function leg_NAME: one build and what is run in it. Its steps write to build/logs/NAME.log and print what
-# matters; a leg fails with its first step that fails. Run one by one by run_legs, or all by run_all_legs, which makes each leg a
-# test of the small CMake project beside this file, so that the whole ends with ctest's closing lines.
+# A leg is a function leg_NAME: one build and what runs in it. Its steps write to build/logs/NAME.log and print what matters; a leg fails with
+# its first step that fails. run_legs runs legs one after the other and ends with a table of their times and the five slowest tests.
 #
-# All of them, as they are when run one by one, take more than an hour and a half on two cores. So ./dev test exports
-# WEFT_TEST_SHORT=1, and the legs leave out what another leg has as well, or what hardly ever finds anything: the tests with the label long
-# (large searches of models, most of their mutants, most canaries of the soak test), with sanitizers the examples, with
-# Clang alone some suites, of clang-tidy the static analyzer, and of the numbers of processors with which a test is run (1, 2, 4, 64) all
-# but two with a sanitizer or an emulator. ./dev test full leaves out nothing.
+# ./dev test is the gate: everything that has found faults, within a quarter of an hour on two cores when the compiler cache is filled.
+# ./dev test full runs every leg whole, from empty build directories and without the compiler cache. docs/testing.md says for each suite
+# what it finds, how long it takes, and in which of the two it runs. The functions of a leg ask is_full.
+#
+# Everything the gate draws by lot, it draws from the hash of the commit: the same commit is always tested the same way.
 
-# One line each: the name, and what it is about. In the order in which they run: what fails soonest comes first.
+# One line each: the name, and what it is about. In the order in which they run: those that fail soonest come first.
 legs() {
     cat <<'END'
-lint        clang-tidy, format, layers, tidiness, documentation
+lint        format, layers, tidiness, documentation, clang-tidy
 native      GCC: all suites, examples, instruction budgets; every public header compiles alone
-model       model checks of the real headers, and Spin models, with their mutants
-clang       Clang with thread-safety analysis and the inline context switch: all suites but corpus and stress
+model       model checks of the real headers, Spin models, their mutants
+asan        Clang, address and undefined-behaviour sanitizers
+tsan        Clang, thread sanitizer
+clang       Clang with thread-safety analysis and the inline context switch
+aarch64     GCC for aarch64 under an emulator
 shared      GCC, shared library and -fPIC: steal storm; find_package and pkg-config against the installed tree
 lto         GCC, link-time optimization: steal storm
-asan        Clang, address and undefined-behaviour sanitizers: all suites
-tsan        Clang, thread sanitizer: all suites
-aarch64     GCC for aarch64 under an emulator: unit, conformance, exceptions, steal storm
-assemble    the context switch as ELF, Mach-O and COFF objects
 consumer    find_package, pkg-config and add_subdirectory against the installed tree
+assemble    the context switch as ELF, Mach-O and COFF objects
 END
 }
 
 leg_names() { legs | awk '{ print $1 }'; }
 
-# Whether what is long is left out.
-is_short() { [[ -n ${WEFT_TEST_SHORT:-} ]]; }
-if_short() { ! is_short || printf '%s' "$1"; }
+is_full() { [[ -n ${WEFT_TEST_FULL:-} ]]; }
+if_gate() { is_full || printf '%s' "$1"; }
+
+# drawn N: a number below N, the same each time for a commit.
+drawn() {
+    local hash
+    hash=$(git rev-parse --verify -q HEAD 2>/dev/null) || hash=0
+    printf '%d' $((16#${hash:0:8} % $1))
+}
+
+# ---- The compiler cache. It is keyed by relative paths, so a fresh clone finds what another one has compiled.
+
+launcher=
+if command -v ccache >/dev/null; then launcher=ccache; fi
+use_compiler_cache() {
+    if is_full; then
+        launcher=
+        return
+    fi
+    need ccache
+    ! command -v ccache >/dev/null || launcher=ccache
+    export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
+}
 
 # ---- Steps. They know the leg by the variables leg and log, which run_leg sets.
 
-# Passes its input on to nobody; now and then shows a line of it, so that a long step looks alive.
+# Discards its input, but shows a line of it now and then, so that a long step looks alive.
 heartbeat() {
     local line shown=$SECONDS
     while IFS= read -r line; do
@@ -54,18 +74,22 @@ step() {
     printf '==== %s: %s\n' "$text" "$*" >>"$log"
     "$@" 2>&1 </dev/null | tee -a "$log" | heartbeat
     status=${PIPESTATUS[0]}
+    printf '==== took %d s\n' $((SECONDS - begun)) >>"$log"
     ((status == 0)) || printf '  %s: %s FAILED with status %d after %d s\n' "$leg" "$text" "$status" $((SECONDS - begun))
     return "$status"
 }
 
-# build_step PRESET [TARGET...]: goes on after an error, so that one run shows them all. Tests are compiled and run several at a time,
-# which takes two thirds of the time for all of them; but not in the inner loop. There the library's own sources are compiled as its users
-# do, too; clang-tidy looks at them in that way. options: of the leg, for CMake.
+# configure_step PRESET: options holds arguments of the leg for CMake.
+configure_step() {
+    step "configure" cmake --preset "$1" -DWEFT_TEST_TOGETHER=ON -DWEFT_PRECOMPILE=ON \
+        "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DCMAKE_C_COMPILER_LAUNCHER=$launcher" ${options[@]+"${options[@]}"}
+}
+
+# build_step PRESET [TARGET...]: goes on after an error, so that one run shows them all.
 build_step() {
-    local preset=$1 together=ON precompile=ON
+    local preset=$1
     shift
-    [[ $leg != quick ]] || { together=OFF precompile=OFF; }
-    step "configure" cmake --preset "$preset" -DWEFT_TEST_TOGETHER=$together -DWEFT_PRECOMPILE=$precompile ${options[@]+"${options[@]}"} &&
+    configure_step "$preset" &&
         step "build" cmake --build --preset "$preset" -j "$jobs" ${@+--target "$@"} -- -k 0
 }
 
@@ -74,39 +98,43 @@ ctest_step() {
     local preset=$1 status=0 before
     shift
     before=$(wc -l <"$log")
-    # ctest leaves out what all of its -LE mean: so who gives one names the long ones in it.
-    ! is_short || [[ " $* " == *" -LE "* ]] || set -- "$@" -LE '^long$'
-    # What ctest has found in a program it keeps until that changes: so that must be all, whatever this run leaves out.
-    step "list" ${wrapper[@]+"${wrapper[@]}"} env -u GTEST_FILTER ctest --preset "$preset" -N || return 1
-    step "test" ${wrapper[@]+"${wrapper[@]}"} ctest --preset "$preset" -j "$jobs" "$@" || status=$?
+    rm -rf "build/$preset/results"
+    step "test" ${wrapper[@]+"${wrapper[@]}"} ctest --preset "$preset" -j "$test_jobs" "$@" || status=$?
     tail -n "+$((before + 1))" "$log" | awk '/% tests passed/ { print "  " $0; next } /^The following tests FAILED/ { list = 1 } list && NF { print "  " $0 }'
+    mkdir -p "build/logs/results/$leg"
+    cp -f "build/$preset/results/"*.json "build/logs/results/$leg/" 2>/dev/null || true
     return "$status"
 }
 
-# all_but_procs N...: if it is to be short, no test is run with one of these numbers of processors. The native leg runs them with all.
-# Only of suites that are run in shards: ctest names the others to their programs one by one, and so does under_storm.
-all_but_procs() {
-    local without
-    printf -v without ':*/P%s' "$@"
-    ! is_short || export GTEST_FILTER="-${without:1}"
+# Most tests are swept over 1, 2, 4 and 64 processors (the suffix P1, P2, P4, P64 of their names).
+# with_procs N...: in the gate, only those numbers run. Exports GTEST_FILTER, which the caller declares local.
+with_procs() {
+    local p without=
+    for p in 1 2 4 64; do
+        [[ " $* " == *" $p "* ]] || without+=":*/P$p"
+    done
+    is_full || export GTEST_FILTER="-${without:1}"
+    is_full || printf '  %s: processors %s\n' "$leg" "$*"
 }
 
-# ON once more, because the build may have been a short one before.
-examples_option() { if is_short; then echo -DWEFT_BUILD_EXAMPLES=OFF; else echo -DWEFT_BUILD_EXAMPLES=ON; fi; }
+# Sets repeated: which of the checks that are on record as passed are to run again.
+repeat() {
+    if is_full; then repeated=(--all); else repeated=(--sample "$(drawn 1000)"); fi
+}
 
 # ---- The legs.
 
 leg_lint() {
     need "${base_packages[@]}" "${component_packages[@]}" "${lint_packages[@]}"
-    # All of them, so that one run shows all there is to repair.
-    local status=0
+    # All of them, so that one run shows everything to repair.
+    local status=0 repeated
+    repeat
     step "layers" python3 test/house/layers.py || status=1
     step "tidiness" python3 tools/tidy.py || status=1
     step "documentation" python3 tools/docs.py || status=1
     step "format (./dev format repairs it)" format_check || status=1
-    step "configure" cmake --preset clang -DWEFT_PRECOMPILE=OFF &&
-        step "clang-tidy" run-clang-tidy-19 -clang-tidy-binary clang-tidy-19 -p build/clang -quiet -j "$jobs" "-checks=$(if_short '-clang-analyzer-*')" \
-            "^$PWD/src/(?!.*_test\\.cc\$).*\\.cc\$" || status=1
+    step "configure" cmake --preset clang -DWEFT_PRECOMPILE=OFF "-DCMAKE_CXX_COMPILER_LAUNCHER=" &&
+        step "clang-tidy" python3 tools/lint.py --build build/clang --jobs "$jobs" "${repeated[@]}" || status=1
     return "$status"
 }
 
@@ -114,14 +142,21 @@ format_check() { sources | xargs -0 clang-format-19 --dry-run --Werror; }
 
 leg_native() {
     need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" valgrind
+    local GTEST_FILTER pairs=("1 2" "1 4" "1 64" "2 4" "2 64" "4 64")
     build_step native &&
-        step "public headers alone" cmake --build --preset native -j "$jobs" --target all_verify_interface_header_sets &&
-        ctest_step native -LE "^(model|spin$(if_short '|long'))\$"
+        step "public headers alone" cmake --build --preset native -j "$jobs" --target all_verify_interface_header_sets || return 1
+    # shellcheck disable=SC2086
+    with_procs ${pairs[$(drawn 6)]}
+    ctest_step native -LE "^(model|spin$(if_gate '|long'))\$"
 }
 
+# The inner loop: what is compiled, and what waits for time to pass, is kept small.
 leg_quick() {
-    need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}"
-    build_step native && ctest_step native -L '^(unit|conformance|death|exceptions|example|house|tls|asio)$'
+    need "${base_packages[@]}"
+    local -x GTEST_FILTER="-*/P1:*/P4:*/P64:MillionParked.*:StragglerWithoutAG.*:Idle.A*Rest*:Sysmon.LooksAgain*"
+    GTEST_FILTER+=":Deadlock.OfARuntimeThatWasTheLastToWork:ProcessEnd.AfterMainThat*:*HogShare*:CalmNetpoll.EachOfMany*"
+    build_step native {unit,conformance,death,exceptions}_tests &&
+        ctest_step native -L '^(unit|conformance|death|exceptions|house)$' -E '^(files_without_io_uring|house.bench_.*)$'
 }
 
 # Not one of all legs: it takes as long as three of them. A part of it is in each of native, asan and tsan (label under_storm).
@@ -135,20 +170,23 @@ leg_storm() {
     build_step tsan && ctest_step tsan -L "$suites"
 }
 
+# The gate verifies the record of the checks, and runs those that are not in it, and a sample; test/house/model_record.py.
 leg_model() {
     need "${base_packages[@]}" "${model_packages[@]}"
-    build_step native "models$(if_short _short)" && ctest_step native -L '^(model|spin)$'
+    local repeated
+    repeat
+    configure_step native &&
+        step "model checks" python3 test/house/model_record.py --build build/native --jobs "$jobs" "${repeated[@]}"
 }
 
-# Components and examples are compiled by Clang for the sanitizers, too.
 leg_clang() {
     need "${base_packages[@]}" "${clang_packages[@]}"
-    local options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=OFF)
-    if is_short; then
-        build_step clang {unit,exceptions,instrumented,instrumented_loops,storm}_tests &&
-            ctest_step clang -L '^(unit|exceptions|instrumented|instrumented_loops|storm)$'
+    local options=(-DWEFT_TLS=OFF -DWEFT_ASIO=OFF -DWEFT_BUILD_EXAMPLES=OFF -DWEFT_PRECOMPILE=OFF)
+    if is_full; then
+        build_step clang && ctest_step clang -LE '^(budget|example|house|soak|under_storm)$'
     else
-        build_step clang && ctest_step clang -LE '^(budget|corpus|example|house|soak|stress|under_storm)$'
+        build_step clang {exceptions,instrumented,instrumented_loops,storm}_tests &&
+            ctest_step clang -L '^(exceptions|instrumented|instrumented_loops|storm)$'
     fi
 }
 
@@ -163,31 +201,49 @@ leg_lto() {
     build_step lto storm_tests && ctest_step lto -L '^storm$'
 }
 
+# What the gate runs under a sanitizer: the suites that test memory and races, and the canaries that the sanitizer has to find.
+sanitizer_suites='^(unit|conformance|corpus|exceptions|storm|canary)$'
+sanitizer_targets=({unit,conformance,corpus,exceptions,storm}_tests)
+
+# sanitizer_leg PRESET CANARY...
+sanitizer_leg() {
+    local preset=$1 canary canaries=()
+    shift
+    for canary in "$@"; do canaries+=("canary_$canary"); done
+    if is_full; then
+        local options=(-DWEFT_BUILD_EXAMPLES=ON)
+        build_step "$preset" && ctest_step "$preset"
+    else
+        local options=(-DWEFT_BUILD_EXAMPLES=OFF)
+        build_step "$preset" "${sanitizer_targets[@]}" "${canaries[@]}" &&
+            ctest_step "$preset" -L "$sanitizer_suites" -E '^files_without_io_uring$'
+    fi
+}
+
 leg_asan() {
     need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" "${clang_packages[@]}"
-    local options=("$(examples_option)")
-    local GTEST_FILTER
-    all_but_procs 2 64  # a mistake with memory is one with any number; under_storm runs them with 2
-    build_step asan && ctest_step asan
+    local GTEST_FILTER procs=(1 2 4)
+    with_procs "${procs[$(drawn 3)]}"  # a fault of memory is one with any number
+    sanitizer_leg asan heap_overflow integer_overflow
 }
 
 leg_tsan() {
     need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" "${clang_packages[@]}"
-    # The sanitizer's shadow memory wants the addresses that randomization may take. Some containers forbid to ask.
+    # The sanitizer's shadow memory needs addresses that randomization may take. Some containers forbid to ask for it.
     local wrapper=()
     setarch -R true 2>/dev/null && wrapper=(setarch -R)
-    local options=("$(examples_option)") GTEST_FILTER
-    all_but_procs 1 64  # with one, no two green threads run at once
-    build_step tsan && ctest_step tsan
+    local GTEST_FILTER procs=(2 4)
+    with_procs "${procs[$(drawn 2)]}"  # with one, no two green threads run at the same time
+    sanitizer_leg tsan data_race
 }
 
 leg_aarch64() {
     need "${base_packages[@]}" "${cross_packages[@]}"
     local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
-    local GTEST_FILTER
-    all_but_procs 1 64
-    build_step aarch64 unit_tests conformance_tests exceptions_tests storm_tests &&
-        ctest_step aarch64 -L '^(unit|conformance|exceptions|storm)$'
+    local GTEST_FILTER suites=(unit exceptions storm)
+    with_procs 2
+    ! is_full || suites=(unit exceptions storm conformance)
+    build_step aarch64 "${suites[@]/%/_tests}" && ctest_step aarch64 -L "^($(IFS='|' && echo "${suites[*]}"))\$" -E '^files_without_io_uring$'
 }
 
 leg_assemble() {
@@ -202,19 +258,48 @@ leg_consumer() {
 
 # ---- Running them.
 
+# What a leg has left behind: files in its temporary directory, and processes, which alone can hold sockets. Prints it, and fails if there is anything.
+# left_behind FOLDER MARK
+left_behind() {
+    local folder=$1 mark=$2 status=0 process
+    if [[ -n $(ls -A "$folder") ]]; then
+        printf '  %s: FAILED: left in the temporary directory:\n' "$leg"
+        find "$folder" -mindepth 1 | head -n 12 | sed 's/^/    /'
+        status=1
+    fi
+    for process in /proc/[0-9]*; do
+        [[ ${process##*/} != "$BASHPID" && ${process##*/} != $$ ]] || continue
+        if grep -qsz "^WEFT_LEG_MARK=$mark\$" "$process/environ" && [[ -s $process/cmdline ]]; then
+            printf '  %s: FAILED: left running: %s %s\n' "$leg" "${process##*/}" "$(tr '\0' ' ' <"$process/cmdline" 2>/dev/null)"
+            kill -KILL "${process##*/}" 2>/dev/null || true
+            status=1
+        fi
+    done
+    return "$status"
+}
+
 # run_leg NAME: 0 if it passed.
 run_leg() {
     leg=$1
     declare -F "leg_$leg" >/dev/null || die "there is no leg $leg; the legs are: quick storm $(leg_names | tr '\n' ' ')"
     log=build/logs/$leg.log
     mkdir -p build/logs
+    rm -rf "build/logs/results/$leg"
     : >"$log"
-    local begun=$SECONDS
-    if "leg_$leg"; then
-        say "leg $leg passed in $(duration $((SECONDS - begun)))"
+    local begun=$SECONDS status=0 folder mark="$$.$leg"
+    folder=$(mktemp -d /tmp/weft-leg.XXXXXX)
+    (
+        export TMPDIR=$folder TEST_TMPDIR=$folder WEFT_LEG_MARK=$mark
+        "leg_$leg"
+    ) || status=1
+    left_behind "$folder" "$mark" || status=1
+    rm -rf "$folder"
+    leg_seconds=$((SECONDS - begun))
+    if ((status == 0)); then
+        say "leg $leg passed in $(duration $leg_seconds)"
         return 0
     fi
-    say "leg $leg FAILED after $(duration $((SECONDS - begun))); the errors in $log, and its end:"
+    say "leg $leg FAILED after $(duration $leg_seconds); the errors in $log, and its end:"
     grep -nE '^FAILED: |(^|[^a-z_])(fatal )?error: |\*\*\*(Failed|Timeout|Exception)' "$log" | head -n 40 | cut -c 1-240
     tail -n 80 "$log" | cut -c 1-240
     # Last, because some show the last lines only: each test that failed, with what it expected.
@@ -225,20 +310,33 @@ run_leg() {
 
 duration() { printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); }
 
+# run_legs NAME...: ends with the table and with a line that counts the legs.
 run_legs() {
-    local name failed=()
+    local name rows=() passed=0 failed=0 begun=$SECONDS
+    use_compiler_cache
     for name in "$@"; do
-        run_leg "$name" || failed+=("$name")
+        if run_leg "$name"; then
+            passed=$((passed + 1))
+            rows+=("$(printf '  %-10s passed  %s' "$name" "$(duration $leg_seconds)")")
+        else
+            failed=$((failed + 1))
+            rows+=("$(printf '  %-10s FAILED  %s' "$name" "$(duration $leg_seconds)")")
+        fi
     done
-    ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
+    printf '\n'
+    printf '%s\n' "${rows[@]}"
+    printf '  %-10s         %s\n\n' all "$(duration $((SECONDS - begun)))"
+    python3 test/legs/slowest.py "$@"
+    printf 'legs: %d passed, %d failed\n' "$passed" "$failed"
+    ((failed == 0))
 }
 
 run_all_legs() {
     need "${base_packages[@]}"
-    export WEFT_TEST_SHORT=${WEFT_TEST_SHORT-1}
-    # A part of the random walks of the model checks; ./dev test full, and ./dev model, go all of them.
-    ! is_short || export WEFT_MODEL_PERCENT=${WEFT_MODEL_PERCENT:-10}
-    mkdir -p build/logs
-    cmake -S test/legs -B build/legs -G Ninja >build/logs/legs.log || die "could not configure test/legs: see build/logs/legs.log"
-    exec ctest --test-dir build/legs --verbose
+    if is_full; then
+        say "full: from empty build directories, without a compiler cache"
+        rm -rf build/{native,asan,tsan,clang,aarch64,shared,lto}
+    fi
+    # shellcheck disable=SC2046
+    run_legs $(leg_names)
 }

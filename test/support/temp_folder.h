@@ -1,29 +1,18 @@
-// temp_folder.h: a folder of its own for a test, which goes with all that is in it.
+// temp_folder.h: a directory for one test, removed with its contents when the test ends.
+//
+// Every test process owns one directory, made before its first test and removed after its last one; temp_folder makes its own inside it.
+// A death test runs in a child that never reaches a destructor. The child finds the directory of its parent in TEST_TMPDIR, which
+// GoogleTest reads, so what the child leaves goes when the parent ends.
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <string>
-#include <system_error>
-
-#include <gtest/gtest.h>
 
 namespace weft::test {
 
 class temp_folder {
 public:
-    temp_folder() : path_(::testing::TempDir() + "weft_XXXXXX") {
-        if (::mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "no folder " << path_;
-    }
-
-    ~temp_folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-
+    temp_folder();
+    ~temp_folder();
     temp_folder(const temp_folder&) = delete;
     temp_folder& operator=(const temp_folder&) = delete;
 
@@ -35,12 +24,7 @@ private:
     std::string path_;
 };
 
-// Asks the system to forget what it has of the file in memory, so that reading it needs a disk; where there is one.
-inline void evict(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    ::fsync(fd);
-    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    ::close(fd);
-}
+// Drops the file's pages from the page cache, so that reading it needs the disk, where there is one.
+void evict(const std::string& path);
 
 }  // namespace weft::test

@@ -29,6 +29,7 @@
 
 #include "support/eventually.h"
 #include "support/scale.h"
+#include "support/temp_folder.h"
 #include "tls/tls_pair.h"
 
 extern char** environ;  // NOLINT: POSIX's name
@@ -209,26 +210,18 @@ TEST_P(TlsInterop, NobodyShakesHandsTwice) {
 class files {
 public:
     files() {
-        char name[] = "/tmp/weft-tls-XXXXXX";
-        if (::mkdtemp(name) == nullptr) throw std::system_error(errno, std::generic_category(), name);
-        folder_ = name;
         const tls::certificate shown = test_authority().issue();
         write("authority.pem", test_authority().pem());
         write("chain.pem", shown.chain);
         write("key.pem", shown.key);
     }
 
-    ~files() { std::filesystem::remove_all(folder_); }
-
-    files(const files&) = delete;
-    files& operator=(const files&) = delete;
-
-    [[nodiscard]] std::string at(const std::string& name) const { return folder_ + '/' + name; }
+    [[nodiscard]] std::string at(const std::string& name) const { return folder_ / name; }
 
     void write(const std::string& name, const std::string& text) const { std::ofstream(at(name)) << text; }
 
 private:
-    std::string folder_;
+    temp_folder folder_;
 };
 
 bool has_openssl() { return std::system("command -v openssl >/dev/null 2>&1") == 0; }  // NOLINT(concurrency-mt-unsafe)

@@ -1,0 +1,55 @@
+"""closure.py: the files of this repository that a C++ source includes, directly or not, and hashes of them.
+
+Only files of the repository count: what a check found does not depend on the patch level of somebody's standard library, or is to be
+found again by ./dev test full.
+"""
+import hashlib
+import os
+import re
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+class closure:
+    """folders: where includes are looked for, in order, besides the folder of the file that includes."""
+
+    def __init__(self, root, folders):
+        self.root = root
+        self.folders = folders
+        self._includes = {}
+        self._digests = {}
+
+    def _included_by(self, path):
+        if path not in self._includes:
+            found = []
+            with open(os.path.join(self.root, path), encoding="utf-8") as file:
+                text = file.read()
+            for quote, name in INCLUDE.findall(text):
+                own = [os.path.dirname(path)] if quote == '"' else []
+                for folder in own + self.folders:
+                    candidate = os.path.normpath(os.path.join(folder, name))
+                    if os.path.isfile(os.path.join(self.root, candidate)):
+                        found.append(candidate)
+                        break
+            self._includes[path] = found
+            self._digests[path] = hashlib.sha256(text.encode()).hexdigest()
+        return self._includes[path]
+
+    def files(self, path):
+        """The source and everything it includes, sorted."""
+        seen, to_do = set(), [path]
+        while to_do:
+            file = to_do.pop()
+            if file not in seen:
+                seen.add(file)
+                to_do += self._included_by(file)
+        return sorted(seen)
+
+    def digest(self, sources, *settings):
+        """One short hash of the sources, what they include, and the settings."""
+        total = hashlib.sha256()
+        for file in sorted({file for source in sources for file in self.files(source)}):
+            total.update(f"{file} {self._digests[file]}\n".encode())
+        for setting in settings:
+            total.update(f"{setting}\n".encode())
+        return total.hexdigest()[:20]
