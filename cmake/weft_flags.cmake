@@ -4,6 +4,7 @@
 # protection need; weft_warnings and weft_strict_warnings the warnings. Sanitizers and link-time optimization
 # are settings of the whole build: everything in it, GoogleTest too, has to agree.
 include(CheckCXXCompilerFlag)
+include(CheckCXXSourceCompiles)
 include(weft_target)
 
 get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
@@ -117,4 +118,21 @@ function(weft_reproducible_precompile target)
   if(weft_clang)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
+endfunction()
+
+# Before version 20, libc++ has std::stop_token only with -fexperimental-library. Then weft's users need that flag, too.
+function(weft_need_stop_token target)
+  set(program "#include <stop_token>\nint main() { return std::stop_source().stop_requested(); }")
+  set(CMAKE_REQUIRED_FLAGS "${CMAKE_CXX20_STANDARD_COMPILE_OPTION}")
+  check_cxx_source_compiles("${program}" weft_has_stop_token)
+  if(weft_has_stop_token)
+    return()
+  endif()
+  set(CMAKE_REQUIRED_FLAGS "${CMAKE_CXX20_STANDARD_COMPILE_OPTION} -fexperimental-library")
+  check_cxx_source_compiles("${program}" weft_has_experimental_stop_token)
+  if(NOT weft_has_experimental_stop_token)
+    message(FATAL_ERROR "weft: this standard library has no std::stop_token; weft needs libstdc++ 10 or libc++ 18 and later")
+  endif()
+  target_compile_options(${target} PUBLIC "$<$<COMPILE_LANGUAGE:CXX>:-fexperimental-library>")
+  target_link_options(${target} PUBLIC -fexperimental-library)
 endfunction()

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/wait.h>
 
@@ -118,7 +119,7 @@ public:
     };
 
     // How many can be expected.
-    [[nodiscard]] static constexpr std::ptrdiff_t max() noexcept { return detail::barrier_core::max_count; }
+    [[nodiscard]] static constexpr std::ptrdiff_t(max)() noexcept { return detail::barrier_core::max_count; }
 
     // Fatal if expected is negative or above max().
     constexpr explicit barrier(std::ptrdiff_t expected, CompletionFunction f = CompletionFunction())

@@ -19,6 +19,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/detail/require.h>
+
 namespace weft {
 
 inline constexpr std::size_t big_stack_size = 1024 * 1024;

@@ -29,6 +29,7 @@
 
 #include <weft/detail/atomic.h>
 #include <weft/detail/call_at.h>
+#include <weft/detail/require.h>
 #include <weft/semaphore.h>
 
 namespace weft {

@@ -25,6 +25,7 @@
 #include <utility>
 
 #include <weft/detail/cancel.h>
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 #include <weft/error.h>
 

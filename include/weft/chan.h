@@ -28,6 +28,7 @@
 #include <utility>
 
 #include <weft/detail/chan_state.h>
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 #include <weft/error.h>
 

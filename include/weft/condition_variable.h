@@ -33,6 +33,7 @@
 #include <utility>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/time_point.h>
 #include <weft/detail/wait.h>

@@ -30,6 +30,7 @@
 
 #include <weft/chan.h>
 #include <weft/detail/continuation.h>
+#include <weft/detail/require.h>
 #include <weft/detail/select_case.h>
 #include <weft/future.h>
 #include <weft/go.h>

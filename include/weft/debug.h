@@ -9,6 +9,8 @@
 #include <source_location>
 #include <span>
 
+#include <weft/detail/require.h>
+
 namespace weft {
 
 // What one runtime has counted since it was started, and what it has now. Taken without stopping anything: the figures
@@ -75,7 +77,7 @@ struct latency_histogram {
 
     // The bucket that ns is counted in, and the least that is counted in a bucket.
     [[nodiscard]] static constexpr std::size_t bucket_of(uint64_t ns) noexcept {
-        if (ns < 4) return static_cast<std::size_t>(ns);
+        if (ns < 4) return ns;
         const auto log2 = static_cast<unsigned>(std::bit_width(ns)) - 1;
         const std::size_t bucket = std::size_t{log2 - 1} * 4 + (ns >> (log2 - 2) & 3);
         return bucket < buckets ? bucket : buckets - 1;

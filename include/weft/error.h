@@ -8,6 +8,8 @@
 #include <string>
 #include <system_error>
 
+#include <weft/detail/require.h>
+
 namespace weft {
 
 // Thrown by chan<T>::send when the channel is closed, also when it is closed while send waits.

@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/time_point.h>
 #include <weft/detail/wait.h>

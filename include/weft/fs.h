@@ -28,6 +28,7 @@
 #include <vector>
 
 #include <weft/detail/fd_handle.h>
+#include <weft/detail/require.h>
 #include <weft/net/buffer.h>
 
 namespace weft::fs {

@@ -23,6 +23,7 @@
 #include <weft/detail/count_word.h>
 #include <weft/detail/locals.h>
 #include <weft/detail/owner.h>
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 #include <weft/go.h>
 

@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/detail/require.h>
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 #include <weft/labels.h>

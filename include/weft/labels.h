@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include <weft/detail/require.h>
+
 namespace weft {
 
 namespace detail {

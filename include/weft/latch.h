@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/time_point.h>
 #include <weft/detail/wait.h>
@@ -36,7 +37,7 @@ namespace detail {
 class latch {
 public:
     // The largest count.
-    [[nodiscard]] static constexpr std::ptrdiff_t max() noexcept { return (1 << 30) - 1; }
+    [[nodiscard]] static constexpr std::ptrdiff_t(max)() noexcept { return (1 << 30) - 1; }
 
     // Fatal if expected is negative or above max().
     WEFT_CONSTEXPR explicit latch(std::ptrdiff_t expected) noexcept : state_(checked(expected) << shift) {}
@@ -87,7 +88,7 @@ private:
     static constexpr uint32_t shift = 2;
 
     static constexpr uint32_t checked(std::ptrdiff_t expected) noexcept {
-        if (expected < 0 || expected > max()) detail::fatal_latch_count(expected);
+        if (expected < 0 || expected > (max)()) detail::fatal_latch_count(expected);
         return static_cast<uint32_t>(expected);
     }
 

@@ -28,6 +28,7 @@
 #include <utility>
 
 #include <weft/detail/locals.h>
+#include <weft/detail/require.h>
 
 namespace weft {
 

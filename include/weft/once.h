@@ -24,6 +24,7 @@
 #include <variant>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 

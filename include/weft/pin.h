@@ -21,6 +21,8 @@
 
 #include <cstdint>
 
+#include <weft/detail/require.h>
+
 namespace weft {
 
 class [[nodiscard]] pin {

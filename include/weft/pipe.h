@@ -16,6 +16,7 @@
 #include <utility>
 
 #include <weft/detail/fd_handle.h>
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 #include <weft/net/buffer.h>
 

@@ -26,6 +26,8 @@
 // See: docs/preemption.md
 #pragma once
 
+#include <weft/detail/require.h>
+
 namespace weft {
 
 class [[nodiscard]] preemptible {

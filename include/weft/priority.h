@@ -22,6 +22,8 @@
 
 #include <cstdint>
 
+#include <weft/detail/require.h>
+
 namespace weft {
 
 enum class priority : uint8_t { normal, high, low };

@@ -38,6 +38,7 @@
 #include <system_error>
 #include <vector>
 
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 #include <weft/net/buffer.h>
 #include <weft/pipe.h>

@@ -23,6 +23,7 @@
 #include <variant>
 #include <vector>
 
+#include <weft/detail/require.h>
 #include <weft/future.h>
 #include <weft/select.h>
 

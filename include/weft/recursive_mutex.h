@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include <weft/detail/owner.h>
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 #include <weft/mutex.h>
 

@@ -18,6 +18,7 @@
 #include <weft/debug.h>
 #include <weft/detail/atomic.h>
 #include <weft/detail/cancel.h>
+#include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/time_point.h>
 #include <weft/future.h>

@@ -27,6 +27,7 @@
 
 #include <weft/cancel.h>
 #include <weft/detail/count_word.h>
+#include <weft/detail/require.h>
 #include <weft/future.h>
 #include <weft/go.h>
 

@@ -31,6 +31,7 @@
 #include <variant>
 
 #include <weft/chan.h>
+#include <weft/detail/require.h>
 #include <weft/detail/select_case.h>
 #include <weft/detail/time_point.h>
 #include <weft/error.h>

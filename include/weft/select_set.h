@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/detail/require.h>
 #include <weft/select.h>
 #include <weft/wait_fd.h>
 

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <weft/detail/require.h>
 #include <weft/detail/semaphore_core.h>
 #include <weft/detail/time_point.h>
 #include <weft/detail/wait.h>
@@ -32,7 +33,7 @@ class counting_semaphore {
 
 public:
     // The largest count: exactly LeastMaxValue.
-    [[nodiscard]] static constexpr std::ptrdiff_t max() noexcept { return LeastMaxValue; }
+    [[nodiscard]] static constexpr std::ptrdiff_t(max)() noexcept { return LeastMaxValue; }
 
     // Begins with desired units. Fatal if that is negative or above max().
     constexpr explicit counting_semaphore(std::ptrdiff_t desired) noexcept : core_(checked(desired)) {}

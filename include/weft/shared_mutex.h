@@ -27,6 +27,7 @@
 
 #include <weft/detail/atomic.h>
 #include <weft/detail/lending.h>
+#include <weft/detail/require.h>
 #include <weft/detail/wait.h>
 
 namespace weft {

@@ -13,6 +13,7 @@
 
 #include <chrono>
 
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 #include <weft/shared_mutex.h>
 

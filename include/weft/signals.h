@@ -35,6 +35,7 @@
 #include <span>
 
 #include <weft/chan.h>
+#include <weft/detail/require.h>
 
 namespace weft {
 

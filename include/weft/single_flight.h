@@ -21,6 +21,7 @@
 #include <variant>
 
 #include <weft/detail/owner.h>
+#include <weft/detail/require.h>
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 #include <weft/mutex.h>

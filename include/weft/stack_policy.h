@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include <weft/detail/require.h>
+
 namespace weft {
 
 enum class stack_policy : uint8_t {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 
 namespace weft {

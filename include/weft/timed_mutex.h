@@ -12,6 +12,7 @@
 
 #include <chrono>
 
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 #include <weft/mutex.h>
 

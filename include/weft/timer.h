@@ -31,6 +31,7 @@
 #include <utility>
 
 #include <weft/chan.h>
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 
 namespace weft {

@@ -30,6 +30,7 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 #include <weft/select.h>
 

@@ -21,6 +21,7 @@
 
 #include <weft/detail/count_word.h>
 #include <weft/detail/locals.h>
+#include <weft/detail/require.h>
 #include <weft/go.h>
 
 namespace weft {

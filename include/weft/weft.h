@@ -9,6 +9,7 @@
 #include <weft/condition_variable.h>
 #include <weft/coroutine.h>
 #include <weft/debug.h>
+#include <weft/detail/require.h>
 #include <weft/error.h>
 #include <weft/event.h>
 #include <weft/future.h>

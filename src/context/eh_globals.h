@@ -13,6 +13,14 @@
 
 #include <cstdint>
 
+#if defined(_LIBCPP_VERSION)
+// libc++abi defines this function, but its <cxxabi.h> does not declare it.
+namespace __cxxabiv1 {
+struct __cxa_eh_globals;
+extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
+}  // namespace __cxxabiv1
+#endif
+
 namespace weft::detail {
 
 struct eh_state {

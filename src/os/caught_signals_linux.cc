@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <initializer_list>
 #include <new>
 
 #include "base/atomic.h"

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <initializer_list>
 
 #include "base/atomic.h"
 #include "os/interrupt_signal.h"

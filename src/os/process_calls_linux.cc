@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <initializer_list>
 
 #include "base/atomic.h"
 #include "os/never_inlined.h"
@@ -96,7 +97,12 @@ private:
     }
 
     int set_directory(const char* directory) noexcept {
-#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 29)
+#if defined(__GLIBC__)
+#if !__GLIBC_PREREQ(2, 29)
+#define WEFT_NO_SPAWN_CHDIR 1
+#endif
+#endif
+#if defined(WEFT_NO_SPAWN_CHDIR)
         static_cast<void>(directory);
         return ENOSYS;
 #else

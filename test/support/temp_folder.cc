@@ -16,7 +16,8 @@ namespace {
 
 std::string make_folder() {
     std::string path = ::testing::TempDir() + "weft_XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) throw std::system_error(errno, std::generic_category(), "cannot make the directory " + path);
+    if (::mkdtemp(path.data()) == nullptr)
+        throw std::system_error(errno, std::generic_category(), "cannot make the directory " + path);
     return path;
 }
 
@@ -44,6 +45,7 @@ private:
 }  // namespace
 
 temp_folder::temp_folder() : path_(make_folder()) {}
+
 temp_folder::~temp_folder() { remove_folder(path_); }
 
 void evict(const std::string& path) {

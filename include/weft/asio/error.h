@@ -10,6 +10,7 @@
 #include <boost/system/error_code.hpp>
 #include <system_error>
 
+#include <weft/detail/require.h>
 #include <weft/error.h>
 
 namespace weft::asio {

@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/detail/require.h>
 #include <weft/go.h>
 #include <weft/runtime.h>
 

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include <weft/asio/executor.h>
+#include <weft/detail/require.h>
 #include <weft/mutex.h>
 
 namespace weft::asio {

@@ -30,6 +30,7 @@
 
 #include <weft/asio/error.h>
 #include <weft/cancel.h>
+#include <weft/detail/require.h>
 #include <weft/error.h>
 #include <weft/net/buffer.h>
 

@@ -42,6 +42,7 @@
 #include <utility>
 
 #include <weft/cancel.h>
+#include <weft/detail/require.h>
 #include <weft/error.h>
 #include <weft/mutex.h>
 #include <weft/semaphore.h>

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <new>
 
+#include <weft/detail/require.h>
+
 namespace weft::detail {
 
 // Throws std::bad_alloc.

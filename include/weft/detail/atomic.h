@@ -8,6 +8,8 @@
 // Who: everybody. See: docs/memory_order.md, test/model/.
 #pragma once
 
+#include <weft/detail/require.h>
+
 #if defined(WEFT_MODEL)
 
 #include <relacy/relacy.hpp>

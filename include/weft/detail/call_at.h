@@ -23,6 +23,8 @@
 // Who: the owner of both stacks. See: docs/blocking.md
 #pragma once
 
+#include <weft/detail/require.h>
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(hwaddress_sanitizer) || __has_feature(thread_sanitizer) || \
     __has_feature(memory_sanitizer)

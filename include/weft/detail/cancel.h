@@ -34,6 +34,7 @@
 #include <cstdint>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/wait.h>
 
@@ -64,7 +65,7 @@ public:
         : cancel_context(enclosing{parent, 0}, deadline_ns) {}
 
     cancel_context(const enclosing& around, int64_t deadline_ns) noexcept
-        : deadline_ns_(around.context == nullptr ? deadline_ns : std::min(deadline_ns, around.context->deadline_ns_)),
+        : deadline_ns_(around.context == nullptr ? deadline_ns : (std::min)(deadline_ns, around.context->deadline_ns_)),
           parent_(around.context),
           armed_(around.context == nullptr),
           uncaught_(around.uncaught) {}

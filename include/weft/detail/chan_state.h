@@ -20,6 +20,7 @@
 #include <weft/detail/allocate.h>
 #include <weft/detail/atomic.h>
 #include <weft/detail/hold.h>
+#include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/wait.h>
 #include <weft/error.h>
@@ -103,7 +104,7 @@ struct chan_state : chan_core {
 
     // Allocates state and slots in one block. Throws std::bad_alloc.
     static chan_state* create(std::size_t cap) {
-        if (cap > (std::numeric_limits<std::size_t>::max() / 2 - sizeof(chan_state)) / sizeof(T))
+        if (cap > ((std::numeric_limits<std::size_t>::max)() / 2 - sizeof(chan_state)) / sizeof(T))
             throw_chan_too_large();
         return create_at(allocate(block_size(cap), block_align()), cap);
     }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <weft/detail/count_word.h>
+#include <weft/detail/require.h>
 #include <weft/go.h>
 
 namespace weft::detail {

@@ -19,6 +19,7 @@
 
 #include <weft/detail/atomic.h>
 #include <weft/detail/hold.h>
+#include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/wait.h>
 

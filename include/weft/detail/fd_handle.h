@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 #include <weft/detail/wait.h>
 
 namespace weft::detail {

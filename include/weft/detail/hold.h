@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 
 namespace weft::detail {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 
 namespace weft::detail {
 

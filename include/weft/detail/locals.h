@@ -6,6 +6,8 @@
 // Who: the green thread itself, outside of the runtime.
 #pragma once
 
+#include <weft/detail/require.h>
+
 #if !defined(WEFT_MODEL)
 #include <atomic>
 #endif

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include <weft/detail/require.h>
+
 namespace weft::detail {
 
 struct owner {

@@ -19,6 +19,7 @@
 #include <limits>
 
 #include <weft/detail/chan_state.h>
+#include <weft/detail/require.h>
 #include <weft/detail/wait.h>
 
 namespace weft::detail {
@@ -50,7 +51,7 @@ struct select_case {
     waiter* partner = nullptr;  // whose wait begin() has won
 };
 
-inline constexpr std::size_t no_case = std::numeric_limits<std::size_t>::max();
+inline constexpr std::size_t no_case = (std::numeric_limits<std::size_t>::max)();
 
 // A select, as the untyped part sees it. locks: room for as many as there are cases.
 struct select_request {

@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 
 namespace weft::detail {
 

@@ -31,6 +31,7 @@
 #include <limits>
 
 #include <weft/detail/atomic.h>
+#include <weft/detail/require.h>
 #include <weft/detail/spin_lock.h>
 
 namespace weft::detail {
@@ -79,7 +80,7 @@ enum class wait_result : uint8_t {
 };
 
 // Absolute time on the monotonic clock in nanoseconds; never means no deadline.
-inline constexpr int64_t never = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t never = (std::numeric_limits<int64_t>::max)();
 
 // A deadline that has passed; not 0, which stands for "do not wait at all".
 inline constexpr int64_t long_ago = 1;

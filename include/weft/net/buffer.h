@@ -9,6 +9,8 @@
 #include <span>
 #include <type_traits>
 
+#include <weft/detail/require.h>
+
 namespace weft::net {
 
 namespace detail {

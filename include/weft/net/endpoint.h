@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include <weft/detail/require.h>
+
 namespace weft::net {
 
 class endpoint {

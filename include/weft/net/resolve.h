@@ -19,6 +19,7 @@
 #include <system_error>
 #include <vector>
 
+#include <weft/detail/require.h>
 #include <weft/net/endpoint.h>
 #include <weft/net/tcp.h>
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <weft/detail/fd_handle.h>
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 
 namespace weft::net {

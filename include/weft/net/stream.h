@@ -21,6 +21,7 @@
 #include <utility>
 
 #include <weft/detail/fd_handle.h>
+#include <weft/detail/require.h>
 #include <weft/net/buffer.h>
 #include <weft/net/socket.h>
 

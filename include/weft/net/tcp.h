@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/detail/require.h>
 #include <weft/net/endpoint.h>
 #include <weft/net/stream.h>
 

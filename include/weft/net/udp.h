@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/detail/require.h>
 #include <weft/net/buffer.h>
 #include <weft/net/endpoint.h>
 #include <weft/net/socket.h>

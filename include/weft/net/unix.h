@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/detail/require.h>
 #include <weft/net/stream.h>
 
 namespace weft::net {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <weft/detail/require.h>
+
 namespace weft::tls {
 
 namespace detail {

@@ -10,6 +10,8 @@
 #include <string>
 #include <system_error>
 
+#include <weft/detail/require.h>
+
 namespace weft::tls {
 
 enum class errc {

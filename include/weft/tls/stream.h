@@ -30,6 +30,7 @@
 #include <string_view>
 #include <system_error>
 
+#include <weft/detail/require.h>
 #include <weft/detail/time_point.h>
 #include <weft/net/buffer.h>
 #include <weft/net/endpoint.h>

@@ -1,0 +1,17 @@
+// require.h: what weft's C++ headers ask of the compiler. Every one of them includes this file first.
+//
+// A compiler continues after #error and would add pages of consequences. Including a file that does not exist stops it: every compiler
+// treats that error as fatal.
+#pragma once
+
+#if !defined(__cplusplus) || __cplusplus < 202002L
+#error \
+    "weft needs C++20: compile with -std=c++20 or later (CMake: target_compile_features(app PRIVATE cxx_std_20)). The C interface, weft/run.h, needs C99 or C++11."
+#include <weft/needs/std_cxx20.h>
+#endif
+
+// Exceptions carry cancellation, deadlines and channel_closed through the caller's frames. Without them those frames could not be unwound.
+#if !defined(__cpp_exceptions)
+#error "weft needs C++ exceptions: compile without -fno-exceptions. The C interface, weft/run.h, works without them."
+#include <weft/needs/exceptions.h>
+#endif
