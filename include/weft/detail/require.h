@@ -5,8 +5,7 @@
 #pragma once
 
 #if !defined(__cplusplus) || __cplusplus < 202002L
-#error \
-    "weft needs C++20: compile with -std=c++20 or later. The C interface, weft/run.h, needs C99 or C++11."
+#error "weft needs C++20: compile with -std=c++20 or later. The C interface, weft/run.h, needs C99 or C++11."
 #include <weft/needs/std_cxx20.h>
 #endif
 
