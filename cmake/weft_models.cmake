@@ -3,11 +3,12 @@
 # x_model.cc is a program for the Relacy model checker that includes the library's own headers, compiled with WEFT_MODEL=1
 # and not linked with weft. A line "// mutants: A B" in it (there may be several such lines) makes two more programs, compiled
 # with MUTANT_A and MUTANT_B; these must fail, or the check proves nothing. Headers in test/model/stand_in come before the library's.
-# From the fourth mutant of a model on their tests have the label long, and the target models_short is without them.
 #
 # x.pml is a model for Spin. Each comment line of the form
 #     /* spin: NAME expect=ok|fail pan="-a -m200000" defs="-DTSO" cc="-O2 -DSAFETY" */
-# is one run of it; see test/house/spin_run.py. With long=yes it has the label long.
+# is one run of it; see test/house/spin_run.py.
+#
+# test/house/model_record.py runs them for ./dev model and ./dev test, and keeps the record of what they found. The tests here are for ctest.
 #
 # They check algorithms, not builds: one native GCC build is enough.
 if(CMAKE_CROSSCOMPILING OR WEFT_SANITIZE OR WEFT_LTO OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -16,9 +17,7 @@ endif()
 
 set(model_dir "${PROJECT_SOURCE_DIR}/test/model")
 set(model_timeout 600)
-set(short_mutants 3)
 add_custom_target(models)
-add_custom_target(models_short)
 
 find_path(relacy_include relacy/relacy.hpp)
 file(GLOB model_files CONFIGURE_DEPENDS "${model_dir}/*_model.cc")
@@ -75,28 +74,19 @@ foreach(file IN LISTS model_files)
   string(REGEX REPLACE "_model$" "" name "${name}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   weft_add_model(model_${name} "${file}")
-  add_dependencies(models_short model_${name})
   add_test(NAME model.${name} COMMAND model_${name})
   set_tests_properties(model.${name} PROPERTIES LABELS model TIMEOUT ${model_timeout})
 
   file(STRINGS "${file}" lines REGEX "^// mutants:")
   string(REGEX REPLACE "// mutants:|;" " " mutants "${lines}")
   separate_arguments(mutants UNIX_COMMAND "${mutants}")
-  set(rank 0)
   foreach(mutant IN LISTS mutants)
-    math(EXPR rank "${rank} + 1")
     weft_add_model(model_${name}_${mutant} "${file}" MUTANT_${mutant}=1)
     target_compile_options(model_${name}_${mutant} PRIVATE -w)
     add_test(NAME model.${name}.mutant_${mutant}
       COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/test/house/mutant.py" --model
       $<TARGET_FILE:model_${name}_${mutant}>)
-    set(labels model)
-    if(rank GREATER short_mutants)
-      list(APPEND labels long)
-    else()
-      add_dependencies(models_short model_${name}_${mutant})
-    endif()
-    set_tests_properties(model.${name}.mutant_${mutant} PROPERTIES LABELS "${labels}" TIMEOUT ${model_timeout})
+    set_tests_properties(model.${name}.mutant_${mutant} PROPERTIES LABELS model TIMEOUT ${model_timeout})
   endforeach()
 endforeach()
 
@@ -120,10 +110,6 @@ foreach(file IN LISTS spin_files)
     add_test(NAME spin.${name}.${run}
       COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/test/house/spin_run.py" "${file}" "${run}"
       --spin "${spin_program}" --work "${PROJECT_BINARY_DIR}/spin/${name}.${run}")
-    set(labels spin)
-    if(line MATCHES " long=yes ")
-      list(APPEND labels long)
-    endif()
-    set_tests_properties(spin.${name}.${run} PROPERTIES LABELS "${labels}" TIMEOUT ${model_timeout})
+    set_tests_properties(spin.${name}.${run} PROPERTIES LABELS spin TIMEOUT ${model_timeout})
   endforeach()
 endforeach()

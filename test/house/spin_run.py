@@ -5,8 +5,7 @@
     /* spin: unfenced expect=fail defs="-DTSO" */
 
 defs go to spin's preprocessor, cc to the compiler of the generated verifier, pan to the verifier. expect=ok asks for a
-search that was complete and found nothing; expect=fail for one that found an error: the mutants of a model. long=yes is for
-the build: ./dev test leaves such a run to ./dev test model.
+search that was complete and found nothing; expect=fail for one that found an error: the mutants of a model.
 """
 import argparse
 import os
@@ -32,7 +31,7 @@ def runs(text):
             continue
         name, rest = match.groups()
         fields = {key: quoted or plain for key, quoted, plain in FIELD.findall(rest)}
-        unknown = set(fields) - {"expect", "pan", "defs", "cc", "long"}
+        unknown = set(fields) - {"expect", "pan", "defs", "cc"}
         if unknown or fields.get("expect") not in ("ok", "fail") or name in found:
             raise ValueError(f"cannot understand: {line}")
         found[name] = fields

@@ -17,12 +17,12 @@
 /* spin: one            expect=ok   pan="-E -m200000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DNM=2 -DNPUSH=2 -DNREADY=2 -DNOUT=1" */
 /* spin: retires        expect=ok   pan="-E -m200000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=3" */
 /* spin: two            expect=ok   pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DNREADY=1" */
-/* spin: outside_push   expect=ok long=yes pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNOUT=1" */
-/* spin: outside_ready  expect=ok long=yes pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNREADY=1 -DNOUT=1" */
-/* spin: no_threads     expect=ok long=yes pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1" */
-/* spin: none_outside   expect=ok long=yes pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNO_THREADS -DNREADY=1 -DNOUT=1" */
-/* spin: stop           expect=ok long=yes pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DSTOP -DNPUSH=1 -DNREADY=1" */
-/* spin: refused        expect=ok long=yes pan="-E -l -m200000 -w25" cc="-O1 -w -DNP -DCOLLAPSE" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1" */
+/* spin: outside_push   expect=ok pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=1 -DNOUT=1" */
+/* spin: outside_ready  expect=ok pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNREADY=1 -DNOUT=1" */
+/* spin: no_threads     expect=ok pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1" */
+/* spin: none_outside   expect=ok pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNO_THREADS -DNREADY=1 -DNOUT=1" */
+/* spin: stop           expect=ok pan="-E -m200000 -w26" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DSTOP -DNPUSH=1 -DNREADY=1" */
+/* spin: refused        expect=ok pan="-E -l -m200000 -w25" cc="-O1 -w -DNP -DCOLLAPSE" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1" */
 /* spin: mutant_back_to_ring       expect=fail pan="-E -l -m200000" cc="-O2 -w -DNP" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1 -DMUTANT_BACK_TO_RING" */
 /* spin: mutant_not_looked         expect=fail pan="-E -l -m200000" cc="-O2 -w -DNP" defs="-DNO_THREADS -DNPUSH=1 -DNREADY=1 -DMUTANT_NOT_LOOKED" */
 /* spin: mutant_asleep_only        expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DNPUSH=1 -DNREADY=1 -DMUTANT_ASLEEP_ONLY" */

@@ -49,7 +49,7 @@
 /* spin: down        expect=ok   pan="-E -m200000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DDOWN -DNPUSH=1 -DNTIMER=1" */
 /* spin: up          expect=ok   pan="-E -m200000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DUP -DNPUSH=3 -DNTIMER=1" */
 /* spin: down_up     expect=ok   pan="-E -m200000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DDOWN -DUP -DNPUSH=1" */
-/* spin: retakes     expect=ok long=yes pan="-E -m200000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DDOWN -DNPUSH=2 -DRETAKES=1" */
+/* spin: retakes     expect=ok pan="-E -m200000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DDOWN -DNPUSH=2 -DRETAKES=1" */
 /* spin: mutant_timers_left      expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DDOWN -DNPUSH=1 -DNTIMER=1 -DMUTANT_TIMERS_LEFT" */
 /* spin: mutant_open             expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DDOWN -DNPUSH=1 -DNTIMER=1 -DMUTANT_OPEN" */
 /* spin: mutant_not_owned        expect=fail pan="-E -m200000" cc="-O2 -w -DSAFETY" defs="-DDOWN -DNPUSH=2 -DMUTANT_NOT_OWNED" */
