@@ -18,6 +18,10 @@
 // See: docs/coroutines.md
 #pragma once
 
+// clang-format off: before <coroutine>, which has an error of its own for C++17
+#include <weft/detail/require.h>
+// clang-format on
+
 #include <chrono>
 #include <coroutine>
 #include <exception>
@@ -30,7 +34,6 @@
 
 #include <weft/chan.h>
 #include <weft/detail/continuation.h>
-#include <weft/detail/require.h>
 #include <weft/detail/select_case.h>
 #include <weft/future.h>
 #include <weft/go.h>
@@ -288,7 +291,7 @@ struct driver {
 
         void return_void() noexcept {}
 
-        void unhandled_exception() noexcept { std::terminate(); }
+        [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
     };
 
     std::coroutine_handle<promise_type> handle;

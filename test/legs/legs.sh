@@ -288,6 +288,7 @@ run_leg() {
     : >"$log"
     local begun=$SECONDS status=0 folder mark="$$.$leg"
     folder=$(mktemp -d /tmp/weft-leg.XXXXXX)
+    chmod 711 "$folder"  # servers that tests start as another user reach their files in it
     (
         export TMPDIR=$folder TEST_TMPDIR=$folder WEFT_LEG_MARK=$mark
         "leg_$leg"
