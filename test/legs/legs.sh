@@ -18,6 +18,7 @@ model       model checks of the real headers, Spin models, their mutants
 asan        Clang, address and undefined-behaviour sanitizers
 tsan        Clang, thread sanitizer
 clang       Clang with thread-safety analysis and the inline context switch
+libcxx      Clang with libc++: every source alone; every public header alone under the warnings of demanding users
 aarch64     GCC for aarch64 under an emulator
 shared      GCC, shared library and -fPIC: steal storm; find_package and pkg-config against the installed tree
 lto         GCC, link-time optimization: steal storm
@@ -190,6 +191,20 @@ leg_clang() {
     fi
 }
 
+# Without precompiled headers, and against a library whose headers include few others: a missing include does not pass.
+leg_libcxx() {
+    need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}" libc++-19-dev libc++abi-19-dev
+    local options=(-DWEFT_PRECOMPILE=OFF) targets=(weft weft_instrument 01_hello 02_ping_pong)
+    is_full || options+=(-DWEFT_TEST_TOGETHER=OFF)
+    ! is_full || targets=(all)
+    build_step libcxx "${targets[@]}" && step "headers" python3 test/house/headers.py --work build/headers --jobs "$jobs" || return 1
+    if is_full; then
+        ctest_step libcxx -L '^(unit|conformance|exceptions|storm|example)$'
+    else
+        step "hello" build/libcxx/examples/01_hello && step "ping pong" build/libcxx/examples/02_ping_pong
+    fi
+}
+
 leg_shared() {
     need "${base_packages[@]}" "${component_packages[@]}" pkgconf
     build_step shared storm_tests weft_instrument weft_components && ctest_step shared -L '^storm$' &&
@@ -336,7 +351,7 @@ run_all_legs() {
     need "${base_packages[@]}"
     if is_full; then
         say "full: from empty build directories, without a compiler cache"
-        rm -rf build/{native,asan,tsan,clang,aarch64,shared,lto}
+        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,shared,lto}
     fi
     # shellcheck disable=SC2046
     run_legs $(leg_names)

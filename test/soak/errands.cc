@@ -357,6 +357,8 @@ void start_a_program(books& all, prng random, int way) {
     what.ends(how, either(outcome::done, outcome::timed_out));
 }
 
+void forget_a_running_program() { const process forgotten({"sleep", "1"}, {.in = stdio::null}); }
+
 void get_a_signal(books& all, prng random) {
     operation what(all, errand::signal);
     const signals::subscription s = signals::notify({SIGWINCH}, static_cast<std::size_t>(1 + random.below(3)));

@@ -66,6 +66,8 @@ inline constexpr int ways_to_start_a_program = 5;
 void start_a_program(books& all, prng random, int way);
 
 // One that does nothing by default.
+// Forgets a program that still runs. The first one opens the epoll set of forgotten children, which stays open.
+void forget_a_running_program();
 void get_a_signal(books& all, prng random);
 
 // Blocks the thread, declared or not, or computes.

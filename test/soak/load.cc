@@ -96,6 +96,7 @@ void load::run_for(runtime& rt, std::chrono::milliseconds period, prng random, b
 
 void load::take_what_stays(prng random) {
     for (int way = 0; way < ways_to_start_a_program; ++way) start_a_program(books_, random.split(), way);
+    forget_a_running_program();
     write_and_read_a_file(books_, random.split(), folder_, ++files_);
     wait_group all;
     latch all_block(visitors);
