@@ -32,6 +32,13 @@ install(EXPORT weft_asio_targets
   FILE weft-asio-targets.cmake
   DESTINATION "${weft_package_dir}")
 
+# What the C++ compiler links by itself and a C compiler has to be told: the C++ standard library.
+set(weft_cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+list(FILTER weft_cxx_runtime INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|c\\+\\+abi|m)$")
+list(REMOVE_DUPLICATES weft_cxx_runtime)
+list(TRANSFORM weft_cxx_runtime PREPEND "-l" OUTPUT_VARIABLE weft_cxx_runtime_flags)
+list(JOIN weft_cxx_runtime_flags " " weft_cxx_runtime_flags)
+
 configure_package_config_file(
   "${CMAKE_CURRENT_LIST_DIR}/weft-config.cmake.in" "${PROJECT_BINARY_DIR}/weft-config.cmake"
   INSTALL_DESTINATION "${weft_package_dir}"

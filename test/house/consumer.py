@@ -2,7 +2,7 @@
 """consumer.py [--installed] BUILD: other people's projects build against weft and run, three ways.
 
 The build is installed, and the installed tree then moved, since a package may be: nothing in it may remember where it
-was made. consumer/main.cc is compiled with find_package and with pkg-config against that tree, and with
+was made. consumer/main.cc and main.c are compiled with find_package and with pkg-config against that tree, main.c in projects without C++, too, and with
 add_subdirectory against the sources; but for the last, which is the same for all builds, with --installed. Outside the
 repository, so that nothing is found by accident. The components tls (secured.cc) and asio (adapted.cc), where they can be had.
 """
@@ -43,8 +43,7 @@ def by_cmake(project, work, library_path, *settings):
     run("cmake", "-G", "Ninja", "-S", os.path.join(HERE, "consumer", project), "-B", build, "-DCMAKE_BUILD_TYPE=Release", *settings)
     run("cmake", "--build", build, "-j", str(os.cpu_count() or 1))
     run_consumer(os.path.join(build, "consumer"), library_path)
-    run_consumer(os.path.join(build, "instrumented"), library_path)
-    for component in ("secured", "adapted"):
+    for component in ("instrumented", "secured", "adapted"):
         if os.path.exists(os.path.join(build, component)):
             run_consumer(os.path.join(build, component), library_path)
 
@@ -55,10 +54,10 @@ def by_pkg_config(work, prefix, library_path, package="weft", source="main.cc"):
     def ask(*arguments):
         return run("pkgconf", *arguments, package, stdout=subprocess.PIPE, text=True, env=environment).stdout.split()
 
-    program = os.path.join(work, "by_pkg_config_" + package)
+    program = os.path.join(work, f"by_pkg_config_{package}_{source}")
     static = [] if any(name.endswith(".so") for name in os.listdir(library_path)) else ["--static"]
-    run(os.environ.get("CXX", "c++"), "-std=c++20", "-O2", *ask("--cflags"), os.path.join(HERE, "consumer", source),
-        *ask("--libs", *static), "-o", program)
+    compiler = [os.environ.get("CC", "cc"), "-std=c99"] if source.endswith(".c") else [os.environ.get("CXX", "c++"), "-std=c++20"]
+    run(*compiler, "-O2", *ask("--cflags"), os.path.join(HERE, "consumer", source), *ask("--libs", *static), "-o", program)
     print("version " + ask("--modversion")[0])
     run_consumer(program, library_path)
 
@@ -86,7 +85,9 @@ def main():
         libraries = library_folder(prefix)
         by_cmake("find_package", work, libraries, f"-DCMAKE_PREFIX_PATH={prefix}")
         run_consumer(os.path.join(work, "find_package", "consumer_c"), libraries)
+        by_cmake("find_package_c", work, libraries, f"-DCMAKE_PREFIX_PATH={prefix}")
         by_pkg_config(work, prefix, libraries)
+        by_pkg_config(work, prefix, libraries, source="main.c")
         has_tls = os.path.exists(os.path.join(libraries, "pkgconfig", "weft-tls.pc"))
         if has_tls != os.path.exists(os.path.join(prefix, "include", "weft", "tls")):
             raise RuntimeError("the headers of tls are installed without its library, or the other way round")

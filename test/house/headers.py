@@ -8,8 +8,8 @@ Each header of include/weft is included first and alone in a program, as a heade
     macros    min and max defined as macros, as headers of platforms do
     refused   C++17, and -fno-exceptions: one #error that says what to do, and nothing after it
 
-The components (tls, asio) are left out where their libraries are not installed (asio always: Boost itself does not compile under these flags). FOLDER keeps the generated sources, so that a compiler
-cache finds them again.
+weft/tls is left out where OpenSSL is not installed, and weft/asio always: Boost itself does not compile under these flags. FOLDER keeps
+the generated sources, so that a compiler cache finds them again.
 """
 import argparse
 import concurrent.futures

@@ -65,9 +65,10 @@ void write_and_read_a_file(books& all, prng random, const std::string& folder, u
 inline constexpr int ways_to_start_a_program = 5;
 void start_a_program(books& all, prng random, int way);
 
-// One that does nothing by default.
 // Forgets a program that still runs. The first one opens the epoll set of forgotten children, which stays open.
 void forget_a_running_program();
+
+// One that does nothing by default.
 void get_a_signal(books& all, prng random);
 
 // Blocks the thread, declared or not, or computes.
