@@ -1,6 +1,8 @@
 // subscribers.cc: see subscribers.h.
 #include "signals/subscribers.h"
 
+#include <utility>
+
 #include "os/caught_signals.h"
 #include "os/fd_calls.h"
 #include "sched/fork.h"
@@ -54,9 +56,8 @@ uint64_t signal_source::all_wanted_locked() const noexcept {
     return all;
 }
 
-// Makes I1 true. System calls under the lock: they do not block, and are rare.
-int signal_source::adjust_locked() noexcept {
-    const uint64_t wanted = all_wanted_locked();
+// Makes I1 true for these signals. System calls under the lock: they do not block, and are rare.
+int signal_source::catch_locked(uint64_t wanted) noexcept {
     int error = 0;
     for_each_signal((caught_ & ~wanted) | (ignored_ & wanted), [&](int signal) { os::release_signal(signal); });
     ignored_ &= ~wanted;
@@ -67,10 +68,23 @@ int signal_source::adjust_locked() noexcept {
     return error;
 }
 
+// S3. pending is taken under the lock: otherwise one thread could have taken it, and another one have removed the subscriber, before the
+// signal is offered.
+void signal_source::deliver_locked() noexcept {
+    const uint64_t taken = pending.exchange(0, acquire);  // A1
+    if (taken == 0) return;
+    for (const signal_subscriber* s = first_; s != nullptr; s = s->next) {
+        for_each_signal(taken & s->wanted, [&](int signal) {
+            static_cast<void>(s->channel.try_send(std::move(signal)));  // NOLINT: full: dropped
+        });
+    }
+}
+
 int signal_source::add(signal_subscriber& s) noexcept {
     const int fd = open();
     if (fd < 0) return -fd;
     lock_.lock();
+    deliver_locked();  // what was caught before is not for s
     s.linked = true;
     s.next = first_;
     first_ = &s;
@@ -79,7 +93,7 @@ int signal_source::add(signal_subscriber& s) noexcept {
     int error = watch(fd);        // first: what is caught must be heard
     if (error == 0) {
         lock_.lock();
-        error = adjust_locked();
+        error = catch_locked(all_wanted_locked());
         lock_.unlock();
     }
     if (error != 0) remove(s);
@@ -91,9 +105,13 @@ void signal_source::remove(signal_subscriber& s) noexcept {
     if (s.linked) {
         signal_subscriber** link = &first_;
         while (*link != &s) link = &(*link)->next;
+        // In this order, so that none is lost that was caught before (I2).
+        const uint64_t leaving = std::exchange(s.wanted, 0);
+        static_cast<void>(catch_locked(all_wanted_locked()));  // no error: it only releases signals
+        s.wanted = leaving;
+        deliver_locked();
         *link = s.next;
         s.linked = false;
-        static_cast<void>(adjust_locked());  // nothing more is caught
     }
     lock_.unlock();
 }
@@ -101,8 +119,9 @@ void signal_source::remove(signal_subscriber& s) noexcept {
 int signal_source::take_back(uint64_t signals, bool then_ignored) noexcept {
     int error = 0;
     lock_.lock();
+    static_cast<void>(catch_locked(all_wanted_locked() & ~signals));  // as in remove, and in the same order
+    deliver_locked();
     for (signal_subscriber* s = first_; s != nullptr; s = s->next) s->wanted &= ~signals;
-    static_cast<void>(adjust_locked());  // as above
     for_each_signal(signals & ignored_, [](int signal) { os::release_signal(signal); });
     ignored_ &= ~signals;
     if (then_ignored) {
@@ -131,15 +150,10 @@ bool signal_source::is_awaited() noexcept {
 waiter* signal_source::collect() noexcept {
     const int fd = event.load(relaxed);  // relaxed: only the number matters
     if (fd < 0) return nullptr;
-    os::event_clear(fd);                                  // S2
-    const uint64_t taken = pending.exchange(0, acquire);  // A1
-    if (taken == 0) return nullptr;
+    os::event_clear(fd);                             // S2
+    if (pending.load(relaxed) == 0) return nullptr;  // relaxed: deliver_locked reads it again
     lock_.lock();
-    for (const signal_subscriber* s = first_; s != nullptr; s = s->next) {
-        for_each_signal(taken & s->wanted, [&](int signal) {
-            static_cast<void>(s->channel.try_send(std::move(signal)));  // NOLINT: full: dropped
-        });
-    }
+    deliver_locked();
     lock_.unlock();
     return nullptr;
 }

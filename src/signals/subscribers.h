@@ -4,16 +4,18 @@
 // it must reach a green thread although every thread of the runtime may be asleep, in the poller at best.
 //
 //   S1  the handler sets the signal's bit in pending, and makes the event's descriptor readable
-//   S2  whoever polls finds the descriptor (event_source.h): makes it unreadable, takes all of pending, in this order
-//   S3  under the lock it offers each signal to the channel of each subscriber that wants it. Full: dropped for that one
+//   S2  the thread that polls finds the descriptor (event_source.h): makes it unreadable
+//   S3  under the lock it takes all of pending, and offers each signal to the channel of each subscriber that wants it. Full: dropped for that one
 //
-// A signal whose bit is set after S2 has taken pending finds the descriptor unreadable, and makes it readable again. So none is
+// A signal whose bit is set after S3 has taken pending finds the descriptor unreadable, and makes it readable again. So none is
 // lost, but that two of a kind between two visits are one, as they are in the system.
 //
 // Rejected. signalfd: the signal would have to be blocked in every thread, also in those that are not ours, and in programs that are started.
 // A pipe with the number: it can be full, and what is dropped then is chance. A thread in sigwait: a thread, and the same blocking.
 //
 // Invariants: I1. A signal is caught while a linked subscriber wants it, and not by us otherwise.
+//             I2. A signal that was caught while a subscriber was linked and wanted it is offered to that subscriber. So before a subscriber
+//             leaves, or wants less, its signals are released, and then what is pending is delivered. (golang/go 14571 is the same fault in Go.)
 // Ordering:   R1 (a bit is set) pairs with A1 (pending is taken).
 // Locks:      lock_, then that of a channel; others are made ready under it.
 // Who:        see each.
@@ -48,10 +50,10 @@ public:
     // Any thread. Returns 0 or an errno value; then nothing has changed.
     [[nodiscard]] int add(signal_subscriber& s) noexcept;
 
-    // Any thread: it is not touched any more. Its channel is not closed.
+    // Any thread. Delivers what was caught before; then s is not touched any more. Its channel is not closed.
     void remove(signal_subscriber& s) noexcept;
 
-    // Any thread: nobody gets them any more; then they are ignored, or as before. Returns 0 or an errno value.
+    // Any thread. Delivers what was caught before; then no subscriber gets these signals, which are ignored, or handled as before. Returns 0 or an errno value.
     [[nodiscard]] int take_back(uint64_t signals, bool then_ignored) noexcept;
 
     // Whether somebody waits for a signal. Any thread.
@@ -69,7 +71,8 @@ private:
 
     [[nodiscard]] int open() noexcept;
     [[nodiscard]] uint64_t all_wanted_locked() const noexcept;
-    [[nodiscard]] int adjust_locked() noexcept;
+    [[nodiscard]] int catch_locked(uint64_t wanted) noexcept;
+    void deliver_locked() noexcept;
 
     static atomic<uint64_t> pending;
     static atomic<int> event;  // the descriptor; -1: there is none

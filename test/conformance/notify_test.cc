@@ -227,6 +227,84 @@ std::atomic<int> handled = 0;
 
 void count_signal(int) { ++handled; }
 
+// While one exists, a handler of the program counts SIGALRM. Ours calls it after it has noted the signal, so what is counted was caught.
+class counting_handler {
+public:
+    counting_handler() {
+        struct sigaction mine{};
+        mine.sa_handler = &count_signal;
+        mine.sa_flags = SA_ONSTACK | SA_RESTART;
+        ::sigaction(SIGALRM, &mine, &before_);
+    }
+
+    ~counting_handler() { ::sigaction(SIGALRM, &before_, nullptr); }
+
+    counting_handler(const counting_handler&) = delete;
+    counting_handler& operator=(const counting_handler&) = delete;
+
+private:
+    struct sigaction before_{};
+};
+
+// Returns when f has sent a SIGALRM that a handler has seen.
+template <typename F>
+void until_caught(F f) {
+    const int before = handled;
+    f();
+    eventually([&] { return handled > before; });
+}
+
+TEST_P(Notify, StoppingDeliversWhatWasCaughtBefore) {
+    const counting_handler handler;
+    for (int i = 0; i < 50; ++i) {
+        subscription s = signals::notify({SIGALRM});
+        const auto received = s.channel();
+        until_caught([&] { send(SIGALRM); });
+        s.stop();
+        EXPECT_EQ(received.recv(), SIGALRM);
+        EXPECT_EQ(received.recv(), std::nullopt);
+    }
+}
+
+TEST_P(Notify, StoppingOneOfTwoDeliversToBoth) {
+    const counting_handler handler;
+    const subscription stays = signals::notify({SIGALRM});
+    for (int i = 0; i < 50; ++i) {
+        subscription leaves = signals::notify({SIGALRM});
+        const auto received = leaves.channel();
+        until_caught([&] { send(SIGALRM); });
+        leaves.stop();
+        EXPECT_EQ(received.recv(), SIGALRM);
+        EXPECT_EQ(stays.recv(), SIGALRM);
+    }
+}
+
+TEST_P(Notify, IgnoringAndResettingDeliverWhatWasCaughtBefore) {
+    const counting_handler handler;
+    for (int i = 0; i < 50; ++i) {
+        const subscription s = signals::notify({SIGALRM});
+        until_caught([&] { send(SIGALRM); });
+        if (i % 2 == 0) {
+            signals::ignore({SIGALRM});
+        } else {
+            signals::reset({SIGALRM});
+        }
+        EXPECT_EQ(s.recv_for(10s).value, SIGALRM);
+        signals::reset({SIGALRM});
+    }
+}
+
+TEST_P(Notify, WhatWasCaughtBeforeASubscriptionIsNotForIt) {
+    const counting_handler handler;
+    const subscription first = signals::notify({SIGALRM});
+    for (int i = 0; i < 50; ++i) {
+        until_caught([&] { send(SIGALRM); });
+        const subscription later = signals::notify({SIGALRM});
+        EXPECT_EQ(first.recv(), SIGALRM);
+        EXPECT_EQ(later.recv_for(0s).status, chan_status::timeout);
+    }
+}
+
 TEST_P(Notify, HandlersFromBeforeAreCalledAndComeBack) {
     struct sigaction mine{};
     struct sigaction before{};
