@@ -1,7 +1,7 @@
 """closure.py: the files of this repository that a C++ source includes, directly or not, and hashes of them.
 
-Only files of the repository count: what a check found does not depend on the patch level of somebody's standard library, or is to be
-found again by ./dev test full.
+Only files of the repository count: what a check found should not depend on the patch level of the standard library; where it does,
+./dev test full finds it.
 """
 import hashlib
 import os
