@@ -81,7 +81,9 @@ void observer::dump_if_it_is_our_turn(scheduler& s, int64_t now_ns) noexcept {
     }
     dump_at_ns_ = long_ago;
     dump_wanted_.exchange(false, acquire);  // pairs with Q1
+    s.sysmon.set_reports(true);
     dump_scheduler(s, os::stderr_fd, &s.sysmon);
+    s.sysmon.set_reports(false);
     dumping.store(false, release);  // pairs with the exchange
     if (watched_ == nullptr) return;
     watched_->forget();

@@ -109,9 +109,7 @@ void monitor::loop() noexcept {
     do {
         const int64_t now_ns = os::monotonic_ns();
         look_on_time(now_ns);
-        reports_.store(true, relaxed);  // relaxed: for a look
         home_->watch.act(*home_, now_ns);
-        reports_.store(false, relaxed);  // relaxed: as above
     } while (quiet_ < quiet_looks || home_->retakes_always ? stay_near() : go_far());
 }
 

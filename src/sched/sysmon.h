@@ -138,8 +138,9 @@ public:
     // Whether it has been left so, and still is there.
     [[nodiscard]] bool is_left() const noexcept { return thread_state_.load(acquire) == left; }  // pairs with run
 
-    // Whether it writes a report, or looks whether it has to.
+    // Whether it writes a dump, for which it may wait for as long as the reader takes. Other reports of the monitor are short and wait for 10 ms at most.
     [[nodiscard]] bool reports() const noexcept { return reports_.load(relaxed); }  // relaxed: a look
+    void set_reports(bool reports) noexcept { reports_.store(reports, relaxed); }   // relaxed: as above
 
     // To be called after taking it out of far.
     void wake() noexcept { called_.wake(); }
