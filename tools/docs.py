@@ -9,6 +9,7 @@
   5. Where a Markdown file says that something is missing ("not there yet", "waits for sysmon"), tools/missing.txt agrees: else such
      sentences outlive what they speak of. Each line there is a file and words of the line in question; it says that somebody
      has looked. One that fits nothing any more is to go.
+  6. ARCHITECTURE.md names every header and source under src/ and include/, except unit tests, and names none that is not there.
 """
 import os
 import re
@@ -23,6 +24,8 @@ NAMED_MARKDOWN = re.compile(r"(?<![\w*<{])((?:[\w.-]+/)*[\w-]+\.md)\b")
 MISSING = re.compile(r"\b(yet|not there|is fixed|are fixed|no monitor|not implemented|not supported|for now|planned)\b"
                      r"|\| waits for \w+( support)? \|$", re.IGNORECASE)
 MISSING_LIST = "tools/missing.txt"
+MAP = "ARCHITECTURE.md"
+MAPPED = re.compile(r"(?:src|include)/.*\.(?:cc|h|S)$")
 SKIPPED_FOLDERS = {".git", "build", "install", "__pycache__", ".cache", "node_modules", "target"}
 
 
@@ -208,6 +211,21 @@ def stale_gaps(files):
             yield f"{MISSING_LIST}:{number}: {path} says no such thing any more: take it out"
 
 
+def stale_map(files):
+    """Differences between the map of the sources and the sources."""
+    if MAP not in files:
+        return
+    text = re.sub(r"^```.*?^```", "", files[MAP], flags=re.DOTALL | re.MULTILINE)
+    named = {os.path.basename(name) for name in re.findall(r"`([^`\n]+)`", text)}
+    there = {os.path.basename(path) for path in files}
+    for path in sorted(files):
+        if MAPPED.match(path) and not path.endswith("_test.cc") and os.path.basename(path) not in named:
+            yield f"{MAP}: does not name {path}"
+    for name in sorted(named - there):
+        if re.fullmatch(r"\w\w+\.(cc|h|S)", name) and not name.startswith("x_"):
+            yield f"{MAP}: names {name}, which is not there"
+
+
 def check(root):
     files = dict(text_files(root))
     known = set(files)
@@ -223,6 +241,7 @@ def check(root):
         if not path.startswith("tools/"):
             complaints += missing_documents(root, path, text, known)
     complaints += stale_gaps(files)
+    complaints += stale_map(files)
     return complaints
 
 

@@ -68,6 +68,12 @@ class Docs(unittest.TestCase):
         # No words allow nothing.
         self.assertEqual(len(self.complaints({"docs/a.md": "Not yet.\n", "tools/missing.txt": "docs/a.md: \n"})), 2)
 
+    def test_map(self):
+        files = {"src/sched/g.h": "", "src/sched/g_test.cc": "", "include/weft/go.h": ""}
+        self.assertEqual(self.complaints({"ARCHITECTURE.md": "| `g.h` | G |\n| `go.h`, `x_test.cc` | go |\n", **files}), [])
+        self.assertEqual(self.complaints({"ARCHITECTURE.md": "```\n`g.h`\n```\n`go.h`, `old.cc`\n", **files}), [
+            "ARCHITECTURE.md: does not name src/sched/g.h", "ARCHITECTURE.md: names old.cc, which is not there"])
+
 
 if __name__ == "__main__":
     unittest.main()

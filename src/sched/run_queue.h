@@ -1,7 +1,7 @@
 // run_queue.h: the runnable Gs of one P.
 //
 // A fixed ring with one producer and many consumers. The owner pushes at the tail and pops at the head; any other P may
-// take the older half. Nothing here blocks. A full ring is the caller's business: make_runnable moves half of it to
+// take the older half. Nothing here blocks. A full ring is the caller's business: overflow (park.cc) moves half of it to
 // the global queue.
 //
 // Invariants:  I1. tail - head, modulo 2^32, is between 0 and capacity.

@@ -1,6 +1,6 @@
 // idle_test.cc: a process at rest does not wake up. What may wake one: docs/idle.md.
 //
-// At rest: all green threads wait, and no timer is set. Some seconds before, there was work: memory of stacks goes back once a second until
+// At rest: all green threads wait, and no timer is set. Some seconds before, there was work: memory of stacks goes back step by step until
 // all of it has, and threads that were too many end. From then on, for a second, or WEFT_STRESS_SECONDS, nothing of ours may run: nothing is allowed for.
 #include <sys/socket.h>
 #include <sys/types.h>
