@@ -40,11 +40,11 @@ void try_once(connection& c, const std::function<void(connection&)>& f) {
     c.query({"BEGIN ISOLATION LEVEL SERIALIZABLE"});
     try {
         f(c);
-        c.query({"COMMIT"});
     } catch (...) {
         roll_back(c);
         throw;
     }
+    c.query({"COMMIT"});  // ends the transaction, also if the server refuses to commit
 }
 
 }  // namespace
