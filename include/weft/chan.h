@@ -17,6 +17,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -69,6 +70,24 @@ struct chan_access {
     template <typename T>
     static chan_state<T>* state(const recv_chan<T>& c) noexcept {
         return c.chan_.state_;
+    }
+};
+
+// Handles of any direction, as operands of == and <=> and for std::hash.
+template <typename A, typename B>
+[[nodiscard]] bool same_channel(const A& a, const B& b) noexcept {
+    return chan_access::state(a) == chan_access::state(b);
+}
+
+template <typename A, typename B>
+[[nodiscard]] std::strong_ordering order_of_channels(const A& a, const B& b) noexcept {
+    return std::compare_three_way()(chan_access::state(a), chan_access::state(b));
+}
+
+template <typename Handle>
+struct chan_hash {
+    [[nodiscard]] std::size_t operator()(const Handle& c) const noexcept {
+        return std::hash<const void*>()(chan_access::state(c));
     }
 };
 
@@ -198,8 +217,13 @@ public:
 
     [[nodiscard]] std::size_t cap() const noexcept { return state_ == nullptr ? 0 : state_->cap(); }
 
-    // Two handles are equal when they refer to the same channel.
-    friend bool operator==(const chan& a, const chan& b) noexcept { return a.state_ == b.state_; }
+    // Two handles are equal when they refer to the same channel, whatever each of them can do; nil handles are equal. The order is
+    // some order of the channels that exist, for maps and sets. std::hash agrees with ==.
+    friend bool operator==(const chan& a, const chan& b) noexcept { return detail::same_channel(a, b); }
+
+    friend std::strong_ordering operator<=>(const chan& a, const chan& b) noexcept {
+        return detail::order_of_channels(a, b);
+    }
 
     // for (T&& value : channel) receives until the channel is closed and drained.
     class iterator {
@@ -303,6 +327,25 @@ public:
 
     [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
 
+    // As for chan.
+    friend bool operator==(const send_chan& a, const send_chan& b) noexcept { return detail::same_channel(a, b); }
+
+    friend std::strong_ordering operator<=>(const send_chan& a, const send_chan& b) noexcept {
+        return detail::order_of_channels(a, b);
+    }
+
+    friend bool operator==(const send_chan& a, const chan<T>& b) noexcept { return detail::same_channel(a, b); }
+
+    friend std::strong_ordering operator<=>(const send_chan& a, const chan<T>& b) noexcept {
+        return detail::order_of_channels(a, b);
+    }
+
+    friend bool operator==(const send_chan& a, const recv_chan<T>& b) noexcept { return detail::same_channel(a, b); }
+
+    friend std::strong_ordering operator<=>(const send_chan& a, const recv_chan<T>& b) noexcept {
+        return detail::order_of_channels(a, b);
+    }
+
 private:
     friend struct detail::chan_access;
 
@@ -343,6 +386,19 @@ public:
 
     std::default_sentinel_t end() const noexcept { return {}; }
 
+    // As for chan.
+    friend bool operator==(const recv_chan& a, const recv_chan& b) noexcept { return detail::same_channel(a, b); }
+
+    friend std::strong_ordering operator<=>(const recv_chan& a, const recv_chan& b) noexcept {
+        return detail::order_of_channels(a, b);
+    }
+
+    friend bool operator==(const recv_chan& a, const chan<T>& b) noexcept { return detail::same_channel(a, b); }
+
+    friend std::strong_ordering operator<=>(const recv_chan& a, const chan<T>& b) noexcept {
+        return detail::order_of_channels(a, b);
+    }
+
 private:
     friend struct detail::chan_access;
 
@@ -350,3 +406,12 @@ private:
 };
 
 }  // namespace weft
+
+template <typename T>
+struct std::hash<weft::chan<T>> : weft::detail::chan_hash<weft::chan<T>> {};
+
+template <typename T>
+struct std::hash<weft::send_chan<T>> : weft::detail::chan_hash<weft::send_chan<T>> {};
+
+template <typename T>
+struct std::hash<weft::recv_chan<T>> : weft::detail::chan_hash<weft::recv_chan<T>> {};

@@ -1,9 +1,16 @@
 // chan_types_test.cc: what can travel through a channel, what handles are, and what the directional views forbid.
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -281,6 +288,80 @@ TEST_P(ChanTypes, ACapacityBeyondAllMemoryIsAnException) {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     EXPECT_THROW((void)chan<big>{most}, std::bad_alloc);
     EXPECT_THROW((void)chan<big>{most / sizeof(big)}, std::bad_alloc);
+}
+
+// ---- handles as keys
+
+// A handle and its views compare as the channels do that they refer to.
+template <typename A, typename B>
+void expect_same(const A& a, const B& b, bool same) {
+    EXPECT_EQ(a == b, same);
+    EXPECT_EQ(b == a, same);
+    EXPECT_EQ(a != b, !same);
+    EXPECT_EQ((a <=> b) == 0, same);
+    EXPECT_EQ(a<b, b> a);
+    EXPECT_EQ((a < b) + (b < a), same ? 0 : 1);
+    if (same) {
+        EXPECT_EQ(std::hash<A>()(a), std::hash<B>()(b));
+    }
+}
+
+TEST_P(ChanTypes, HandlesOfOneChannelAreEqualWhateverTheirDirection) {
+    rt().run([] {
+        const chan<std::unique_ptr<int>> a;
+        const chan<std::unique_ptr<int>> same = a;
+        const chan<std::unique_ptr<int>> other(3);
+        const chan<std::unique_ptr<int>> nil = chan<std::unique_ptr<int>>::nil();
+        const auto compare = [&a](const chan<std::unique_ptr<int>>& b, bool is_same) {
+            const send_chan<std::unique_ptr<int>> b_send = b;
+            const recv_chan<std::unique_ptr<int>> b_recv = b;
+            const send_chan<std::unique_ptr<int>> a_send = a;
+            const recv_chan<std::unique_ptr<int>> a_recv = a;
+            expect_same(a, b, is_same);
+            expect_same(a, b_send, is_same);
+            expect_same(a, b_recv, is_same);
+            expect_same(a_send, b, is_same);
+            expect_same(a_send, b_send, is_same);
+            expect_same(a_send, b_recv, is_same);
+            expect_same(a_recv, b, is_same);
+            expect_same(a_recv, b_send, is_same);
+            expect_same(a_recv, b_recv, is_same);
+        };
+        compare(same, true);
+        compare(other, false);
+        compare(nil, false);
+        expect_same(nil, chan<std::unique_ptr<int>>::nil(), true);
+    });
+}
+
+TEST_P(ChanTypes, HandlesAreKeysOfMapsAndSets) {
+    rt().run([] {
+        std::vector<chan<int>> all;
+        for (int i = 0; i < 100; ++i) all.emplace_back(static_cast<std::size_t>(i % 3));
+        std::unordered_map<chan<int>, int> by_hash;
+        std::map<recv_chan<int>, int, std::less<>> by_order;
+        std::unordered_set<send_chan<int>> senders;
+        for (int round = 0; round < 2; ++round) {
+            for (int i = 0; i < 100; ++i) {
+                const chan<int>& c = all[static_cast<std::size_t>(i)];
+                by_hash[c] = i;
+                by_order[c] = i;
+                senders.insert(c);
+            }
+        }
+        EXPECT_EQ(by_hash.size(), 100U);
+        EXPECT_EQ(by_order.size(), 100U);
+        EXPECT_EQ(senders.size(), 100U);
+        for (int i = 0; i < 100; ++i) {
+            const chan<int>& c = all[static_cast<std::size_t>(i)];
+            EXPECT_EQ(by_hash.at(c), i);
+            EXPECT_EQ(by_order.find(send_chan<int>(c))->second, i) << "a view finds what another one has left";
+            EXPECT_TRUE(senders.contains(c));
+        }
+        EXPECT_FALSE(by_hash.contains(chan<int>()));
+        const std::set<chan<int>> with_nil{chan<int>::nil(), all[0], chan<int>::nil()};
+        EXPECT_EQ(with_nil.size(), 2U);
+    });
 }
 
 }  // namespace
