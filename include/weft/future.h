@@ -8,7 +8,9 @@
 // See: docs/futures.md
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <future>
 #include <memory>
@@ -21,6 +23,7 @@
 #include <weft/detail/cancel.h>
 #include <weft/detail/continuation.h>
 #include <weft/detail/count_word.h>
+#include <weft/detail/future_core.h>
 #include <weft/detail/locals.h>
 #include <weft/detail/owner.h>
 #include <weft/detail/require.h>
@@ -36,29 +39,16 @@ unobserved_exception_hook set_unobserved_exception_hook(unobserved_exception_hoo
 
 namespace detail {
 
-// The caller is about to wait for a future that it is to fulfil itself, if who is its name (owner.h): fatal.
-void check_not_oneself(const void* who) noexcept;
-
-// deadline_ns: of what was around the code that threw e.
-void report_unobserved(const std::exception_ptr& e, int64_t deadline_ns = never) noexcept;
-
-// Shared by the future and the green thread that will fulfil it.
+// Shared by the future and what will fulfil it.
 template <typename T>
-class future_state {
+class future_state : public future_core {
 public:
     using stored = std::conditional_t<std::is_void_v<T>,
                                       std::monostate,
                                       std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
-    // In parent (nullptr: in nothing).
-    explicit future_state(cancel_context* parent = nullptr) : context_(parent, never) { pending_.increment(); }
-
-    future_state(const future_state&) = delete;
-    future_state& operator=(const future_state&) = delete;
-
-    ~future_state() {
-        if (error_) report_unobserved(error_, context_.deadline_ns());
-    }
+    // Of an async call, in parent (nullptr: in nothing).
+    explicit future_state(cancel_context* parent = nullptr) : future_core(parent, claim_state::taken, nullptr) {}
 
     // Runs f, which cancel() may interrupt, and keeps what comes of it.
     template <typename F>
@@ -79,37 +69,11 @@ public:
         }
     }
 
-    // Keeps a value, or an exception.
+    // Keeps a value.
     template <typename... Args>
     void store(Args&&... args) {
         value_.emplace(std::forward<Args>(args)...);
     }
-
-    void store_error(std::exception_ptr e) noexcept { error_ = std::move(e); }
-
-    // Wakes whoever waits. What was around f may go before this does.
-    void complete() noexcept {
-        fulfiller_.store(nullptr, relaxed);  // relaxed: as above
-        context_.detach();
-        pending_.decrement();
-    }
-
-    // Whether it is complete by deadline_ns. Throws cancelled and timed_out.
-    bool wait_until(int64_t deadline_ns) {
-        if (!pending_.is_zero()) [[unlikely]]
-            check_not_oneself(fulfiller_.load(relaxed));  // relaxed: as above
-        const wait_result result = pending_.wait_cancellable(wait_reason::future_get, deadline_ns, &fulfiller_);
-        if (result != wait_result::served && result != wait_result::timed_out) [[unlikely]]
-            throw_interrupted(result);
-        return result == wait_result::served;
-    }
-
-    void cancel() noexcept { context_.cancel(); }
-
-    [[nodiscard]] bool is_ready() noexcept { return pending_.is_zero(); }
-
-    // For select.
-    count_word& pending() noexcept { return pending_; }
 
     // After wait(): the value, moved out, or the exception, thrown.
     T take() {
@@ -121,13 +85,36 @@ public:
         }
     }
 
+protected:
+    future_state(claim_state claim, derivation* derived) : future_core(nullptr, claim, derived) {}
+
 private:
-    count_word pending_;  // 1 until complete()
-    cancel_context context_;
-    atomic<const void*> fulfiller_{nullptr};  // while its function runs
     // Written before complete(), read after wait().
     std::optional<stored> value_;
-    std::exception_ptr error_;
+};
+
+// Of a promise.
+template <typename T>
+class promise_state : public future_state<T> {
+public:
+    promise_state() : future_state<T>(future_core::claim_state::open, nullptr) {}
+};
+
+// Of a future that was made of others. Sources: a std::array or std::vector of std::weak_ptr<future_core>.
+template <typename T, typename Sources>
+class derived_state : public future_state<T> {
+public:
+    explicit derived_state(Sources sources)
+        : future_state<T>(future_core::claim_state::taken, &from_),
+          sources_(std::move(sources)),
+          from_(sources_.data(), sources_.size()) {}
+
+    // See derivation.
+    void let_go() noexcept { from_.let_go(); }
+
+private:
+    Sources sources_;
+    derivation from_;
 };
 
 struct future_access;
@@ -157,11 +144,14 @@ public:
 
     // f(result) on a green thread of its own once the result is there, never within the call that provides it; a future for what it
     // returns or throws. An exception in place of the result goes there instead. Uses this future up. No stack is bound while it
-    // waits. Throws what go() throws, and then is as before.
+    // waits. Throws what go() throws, and then is as before. cancel() of the new future is one of this future, too; an f that
+    // has not begun by then is not called, and get() throws cancelled unless the exception of this future comes first.
     template <typename F>
     [[nodiscard]] auto then(F f, std::source_location where = std::source_location::current());
 
-    // Asks the green thread to end: its waits throw cancelled from now on (cancel.h). Does not wait for that. Any thread; requires valid().
+    // Asks the work for the result to end: the waits of the green thread throw cancelled from now on (cancel.h). Does not wait for that:
+    // get() does, and tells what came of it. Of a promise's future: it is ready, with cancelled, unless there is a result. Of one
+    // made by then, when_all or when_any: of all that it was made of, too. Of a coroutine's: nothing. Any thread; requires valid().
     void cancel() const { checked().cancel(); }
 
     // Blocks until the result is there or the time is up: std::future_status::ready or ::timeout.
@@ -209,11 +199,16 @@ private:
 
 namespace detail {
 
-// For select.
+// For select, and for what is made of futures.
 struct future_access {
     template <typename T>
     static future_state<T>& state(const future<T>& f) {
         return f.checked();
+    }
+
+    template <typename T>
+    static std::weak_ptr<future_core> core(const future<T>& f) noexcept {
+        return f.state_;
     }
 
     template <typename T>
@@ -236,13 +231,20 @@ auto future<T>::then(F f, std::source_location where) {
         }
     };
     using result = std::invoke_result_t<decltype(call), F&, detail::future_state<T>&>;
+    using source = std::array<std::weak_ptr<detail::future_core>, 1>;
     checked();
-    auto next = std::make_shared<detail::future_state<result>>();
+    auto next = std::make_shared<detail::derived_state<result, source>>(source{state_});
     detail::go_when_zero(
         state_->pending(),
         [from = state_, next, function = std::optional<F>(std::move(f))]() mutable {
-            auto body = [&]() -> result { return call(*function, *from); };
-            next->fulfil(body);
+            next->let_go();
+            if (!from->pass_error(*next)) {
+                auto body = [&]() -> result {
+                    if (next->cancel_requested()) detail::throw_interrupted(detail::wait_result::cancelled);
+                    return call(*function, *from);
+                };
+                next->fulfil(body);
+            }
             function.reset();
             next->complete();
         },

@@ -8,6 +8,7 @@
 // See: docs/futures.md
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -34,7 +35,7 @@ template <typename T>
 class promise {
 public:
     // Throws std::bad_alloc.
-    promise() : state_(std::make_shared<detail::future_state<T>>()) {}
+    promise() : state_(std::make_shared<detail::promise_state<T>>()) {}
 
     promise(promise&&) noexcept = default;
 
@@ -49,11 +50,9 @@ public:
     promise(const promise&) = delete;
     promise& operator=(const promise&) = delete;
 
-    // A promise that was not kept, if somebody has taken its future: that gets std::future_error, broken_promise.
+    // A promise that has given no result leaves std::future_error, broken_promise, to its future. If that is gone, nothing happens.
     ~promise() {
-        if (state_ == nullptr || satisfied_ || !retrieved_) return;
-        state_->store_error(std::make_exception_ptr(std::future_error(std::future_errc::broken_promise)));
-        state_->complete();
+        if (state_ != nullptr && !satisfied_ && retrieved_) state_->break_promise();
     }
 
     // The future. Once; throws std::future_error.
@@ -63,26 +62,23 @@ public:
         return detail::future_access::make<T>(state_);
     }
 
-    // Provides the value. Once; throws std::future_error if there is one already, and what copying or moving throws.
+    // Provides the value. Once; throws std::future_error if there is one already, and what copying or moving throws. If the future was
+    // cancelled, the value is dropped: that is no error.
     template <typename... U>
         requires(std::is_void_v<T> ? sizeof...(U) == 0 : sizeof...(U) == 1)
     void set_value(U&&... value) {
-        check_unsatisfied();
-        if constexpr (std::is_reference_v<T>) {
-            state_->store(std::addressof(value)...);
-        } else {
-            state_->store(std::forward<U>(value)...);
-        }
-        satisfied_ = true;
-        state_->complete();
+        provide([&] {
+            if constexpr (std::is_reference_v<T>) {
+                state_->store(std::addressof(value)...);
+            } else {
+                state_->store(std::forward<U>(value)...);
+            }
+        });
     }
 
     // Provides an exception instead. As set_value().
     void set_exception(std::exception_ptr e) {
-        check_unsatisfied();
-        state_->store_error(std::move(e));
-        satisfied_ = true;
-        state_->complete();
+        provide([&] { state_->store_error(std::move(e)); });
     }
 
 private:
@@ -93,6 +89,21 @@ private:
     void check_unsatisfied() const {
         check_state();
         if (satisfied_) throw std::future_error(std::future_errc::promise_already_satisfied);
+    }
+
+    template <typename Store>
+    void provide(Store store) {
+        check_unsatisfied();
+        if (state_->claim()) {
+            try {
+                store();
+            } catch (...) {
+                state_->unclaim();
+                throw;
+            }
+            state_->complete();
+        }
+        satisfied_ = true;
     }
 
     std::shared_ptr<detail::future_state<T>> state_;
@@ -121,15 +132,61 @@ held_value<T> get_held(future<T>& f) {
 
 }  // namespace detail
 
+namespace detail {
+
+template <typename... T>
+auto sources_of(const future<T>&... futures) {
+    return std::array<std::weak_ptr<future_core>, sizeof...(T)>{future_access::core(futures)...};
+}
+
+template <typename T>
+auto sources_of(const std::vector<future<T>>& futures) {
+    std::vector<std::weak_ptr<future_core>> sources;
+    sources.reserve(futures.size());
+    for (const future<T>& each : futures) sources.push_back(future_access::core(each));
+    return sources;
+}
+
+// A future made of those in all: body(all, state) waits for them on a green thread of its own and stores in state what comes of it.
+// cancel() does not interrupt that wait: it cancels what is waited for, which ends it. A runtime that stops does interrupt it.
+template <typename T, typename Sources, typename All, typename Body>
+future<T> derive(Sources sources, All all, Body body, std::source_location where = std::source_location::current()) {
+    auto state = std::make_shared<derived_state<T, Sources>>(std::move(sources));
+    spawn(
+        nullptr, nullptr,
+        [state, parts = std::optional<All>(std::move(all)), body]() mutable {
+            try {
+                body(*parts, *state);
+            } catch (...) {
+                state->store_error(std::current_exception());
+            }
+            parts.reset();
+            end_locals();
+            state->let_go();
+            state->complete();
+        },
+        where);
+    return future_access::make<T>(std::move(state));
+}
+
+template <typename T>
+bool pass_error(const future<T>& from, future_core& to) {
+    return future_access::state(from).pass_error(to);
+}
+
+}  // namespace detail
+
 // A future for all results: a tuple, in which std::monostate stands for void. When all have ended; if several have failed, the first in
-// the order of the arguments is thrown. Uses the futures up. Throws as async().
+// the order of the arguments is thrown. cancel() of it cancels all. Uses the futures up. Throws as async().
 template <typename... T>
 [[nodiscard]] future<std::tuple<detail::held_value<T>...>> when_all(future<T>... futures) {
-    return async([all = std::make_tuple(std::move(futures)...)]() mutable {
-        return std::apply(
-            [](auto&... each) {
+    using result = std::tuple<detail::held_value<T>...>;
+    auto sources = detail::sources_of(futures...);
+    return detail::derive<result>(sources, std::make_tuple(std::move(futures)...), [](auto& all, auto& state) {
+        std::apply(
+            [&state](auto&... each) {
                 (each.wait(), ...);
-                return std::tuple<detail::held_value<T>...>{detail::get_held(each)...};
+                if (!(detail::pass_error(each, state) || ...)) state.store(result{detail::get_held(each)...});
             },
             all);
     });
@@ -138,12 +195,17 @@ template <typename... T>
 // The same for as many as there are: a vector in their order; for void, of std::monostate.
 template <typename T>
 [[nodiscard]] future<std::vector<detail::held_value<T>>> when_all(std::vector<future<T>> futures) {
-    return async([all = std::move(futures)]() mutable {
+    using result = std::vector<detail::held_value<T>>;
+    auto sources = detail::sources_of(futures);
+    return detail::derive<result>(std::move(sources), std::move(futures), [](auto& all, auto& state) {
         for (const future<T>& each : all) each.wait();
-        std::vector<detail::held_value<T>> values;
+        for (const future<T>& each : all) {
+            if (detail::pass_error(each, state)) return;
+        }
+        result values;
         values.reserve(all.size());
         for (future<T>& each : all) values.push_back(detail::get_held(each));
-        return values;
+        state.store(std::move(values));
     });
 }
 
@@ -154,13 +216,16 @@ struct when_any_result {
     Futures futures;
 };
 
-// A future for the first to end, however it ends. Uses the futures up, and gives them back in its result.
+// A future for the first to end, however it ends. Uses the futures up, and gives them back in its result. cancel() of it cancels all, unless
+// the first has ended: then the others go on, and whoever has them may cancel them.
 template <typename... T>
     requires(sizeof...(T) > 0)
 [[nodiscard]] future<when_any_result<std::tuple<future<T>...>>> when_any(future<T>... futures) {
-    return async([all = std::make_tuple(std::move(futures)...)]() mutable {
+    using result = when_any_result<std::tuple<future<T>...>>;
+    auto sources = detail::sources_of(futures...);
+    return detail::derive<result>(sources, std::make_tuple(std::move(futures)...), [](auto& all, auto& state) {
         const std::size_t first = std::apply([](auto&... each) { return select_first(ready(each)...).index(); }, all);
-        return when_any_result<std::tuple<future<T>...>>{first, std::move(all)};
+        state.store(result{first, std::move(all)});
     });
 }
 
@@ -168,7 +233,9 @@ template <typename... T>
 template <typename T>
 [[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(std::vector<future<T>> futures) {
     if (futures.empty()) throw std::invalid_argument("weft::when_any: there are no futures");
-    return async([all = std::move(futures)]() mutable {
+    using result = when_any_result<std::vector<future<T>>>;
+    auto sources = detail::sources_of(futures);
+    return detail::derive<result>(std::move(sources), std::move(futures), [](auto& all, auto& state) {
         std::vector<detail::select_case> cases(all.size());
         std::vector<detail::held_lock> locks(all.size());
         for (std::size_t i = 0; i < all.size(); ++i) {
@@ -177,7 +244,7 @@ template <typename T>
         detail::select_request request{
             .cases = cases.data(), .count = cases.size(), .locks = locks.data(), .in_order = true};
         const std::size_t first = detail::select_among(request);
-        return when_any_result<std::vector<future<T>>>{first, std::move(all)};
+        state.store(result{first, std::move(all)});
     });
 }
 

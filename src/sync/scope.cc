@@ -44,7 +44,7 @@ void task_scope::keep(const std::exception_ptr& e) noexcept {
     if (is_first) {
         context_.cancel();
     } else if (!is_consequence) {
-        detail::report_unobserved(e);
+        detail::report_unobserved(e, detail::unobserved_source::scope);
     }
 }
 

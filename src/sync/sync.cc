@@ -1,4 +1,4 @@
-// sync.cc: the untyped slow paths of spin locks, counts, channels and futures.
+// sync.cc: the untyped slow paths of spin locks, counts and channels.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -27,8 +27,6 @@ constexpr int64_t lock_sleep_ns = 50'000;
 constexpr uint32_t naps_of_a_length = 4;
 constexpr uint32_t doublings_max = 4;
 constexpr uint32_t hopeless_in_child = 1'400;  // of fork: the holder is no more, after a second
-
-constinit atomic<unobserved_exception_hook> unobserved_hook{nullptr};
 
 }  // namespace
 
@@ -102,37 +100,6 @@ chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* inter
 
 void throw_chan_too_large() { throw std::bad_array_new_length(); }
 
-void check_not_oneself(const void* who) noexcept {
-    if (who != nullptr && who == current_owner().who) {
-        fatal("a weft::future was waited for by the function whose result it is, which would wait for itself");
-    }
-}
-
-void report_unobserved(const std::exception_ptr& e, int64_t deadline_ns) noexcept {
-    try {
-        std::rethrow_exception(e);
-    } catch (const cancelled&) {
-        return;  // somebody has asked for that
-    } catch (const timed_out&) {
-        if (deadline_ns <= now_ns()) return;  // so has he who set it
-    } catch (...) {}
-    if (auto hook = unobserved_hook.load(acquire)) {  // pairs with set_unobserved_exception_hook
-        hook(e);
-        return;
-    }
-    try {
-        std::rethrow_exception(e);
-    } catch (const std::exception& known) {
-        warn("nobody took the exception of a weft::future: %s", known.what());
-    } catch (...) {
-        warn("nobody took the exception of a weft::future; it is not a std::exception");
-    }
-}
-
 }  // namespace detail
-
-unobserved_exception_hook set_unobserved_exception_hook(unobserved_exception_hook hook) noexcept {
-    return detail::unobserved_hook.exchange(hook, detail::acq_rel);
-}
 
 }  // namespace weft

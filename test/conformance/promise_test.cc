@@ -18,6 +18,7 @@
 #include <weft/weft.h>
 
 #include "support/eventually.h"
+#include "support/hook_counter.h"
 #include "support/procs_test.h"
 #include "support/scale.h"
 #include "support/tracked.h"
@@ -119,6 +120,58 @@ TEST_P(Promise, OneThatIsDroppedUnkeptIsBroken) {
         expect_future_error(std::future_errc::broken_promise, [&] { g.get(); });
         { promise<int> nobody_has_asked; }
     });
+}
+
+// Nobody can learn of it, and nothing went wrong: asking, waiting for a while and giving up is what futures are for.
+TEST_P(Promise, OneThatIsDroppedUnkeptAfterItsFutureIsNotReported) {
+    const hook_counter hook;
+    rt().run([] {
+        {
+            promise<int> given_up;
+            auto f = given_up.get_future();
+            EXPECT_EQ(f.wait_for(std::chrono::microseconds(1)), std::future_status::timeout);
+        }
+        {
+            promise<int> given_up;
+            { const auto dropped_first = given_up.get_future(); }
+        }
+        std::atomic<bool> called{false};
+        {
+            promise<int> p;
+            promise<int> q;
+            promise<int> loser;
+            auto passed_on = p.get_future().then([&](int) { called = true; }).then([&] { called = true; });
+            auto all = when_all(q.get_future(), async([] { return 1; }));
+            std::vector<future<int>> two;
+            two.push_back(loser.get_future());
+            two.push_back(async([] { return 2; }));
+            EXPECT_EQ(when_any(std::move(two)).get().index, 1U);
+        }
+        EXPECT_FALSE(called);
+    });
+    rt().drain();
+    EXPECT_EQ(hook.errors() + hook.others(), 0);
+}
+
+// Functions and holders of promises that fail are another matter.
+TEST_P(Promise, AnExceptionThatNobodyTakesIsReported) {
+    const hook_counter hook;
+    rt().run([] {
+        promise<int> p;
+        { const auto given_up = p.get_future(); }
+        p.set_exception(std::make_exception_ptr(std::runtime_error("lost")));
+    });
+    EXPECT_EQ(hook.errors(), 1);
+    rt().run([] {
+        future<int> broken;
+        {
+            promise<int> p;
+            broken = p.get_future();
+        }
+        auto fails = async([f = std::move(broken)]() mutable { return f.get(); });
+        fails.wait();
+    });
+    EXPECT_EQ(hook.others(), 1);
 }
 
 TEST_P(Promise, AssignedToItselfIsAsBefore) {

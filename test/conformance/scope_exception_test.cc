@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include <weft/weft.h>
 
+#include "support/captured.h"
 #include "support/eventually.h"
 #include "support/for_ever.h"
 #include "support/hook_counter.h"
@@ -51,6 +53,22 @@ TEST_P(ScopeException, TheFirstExceptionCancelsTheOthersAndIsThrown) {
         });
         EXPECT_EQ(cancelled_waits, 10);
     }
+}
+
+TEST_P(ScopeException, AFurtherExceptionIsReportedAsThatOfAScope) {
+    const std::string reported = stderr_of([&] {
+        rt().run([] {
+            EXPECT_THROW(scope([](task_scope& s) {
+                             s.go([] { throw std::out_of_range("the first"); });
+                             s.go([] {
+                                 static_cast<void>(ending_of(wait_for_ever));
+                                 throw std::runtime_error("the second");
+                             });
+                         }),
+                         std::out_of_range);
+        });
+    });
+    EXPECT_EQ(reported, "weft: an exception in a weft::scope that has thrown another one already: the second\n");
 }
 
 TEST_P(ScopeException, OfTwoExceptionsTheFirstIsThrownAndTheOtherOneCountedAndReported) {

@@ -1,0 +1,135 @@
+// future.cc: the untyped part of futures. See weft/detail/future_core.h.
+#include <atomic>
+#include <exception>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include <weft/detail/owner.h>
+#include <weft/error.h>
+#include <weft/future.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+
+namespace weft {
+
+namespace detail {
+
+namespace {
+
+constinit atomic<unobserved_exception_hook> unobserved_hook{nullptr};
+
+}  // namespace
+
+void check_not_oneself(const void* who) noexcept {
+    if (who != nullptr && who == current_owner().who) {
+        fatal("a weft::future was waited for by the function whose result it is, which would wait for itself");
+    }
+}
+
+void report_unobserved(const std::exception_ptr& e, unobserved_source from, int64_t deadline_ns) noexcept {
+    try {
+        std::rethrow_exception(e);
+    } catch (const cancelled&) {
+        return;  // somebody has asked for that
+    } catch (const timed_out&) {
+        if (deadline_ns <= now_ns()) return;  // so has he who set it
+    } catch (...) {}
+    if (auto hook = unobserved_hook.load(acquire)) {  // pairs with set_unobserved_exception_hook
+        hook(e);
+        return;
+    }
+    const char* const what = from == unobserved_source::future
+                                 ? "nobody took the exception of a weft::future"
+                                 : "an exception in a weft::scope that has thrown another one already";
+    try {
+        std::rethrow_exception(e);
+    } catch (const std::exception& known) {
+        warn("%s: %s", what, known.what());
+    } catch (...) {
+        warn("%s; it is not a std::exception", what);
+    }
+}
+
+void derivation::let_go() noexcept {
+    lock_.lock();
+    let_go_ = true;
+    lock_.unlock();
+}
+
+std::shared_ptr<future_core> derivation::source(std::size_t index) noexcept {
+    lock_.lock();
+    std::shared_ptr<future_core> found = let_go_ ? nullptr : sources_[index].lock();
+    lock_.unlock();
+    return found;
+}
+
+void future_core::cancel() noexcept {
+    derivation* const derived = derivation_;  // first: one that nobody holds is gone once it is complete
+    cancel_this();
+    if (derived == nullptr || derived->cancelled_.exchange(true, acq_rel)) return;  // with that of another walk
+    std::shared_ptr<future_core> to_visit;  // the first of a chain: derived ones, cancelled, whose sources are not
+    std::shared_ptr<future_core> visited;
+    for (future_core* at = this; at != nullptr; at = visited.get()) {
+        derivation& from = *at->derivation_;
+        for (std::size_t i = 0; i < from.count_; ++i) {
+            std::shared_ptr<future_core> source = from.source(i);
+            if (source == nullptr) continue;
+            source->cancel_this();
+            derivation* const further = source->derivation_;
+            if (further == nullptr || further->cancelled_.exchange(true, acq_rel)) continue;  // as above
+            further->next_to_visit_ = std::move(to_visit);
+            to_visit = std::move(source);
+        }
+        visited = std::move(to_visit);
+        if (visited != nullptr) to_visit = std::move(visited->derivation_->next_to_visit_);
+    }
+}
+
+// Without its sources.
+void future_core::cancel_this() noexcept {
+    context_.cancel();
+    claim_state seen = claim_state::open;
+    if (claim_.compare_exchange_strong(seen, claim_state::taken, acquire, acquire)) {  // A1
+        error_ = std::make_exception_ptr(cancelled());
+        complete();
+        return;
+    }
+    // acq_rel: pairs with unclaim, which then does it
+    if (seen == claim_state::taken) claim_.compare_exchange_strong(seen, claim_state::asked, acq_rel, relaxed);
+}
+
+bool future_core::claim() noexcept {
+    claim_state seen = claim_state::open;
+    return claim_.compare_exchange_strong(seen, claim_state::taken, acquire, relaxed);  // A1
+}
+
+void future_core::unclaim() noexcept {
+    claim_state seen = claim_state::taken;
+    if (claim_.compare_exchange_strong(seen, claim_state::open, acq_rel, acquire)) return;  // R1
+    error_ = std::make_exception_ptr(cancelled());
+    complete();
+}
+
+void future_core::break_promise() noexcept {
+    if (!claim()) return;
+    error_ = std::make_exception_ptr(std::future_error(std::future_errc::broken_promise));
+    error_is_expected_ = true;
+    complete();
+}
+
+bool future_core::pass_error(future_core& to) noexcept {
+    if (!error_) return false;
+    to.error_is_expected_ = error_is_expected_;
+    to.error_ = std::exchange(error_, nullptr);
+    return true;
+}
+
+}  // namespace detail
+
+unobserved_exception_hook set_unobserved_exception_hook(unobserved_exception_hook hook) noexcept {
+    return detail::unobserved_hook.exchange(hook, detail::acq_rel);
+}
+
+}  // namespace weft
