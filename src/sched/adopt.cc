@@ -64,7 +64,7 @@ void g0_main(void* argument, void* baton) {
 // A stack for g0, and the main G's record of the one it is on.
 void prepare_stacks(adopted& a) {
     int error = 0;
-    struct stack* g0 = a.s->stacks.take_large(a.s->stacks.class_for(g0_stack_size), error);
+    struct stack* g0 = a.s->stacks.take_large(a.s->stacks.class_for(g0_stack_size, 1), error);
     if (g0 == nullptr) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no stack for the scheduler");
     }

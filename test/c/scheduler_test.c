@@ -281,6 +281,21 @@ static void the_watchdog_says_who_computes(void) {
     fclose(said);
 }
 
+static void set(void* flag) { store(flag, 1); }
+
+static void default_stacks_may_be_of_any_size(void) {
+    for (size_t size = 16 * 1024; size <= 64 * 1024 * 1024; size *= 4) {
+        int done = 0;
+        run_scheduler_opts_t opts = RUN_SCHEDULER_OPTS_INIT;
+        opts.procs = 2;
+        opts.stack_size = size;
+        CHECK_OK(run_scheduler_init_with(&opts));
+        CHECK_OK(run_spawn(set, &done));
+        WAIT_UNTIL(load(&done) == 1);
+        CHECK_OK(run_scheduler_stop());
+    }
+}
+
 int main(void) {
     RUN_TEST(the_caller_becomes_the_main_green_thread);
     RUN_TEST(it_may_be_started_anew);
@@ -294,5 +309,6 @@ int main(void) {
     if (!in_storm()) RUN_TEST(the_monitor_takes_processors_away_unless_told_not_to);
     RUN_TEST(the_signal_that_interrupts_is_chosen);
     RUN_TEST(the_watchdog_says_who_computes);
+    RUN_TEST(default_stacks_may_be_of_any_size);
     return 0;
 }
