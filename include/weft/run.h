@@ -30,6 +30,7 @@
 #include <weft/run/debug.h>
 #include <weft/run/event.h>
 #include <weft/run/future.h>
+#include <weft/run/gmp.h>
 #include <weft/run/latch.h>
 #include <weft/run/local.h>
 #include <weft/run/mutex.h>

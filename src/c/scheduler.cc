@@ -7,11 +7,13 @@
 
 #include <weft/debug.h>
 #include <weft/run/scheduler.h>
+#include <weft/run/vmem.h>
 #include <weft/runtime.h>
 
 #include "c/place.h"
 #include "c/status.h"
 #include "sched/adopt.h"
+#include "sched/choices.h"
 #include "sched/start.h"
 #include "sched/switch.h"
 
@@ -20,6 +22,7 @@ namespace {
 using namespace weft::detail;
 
 static_assert(RUN_MAX_P_COUNT == procs_max);
+static_assert(RUN_STACK_MAX == default_stack_size);
 static_assert(RUN_STACKS_GROWING == static_cast<int>(weft::stack_policy::growing));
 static_assert(RUN_NO_SIGNAL == weft::runtime_options::no_signal);
 
@@ -86,6 +89,15 @@ run_status_t run_scheduler_stop_for(int64_t timeout_ns, run_stop_outcome_t* outc
         std::memcpy(outcome, &all, size);
     }
     return all_ended ? RUN_OK : RUN_TIMEOUT;
+}
+
+size_t run_stack_max_size(void) noexcept {
+    if (const M* m = current_g_m()) return m->home->stacks.usable_size(0);
+    scheduler* s = pin_default_scheduler_if_any();
+    if (s == nullptr) return usual_stack_size();
+    const size_t size = s->stacks.usable_size(0);
+    s->unpin();
+    return size;
 }
 
 unsigned run_procs(void) noexcept { return weft::stats().procs; }

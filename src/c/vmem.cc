@@ -68,6 +68,11 @@ void* run_vmem_alloc(size_t size) noexcept {
     return nullptr;
 }
 
+void* run_vmem_alloc_reserve(size_t size) noexcept {
+    void* address = nullptr;
+    return run_vmem_reserve(&address, size) == RUN_OK ? address : nullptr;
+}
+
 void run_vmem_free(void* address, size_t size) noexcept { static_cast<void>(run_vmem_release(address, size)); }
 
 void* run_stack_alloc(void) noexcept {

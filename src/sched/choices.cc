@@ -16,7 +16,6 @@ namespace weft::detail {
 
 namespace {
 
-constexpr std::size_t default_stack_size = 256 * 1024;
 constexpr std::size_t fixed_stack_size = 64 * 1024;
 constexpr std::size_t smallest_stack = 16 * 1024;
 constexpr std::size_t largest_default_stack = 64 * 1024 * 1024;
@@ -38,6 +37,11 @@ stack_policy policy_of_environment() noexcept {
                                      os::env_word("RUN_STACK_POLICY", names, 0));
 }
 
+std::size_t stack_size_of_environment(stack_policy policy) noexcept {
+    const std::size_t usual = policy == stack_policy::fixed ? fixed_stack_size : default_stack_size;
+    return os::env_number("RUN_STACK_MAX", smallest_stack, largest_default_stack, usual);
+}
+
 // The signal that RUN_PREEMPT_SIGNAL names; the usual one if none, with a line if it is one that cannot be used. 0: nothing.
 int signal_of_environment() noexcept {
     constexpr int usual = os::default_interrupt_signal;
@@ -54,8 +58,7 @@ stack_pool::options choose_stacks(const runtime_options& options, uint32_t procs
     o.policy = options.stacks == stack_policy::automatic ? policy_of_environment() : options.stacks;
     o.default_size = options.stack_size;
     if (o.default_size == 0) {
-        const std::size_t usual = o.policy == stack_policy::fixed ? fixed_stack_size : default_stack_size;
-        o.default_size = os::env_number("RUN_STACK_MAX", smallest_stack, largest_default_stack, usual);
+        o.default_size = stack_size_of_environment(o.policy);
     }
     if (o.default_size < smallest_stack || o.default_size > largest_default_stack) {
         throw std::invalid_argument("weft: runtime_options::stack_size must be from 16 KiB to 64 MiB");
@@ -101,6 +104,8 @@ uint32_t usual_procs() noexcept {
     const uint32_t cpus = std::min(os::usable_cpus(), procs_max);
     return static_cast<uint32_t>(os::env_number("RUN_MAXPROCS", 1, procs_max, cpus));
 }
+
+std::size_t usual_stack_size() noexcept { return stack_size_of_environment(policy_of_environment()); }
 
 bool usual_procs_follow() noexcept { return !os::env_is_set("RUN_MAXPROCS"); }
 

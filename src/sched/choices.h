@@ -5,6 +5,7 @@
 // See: docs/environment.md
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <weft/runtime.h>
@@ -17,6 +18,10 @@ namespace weft::detail {
 // How many Ps there are if nobody says: RUN_MAXPROCS, else the processors the process may use; and whether it is the latter, which may change.
 [[nodiscard]] uint32_t usual_procs() noexcept;
 [[nodiscard]] bool usual_procs_follow() noexcept;
+
+// Usable bytes of a default stack, if neither options nor environment say otherwise, and the stacks are not fixed; and if only options do not.
+inline constexpr std::size_t default_stack_size = 256 * 1024;
+[[nodiscard]] std::size_t usual_stack_size() noexcept;
 
 [[nodiscard]] stack_pool::options choose_stacks(const runtime_options& options,
                                                 uint32_t procs,

@@ -15,5 +15,9 @@ extern "C" run_status_t use_from_cxx() {
     run_scope_t* scope = nullptr;
     if (status == RUN_OK) status = run_scope_begin_with(&scope, &scope_opts);
     if (status == RUN_OK) status = run_select(cases, 2, RUN_FOREVER, nullptr);
+    const run_g_status_t g_status = run_g_get_status(run_current_g());
+    const run_p_status_t p_status = run_p_get_status(run_current_p());
+    if (g_status != G_RUNNING || p_status != P_RUNNING || run_m_get_id(run_current_m()) == UINT64_MAX)
+        return RUN_FAILED;
     return status == RUN_OK ? run_stats(&counts) : status;
 }

@@ -40,6 +40,14 @@ run_status_t run_vmem_release(void* address, size_t size) RUN_NOEXCEPT;
 void* run_vmem_alloc(size_t size) RUN_NOEXCEPT;
 void run_vmem_free(void* address, size_t size) RUN_NOEXCEPT;
 
+// reserve alone, for callers that want an address: NULL if there is none. For run_vmem_protect or run_vmem_commit, and run_vmem_free.
+void* run_vmem_alloc_reserve(size_t size) RUN_NOEXCEPT;
+
+// What a default stack of a green thread may use: of the caller's scheduler, or of the default one; if there is neither, of one that would
+// be started now. RUN_STACK_MAX is that where neither options nor the environment's RUN_STACK_MAX say otherwise, in bytes.
+#define RUN_STACK_MAX (256 * 1024)
+size_t run_stack_max_size(void) RUN_NOEXCEPT;
+
 // A stack for a context (context.h): RUN_STACK_SIZE bytes of which the lowest, RUN_GUARD_SIZE, fault. Returns its lowest address, so that
 // its top is at RUN_STACK_SIZE beyond; NULL if there is none. run_stack_free(NULL) does nothing.
 void* run_stack_alloc(void) RUN_NOEXCEPT;
