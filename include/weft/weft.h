@@ -1,4 +1,4 @@
-// weft.h: everything, for programs that do not want to choose.
+// weft.h: green threads and what they meet by. Files, pipes, processes, signals, sockets, TLS and adapters have headers of their own.
 #pragma once
 
 #include <weft/barrier.h>
