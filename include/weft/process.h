@@ -17,11 +17,12 @@
 // those that this program has made inheritable itself.
 //
 // A process object that is destroyed, or assigned to, leaves its program running, and closes the pipes to it; the library sees to it that it does
-// not stay behind as a zombie. To end it is to be said: kill(), and then wait(). (Killing what nobody waits for would lose the work of a
+// not stay behind as a zombie. To end it is to be said: kill(), or kill_group() with all that it has started, and then wait(). (Killing what nobody waits for would lose the work of a
 // program that was to outlive its starter, such as a daemon; waiting for it could take for ever, in a destructor.)
 //
 // Other parts of the program may handle SIGCHLD. If one of them waits for any child, or the signal is ignored, the system may forget how a
-// program has ended before it is asked: from Linux 6.15 on it tells nevertheless, else wait() fails with std::errc::no_child_process.
+// program has ended before it is asked: from Linux 6.15 on it tells nevertheless, however soon the program has ended, else wait() fails with
+// std::errc::no_child_process.
 //
 // Each call that may fail has two forms: one throws std::system_error, the other fills a std::error_code.
 //
@@ -52,6 +53,13 @@ enum class stdio : uint8_t {
     pipe,     // a pipe, whose other end the process object has
 };
 
+// Which process group a program begins in. The programs that it starts are in the same group, unless they leave it.
+enum class process_group : uint8_t {
+    inherit,  // that of this process
+    own,  // a new one, which it leads: process::kill_group() reaches all of it. Keys of a terminal, such as Ctrl-C, do not
+    own_session,  // a new session and group: it has no controlling terminal either
+};
+
 struct process_options {
     stdio in = stdio::inherit;
     stdio out = stdio::inherit;
@@ -60,6 +68,8 @@ struct process_options {
     std::string directory = {};
     // All of it, as "NAME=value"; nothing: that of this process.
     std::optional<std::vector<std::string>> environment = {};
+    // Nothing: inherit for a process object, own for run_process().
+    std::optional<process_group> group = {};
 };
 
 // How a program has ended.
@@ -124,6 +134,13 @@ public:
     bool kill(int signal);
     bool kill(int signal, std::error_code& ec);
 
+    // Sends a signal to all processes of the group that it leads: to it, and to what it has started. Also after it has ended, and after wait().
+    // False: no process of the group is left. Error: std::errc::invalid_argument if it leads none (see process_options::group).
+    // Processes that have left the group, such as daemons, are not reached. Until this object is destroyed or detached, the system
+    // keeps the number of a program that leads a group, as that of a zombie.
+    bool kill_group(int signal);
+    bool kill_group(int signal, std::error_code& ec);
+
     // As the destructor: pid() is 0 afterwards.
     void detach() noexcept;
 
@@ -145,7 +162,8 @@ struct process_output {
 
 // Runs a command to its end, with input to read; and until all who have its output, such as programs that it has started, have closed it.
 // options.in, out and err do not matter. Throws as process's constructor; an end that is not ok() is no error. If it is interrupted, by a
-// scope or deadline around the caller, the program is killed. It takes three green threads.
+// scope or deadline around the caller, the program is killed, with all processes of its group: the program leads one, unless
+// options.group is process_group::inherit, and then only the program is killed. It takes three green threads.
 [[nodiscard]] process_output run_process(const std::vector<std::string>& command,
                                          net::const_buffer input = {nullptr, 0},
                                          process_options options = {});

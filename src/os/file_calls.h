@@ -26,6 +26,7 @@ struct open_flags {
     bool append = false;
     bool data_sync = false;
     bool directory = false;
+    bool nonblocking = false;
 };
 
 // Not inherited by programs that are executed.
@@ -39,6 +40,13 @@ inline constexpr int64_t own_position = -1;  // as an offset: where the descript
 
 // As file_read, but only what is in memory: -EAGAIN where a disk would be needed, -EOPNOTSUPP where the system cannot tell. Does not block.
 [[nodiscard]] ssize_t try_file_read(int fd, const iovec* into, std::size_t count, int64_t offset) noexcept;
+
+// As file_write, to a FIFO, a socket or a terminal: no SIGPIPE comes, and none stays behind: -EPIPE. It does not go on where a signal
+// interrupts it.
+[[nodiscard]] ssize_t stream_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept;
+
+// Whether a poller can tell when the file is ready. -1: that cannot be found out, because there are too many descriptors.
+[[nodiscard]] int can_be_polled(int fd) noexcept;
 
 enum class seek_from : uint8_t { begin, current, end };
 [[nodiscard]] int64_t file_seek(int fd, int64_t offset, seek_from from) noexcept;

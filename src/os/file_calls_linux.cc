@@ -1,6 +1,7 @@
 // file_calls_linux.cc: see file_calls.h.
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -10,12 +11,16 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/atomic.h"
 #include "os/file_calls.h"
 #include "os/never_inlined.h"
+#include "os/sigpipe.h"
 
 namespace weft::detail::os {
 
 namespace {
+
+constexpr int write_without_signal = 0x100;  // RWF_NOSIGNAL, Linux 6.18
 
 // Calls f until no signal has interrupted it.
 template <typename F>
@@ -34,6 +39,7 @@ int flags_of(const open_flags& how) noexcept {
     if (how.append) flags |= O_APPEND;
     if (how.data_sync) flags |= O_DSYNC;
     if (how.directory) flags |= O_DIRECTORY;
+    if (how.nonblocking) flags |= O_NONBLOCK;
     return flags;
 }
 
@@ -108,6 +114,30 @@ WEFT_OS_CALL ssize_t file_write(int fd, const iovec* from, std::size_t count, in
 
 WEFT_OS_CALL ssize_t try_file_read(int fd, const iovec* into, std::size_t count, int64_t offset) noexcept {
     return or_errno(::preadv2(fd, into, static_cast<int>(count), offset, RWF_NOWAIT));
+}
+
+WEFT_OS_CALL ssize_t stream_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept {
+    static constinit atomic<bool> knows_flag{true};
+    const int pieces = static_cast<int>(count);
+    if (knows_flag.load(relaxed)) {  // relaxed: a thread that finds it out late asks once more
+        const ssize_t written = or_errno(::pwritev2(fd, from, pieces, offset, write_without_signal));
+        if (written != -EOPNOTSUPP && written != -EINVAL && written != -ENOSYS) return written;
+        knows_flag.store(false, relaxed);  // relaxed: as above
+    }
+    const sigpipe_held_back signal;
+    const ssize_t written =
+        or_errno(offset == own_position ? ::writev(fd, from, pieces) : ::pwritev(fd, from, pieces, offset));
+    if (written == -EPIPE) signal.take();
+    return written;
+}
+
+WEFT_OS_CALL int can_be_polled(int fd) noexcept {
+    const int poller = ::epoll_create1(EPOLL_CLOEXEC);
+    if (poller < 0) return -1;
+    epoll_event event{};
+    const bool can = ::epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0;
+    ::close(poller);
+    return can ? 1 : 0;
 }
 
 WEFT_OS_CALL int64_t file_seek(int fd, int64_t offset, seek_from from) noexcept {

@@ -25,19 +25,21 @@ namespace weft::detail::os {
 inline constexpr int std_inherited = -1;
 inline constexpr int std_null = -2;
 
+// The process group of a program that is started.
+enum class group_kind : uint8_t { inherited, own, own_session };
+
 struct spawn_request {
     char* const* arguments;    // ends with nullptr; the first is the program
     char* const* environment;  // ends with nullptr; nullptr: that of this process
     const char* directory;     // nullptr: that of this process
     int standard[3];           // open descriptors, or one of the above
+    group_kind group;
 };
 
-// Starts it, with signals as usual: none blocked, all with their default actions. Blocks until it has begun. Returns 0, or minus errno's value:
-// -ENOSYS, if there is a directory, where the system cannot change it.
-[[nodiscard]] int process_spawn(const spawn_request& r, int& pid) noexcept;
-
-// A descriptor that stands for the child, and is readable when it has ended. -ENOSYS or -EPERM where there is none.
-[[nodiscard]] int process_open(int pid) noexcept;
+// Starts it, with signals as usual: none blocked, all with their default actions. Blocks until it has begun. Returns 0, or minus errno's value.
+// descriptor: stands for the child, and is readable when it has ended; it is made together with the child, so that a child that has ended at
+// once has one, too. -1: the system has none (before Linux 5.4). In spawn_linux.cc.
+[[nodiscard]] int process_spawn(const spawn_request& r, int& pid, int& descriptor) noexcept;
 
 // How a process has ended.
 struct process_end {
@@ -53,6 +55,10 @@ struct process_end {
 [[nodiscard]] int process_recall(int fd, process_end& e) noexcept;
 void process_reap(int fd, int pid) noexcept;
 [[nodiscard]] int process_signal(int fd, int pid, int signal) noexcept;
+
+// To all processes of the group that a child leads: by the child's descriptor where the system can do so (Linux 6.9), else by the number
+// leader; 0: that is not the child's any more. -ESRCH: there is no process in the group.
+[[nodiscard]] int group_signal(int fd, int leader, int signal) noexcept;
 
 // ---- Many processes behind one descriptor, which is readable when one of them has ended.
 [[nodiscard]] int children_make() noexcept;

@@ -36,7 +36,8 @@ bool pause_until(int64_t until_ns, int64_t deadline_ns, io_result& result) noexc
 
 }  // namespace
 
-child::child(int pid, fd_handle descriptor) noexcept : descriptor_(std::move(descriptor)), pid_(pid) {}
+child::child(int pid, fd_handle descriptor, bool leads_group) noexcept
+    : descriptor_(std::move(descriptor)), pid_(pid), leads_group_(leads_group) {}
 
 // W1 to W3. Returns 0: status_ is filled; -EAGAIN: it still runs; -ECHILD.
 int child::look_locked() noexcept {
@@ -51,11 +52,16 @@ int child::look_locked() noexcept {
         if (result == 0) {
             status_ = {.code = end.code, .signal = end.signal, .core_dumped = end.core_dumped};
             known_ = true;
-            if (!reaped_) os::process_reap(descriptor_.fd(), pid_);
-            reaped_ = true;
+            if (!leads_group_) reap_locked();
         }
     }
     return result;
+}
+
+// W3.
+void child::reap_locked() noexcept {
+    if (!reaped_) os::process_reap(descriptor_.fd(), pid_);
+    reaped_ = true;
 }
 
 ssize_t child::look(exit_status& status) noexcept {
@@ -94,14 +100,31 @@ int child::kill(int signal) noexcept {
     lock_.lock();
     // Without a descriptor there is only the number, which is another's once somebody has taken the status.
     if (!reaped_ && descriptor_.fd() < 0) static_cast<void>(look_locked());
-    const int result = reaped_ ? -ESRCH : os::process_signal(descriptor_.fd(), pid_, signal);
+    const bool has_ended = known_ || reaped_;
+    const int result = has_ended ? -ESRCH : os::process_signal(descriptor_.fd(), pid_, signal);
+    lock_.unlock();
+    return -result;
+}
+
+int child::kill_group(int signal) noexcept {
+    if (!leads_group_) return EINVAL;
+    lock_.lock();
+    os::process_end ignored{};
+    // Another part of the program may have taken the status, and the number with it.
+    if (!reaped_ && os::process_look(descriptor_.fd(), pid_, ignored) == -ECHILD) reaped_ = true;
+    const int result = os::group_signal(descriptor_.fd(), reaped_ ? 0 : pid_, signal);
     lock_.unlock();
     return -result;
 }
 
 void child::leave() noexcept {
     exit_status ignored;
-    if (look(ignored) != -EAGAIN) return;
+    if (look(ignored) != -EAGAIN) {
+        lock_.lock();
+        reap_locked();
+        lock_.unlock();
+        return;
+    }
     reap_later(descriptor_.detach(), pid_);
 }
 

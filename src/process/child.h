@@ -14,7 +14,10 @@
 // ms: it can be interrupted like any other wait, which a waitid that blocks its thread could not. Signals are sent by number, under lock,
 // as long as the system has not been made to forget.
 //
-// Invariants: H1. The number means this program until W3; reaped_ says so.
+// A program that leads a process group is not forgotten (W3) before leave(): until then its number means that group, which may have members left
+// after the program has ended, and no other process gets the number.
+//
+// Invariants: H1. The number means this program, and the group that it leads, until W3; reaped_ says so.
 // Locks:      lock_ (leaf; system calls that do not block are made under it).
 // Who:        any thread.
 // See:        docs/processes.md
@@ -32,8 +35,8 @@ namespace weft::detail {
 
 class child {
 public:
-    // descriptor: of the process; none where the system has none.
-    child(int pid, fd_handle descriptor) noexcept;
+    // descriptor: of the process; none where the system has none. leads_group: it has a process group of its own.
+    child(int pid, fd_handle descriptor, bool leads_group) noexcept;
 
     // Waits for its end until deadline_ns; status is filled if the result is done. failed with ECHILD: nobody knows how.
     [[nodiscard]] io_result wait(exit_status& status, int64_t deadline_ns) noexcept;
@@ -41,16 +44,21 @@ public:
     // Returns 0 or an errno value; ESRCH: it has ended.
     [[nodiscard]] int kill(int signal) noexcept;
 
+    // The same for all processes of the group that it leads. ESRCH: none is left; EINVAL: it leads none.
+    [[nodiscard]] int kill_group(int signal) noexcept;
+
     // Nobody will ask any more. It is seen to that the system forgets it when it ends.
     void leave() noexcept;
 
 private:
     [[nodiscard]] int look_locked() noexcept;
+    void reap_locked() noexcept;
     [[nodiscard]] ssize_t look(exit_status& status) noexcept;
     [[nodiscard]] io_result wait_by_looking(exit_status& status, int64_t deadline_ns) noexcept;
 
     fd_handle descriptor_;
     const int pid_;
+    const bool leads_group_;
     spin_lock lock_;
     // Guarded by lock_.
     exit_status status_;

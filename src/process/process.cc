@@ -51,12 +51,22 @@ const char* advice(const std::error_code& ec) noexcept {
     if (ec == std::errc::executable_format_error) return " (it is no program for this machine)";
     if (ec == std::errc::argument_list_too_long) return " (give it less on the command line or in the environment)";
     if (ec == std::errc::too_many_files_open) return " (close some files, or raise the limit: ulimit -n)";
-    if (ec == std::errc::function_not_supported) return " (this system cannot start a program in another directory)";
     return "";
 }
 
 std::string started_what(const std::vector<std::string>& command) {
     return "weft: start " + (command.empty() ? std::string("a program") : '"' + command[0] + '"');
+}
+
+os::group_kind kind_of(process_group group) noexcept {
+    switch (group) {
+        case process_group::own:
+            return os::group_kind::own;
+        case process_group::own_session:
+            return os::group_kind::own_session;
+        default:
+            return os::group_kind::inherited;
+    }
 }
 
 // A list of strings as the system takes it.
@@ -146,21 +156,24 @@ process::process(const std::vector<std::string>& command, const process_options&
     os::spawn_request request{.arguments = arguments.data(),
                               .environment = options.environment ? environment.data() : nullptr,
                               .directory = options.directory.empty() ? nullptr : options.directory.c_str(),
-                              .standard = {}};
+                              .standard = {},
+                              .group = kind_of(options.group.value_or(process_group::inherit))};
     int result = 0;
     for (int i = 0; i < 3 && result == 0; ++i) request.standard[i] = streams[i].make(wanted[i], i == 0, result);
-    if (result == 0) result = blocking([&] { return os::process_spawn(request, pid_); });
+    int descriptor = -1;
+    if (result == 0) result = blocking([&] { return os::process_spawn(request, pid_, descriptor); });
     if (result < 0) {
         pid_ = 0;
         ec.assign(-result, std::generic_category());
         return;
     }
+    const bool leads_group = request.group != os::group_kind::inherited;
+    fd_handle handle;
     try {
-        fd_handle descriptor;
-        if (const int fd = os::process_open(pid_); fd >= 0) descriptor = fd_handle(fd);
-        child_ = std::make_unique<child>(pid_, std::move(descriptor));
+        if (descriptor >= 0) handle = fd_handle(descriptor);
+        child_ = std::make_unique<child>(pid_, std::move(handle), leads_group);
     } catch (const std::bad_alloc&) {
-        detail::reap_later(os::process_open(pid_), pid_);
+        detail::reap_later(handle.detach(), pid_);
         throw;
     }
     if (streams[0].ours.fd >= 0) in_ = pipe_writer::adopt(streams[0].ours.release());
@@ -240,6 +253,29 @@ bool process::kill(int signal) {
     return sent;
 }
 
+bool process::kill_group(int signal, std::error_code& ec) {
+    ec.clear();
+    if (signal < 1 || signal > largest_signal) {
+        ec = std::make_error_code(std::errc::invalid_argument);
+        return false;
+    }
+    const int error = child_ == nullptr ? ESRCH : child_->kill_group(signal);
+    if (error == 0) return true;
+    if (error != ESRCH) ec.assign(error, std::generic_category());
+    return false;
+}
+
+bool process::kill_group(int signal) {
+    std::error_code ec;
+    const bool sent = kill_group(signal, ec);
+    if (ec == std::errc::invalid_argument)
+        throw std::system_error(ec, "weft: kill the group of a process with signal " + std::to_string(signal) +
+                                        " (start it with process_options::group = process_group::own; signals are "
+                                        "numbered from 1 to 64)");
+    if (ec) throw std::system_error(ec, "weft: kill the group of a process (its processes belong to another user)");
+    return sent;
+}
+
 namespace {
 
 // To its end.
@@ -255,15 +291,19 @@ std::string all_of(pipe_reader& from) {
     return text;
 }
 
-// A program that is not to outlive whoever is interrupted while it talks with it.
+// A program that is not to outlive a caller that is interrupted while it talks with the program.
 class tethered {
 public:
-    explicit tethered(process& p) noexcept : p_(p) {}
+    tethered(process& p, bool leads_group) noexcept : p_(p), leads_group_(leads_group) {}
 
     ~tethered() {
         if (ended_) return;
         std::error_code ignored;
-        p_.kill(SIGKILL, ignored);
+        if (leads_group_) {
+            p_.kill_group(SIGKILL, ignored);
+        } else {
+            p_.kill(SIGKILL, ignored);
+        }
         shield([&] { p_.wait(ignored); });
     }
 
@@ -278,6 +318,7 @@ public:
 
 private:
     process& p_;
+    bool leads_group_;
     bool ended_ = false;
 };
 
@@ -287,8 +328,10 @@ process_output run_process(const std::vector<std::string>& command, net::const_b
     options.in = input.size() == 0 ? stdio::null : stdio::pipe;
     options.out = stdio::pipe;
     options.err = stdio::pipe;
+    const process_group group = options.group.value_or(process_group::own);
+    options.group = group;
     process p(command, options);
-    tethered held(p);
+    tethered held(p, group != process_group::inherit);
     process_output result;
     scope([&](auto& s) {
         s.go([&] {

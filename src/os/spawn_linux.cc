@@ -1,0 +1,315 @@
+// spawn_linux.cc: starting a program: process_spawn of process_calls.h.
+//
+// The problem. The child must be started together with its descriptor (pidfd). If the descriptor takes a second call, a child that has ended by
+// then may have no number any more: where SIGCHLD is ignored, the system forgets a child as soon as it ends, the second call fails, and nobody learns
+// how the child has ended. posix_spawn returns the number only.
+//
+//   S1  the parent blocks all signals on this thread: the child shares its memory, and a signal handler must not run there
+//   S2  clone: the child has a stack and a table of descriptors of its own, and shares the memory; the calling thread sleeps until S3 is over, and has
+//       the descriptor
+//   S3  the child makes its process group, descriptors, directory and signals, and executes the program; the first of these that fails leaves its
+//       errno value in the shared memory, and ends the child
+//   S4  the parent restores its signals; if S3 has failed, it takes the child's end
+//
+// The child runs beside the other threads of this process, in their memory: it allocates nothing, takes no lock, and makes system calls only. Its
+// functions are not instrumented, because a sanitizer's notes on this thread would be changed under the parent.
+//
+// Rejected. fork: it copies the page tables, and the child may hold locks of other threads. pidfd_spawn: glibc 2.39, and its users are on 2.28. A child
+// that waits until it has its descriptor: posix_spawn does not return before the program has begun.
+//
+// Who: any thread. See: docs/processes.md
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "os/never_inlined.h"
+#include "os/os.h"
+#include "os/process_calls.h"
+
+extern char** environ;  // NOLINT: POSIX has it in no header
+
+// Of functions that the child runs: no sanitizer instruments them.
+#if defined(__clang__)
+#define WEFT_IN_CHILD __attribute__((no_sanitize("thread", "address", "undefined"), disable_sanitizer_instrumentation))
+#else
+#define WEFT_IN_CHILD __attribute__((no_sanitize("thread"), no_sanitize("address"), no_sanitize("undefined")))
+#endif
+
+namespace weft::detail::os {
+
+namespace {
+
+constexpr unsigned long share_memory = 0x100;        // CLONE_VM
+constexpr unsigned long with_descriptor = 0x1000;    // CLONE_PIDFD, Linux 5.2
+constexpr unsigned long until_execution = 0x4000;    // CLONE_VFORK
+constexpr std::size_t child_stack_size = 64 * 1024;  // PATH_MAX twice, and what the calls need
+constexpr int signals_end = 65;
+constexpr int exit_without_program = 127;
+constexpr auto wait_by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD, Linux 5.4
+
+using kernel_signal_set = uint64_t;
+
+// As the kernel has it. All zero is the default action.
+struct kernel_signal_action {
+    void* handler;
+    unsigned long flags;
+    void* restorer;
+    kernel_signal_set mask;
+};
+
+// What the child needs. Written by the parent before S2, and error by the child.
+struct child_plan {
+    const spawn_request* request;
+    char* const* environment;
+    const char* path;  // directories, separated by colons
+    int error;         // errno's value
+};
+
+// A system call of the child. Returns minus errno's value on failure.
+template <typename... Arguments>
+[[gnu::always_inline]] inline long child_call(long number, Arguments... arguments) noexcept {
+    const long result = ::syscall(number, arguments...);
+    return result >= 0 ? result : -errno;
+}
+
+WEFT_IN_CHILD long place_standard(int number, int fd) noexcept {
+    if (fd == std_inherited) return 0;
+    if (fd != std_null) return child_call(SYS_dup3, fd, number, 0);
+    const long null = child_call(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
+    if (null < 0 || null == number) return null;
+    const long placed = child_call(SYS_dup3, null, number, 0);
+    child_call(SYS_close, null);
+    return placed;
+}
+
+// All signals have their default action. SIGKILL and SIGSTOP have no other: for them the call fails.
+WEFT_IN_CHILD void reset_signals() noexcept {
+    const kernel_signal_action default_action = {nullptr, 0, nullptr, 0};
+    for (int signal = 1; signal < signals_end; ++signal)
+        child_call(SYS_rt_sigaction, signal, &default_action, nullptr, sizeof(kernel_signal_set));
+    const kernel_signal_set none = 0;
+    child_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof(none));
+}
+
+WEFT_IN_CHILD bool has_slash(const char* text) noexcept {
+    for (; *text != '\0'; ++text) {
+        if (*text == '/') return true;
+    }
+    return false;
+}
+
+// Whether the search in PATH goes on after that error, as that of execvp does.
+WEFT_IN_CHILD bool is_elsewhere(long error) noexcept {
+    return error == -EACCES || error == -ENOENT || error == -ENOTDIR || error == -ESTALE || error == -ENODEV ||
+           error == -ETIMEDOUT;
+}
+
+// Writes the directory of length bytes, a slash, and name. False: there is no room. No directory is the working directory.
+WEFT_IN_CHILD bool join_path(
+    char* into, std::size_t room, const char* directory, std::size_t length, const char* name) noexcept {
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < length; ++i) {
+        if (used == room) return false;
+        into[used++] = directory[i];
+    }
+    if (length != 0) {
+        if (used == room) return false;
+        into[used++] = '/';
+    }
+    for (;; ++name) {
+        if (used == room) return false;
+        into[used++] = *name;
+        if (*name == '\0') return true;
+    }
+}
+
+// Returns only if it fails: minus errno's value.
+WEFT_IN_CHILD long execute(const child_plan& plan) noexcept {
+    const spawn_request& r = *plan.request;
+    const char* name = r.arguments[0];
+    if (has_slash(name)) return child_call(SYS_execve, name, r.arguments, plan.environment);
+    char candidate[PATH_MAX];
+    bool is_denied = false;
+    long error = -ENOENT;
+    for (const char* at = plan.path;;) {
+        std::size_t length = 0;
+        while (at[length] != '\0' && at[length] != ':') ++length;
+        if (join_path(candidate, sizeof(candidate), at, length, name)) {
+            error = child_call(SYS_execve, candidate, r.arguments, plan.environment);
+            if (!is_elsewhere(error)) return error;
+            if (error == -EACCES) is_denied = true;
+        }
+        if (at[length] == '\0') return is_denied ? -EACCES : error;
+        at += length + 1;
+    }
+}
+
+// S3. Returns only if it fails.
+WEFT_IN_CHILD long begin_program(const child_plan& plan) noexcept {
+    const spawn_request& r = *plan.request;
+    if (r.group == group_kind::own) {
+        if (const long result = child_call(SYS_setpgid, 0, 0); result < 0) return result;
+    } else if (r.group == group_kind::own_session) {
+        if (const long result = child_call(SYS_setsid); result < 0) return result;
+    }
+    for (int i = 0; i < 3; ++i) {
+        if (const long result = place_standard(i, r.standard[i]); result < 0) return result;
+    }
+    if (r.directory != nullptr) {
+        if (const long result = child_call(SYS_chdir, r.directory); result < 0) return result;
+    }
+    reset_signals();
+    return execute(plan);
+}
+
+WEFT_IN_CHILD void run_child(void* argument) noexcept {
+    auto& plan = *static_cast<child_plan*>(argument);
+    plan.error = static_cast<int>(-begin_program(plan));
+    for (;;) child_call(SYS_exit_group, exit_without_program);
+}
+
+// S2. The child calls run(argument) on the stack that ends at top; run does not return. Returns as the system call does: the child's number, or minus
+// errno's value.
+WEFT_OS_CALL long clone_child(
+    unsigned long flags, void* top, int* descriptor, void (*run)(void*) noexcept, void* argument) noexcept {
+#if defined(__x86_64__)
+    long result = SYS_clone;
+    asm volatile(
+        "xorl %%r10d, %%r10d\n\t"
+        "xorl %%r8d, %%r8d\n\t"
+        "syscall\n\t"
+        "testq %%rax, %%rax\n\t"
+        "jnz 1f\n\t"
+        "xorl %%ebp, %%ebp\n\t"
+        "movq %[argument], %%rdi\n\t"
+        "call *%[run]\n\t"
+        "ud2\n"
+        "1:"
+        : "+a"(result)
+        : "D"(flags), "S"(top), "d"(descriptor), [run] "r"(run), [argument] "r"(argument)
+        : "rcx", "r8", "r10", "r11", "cc", "memory");
+    return result;
+#elif defined(__aarch64__)
+    long result = 0;
+    asm volatile(
+        "mov x0, %[flags]\n\t"
+        "mov x1, %[top]\n\t"
+        "mov x2, %[descriptor]\n\t"
+        "mov x3, xzr\n\t"
+        "mov x4, xzr\n\t"
+        "mov x8, %[number]\n\t"
+        "svc #0\n\t"
+        "cbnz x0, 1f\n\t"
+        "mov x29, xzr\n\t"
+        "mov x0, %[argument]\n\t"
+        "blr %[run]\n\t"
+        "brk #1\n"
+        "1:\n\t"
+        "mov %[result], x0"
+        : [result] "=r"(result)
+        : [flags] "r"(flags), [top] "r"(top), [descriptor] "r"(descriptor), [number] "r"(static_cast<long>(SYS_clone)),
+          [run] "r"(run), [argument] "r"(argument)
+        : "x0", "x1", "x2", "x3", "x4", "x8", "cc", "memory");
+    return result;
+#endif
+}
+
+// Whether the descriptor can be waited for. Before Linux 5.4 it cannot.
+bool can_wait_for(int descriptor) noexcept {
+    siginfo_t ignored{};
+    return ::waitid(wait_by_descriptor, static_cast<id_t>(descriptor), &ignored, WEXITED | WNOHANG | WNOWAIT) == 0 ||
+           errno != EINVAL;
+}
+
+// While one exists, the calling thread has the timers and slices of any thread, as a program that it starts inherits them.
+class as_any_thread {
+public:
+    as_any_thread() noexcept
+        : precise_(timeout_slack_ns() == precise_timeouts), tid_(current_tid()), short_(wants_short_slices(tid_)) {
+        constexpr int usual_slack_ns = 50'000;
+        if (precise_) set_timeout_slack_ns(usual_slack_ns);
+        if (short_) want_short_slices(tid_, false);
+    }
+
+    ~as_any_thread() {
+        if (precise_) set_timeout_slack_ns(precise_timeouts);
+        if (short_) want_short_slices(tid_, true);
+    }
+
+    as_any_thread(const as_any_thread&) = delete;
+    as_any_thread& operator=(const as_any_thread&) = delete;
+
+private:
+    bool precise_;
+    int tid_;
+    bool short_;
+};
+
+// S1 and S4: while one exists, no signal handler runs on the calling thread. Also blocks what libc keeps for itself, which pthread_sigmask
+// leaves out.
+class all_signals_blocked {
+public:
+    all_signals_blocked() noexcept {
+        const kernel_signal_set all = ~kernel_signal_set{0};
+        ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof(all));
+    }
+
+    ~all_signals_blocked() { ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof(before_)); }
+
+    all_signals_blocked(const all_signals_blocked&) = delete;
+    all_signals_blocked& operator=(const all_signals_blocked&) = delete;
+
+private:
+    kernel_signal_set before_ = 0;
+};
+
+long start_child(child_plan& plan, void* top, int& descriptor) noexcept {
+    const as_any_thread inherited;
+    const all_signals_blocked quiet;
+    constexpr unsigned long flags = share_memory | until_execution | SIGCHLD;
+    const long pid = clone_child(flags | with_descriptor, top, &descriptor, &run_child, &plan);
+    // An emulator or a filter may not know the flag.
+    if (pid != -EINVAL && pid != -EPERM && pid != -ENOSYS) return pid;
+    descriptor = -1;
+    return clone_child(flags, top, nullptr, &run_child, &plan);
+}
+
+}  // namespace
+
+WEFT_OS_CALL int process_spawn(const spawn_request& r, int& pid, int& descriptor) noexcept {
+    const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): as exec does
+    child_plan plan{.request = &r,
+                    .environment = r.environment != nullptr ? r.environment : environ,
+                    .path = path != nullptr ? path : "/bin:/usr/bin",
+                    .error = 0};
+    void* stack =
+        ::mmap(nullptr, child_stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED) return -errno;  // NOLINT(performance-no-int-to-ptr): the system's constant
+    descriptor = -1;
+    const long started = start_child(plan, static_cast<char*>(stack) + child_stack_size, descriptor);
+    static_cast<void>(
+        ::munmap(stack, child_stack_size));  // at the limit of mappings it fails, and 64 KiB stay reserved
+    if (started < 0) return static_cast<int>(started);
+    if (plan.error != 0) {
+        if (descriptor >= 0) ::close(descriptor);
+        while (::waitpid(static_cast<pid_t>(started), nullptr, 0) < 0 && errno == EINTR) {}
+        return -plan.error;
+    }
+    if (descriptor >= 0 && !can_wait_for(descriptor)) {
+        ::close(descriptor);
+        descriptor = -1;
+    }
+    pid = static_cast<int>(started);
+    return 0;
+}
+
+}  // namespace weft::detail::os
