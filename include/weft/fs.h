@@ -8,12 +8,17 @@
 // itself and to say when it is done (io_uring, where there is one), or else the call is made on an OS thread whose processor is given away, as
 // by weft::blocking. A plain thread just makes the call.
 //
-// Not cancellation points. While the system may still write into a buffer nobody can take it back, so a call is waited for to its end, in a scope
-// that is cancelled and after a deadline, too. A disk answers soon. What may not (a FIFO without a writer, a terminal, a file on a server that
-// is gone) holds an OS thread until it does.
+// What may never come is waited for in the poller: reads and writes of a FIFO, a terminal, a socket or another device that can be polled, and
+// the opening of a FIFO to write. These are cancellation points: a deadline or a cancellation around the call ends the wait, and so does close().
+// Writing to a FIFO or socket that nobody reads is the error std::errc::broken_pipe; SIGPIPE does not come.
+//
+// Calls on regular files and directories are not cancellation points. While the system may still write into a buffer, the buffer cannot be given
+// back, so a call is waited for to its end, in a scope that is cancelled and after a deadline, too. A disk answers soon; a file on a server
+// that is gone holds an OS thread until the system gives up.
 //
 // Each call has two forms: one throws std::system_error, whose text names the file; the other fills a std::error_code. ec is cleared by a
-// call that succeeds. Other exceptions: std::bad_alloc, by both.
+// call that succeeds. Other exceptions: std::bad_alloc, by both; weft::cancelled and weft::timed_out, by the first, as
+// errc::cancelled and errc::timed_out by the second.
 //
 // See: docs/files.md
 #pragma once
@@ -30,6 +35,10 @@
 #include <weft/detail/fd_handle.h>
 #include <weft/detail/require.h>
 #include <weft/net/buffer.h>
+
+namespace weft::detail {
+enum class file_way : uint8_t;
+}
 
 namespace weft::fs {
 
@@ -76,7 +85,8 @@ public:
     // Closed.
     file() noexcept = default;
 
-    // Opens path. Whatever kind of file it is: opening a FIFO waits for the other side.
+    // Opens path, whatever kind of file it is. A FIFO that is opened to write waits for a reader: it is asked for with pauses of 1 to 50 ms. One that
+    // is opened to read does not wait; the first read waits for a writer.
     explicit file(const std::string& path, const open_options& how = {});
     file(const std::string& path, const open_options& how, std::error_code& ec);
 
@@ -142,8 +152,8 @@ public:
 
     // ---- The descriptor.
 
-    // Calls from now on fail with weft::errc::closed. It is closed when the last call that uses it has returned. Any number of times. Says
-    // nothing of errors: who has to know that all is written calls sync() before.
+    // Calls from now on fail with weft::errc::closed, and so do those that wait in the poller; the file is closed when the last call that uses it has
+    // returned. Any number of times. Reports no errors: to know that all is written, call sync() before.
     void close() noexcept { handle_.close(); }
 
     [[nodiscard]] bool is_open() const noexcept { return handle_.is_open(); }
@@ -154,7 +164,9 @@ public:
     // Gives the descriptor, which stays open, to the caller; -1: there is none. A fatal error while somebody uses the file.
     [[nodiscard]] int release() { return handle_.detach(); }
 
-    // Takes a descriptor over. name: for the texts of errors. Throws std::bad_alloc, and has closed it then.
+    // Takes a descriptor over. name: for the texts of errors. Throws std::bad_alloc, and has closed it then. Whether it is non-blocking stays as
+    // it is, because other programs may share the open file (a terminal). If it is blocking, each call asks the system first; should another
+    // process take what was there in between, the call holds an OS thread until more comes.
     [[nodiscard]] static file adopt(int fd, std::string name);
 
     // The path it was opened with.
@@ -163,7 +175,7 @@ public:
 private:
     weft::detail::fd_handle handle_;
     std::string path_;
-    bool is_stored_ = false;  // on a disk, or the like: see src/fs/file_io.h
+    weft::detail::file_way way_{};  // how its calls are made: see src/fs/file_io.h
 };
 
 // ---- By path. What these do takes a look into directories, and is handed over like a call that needs a disk.

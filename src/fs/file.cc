@@ -9,11 +9,13 @@
 #include <weft/blocking.h>
 #include <weft/error.h>
 #include <weft/fs.h>
+#include <weft/time.h>
 
 #include "fs/file_io.h"
 #include "fs/info.h"
 #include "fs/report.h"
 #include "net/fd_io.h"
+#include "net/report.h"
 #include "os/fd_calls.h"
 #include "os/file_calls.h"
 
@@ -28,7 +30,8 @@ using detail::throw_failed;
 using detail::throw_if;
 using weft::detail::fd_handle;
 using weft::detail::fd_use;
-using weft::detail::opened_file;
+using weft::detail::file_way;
+using weft::detail::io_result;
 
 constexpr std::size_t pieces_max = 64;          // of one system call
 constexpr std::size_t bytes_max = 0x7fff'0000;  // the system moves no more at once
@@ -54,10 +57,29 @@ os::open_flags flags_of(const open_options& how) noexcept {
             .data_sync = how.data_sync};
 }
 
-bool is_stored(int fd) noexcept {
+// Opens path, on an OS thread. awaits_reader: it is a FIFO that no process reads, to be tried again. A FIFO is opened so that it does not wait
+// for its other side.
+int open_once(const char* path, const open_options& how, bool& awaits_reader) noexcept {
+    os::open_flags flags = flags_of(how);
     os::file_status s{};
-    if (os::file_status_of(fd, s) != 0) return false;
-    return s.kind == os::file_kind::regular || s.kind == os::file_kind::block;
+    const bool must_be_new = how.create && how.exclusive;
+    flags.nonblocking = !must_be_new && os::file_status_at(path, true, s) == 0 && s.kind == os::file_kind::fifo;
+    const int fd = os::file_open(path, flags, how.permissions);
+    awaits_reader = flags.nonblocking && fd == -ENXIO;
+    return fd;
+}
+
+constexpr std::chrono::milliseconds shortest_pause(1);
+constexpr std::chrono::milliseconds longest_pause(50);
+
+// The same, and waits for a reader of a FIFO: the system reports its coming to nobody, so it is asked again and again.
+int open_file(const char* path, const open_options& how) {
+    for (auto pause = shortest_pause;; pause = std::min(2 * pause, longest_pause)) {
+        bool awaits_reader = false;
+        const int fd = blocking([&] { return open_once(path, how, awaits_reader); });
+        if (!awaits_reader) return fd;
+        sleep_for(pause);
+    }
 }
 
 // The rest of a list of pieces of memory, as the system takes them.
@@ -118,7 +140,8 @@ private:
 
 enum class until : uint8_t { some, all };
 
-// Calls move(pieces, count, offset), which moves bytes, until none are left, it moves none, or it fails; or once. Returns how many were moved.
+// Calls move(use, pieces, count, offset), which moves bytes, until none are left, it moves none, or it fails; or once. Returns how many were
+// moved.
 template <typename Move>
 std::size_t repeat(const fd_handle& h, remaining left, int64_t offset, until end, std::error_code& ec, Move move) {
     ec.clear();
@@ -131,26 +154,31 @@ std::size_t repeat(const fd_handle& h, remaining left, int64_t offset, until end
             break;
         }
         const bool at_position = offset == os::own_position;
-        const ssize_t moved = move(vector.data(), count, at_position ? offset : offset + static_cast<int64_t>(done));
-        set_result(ec, moved);
-        if (moved <= 0) break;
-        done += static_cast<std::size_t>(moved);
-        left.advance(static_cast<std::size_t>(moved));
+        const io_result r = move(use, vector.data(), count, at_position ? offset : offset + static_cast<int64_t>(done));
+        if (r.ended != io_result::how::done) {
+            ec = net::detail::code_of(r);
+            break;
+        }
+        if (r.count == 0) break;
+        const auto moved = static_cast<std::size_t>(r.count);
+        done += moved;
+        left.advance(moved);
         if (end == until::some) break;
     }
     return done;
 }
 
-std::size_t read_into(const fd_handle& h, bool stored, remaining into, int64_t offset, until end, std::error_code& ec) {
-    return repeat(h, into, offset, end, ec, [&](const iovec* pieces, std::size_t count, int64_t at) {
-        return weft::detail::read_file_piece({h.fd(), stored}, pieces, count, at);
+std::size_t read_into(
+    const fd_handle& h, file_way way, remaining into, int64_t offset, until end, std::error_code& ec) {
+    return repeat(h, into, offset, end, ec, [&](const fd_use& use, const iovec* pieces, std::size_t count, int64_t at) {
+        return weft::detail::read_file_piece(use, way, pieces, count, at);
     });
 }
 
 std::size_t write_from(
-    const fd_handle& h, bool stored, remaining from, int64_t offset, until end, std::error_code& ec) {
-    return repeat(h, from, offset, end, ec, [&](const iovec* pieces, std::size_t count, int64_t at) {
-        return weft::detail::write_file_piece({h.fd(), stored}, pieces, count, at);
+    const fd_handle& h, file_way way, remaining from, int64_t offset, until end, std::error_code& ec) {
+    return repeat(h, from, offset, end, ec, [&](const fd_use& use, const iovec* pieces, std::size_t count, int64_t at) {
+        return weft::detail::write_file_piece(use, way, pieces, count, at);
     });
 }
 
@@ -181,11 +209,17 @@ file::file(const std::string& path, const open_options& how, std::error_code& ec
         ec = std::make_error_code(std::errc::invalid_argument);
         return;
     }
-    const int fd = blocking([&] { return os::file_open(path.c_str(), flags_of(how), how.permissions); });
-    set_result(ec, fd);
-    if (fd < 0) return;
-    handle_ = fd_handle(fd);
-    is_stored_ = is_stored(fd);
+    try {
+        const int fd = open_file(path.c_str(), how);
+        set_result(ec, fd);
+        if (fd < 0) return;
+        way_ = weft::detail::way_of_opened(fd);
+        handle_ = fd_handle(fd);
+    } catch (const cancelled&) {
+        ec = errc::cancelled;
+    } catch (const timed_out&) {
+        ec = errc::timed_out;
+    }
 }
 
 file::file(const std::string& path, const open_options& how) {
@@ -198,46 +232,46 @@ file::file(const std::string& path, const open_options& how) {
 
 file file::adopt(int fd, std::string name) {
     file f;
+    f.way_ = weft::detail::way_of_adopted(fd);
     f.handle_ = fd_handle(fd);
     f.path_ = std::move(name);
-    f.is_stored_ = is_stored(fd);
     return f;
 }
 
 std::size_t file::read_some(mutable_buffer b, std::error_code& ec) {
-    return read_into(handle_, is_stored_, {b.data(), b.size()}, os::own_position, until::some, ec);
+    return read_into(handle_, way_, {b.data(), b.size()}, os::own_position, until::some, ec);
 }
 
 std::size_t file::read(mutable_buffer b, std::error_code& ec) {
-    return read_into(handle_, is_stored_, {b.data(), b.size()}, os::own_position, until::all, ec);
+    return read_into(handle_, way_, {b.data(), b.size()}, os::own_position, until::all, ec);
 }
 
 std::size_t file::write_some(const_buffer b, std::error_code& ec) {
-    return write_from(handle_, is_stored_, {b.data(), b.size()}, os::own_position, until::some, ec);
+    return write_from(handle_, way_, {b.data(), b.size()}, os::own_position, until::some, ec);
 }
 
 std::size_t file::write_all(const_buffer b, std::error_code& ec) {
-    return write_from(handle_, is_stored_, {b.data(), b.size()}, os::own_position, until::all, ec);
+    return write_from(handle_, way_, {b.data(), b.size()}, os::own_position, until::all, ec);
 }
 
 std::size_t file::pread(mutable_buffer b, int64_t offset, std::error_code& ec) {
     if (!is_offset(offset, ec)) return 0;
-    return read_into(handle_, is_stored_, {b.data(), b.size()}, offset, until::all, ec);
+    return read_into(handle_, way_, {b.data(), b.size()}, offset, until::all, ec);
 }
 
 std::size_t file::pwrite(const_buffer b, int64_t offset, std::error_code& ec) {
     if (!is_offset(offset, ec)) return 0;
-    return write_from(handle_, is_stored_, {b.data(), b.size()}, offset, until::all, ec);
+    return write_from(handle_, way_, {b.data(), b.size()}, offset, until::all, ec);
 }
 
 std::size_t file::preadv(std::span<const mutable_buffer> into, int64_t offset, std::error_code& ec) {
     if (!is_offset(offset, ec)) return 0;
-    return read_into(handle_, is_stored_, remaining(into), offset, until::all, ec);
+    return read_into(handle_, way_, remaining(into), offset, until::all, ec);
 }
 
 std::size_t file::pwritev(std::span<const const_buffer> from, int64_t offset, std::error_code& ec) {
     if (!is_offset(offset, ec)) return 0;
-    return write_from(handle_, is_stored_, remaining(from), offset, until::all, ec);
+    return write_from(handle_, way_, remaining(from), offset, until::all, ec);
 }
 
 int64_t file::seek(int64_t offset, seek_from from, std::error_code& ec) {
@@ -246,11 +280,11 @@ int64_t file::seek(int64_t offset, seek_from from, std::error_code& ec) {
 }
 
 void file::sync(std::error_code& ec) {
-    with_fd(handle_, ec, [&](int fd) { return weft::detail::sync_file({fd, is_stored_}, false); });
+    with_fd(handle_, ec, [&](int fd) { return weft::detail::sync_file(fd, false); });
 }
 
 void file::sync_data(std::error_code& ec) {
-    with_fd(handle_, ec, [&](int fd) { return weft::detail::sync_file({fd, is_stored_}, true); });
+    with_fd(handle_, ec, [&](int fd) { return weft::detail::sync_file(fd, true); });
 }
 
 file_info file::stat(std::error_code& ec) const {

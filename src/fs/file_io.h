@@ -1,4 +1,5 @@
-// file_io.h: a call on a file that does not hold up others: what is in memory at once, what is not by the ring, or by handing the processor over.
+// file_io.h: a call on a file that does not hold up others: what is in memory at once, what is not by the ring, or by handing the processor over;
+// what may never come by waiting in the poller.
 //
 // Reading. Most reads find what they want in the page cache, and take a microsecond; for them any hand-over would be the larger part. So a
 // read first asks for what is there (RWF_NOWAIT), which costs no more than a read. Only what that has read counts: anything else it says, be it
@@ -15,10 +16,25 @@
 // Everything else goes to R3: it need not be slow (a write goes to the page cache as a rule), and then it costs no more than being timed. Nor
 // is the ring any better for what always is (fsync): the kernel has a thread of its own do it there, and a second one wakes for the answer.
 //
-// Only regular files and block devices are read by R1 and R2. Whatever else has a path (a FIFO, a terminal, a device) may not be ready for
-// years, and does not know RWF_NOWAIT reliably; there R3 holds an OS thread for as long as that takes, and nothing can interrupt it.
+// Only regular files and block devices are read by R1 and R2.
 //
-// Who:  any thread. In a plain thread it is just the call.
+// What may not be ready for years: a FIFO, a terminal, a socket, a device that can be polled. A call on it waits in the poller, as one on a
+// socket does (net/fd_io.h): a deadline, a cancellation or close() ends the wait. There are two ways, because a descriptor's mode belongs to all
+// that share the open file, other programs included: a shell finds its terminal non-blocking, and so does whatever writes to the same terminal.
+//
+//   polled   it was opened here, or found non-blocking: the system call does not wait
+//   asked    it was taken over in blocking mode, which stays: the system is asked first (poll), and the call is made when it is ready, on
+//            this thread with the processor given to others. A write is no longer than what a pipe that is ready takes (PIPE_BUF). If
+//            another process takes what was there between the two, the call waits on its OS thread for the next byte
+//
+// A FIFO that no process has opened for writing since this one opened it to read has not ended: its first writer is still to come. The system
+// returns 0 from a read of it, as at the end, but only at the end does it report that the other side has hung up.
+//
+// Rejected. To make each descriptor that is taken over non-blocking: other programs lose output for it. To open the file a second time through
+// /proc/self/fd: the main side of a pseudo-terminal becomes another terminal, sockets cannot be opened, and /proc may be missing. To interrupt the
+// thread by a signal: it may come just before the system call.
+//
+// Who:  any thread. In a plain thread a call on a stored file is just the call.
 // See:  docs/files.md
 #pragma once
 
@@ -27,19 +43,31 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "net/fd_io.h"
+
 struct iovec;
 
 namespace weft::detail {
 
-// What is open.
-struct opened_file {
-    int fd;
-    bool is_stored;  // a regular file, or a block device
+// How calls on an open file are made.
+enum class file_way : uint8_t {
+    called,  // on an OS thread: a directory, a device that cannot be polled
+    stored,  // R1 to R3
+    polled,  // as above
+    asked,   // as above
 };
 
-// As the calls of os/file_calls.h: what the system call returns, or minus errno's value. offset: or os::own_position.
-[[nodiscard]] ssize_t read_file_piece(const opened_file& f, const iovec* into, std::size_t count, int64_t offset);
-[[nodiscard]] ssize_t write_file_piece(const opened_file& f, const iovec* from, std::size_t count, int64_t offset);
-[[nodiscard]] int sync_file(const opened_file& f, bool data_only);
+// That of a file which was just opened here, and is made non-blocking if it is polled; or of one that is taken over.
+[[nodiscard]] file_way way_of_opened(int fd) noexcept;
+[[nodiscard]] file_way way_of_adopted(int fd) noexcept;
+
+// By a user of a file: one system call that moves bytes. offset: or os::own_position.
+[[nodiscard]] io_result read_file_piece(
+    const fd_use& use, file_way way, const iovec* into, std::size_t count, int64_t offset);
+[[nodiscard]] io_result write_file_piece(
+    const fd_use& use, file_way way, const iovec* from, std::size_t count, int64_t offset);
+
+// As the call of os/file_calls.h.
+[[nodiscard]] int sync_file(int fd, bool data_only);
 
 }  // namespace weft::detail

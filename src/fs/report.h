@@ -6,7 +6,7 @@
 
 namespace weft::fs::detail {
 
-// ec is set: throws std::system_error, "weft: WHAT \"PATH\"…".
+// ec is set: throws std::system_error, "weft: WHAT \"PATH\"…"; or weft::cancelled, weft::timed_out.
 [[noreturn]] void throw_failed(const std::error_code& ec, const char* what, const std::string& path);
 
 inline void throw_if(const std::error_code& ec, const char* what, const std::string& path) {
