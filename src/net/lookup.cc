@@ -1,241 +1,149 @@
 // lookup.cc: see lookup.h.
 #include "net/lookup.h"
 
-#include <netdb.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
 
-#include <weft/condition_variable.h>
 #include <weft/debug.h>
-#include <weft/event.h>
-#include <weft/mutex.h>
 #include <weft/net/resolve.h>
 
-#include "base/atomic.h"
-#include "net/socket_address.h"
-#include "os/os.h"
+#include "net/lookup_threads.h"
 
 namespace weft::net::detail {
 
-namespace os = weft::detail::os;
-
 namespace {
 
-constexpr unsigned threads_max = 8;
-constexpr std::chrono::seconds linger(2);  // how long a thread waits for something to do
+using clock = std::chrono::steady_clock;
 
-using key = std::pair<std::string, int>;  // the host, and a family
-
-struct lookup {
-    explicit lookup(key k) : what(std::move(k)) {}
-
-    const key what;
-    event done;
-    lookup_result result;  // once done
-    unsigned waiting = 0;  // guarded by the resolver's mutex
-    bool begun = false;    // as above
-};
-
-// All threads and lookups of a process. Never destroyed: threads may be looking at it when the process ends.
-struct resolver {
-    mutex lock;
-    condition_variable more;
-    std::deque<std::shared_ptr<lookup>> queue;         // not begun
-    std::map<key, std::shared_ptr<lookup>> under_way;  // not ended
-    unsigned threads = 0;
-    unsigned idle = 0;
-};
-
-constinit weft::detail::atomic<resolver*> the_resolver{nullptr};
-constinit weft::detail::atomic<lookup_function> in_place_of_the_system{nullptr};
+constexpr std::chrono::milliseconds first_patience(10);  // until L3
+constexpr std::chrono::seconds ipv4_grace(1);
+constexpr std::chrono::hours longest_delay(24);
 
 int family_of(std::optional<endpoint::ip> only) noexcept {
     if (!only) return AF_UNSPEC;
     return *only == endpoint::ip::v4 ? AF_INET : AF_INET6;
 }
 
-resolver& resolver_of_this_process() {
-    resolver* r = the_resolver.load(weft::detail::acquire);  // pairs with the exchange
-    if (r != nullptr) return *r;
-    auto made = std::make_unique<resolver>();
-    // The handler is registered once: by who is first, in whichever process.
-    static const bool registered = [] {
-        os::call_in_child_of_fork([] {
-            the_resolver.store(nullptr, weft::detail::relaxed);  // relaxed: there is no other thread
-        });
-        return true;
-    }();
-    static_cast<void>(registered);
-    using weft::detail::acq_rel;
-    using weft::detail::acquire;
-    // acq_rel: pairs with the load, and this one's
-    if (the_resolver.compare_exchange_strong(r, made.get(), acq_rel, acquire)) r = made.release();
-    return *r;
-}
-
-std::error_code error_of(int code, int system_error) noexcept {
-    switch (code) {
-        case EAI_NONAME:
-            return resolve_errc::not_found;
-        case EAI_NODATA:
-        case EAI_ADDRFAMILY:
-            return resolve_errc::no_address;
-        case EAI_AGAIN:
-            return resolve_errc::try_again;
-        case EAI_SYSTEM:
-            return {system_error, std::generic_category()};
-        case EAI_MEMORY:
-            return {ENOMEM, std::generic_category()};
-        default:
-            return resolve_errc::failed;
+// One call of look_up.
+class question {
+public:
+    question(const std::string& host, std::optional<endpoint::ip> only, std::chrono::nanoseconds delay)
+        : threads_(lookup_threads::of_this_process()),
+          delay_(std::clamp<std::chrono::nanoseconds>(delay, std::chrono::nanoseconds(0), longest_delay)),
+          split_at_(only ? clock::time_point::max() : clock::now() + delay_),
+          hurry_at_(clock::now() + first_patience) {
+        const std::scoped_lock held(threads_.lock);
+        whole_ = threads_.join({host, family_of(only)}, caller_);
     }
-}
 
-lookup_result ask_the_system(const key& what) {
-    addrinfo hints{};
-    hints.ai_family = what.second;
-    hints.ai_socktype = SOCK_STREAM;  // or each address comes once for each type
-    addrinfo* found = nullptr;
-    const int code = ::getaddrinfo(what.first.c_str(), nullptr, &hints, &found);
-    if (code != 0) return {{}, error_of(code, errno)};
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-    lookup_result all;
-    for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
-        socket_address address;
-        if (a->ai_addrlen > sizeof(address.storage)) continue;
-        std::memcpy(&address.storage, a->ai_addr, a->ai_addrlen);
-        address.size = a->ai_addrlen;
-        if (const std::optional<endpoint> e = address.to_endpoint()) all.addresses.push_back(*e);
-    }
-    if (all.addresses.empty()) all.error = resolve_errc::no_address;
-    return all;
-}
-
-lookup_result perform(const key& what) noexcept {
-    try {
-        const lookup_function instead =
-            in_place_of_the_system.load(weft::detail::acquire);  // pairs with set_lookup_function
-        if (instead == nullptr) return ask_the_system(what);
-        if (what.second == AF_UNSPEC) return instead(what.first, std::nullopt);
-        return instead(what.first, what.second == AF_INET ? endpoint::ip::v4 : endpoint::ip::v6);
-    } catch (...) {
-        return {{}, std::make_error_code(std::errc::not_enough_memory)};
-    }
-}
-
-void* look_names_up(void* argument) noexcept {
-    auto& r = *static_cast<resolver*>(argument);
-    os::detach_this_thread();
-    os::name_thread("weft-resolve");
-    std::unique_lock lock(r.lock);
-    for (;;) {
-        while (!r.queue.empty()) {
-            const std::shared_ptr<lookup> next = std::move(r.queue.front());
-            r.queue.pop_front();
-            next->begun = true;
-            lock.unlock();
-            next->result = perform(next->what);
-            lock.lock();
-            r.under_way.erase(next->what);
-            next->done.set();
+    ~question() {
+        const std::scoped_lock held(threads_.lock);
+        for (const auto* l : {&whole_, &v4_, &v6_}) {
+            if (*l != nullptr) threads_.leave(caller_, *l);
         }
-        ++r.idle;
-        const bool asked = r.more.wait_for(lock, linger, [&] { return !r.queue.empty(); });
-        --r.idle;
-        if (asked) continue;
-        --r.threads;
-        return nullptr;
     }
-}
 
-// With the lock held: sees to it that what was queued last is begun, by a thread that is idle, or by one more, or when one is through.
-void find_a_thread(resolver& r) {
-    if (r.queue.size() <= r.idle) {
-        r.more.notify_one();
-        return;
-    }
-    if (r.threads == threads_max) return;
-    os::thread_id thread = 0;
-    if (const int error = os::start_thread(thread, &look_names_up, &r); error != 0) {
-        if (r.threads == 0)
-            throw std::system_error(error, std::generic_category(), "weft: a thread for looking up names");
-        return;
-    }
-    ++r.threads;
-}
+    question(const question&) = delete;
+    question& operator=(const question&) = delete;
 
-// Takes l out again, to which nobody has come.
-void give_up(resolver& r, const std::shared_ptr<lookup>& l) noexcept {
-    std::erase(r.queue, l);
-    r.under_way.erase(l->what);
-}
+    lookup_result answer() {
+        for (;;) {
+            clock::time_point next{};
+            {
+                const std::scoped_lock held(threads_.lock);
+                caller_.news.reset();
+                const auto now = clock::now();
+                if (now >= split_at_) split_locked();
+                if (std::optional<lookup_result> found = found_locked(now)) return std::move(*found);
+                next = std::min({split_at_, enough_at_, hurry_locked(now)});
+            }
+            static_cast<void>(caller_.news.wait_until(next));
+        }
+    }
 
-std::shared_ptr<lookup> join(resolver& r, const key& what) {
-    const std::scoped_lock lock(r.lock);
-    auto [at, is_new] = r.under_way.try_emplace(what);
-    if (!is_new) {
-        ++at->second->waiting;
-        return at->second;
+private:
+    static bool has_addresses(const std::shared_ptr<lookup>& l) noexcept {
+        return l != nullptr && l->has_ended && !l->result.addresses.empty();
     }
-    try {
-        at->second = std::make_shared<lookup>(what);
-        r.queue.push_back(at->second);
-    } catch (...) {
-        r.under_way.erase(what);
-        throw;
-    }
-    const std::shared_ptr<lookup> l = at->second;
-    try {
-        find_a_thread(r);
-    } catch (...) {
-        give_up(r, l);
-        throw;
-    }
-    l->waiting = 1;
-    return l;
-}
 
-void leave(resolver& r, const std::shared_ptr<lookup>& l) {
-    const std::scoped_lock lock(r.lock);
-    if (--l->waiting == 0 && !l->begun) give_up(r, l);
-}
+    static bool has_ended(const std::shared_ptr<lookup>& l) noexcept { return l != nullptr && l->has_ended; }
+
+    // Q2.
+    void split_locked() {
+        split_at_ = clock::time_point::max();
+        v4_ = threads_.join({whole_->what.first, AF_INET}, caller_);
+        v6_ = threads_.join({whole_->what.first, AF_INET6}, caller_);
+    }
+
+    // Q3 and Q4.
+    std::optional<lookup_result> found_locked(clock::time_point now) {
+        if (whole_->has_ended) return whole_->result;
+        if (has_ended(v4_) && has_ended(v6_)) return both_results();
+        if (!has_addresses(v4_) && !has_addresses(v6_)) return std::nullopt;
+        const std::chrono::nanoseconds grace =
+            has_addresses(v4_) ? delay_ : std::max<std::chrono::nanoseconds>(delay_, ipv4_grace);
+        enough_at_ = std::min(enough_at_, now + grace);
+        if (now < enough_at_) return std::nullopt;
+        return has_addresses(v4_) ? v4_->result : v6_->result;
+    }
+
+    [[nodiscard]] lookup_result both_results() const {
+        lookup_result all = v6_->result;
+        all.addresses.insert(all.addresses.end(), v4_->result.addresses.begin(), v4_->result.addresses.end());
+        if (!all.addresses.empty()) {
+            all.error.clear();
+        } else if (v4_->result.error != resolve_errc::no_address) {
+            all.error = v4_->result.error;
+        }
+        return all;
+    }
+
+    [[nodiscard]] bool all_have_begun() const noexcept {
+        return std::ranges::all_of(std::initializer_list<const lookup*>{whole_.get(), v4_.get(), v6_.get()},
+                                   [](const lookup* l) { return l == nullptr || l->has_begun; });
+    }
+
+    // L3. Returns when to do so next.
+    clock::time_point hurry_locked(clock::time_point now) {
+        if (all_have_begun()) return clock::time_point::max();
+        if (now >= hurry_at_) {
+            threads_.hurry();
+            patience_ *= 2;
+            hurry_at_ = now + patience_;
+        }
+        return hurry_at_;
+    }
+
+    lookup_threads& threads_;
+    const std::chrono::nanoseconds delay_;
+    clock::time_point split_at_;                              // when Q2 is due
+    clock::time_point enough_at_ = clock::time_point::max();  // when Q3 is over
+    clock::time_point hurry_at_;
+    std::chrono::nanoseconds patience_ = first_patience;
+    lookup_caller caller_;
+    std::shared_ptr<lookup> whole_;
+    std::shared_ptr<lookup> v4_;
+    std::shared_ptr<lookup> v6_;
+};
 
 }  // namespace
 
-lookup_result look_up(const std::string& host, std::optional<endpoint::ip> only) {
-    resolver& r = resolver_of_this_process();
-    const external_waker somebody_works;
-    const std::shared_ptr<lookup> l = join(r, {host, family_of(only)});
-    try {
-        l->done.wait();
-    } catch (...) {
-        leave(r, l);
-        throw;
-    }
-    lookup_result found = l->result;
-    leave(r, l);
-    return found;
+lookup_result look_up(const std::string& host,
+                      std::optional<endpoint::ip> only,
+                      std::chrono::nanoseconds resolution_delay) {
+    const external_waker threads_work;
+    question q(host, only, resolution_delay);
+    return q.answer();
 }
 
-void set_lookup_function(lookup_function f) noexcept {
-    in_place_of_the_system.store(f, weft::detail::release);
-}  // pairs with perform
-
 unsigned callers_for_test() {
-    resolver& r = resolver_of_this_process();
-    const std::scoped_lock lock(r.lock);
-    unsigned all = 0;
-    for (const auto& [what, l] : r.under_way) all += l->waiting;
-    return all;
+    lookup_threads& threads = lookup_threads::of_this_process();
+    const std::scoped_lock held(threads.lock);
+    return threads.callers_for_test();
 }
 
 }  // namespace weft::net::detail

@@ -1,23 +1,25 @@
-// lookup.h: threads that look names up, for green threads that wait for them.
+// lookup.h: the addresses of a name, for a caller that waits for them.
 //
-// The problem. getaddrinfo blocks, for as long as a name server takes, and cannot be interrupted. In blocking() it would keep a green thread, which
-// stop() would have to wait for, and who is cancelled could not go on. And each thread that calls it reads the resolver's configuration and keeps
-// its state: a few threads do that a few times.
+// The problem. A name has addresses of two versions, and the servers of some names answer only the question about one of them. getaddrinfo asks both
+// questions and waits for both answers: a name whose AAAA question is never answered takes it 9 s. RFC 8305 (3) asks both at once, and gives the second
+// answer 50 ms (resolution delay) when the first one has come.
 //
-// What is done. A lookup is an object of its own, shared by those who wait for it and the thread that does it. Those who wait do so for an event,
-// and may leave; the last one to leave takes a lookup that nobody has begun out of the queue. A thread takes the oldest; with none for linger_ns, it
-// ends. While a lookup is under way the program is in no deadlock (external_waker).
+//   Q1  the lookup of both versions is begun. It is the best answer: the system has sorted all addresses together (RFC 6724, /etc/gai.conf)
+//   Q2  it has not ended after the resolution delay: each version is looked up by itself, too
+//   Q3  one version has addresses: the rest is waited for as long again, and then left alone. IPv4 is waited for longer (ipv4_grace),
+//       because many machines have nothing else
+//   Q4  both versions have ended, or the lookup of both: that is the answer
 //
-// Single flight. A lookup that has not ended is found by name: who asks for the same joins it.
+// Threads that do it: lookup_threads.h. While a lookup is under way the program is in no deadlock (external_waker).
 //
-// Rejected. A resolver of our own, or c-ares: they would not see what nsswitch.conf names. A green thread for each lookup (above).
+// Rejected. Only lookups of one version: somebody else would have to sort their addresses together, without the system's configuration, and
+// each name would be two lookups. A resolver of our own, or c-ares: they would not see what nsswitch.conf names. A green thread in blocking() for each
+// lookup: stop() would have to wait for it, and a caller that is cancelled could not go on.
 //
-// Fork. The child has none of the threads. It begins with a new set; who waited in the parent is not there.
-//
-// Locks: the resolver's mutex, a weft::mutex, as its holders allocate.
-// Who:   any thread. See: docs/sockets.md
+// Who: any thread. See: docs/sockets.md
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -33,9 +35,11 @@ struct lookup_result {
     std::error_code error;
 };
 
-// Looks host up, or waits for one who does. A cancellation point. Throws weft::cancelled, weft::timed_out, std::bad_alloc, std::system_error if no thread
-// can be started.
-[[nodiscard]] lookup_result look_up(const std::string& host, std::optional<endpoint::ip> only);
+// Looks host up, or waits for a lookup of it that is under way. A cancellation point. Throws weft::cancelled, weft::timed_out, std::bad_alloc,
+// std::system_error if no thread can be started.
+[[nodiscard]] lookup_result look_up(const std::string& host,
+                                    std::optional<endpoint::ip> only,
+                                    std::chrono::nanoseconds resolution_delay);
 
 // In place of the system's resolver, for tests: nullptr is the system's. While nothing is looked up.
 using lookup_function = lookup_result (*)(const std::string& host, std::optional<endpoint::ip> only);

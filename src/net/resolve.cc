@@ -73,7 +73,7 @@ std::vector<endpoint> looked_up(std::string_view host, uint16_t port, std::error
         ec = resolve_errc::not_understood;
         return {};
     }
-    detail::lookup_result found = detail::look_up(std::string(host), how.only);
+    detail::lookup_result found = detail::look_up(std::string(host), how.only, how.resolution_delay);
     ec = found.error;
     for (endpoint& e : found.addresses) e = e.with_port(port);
     return std::move(found.addresses);

@@ -219,6 +219,94 @@ TEST_P(Process, WhoIsInterruptedKillsWhatHeTalksWith) {
     });
 }
 
+// Its children have the other end of this pipe, too, as long as they live.
+TEST_P(Process, AGroupIsKilledAfterItsLeaderHasEnded) {
+    rt().run([] {
+        for (const process_group group : {process_group::own, process_group::own_session}) {
+            process p(shell("sleep 1000 & sleep 1000 & exec cat"),
+                      {.in = stdio::pipe, .out = stdio::pipe, .group = group});
+            p.in().close();
+            EXPECT_TRUE(p.wait().ok());
+            std::error_code ec;
+            char b[1];
+            with_timeout(20ms, [&] { static_cast<void>(p.out().read(b, ec)); });
+            EXPECT_EQ(ec, errc::timed_out) << "the children live";
+            EXPECT_FALSE(p.kill(SIGTERM)) << "it has ended";
+            EXPECT_TRUE(p.kill_group(SIGTERM)) << "they have not";
+            EXPECT_EQ(p.out().read(b), 0U);
+            EXPECT_TRUE(p.wait().ok()) << "asked again";
+        }
+    });
+}
+
+TEST_P(Process, AGroupIsKilledWithItsLeader) {
+    rt().run([] {
+        process p(shell("sleep 1000 & echo x; wait"), {.out = stdio::pipe, .group = process_group::own});
+        char b[3];
+        EXPECT_EQ(p.out().read_some(b), 2U);
+        EXPECT_TRUE(p.kill_group(SIGKILL));
+        EXPECT_EQ(p.out().read(b), 0U);
+        EXPECT_EQ(p.wait().signal, SIGKILL);
+    });
+}
+
+TEST_P(Process, ItsGroupIsWhatTheOptionsSay) {
+    if (emulated) GTEST_SKIP() << "what /proc tells of a process is the emulator's";
+    rt().run([] {
+        const auto of = [](process_group group) {
+            process p({"cat"}, {.in = stdio::pipe, .group = group});
+            const std::pair ids(::getpgid(p.pid()) == p.pid(), ::getsid(p.pid()) == p.pid());
+            p.in().close();
+            EXPECT_TRUE(p.wait().ok());
+            return ids;
+        };
+        EXPECT_EQ(of(process_group::inherit), std::pair(false, false));
+        EXPECT_EQ(of(process_group::own), std::pair(true, false));
+        EXPECT_EQ(of(process_group::own_session), std::pair(true, true));
+    });
+}
+
+// It would be this program, and what has started it.
+TEST_P(Process, AGroupThatIsInheritedIsNotKilled) {
+    rt().run([] {
+        process p({"cat"}, {.in = stdio::pipe});
+        std::error_code ec;
+        EXPECT_FALSE(p.kill_group(SIGKILL, ec));
+        EXPECT_EQ(ec, std::errc::invalid_argument);
+        try {
+            p.kill_group(SIGKILL);
+            ADD_FAILURE();
+        } catch (const std::system_error& e) {
+            EXPECT_NE(std::string(e.what()).find("process_group::own"), std::string::npos) << e.what();
+        }
+        EXPECT_FALSE(p.kill_group(0, ec));
+        EXPECT_EQ(ec, std::errc::invalid_argument);
+        p.in().close();
+        EXPECT_TRUE(p.wait().ok());
+        process none;
+        EXPECT_FALSE(none.kill_group(SIGTERM, ec));
+        EXPECT_FALSE(ec);
+    });
+}
+
+// The last one to have the FIFO open for writing is the grandchild.
+TEST_P(Process, AnInterruptedCommandEndsWithItsChildren) {
+    const temp_folder folder;
+    const std::string path = folder / "fifo";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    rt().run([&] {
+        fs::file lives(path);
+        EXPECT_THROW(with_timeout(100ms,
+                                  [&] {
+                                      static_cast<void>(
+                                          run_process(shell("sh -c 'echo x; exec sleep 1000' > " + path + " & wait")));
+                                  }),
+                     timed_out);
+        char b[8];
+        EXPECT_LE(lives.read(b), 2U) << "to its end";
+    });
+}
+
 TEST_P(Process, WhatIsLeftGoesOnAndIsNoZombie) {
     const temp_folder folder;
     const std::string path = folder / "done";

@@ -1,17 +1,20 @@
 // process_test.cc: other programs where the system cannot tell of them, or tells somebody else: processes of their own.
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <system_error>
 
 #include <weft/process.h>
+#include <weft/signals.h>
 #include <weft/weft.h>
 
 #include "death/death.h"
@@ -34,7 +37,13 @@ constexpr long pwritev2_call =
 #else
     287;
 #endif
-constexpr long pidfd_open_call = 434;
+constexpr long clone_call =
+#if defined(__x86_64__)
+    56;
+#else
+    220;
+#endif
+constexpr uint32_t clone_with_descriptor = 0x1000;
 
 #define EXPECT_FINE(statement) EXPECT_EXIT(statement, ::testing::ExitedWithCode(0), "^$")
 
@@ -62,6 +71,15 @@ void use_processes() {
     require(q.kill(SIGTERM), 15);
     require(q.wait().signal == SIGTERM, 16);
     require(run_process({"cat"}, "text").out == "text", 17);
+    // The group outlives its leader.
+    process leader({"sh", "-c", "sleep 1000 & exec cat"},
+                   {.in = stdio::pipe, .out = stdio::pipe, .group = process_group::own});
+    leader.in().close();
+    require(leader.wait().ok(), 18);
+    require(!leader.kill(SIGTERM), 19);
+    require(leader.kill_group(SIGKILL), 20);
+    char b[1];
+    require(leader.out().read(b) == 0, 21);  // the other one had it, too
 }
 
 // In green threads, on however many processors, and in plain ones.
@@ -75,9 +93,9 @@ void use_processes_everywhere() {
 
 TEST_F(ProcessDeath, AreWaitedForWithoutDescriptorsOfProcesses) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
-    for (const uint32_t error : {ENOSYS, EPERM}) {
+    for (const uint32_t error : {EINVAL, EPERM, ENOSYS}) {
         EXPECT_FINE({
-            fail_from_now_on(pidfd_open_call, error);
+            fail_from_now_on(clone_call, error, clone_with_descriptor);
             use_processes_everywhere();
             int left = 0;
             {
@@ -99,12 +117,12 @@ void write_to_nobody() {
     ends.reader.close();
     std::error_code ec;
     static_cast<void>(ends.writer.write_some("x", ec));
-    require(ec == std::errc::broken_pipe, 20);
+    require(ec == std::errc::broken_pipe, 23);
     sigset_t pending;
     sigpending(&pending);
-    require(sigismember(&pending, SIGPIPE) == 0, 21);
+    require(sigismember(&pending, SIGPIPE) == 0, 24);
     pipe_ends good = make_pipe();
-    require(good.writer.write_some("x") == 1, 22);
+    require(good.writer.write_some("x") == 1, 25);
 }
 
 TEST_F(ProcessDeath, APipeWithoutReaderRaisesNothingWhereWritesKnowNoFlagForThat) {
@@ -169,6 +187,35 @@ TEST_F(ProcessDeath, EndAlsoWhereSigchldIsIgnored) {
         runtime rt({.procs = 2});
         rt.run(wait_for_a_forgotten_one);
         wait_for_a_forgotten_one();
+        std::_Exit(0);
+    });
+}
+
+// How children end is known although the system forgets them at once, also of those that end before anybody has asked for them.
+TEST_F(ProcessDeath, EndAtOnceWhereSigchldIsIgnored) {
+    if (emulated) GTEST_SKIP() << "the emulator makes no descriptor together with a child";
+    utsname system{};
+    ASSERT_EQ(::uname(&system), 0);
+    int major = 0;
+    int minor = 0;
+    ASSERT_EQ(std::sscanf(system.release, "%d.%d", &major, &minor), 2);
+    if (major < 6 || (major == 6 && minor < 15)) GTEST_SKIP() << "before Linux 6.15 the system tells nobody";
+    EXPECT_FINE({
+        signals::ignore({SIGCHLD});
+        runtime rt({.procs = 2});
+        rt.run([] {
+            for (int round = 0; round < 10; ++round) {
+                wait_group all;
+                for (int i = 0; i < 20; ++i) {
+                    all.go([i] {
+                        process p({"sh", "-c", "exit " + std::to_string(i)});
+                        std::error_code ec;
+                        require(p.wait(ec).code == i && !ec, 35);
+                    });
+                }
+                all.wait();
+            }
+        });
         std::_Exit(0);
     });
 }

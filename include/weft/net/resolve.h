@@ -3,10 +3,11 @@
 //     weft::net::tcp_stream c = weft::net::dial("example.org:80");
 //
 // Names are looked up as every other program of this machine does it (getaddrinfo: /etc/hosts, DNS, whatever nsswitch.conf says), which blocks
-// a thread, often for milliseconds, and for many seconds when a name server does not answer. So it is done by threads of its own, 8 at most,
-// which are started when they are needed, and end when nothing has been asked for two seconds. Who waits for a name is a green thread like any other
-// that waits: a cancellation or deadline ends the wait at once, and the lookup goes on without it. Several who ask for the same at the same
-// time share one lookup. Nothing is kept.
+// a thread, often for milliseconds, and for many seconds when a name server does not answer. So it is done by threads of its own, which are started
+// when they are needed, and end when nothing has been asked for two seconds: 8 at once, one more for each lookup that no thread has begun after 10 ms,
+// 128 at most, and no more than half of these for the names of one domain. A green thread that waits for a name waits like any other: a
+// cancellation or deadline ends the wait at once, and the lookup goes on without it. Callers that ask for the same at the same time share one lookup.
+// Nothing is kept.
 //
 // Any thread. See: docs/sockets.md
 #pragma once
@@ -26,7 +27,12 @@
 namespace weft::net {
 
 struct resolve_options {
-    std::optional<endpoint::ip> only;  // addresses of that version; otherwise of both
+    std::optional<endpoint::ip> only = {};  // addresses of that version; otherwise of both
+
+    // Of both versions: how long the second answer is waited for when there is a first one (RFC 8305). A lookup that takes longer than this is
+    // made for each version by itself, too; addresses of IPv4 are enough if those of IPv6 do not come for as long again. Those of IPv6
+    // alone are enough after a second at least.
+    std::chrono::nanoseconds resolution_delay = std::chrono::milliseconds(50);
 };
 
 // The addresses of a host, in the order in which they should be tried (RFC 6724), each with that port. An address in place of a name is taken

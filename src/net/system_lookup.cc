@@ -1,0 +1,79 @@
+// system_lookup.cc: see system_lookup.h.
+#include "net/system_lookup.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include <weft/net/resolve.h>
+
+#include "base/atomic.h"
+#include "net/socket_address.h"
+
+namespace weft::net::detail {
+
+namespace {
+
+constinit weft::detail::atomic<lookup_function> in_place_of_the_system{nullptr};
+
+std::error_code error_of(int code, int system_error) noexcept {
+    switch (code) {
+        case EAI_NONAME:
+            return resolve_errc::not_found;
+        case EAI_NODATA:
+        case EAI_ADDRFAMILY:
+            return resolve_errc::no_address;
+        case EAI_AGAIN:
+            return resolve_errc::try_again;
+        case EAI_SYSTEM:
+            return {system_error, std::generic_category()};
+        case EAI_MEMORY:
+            return {ENOMEM, std::generic_category()};
+        default:
+            return resolve_errc::failed;
+    }
+}
+
+lookup_result ask_the_system(const std::string& host, int family) {
+    addrinfo hints{};
+    hints.ai_family = family;
+    hints.ai_socktype = SOCK_STREAM;  // or each address comes once for each type
+    addrinfo* found = nullptr;
+    const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
+    if (code != 0) return {{}, error_of(code, errno)};
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+    lookup_result all;
+    for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
+        socket_address address;
+        if (a->ai_addrlen > sizeof(address.storage)) continue;
+        std::memcpy(&address.storage, a->ai_addr, a->ai_addrlen);
+        address.size = a->ai_addrlen;
+        if (const std::optional<endpoint> e = address.to_endpoint()) all.addresses.push_back(*e);
+    }
+    if (all.addresses.empty()) all.error = resolve_errc::no_address;
+    return all;
+}
+
+}  // namespace
+
+lookup_result perform_lookup(const std::string& host, int family) noexcept {
+    try {
+        // acquire: pairs with set_lookup_function
+        const lookup_function instead = in_place_of_the_system.load(weft::detail::acquire);
+        if (instead == nullptr) return ask_the_system(host, family);
+        if (family == AF_UNSPEC) return instead(host, std::nullopt);
+        return instead(host, family == AF_INET ? endpoint::ip::v4 : endpoint::ip::v6);
+    } catch (...) {
+        return {{}, std::make_error_code(std::errc::not_enough_memory)};
+    }
+}
+
+void set_lookup_function(lookup_function f) noexcept {
+    in_place_of_the_system.store(f, weft::detail::release);  // pairs with perform_lookup
+}
+
+}  // namespace weft::net::detail
