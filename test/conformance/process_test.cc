@@ -42,10 +42,10 @@ protected:
     // What stays for the life of the process: the poller of plain threads, the set of those that nobody waits for, the default runtime
     // with a poller of its own.
     static void SetUpTestSuite() {
-        process p({"cat"}, {.in = stdio::pipe});
+        process p({"sleep", "0.1"});
         const int pid = p.pid();
         EXPECT_FALSE(p.wait_for(0s));
-        p.detach();
+        p.detach();  // it runs, so it is added to the set
         await_gone(pid);
         EXPECT_EQ(run_process(shell("sleep 0.05; echo x")).out, "x\n");
         go([] {
