@@ -30,7 +30,7 @@ constexpr int lock_tries = 100;                 // of an object whose lock is he
 constexpr int64_t shortest_pause_ns = 100'000;  // between rounds; a long round is followed by as long a pause
 constexpr int frames_max = 32;
 
-// Cancellation points. Those with a deadline whose other forms are none, such as try_lock_for, have their deadline.
+// Cancellation points in each of their forms.
 bool is_cancellation_point(wait_reason reason) noexcept {
     switch (reason) {
         case wait_reason::chan_receive:
@@ -55,10 +55,24 @@ bool is_cancellation_point(wait_reason reason) noexcept {
     }
 }
 
+// Cancellation points in their forms with a deadline, such as try_lock_for, and in no other. Only those have a claim word.
+bool is_point_with_deadline(wait_reason reason) noexcept {
+    switch (reason) {
+        case wait_reason::mutex_lock:
+        case wait_reason::shared_mutex_lock:
+        case wait_reason::shared_mutex_lock_shared:
+        case wait_reason::latch_wait:
+        case wait_reason::wait_group_wait:
+            return true;
+        default:
+            return false;
+    }
+}
+
 // Whether what g waits for may be cancelled. A first look while it may run, and again when it is frozen.
 WEFT_NO_SANITIZE bool may_be_cancelled(const G& g) noexcept {
     if (g.state.load(acquire) != g_state::waiting || g.never_ran()) return false;  // pairs with set_state
-    if (!is_cancellation_point(g.reason)) return false;
+    if (!is_cancellation_point(g.reason) && !is_point_with_deadline(g.reason)) return false;
     const bool shielded = (g.traits & trait::ambient) != 0 && g.ambient == shield_context();
     return !shielded && static_cast<uint32_t>(g.eh.uncaught) == 0;
 }
@@ -123,6 +137,7 @@ WEFT_NO_SANITIZE outcome cancel_wait_of(G& g) noexcept {
         if (!w->claim->try_claim(claimed_by::cancellation, must_ready)) return outcome::none;
         return must_ready ? outcome::unlinked : outcome::claimed;
     }
+    if (!is_cancellation_point(g.reason)) return outcome::none;
     if (!(w->lock == nullptr ? remove_alarm_if_free(*w) : unlink_if_free(*w))) return outcome::none;
     w->claim = &cancelled_by_stop;
     return outcome::unlinked;

@@ -13,7 +13,8 @@
 //      which contexts are looked at, and there scheduler.cancelling is, too
 //   3  those that wait where they may be cancelled, and are not shielded or unwinding, cannot leave their frames now. A wait with a claim
 //      word is claimed for cancellation, as contexts do. One without is unlinked under its object's lock, if that is free, and marked:
-//      waiter.claim is cancelled_by_stop. A sleep's timer is removed
+//      waiter.claim is cancelled_by_stop. A sleep's timer is removed. Of locks and joins only the forms with a deadline may be cancelled: these
+//      have a claim word
 //   4  they are thawed; those that were unlinked are made ready
 //
 // Step 3 does not touch an object that may be gone: it lives until the waits on it return, and a frozen one has not. (Condition variables
