@@ -13,12 +13,15 @@
 
 #include "base/assert.h"
 #include "context/return_address.h"
+#include "os/commit.h"
 #include "os/os.h"
 #include "os/signals.h"
 #include "os/symbols.h"
 #include "os/unwind.h"
+#include "sched/adopt.h"
 #include "sched/blocking.h"
 #include "sched/current.h"
+#include "sched/exception_in_flight.h"
 #include "sched/fork.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
@@ -36,6 +39,38 @@ constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; 
 constinit atomic<uint32_t> visitors{0};          // of the registry; none of them is waited for by a handler
 constinit std::terminate_handler previous_terminate = nullptr;
 
+// "an exception of type std::runtime_error (out of tea)". Requires: a handler has caught it.
+void print_caught_exception(report& out) noexcept {
+    const std::type_info* type = abi::__cxa_current_exception_type();
+    if (type == nullptr) return;
+    int status = 0;
+    char* name = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
+    out.print("an exception of type %s", status == 0 ? name : type->name());
+    std::free(name);  // NOLINT: what __cxa_demangle asks for
+    try {
+        std::rethrow_exception(std::current_exception());
+    } catch (const std::exception& e) {
+        out.print(" (%s)", e.what());
+    } catch (...) {}
+}
+
+// The exception that g unwinds its stack for, or handles. It is often the cause of what follows.
+void print_exception_of(report& out, const G& g) noexcept {
+    const bool on_own_stack = g.stack != nullptr && g.stack->holds(__builtin_frame_address(0));
+    if (std::uncaught_exceptions() != 0 && on_own_stack) {
+        void* flying = find_exception_in_flight(g.stack->high());
+        if (flying == nullptr) return;
+        abi::__cxa_begin_catch(flying);
+        out.print("weft: while ");
+        print_caught_exception(out);
+        out.print(" unwound the stack\n");
+    } else if (abi::__cxa_current_exception_type() != nullptr) {
+        out.print("weft: while ");
+        print_caught_exception(out);
+        out.print(" was handled\n");
+    }
+}
+
 void on_fatal() noexcept {
     report out(os::stderr_fd);
     const M* m = current_m();
@@ -44,9 +79,12 @@ void on_fatal() noexcept {
         out.print("weft: in a plain thread (tid %d)\n", os::current_tid());
         return;
     }
+    const G& g = lender != nullptr ? *lender : *m->g;
     out.print("weft: in %s", lender != nullptr ? "a blocking call of " : "");
-    print_identity(out, lender != nullptr ? *lender : *m->g);
+    print_identity(out, g);
     out.print("\n");
+    out.flush();  // what follows runs code of the program
+    print_exception_of(out, g);
     out.own_backtrace(frames_max);
 }
 
@@ -61,10 +99,23 @@ void on_fatal() noexcept {
                   refused ? "could not grow" : "is used up", f.address,
                   hit.continues ? "a larger size for on_big_stack"
                   : refused     ? "fewer green threads, or stack_policy::fixed"
-                                : "spawn_options::stack_size, or RUN_STACK_MAX");
+                  : hit.end != nullptr
+                      ? "a larger limit of the OS thread (ulimit -s), or another green thread for deep calls"
+                      : "spawn_options::stack_size, or RUN_STACK_MAX");
         out.backtrace(f.pc, f.fp, hit, frames_max);
     }
     std::abort();
+}
+
+// The stack of the caller's G if that is an OS thread's own and the access at address has run over it; else nullptr. What the system puts
+// below such a stack is its guard. An access above that faults only if the system could not let the stack grow.
+const struct stack* own_stack_overrun(const void* address) noexcept {
+    const M* m = current_m();
+    if (m == nullptr || m->g == nullptr || !is_on_own_stack(m->g)) return nullptr;
+    const struct stack* own = m->g->stack;
+    const auto* at = static_cast<const std::byte*>(address);
+    const bool near = at < own->high() && own->low - at <= std::ptrdiff_t{guard_size};
+    return near && !os::is_readable(at) ? own : nullptr;
 }
 
 // An address in a guard belongs to the G whose stack it guards; one in a growing stack may ask for more of it.
@@ -92,6 +143,7 @@ bool on_fault(const os::fault& f) noexcept {
         &looked);
     if (looked.grown) return true;
     if (looked.hit != nullptr) report_fault(f, *looked.hit, looked.refused);
+    if (const struct stack* own = own_stack_overrun(f.address)) report_fault(f, *own, false);
     return false;
 }
 
@@ -103,16 +155,8 @@ void on_terminate() {
     if (g != nullptr) {
         report out(os::stderr_fd);
         out.print("weft: fatal: ");
-        if (std::type_info* type = abi::__cxa_current_exception_type()) {
-            int status = 0;
-            char* name = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
-            out.print("an exception of type %s", status == 0 ? name : type->name());
-            std::free(name);  // NOLINT: what __cxa_demangle asks for
-            try {
-                std::rethrow_exception(std::current_exception());
-            } catch (const std::exception& e) {
-                out.print(" (%s)", e.what());
-            } catch (...) {}
+        if (abi::__cxa_current_exception_type() != nullptr) {
+            print_caught_exception(out);
             out.print(" left ");
         } else {
             out.print("std::terminate was called in ");

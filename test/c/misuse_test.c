@@ -1,5 +1,7 @@
 // misuse_test.c: what ends the process, and with which words.
+#include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,6 +102,28 @@ static void use_up_a_stack(void) {
     for (;;) run_yield();
 }
 
+static void use_up_the_stack_of_main(void) {
+    char first = 1;
+    struct rlimit limit = {4 << 20, RLIM_INFINITY};
+    setrlimit(RLIMIT_STACK, &limit);
+    run_scheduler_init();
+    overflow(&first);
+}
+
+// The main green thread of a scheduler on a stack that the C library has made.
+static void* be_main_and_use_up_the_stack(void* argument) {
+    run_scheduler_init();
+    overflow(argument);
+    return NULL;
+}
+
+static void use_up_the_stack_of_a_thread(void) {
+    char first = 1;
+    pthread_t thread;
+    pthread_create(&thread, NULL, be_main_and_use_up_the_stack, &first);
+    pthread_join(thread, NULL);
+}
+
 int main(void) {
     expect_abort(unlock_an_unlocked_mutex, "weft: fatal: unlock of an unlocked weft::mutex");
     expect_abort(free_a_locked_mutex, "weft: fatal: a weft::mutex was destroyed while it was locked or waited for");
@@ -110,5 +134,9 @@ int main(void) {
     expect_abort(exit_in_a_plain_thread, "in a plain thread");
     expect_abort(exit_as_main, "weft: fatal: run_g_exit() was called");
     expect_abort(use_up_a_stack, "weft: fatal: stack overflow in green thread 2 \"deep\"");
+    expect_abort(use_up_the_stack_of_main, "weft: fatal: stack overflow in green thread 1 \"main\"");
+    expect_abort(use_up_the_stack_of_main,
+                 "use a larger limit of the OS thread (ulimit -s), or another green thread for deep calls");
+    expect_abort(use_up_the_stack_of_a_thread, "weft: fatal: stack overflow in green thread 1 \"main\"");
     return 0;
 }

@@ -1,5 +1,6 @@
 // exception_test.cc: an exception that leaves a detached green thread ends the process, and says whose it was.
 
+#include <chrono>
 #include <exception>
 #include <stdexcept>
 #include <thread>
@@ -8,6 +9,7 @@
 
 #include "death/culprit.h"
 #include "death/death.h"
+#include "os/os.h"
 
 namespace weft::test {
 namespace {
@@ -113,6 +115,136 @@ TEST_F(EscapedException, OfAPlainThreadIsNoneOfOurBusiness) {
             std::thread([] { throw std::runtime_error("plain"); }).join();
         },
         ::testing::KilledBySignal(SIGABRT), ::testing::Not(::testing::HasSubstr("weft: ")));
+}
+
+// ---- A fatal error that an exception has led to: a destructor finds what it destroys in use.
+
+class ExceptionInFlight : public DeathTest {};
+
+constexpr const char* destroyed_too_early = "a weft::event was destroyed while it was waited for";
+
+// Throws what fault() throws while a green thread waits for an event, which goes with the frame.
+template <typename F>
+void leave_a_waiter_behind(F fault) {
+    runtime rt({.procs = 1});
+    rt.run([&] {
+        event gate;
+        go([&gate] { gate.wait(); });
+        weft::yield();
+        fault();
+    });
+}
+
+TEST_F(ExceptionInFlight, IsNamedByTheFatalReport) {
+    EXPECT_ABORT(leave_a_waiter_behind([] { throw std::runtime_error("out of tea"); }), fatal_line(destroyed_too_early),
+                 "weft: in green thread %d \"run\" (started by a plain thread at %sexception_test.cc:%d, in %s)",
+                 "weft: while an exception of type std::runtime_error (out of tea) unwound the stack", frame_line);
+}
+
+TEST_F(ExceptionInFlight, IsNamedWhenItIsNoStdException) {
+    EXPECT_ABORT(leave_a_waiter_behind([] { throw burnt_toast{7}; }), fatal_line(destroyed_too_early),
+                 "weft: while an exception of type weft::test::(anonymous namespace)::burnt_toast unwound the stack");
+}
+
+TEST_F(ExceptionInFlight, IsNotTakenForOneThatIsOver) {
+    EXPECT_ABORT(leave_a_waiter_behind([] {
+                     for (int i = 0; i < 10; ++i) {
+                         try {
+                             throw std::logic_error("over");
+                         } catch (const std::exception&) {}
+                     }
+                     throw std::runtime_error("out of tea");
+                 }),
+                 fatal_line(destroyed_too_early),
+                 "weft: while an exception of type std::runtime_error (out of tea) unwound the stack");
+}
+
+TEST_F(ExceptionInFlight, IsTheInnerOneOfTwo) {
+    EXPECT_ABORT(
+        {
+            try {
+                throw std::logic_error("handled");
+            } catch (const std::exception&) {
+                leave_a_waiter_behind([] {
+                    try {
+                        throw std::logic_error("outer");
+                    } catch (const std::exception&) {
+                        event gate;
+                        go([&gate] { gate.wait(); });
+                        weft::yield();
+                        throw std::runtime_error("inner");
+                    }
+                });
+            }
+        },
+        fatal_line(destroyed_too_early),
+        "weft: while an exception of type std::runtime_error (inner) unwound the stack");
+}
+
+TEST_F(ExceptionInFlight, IsNamedWhenItIsThrownAgain) {
+    EXPECT_ABORT(leave_a_waiter_behind([] {
+                     try {
+                         throw std::runtime_error("out of tea");
+                     } catch (const std::exception&) {
+                         throw;
+                     }
+                 }),
+                 fatal_line(destroyed_too_early),
+                 "weft: while an exception of type std::runtime_error (out of tea) unwound the stack");
+    EXPECT_ABORT(leave_a_waiter_behind([] {
+                     std::exception_ptr kept;
+                     try {
+                         throw std::runtime_error("out of tea");
+                     } catch (const std::exception&) {
+                         kept = std::current_exception();
+                     }
+                     std::rethrow_exception(kept);
+                 }),
+                 fatal_line(destroyed_too_early),
+                 "weft: while an exception of type std::runtime_error (out of tea) unwound the stack");
+}
+
+TEST_F(ExceptionInFlight, OfAGreenThreadThatHasParkedMeanwhileIsItsOwn) {
+    EXPECT_ABORT(leave_a_waiter_behind([] {
+                     struct parks {
+                         ~parks() { weft::sleep_for(std::chrono::milliseconds(1)); }
+                     } const on_the_way;
+                     throw std::runtime_error("out of tea");
+                 }),
+                 fatal_line(destroyed_too_early),
+                 "weft: while an exception of type std::runtime_error (out of tea) unwound the stack");
+}
+
+TEST_F(ExceptionInFlight, ThatIsHandledIsNamedToo) {
+    EXPECT_ABORT(leave_a_waiter_behind([] {
+                     try {
+                         throw std::runtime_error("out of tea");
+                     } catch (const std::exception&) {
+                         event gate;
+                         go([&gate] { gate.wait(); });
+                         weft::yield();
+                     }
+                 }),
+                 fatal_line(destroyed_too_early),
+                 "weft: while an exception of type std::runtime_error (out of tea) was handled", frame_line);
+}
+
+TEST_F(ExceptionInFlight, ExhaustionIsNamedWithWhatToDo) {
+    EXPECT_ABORT(
+        leave_a_waiter_behind([] {
+            detail::os::fail_nth_for_test(detail::os::failure::map, 1);
+            go({.stack_size = std::size_t{1} << 20}, [] {});
+        }),
+        fatal_line(destroyed_too_early),
+        "weft: while an exception of type weft::resource_exhausted (weft: no address space for another stack "
+        "(lower RUN_STACK_MAX or the number of green threads, or raise the limit on virtual memory)%s) unwound "
+        "the stack");
+}
+
+TEST_F(ExceptionInFlight, IsNotMentionedWhereThereIsNone) {
+    EXPECT_EXIT(leave_a_waiter_behind([] {}), ::testing::KilledBySignal(SIGABRT),
+                ::testing::AllOf(says({fatal_line(destroyed_too_early), frame_line}),
+                                 ::testing::Not(::testing::HasSubstr("weft: while an exception"))));
 }
 
 }  // namespace
