@@ -73,7 +73,9 @@ void* run_vmem_alloc_reserve(size_t size) noexcept {
     return run_vmem_reserve(&address, size) == RUN_OK ? address : nullptr;
 }
 
-void run_vmem_free(void* address, size_t size) noexcept { static_cast<void>(run_vmem_release(address, size)); }
+void run_vmem_free(void* address, size_t size) noexcept {
+    if (are_pages(address, size)) os::unmap_pages(address, size);
+}
 
 void* run_stack_alloc(void) noexcept {
     void* low = run_vmem_alloc(RUN_STACK_SIZE);

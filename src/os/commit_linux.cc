@@ -30,6 +30,7 @@ void* map_reserved(std::size_t size) noexcept {
         errno = ENOMEM;
         return nullptr;
     }
+    unmap_kept_pages();
     void* address = mmap(nullptr, size, PROT_NONE, reserved, -1, 0);
     if (address == MAP_FAILED) return nullptr;
     madvise(address, size, MADV_NOHUGEPAGE);  // may be refused: then stacks merely cost more

@@ -12,6 +12,7 @@
 
 #include "os/io_ring.h"
 #include "os/never_inlined.h"
+#include "os/os.h"
 
 namespace weft::detail::os {
 
@@ -56,8 +57,8 @@ void fill(io_uring_sqe& e, const ring_request& r) noexcept {
 }  // namespace
 
 io_ring::~io_ring() {
-    if (requests_ != nullptr) ::munmap(requests_, requests_size_);
-    if (rings_ != nullptr) ::munmap(rings_, rings_size_);
+    if (requests_ != nullptr) unmap_pages(requests_, requests_size_);
+    if (rings_ != nullptr) unmap_pages(rings_, rings_size_);
     if (fd_ >= 0) ::close(fd_);
 }
 

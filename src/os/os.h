@@ -29,10 +29,15 @@ void futex_wake_one(atomic<uint32_t>& word) noexcept;
 
 // Zeroed memory that costs nothing until touched; sparse tells the system not to count it and not to use huge pages.
 [[nodiscard]] void* map_pages(std::size_t size, bool sparse) noexcept;
-void unmap_pages(void* address, std::size_t size) noexcept;
 
-// Gives the content of the pages back; they read as zero afterwards.
-void discard_pages(void* address, std::size_t size) noexcept;
+// Unmaps the pages. If the system refuses, their content goes back to it now, and the address space in a later call that maps or unmaps
+// pages, or in unmap_kept_pages. Not in a signal handler: may allocate.
+void unmap_pages(void* address, std::size_t size) noexcept;
+void unmap_kept_pages() noexcept;
+[[nodiscard]] std::size_t kept_pages_for_test() noexcept;  // in bytes; while no other thread unmaps
+
+// Gives the content of the pages back; they read as zero afterwards. False: they are what they were (locked in memory by mlockall).
+bool discard_pages(void* address, std::size_t size) noexcept;
 
 // Makes accesses to [address, address + size) fault. guard_region costs no mapping (Linux 6.13). write_protect, in a mapping for
 // which allow_write_protect has succeeded, makes writes fault with SIGBUS and costs none either. protect_pages splits the mapping
@@ -49,9 +54,10 @@ using thread_id = unsigned long;
 // an errno value. To be joined.
 [[nodiscard]] int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept;
 
-// The calling thread: its name (cut at 15 bytes), and the bounds of its stack.
+// The calling thread: its name (cut at 15 bytes), and the bounds of its stack. Returns 0, or an errno value and leaves both alone: the first
+// thread of a process reads a file for that.
 void name_thread(const char* name) noexcept;
-void thread_stack_bounds(const void*& low, std::size_t& size) noexcept;
+int thread_stack_bounds(const void*& low, std::size_t& size) noexcept;
 void join_thread(thread_id id) noexcept;
 
 // How many threads the process has; 0 if nobody knows. For rare questions: reads a file.
@@ -126,7 +132,7 @@ inline constexpr int stderr_fd = 2;
 void write_all(int fd, const char* text, std::size_t size) noexcept;
 
 // ---- Fault injection, for tests: the n-th next call of that kind fails (0: none does).
-enum class failure { map, thread, commit };
+enum class failure { map, thread, commit, unmap };
 void fail_nth_for_test(failure kind, int n) noexcept;
 
 // From now on every commit fails.

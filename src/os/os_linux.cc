@@ -30,11 +30,22 @@ namespace {
 constinit atomic<int> fail_map{0};
 constinit atomic<int> fail_thread{0};
 constinit atomic<int> fail_commit{0};
+constinit atomic<int> fail_unmap{0};
 constexpr int all_fail = -1;
+constexpr int fence_attempts = 100;
 
 atomic<int>& countdown_of(failure kind) noexcept {
-    if (kind == failure::map) return fail_map;
-    return kind == failure::thread ? fail_thread : fail_commit;
+    switch (kind) {
+        case failure::map:
+            return fail_map;
+        case failure::thread:
+            return fail_thread;
+        case failure::commit:
+            return fail_commit;
+        case failure::unmap:
+            break;
+    }
+    return fail_unmap;
 }
 
 // The mask of the thread that started the first of ours, which is one of the program's.
@@ -112,6 +123,7 @@ void* map_pages(std::size_t size, bool sparse) noexcept {
         errno = ENOMEM;
         return nullptr;
     }
+    unmap_kept_pages();
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (sparse ? MAP_NORESERVE : 0);
     void* address = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (address == MAP_FAILED) return nullptr;
@@ -119,12 +131,7 @@ void* map_pages(std::size_t size, bool sparse) noexcept {
     return address;
 }
 
-void unmap_pages(void* address, std::size_t size) noexcept {
-    const int result = munmap(address, size);
-    WEFT_ASSERT(result == 0);
-}
-
-void discard_pages(void* address, std::size_t size) noexcept { madvise(address, size, MADV_DONTNEED); }
+bool discard_pages(void* address, std::size_t size) noexcept { return madvise(address, size, MADV_DONTNEED) == 0; }
 
 int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {
     if (injected_failure(failure::thread)) return EAGAIN;
@@ -148,13 +155,14 @@ void name_thread(const char* name) noexcept {
     pthread_setname_np(pthread_self(), cut);
 }
 
-void thread_stack_bounds(const void*& low, std::size_t& size) noexcept {
+int thread_stack_bounds(const void*& low, std::size_t& size) noexcept {
     pthread_attr_t attributes;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+    if (const int error = pthread_getattr_np(pthread_self(), &attributes)) return error;
     void* address = nullptr;
     pthread_attr_getstack(&attributes, &address, &size);
     low = address;
     pthread_attr_destroy(&attributes);
+    return 0;
 }
 
 void detach_this_thread() noexcept { pthread_detach(pthread_self()); }
@@ -213,7 +221,12 @@ unsigned thread_count() noexcept {
 
 bool heavy_fence() noexcept {
     if (!has_heavy_fence()) return false;
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+    // The kernel may have no memory for a moment.
+    for (int attempt = 0; attempt < fence_attempts; ++attempt) {
+        if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return true;
+        sched_yield();
+    }
+    return false;
 }
 
 }  // namespace weft::detail::os

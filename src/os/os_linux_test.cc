@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "os/commit.h"
 #include "os/os.h"
 #include "support/guards.h"
 
@@ -84,6 +85,49 @@ TEST(OsFailure, TheNthMappingFailsAndNoOther) {
             }
         }
     }
+}
+
+TEST(OsFailure, PagesThatCannotBeUnmappedAreEmptyAtOnceAndUnmappedLater) {
+    unmap_kept_pages();
+    ASSERT_EQ(kept_pages_for_test(), 0U);
+    const std::size_t page = page_size();
+    auto* first = static_cast<char*>(map_pages(2 * page, true));
+    auto* second = static_cast<char*>(map_pages(page, false));
+    std::memset(first, 1, 2 * page);
+    std::memset(second, 1, page);
+    fail_nth_for_test(failure::unmap, 1);
+    unmap_pages(first, 2 * page);
+    EXPECT_EQ(kept_pages_for_test(), 2 * page);
+    EXPECT_EQ(first[0] + first[page], 0);
+    fail_nth_for_test(failure::unmap, 2);  // the first attempt to repeat the call
+    unmap_pages(second, page);
+    EXPECT_EQ(kept_pages_for_test(), 2 * page);
+    unmap_pages(map_pages(page, false), page);
+    EXPECT_EQ(kept_pages_for_test(), 0U);
+    EXPECT_FALSE(is_readable(first) && is_readable(first + page) && is_readable(second));
+}
+
+TEST(OsFailure, AmongPagesThatCannotBeUnmappedEachHasItsTurn) {
+    unmap_kept_pages();
+    const std::size_t page = page_size();
+    void* ranges[3];
+    for (void*& range : ranges) {
+        range = map_pages(page, false);
+        ASSERT_NE(range, nullptr);
+    }
+    for (void* range : ranges) {
+        fail_nth_for_test(failure::unmap, 1);
+        unmap_pages(range, page);
+    }
+    EXPECT_EQ(kept_pages_for_test(), 3 * page);
+    fail_nth_for_test(failure::unmap, 1);
+    unmap_kept_pages();
+    EXPECT_EQ(kept_pages_for_test(), 3 * page) << "the attempts end with the first that fails";
+    fail_nth_for_test(failure::unmap, 3);
+    unmap_kept_pages();
+    EXPECT_EQ(kept_pages_for_test(), page) << "the one that failed comes last";
+    unmap_kept_pages();
+    EXPECT_EQ(kept_pages_for_test(), 0U);
 }
 
 TEST(OsFailure, TheNthThreadFailsAndNoOther) {

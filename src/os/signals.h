@@ -13,12 +13,16 @@
 
 namespace weft::detail::os {
 
-// Gives the calling thread an alternate signal stack. Returns a handle for remove; nullptr if none could be had, which
-// only costs the report of a stack overflow.
-[[nodiscard]] void* install_alternate_stack() noexcept;
+// Memory for an alternate signal stack, for any thread; nullptr if there is none. Made before the thread that needs it: then the lack of memory
+// is reported to whoever starts the thread.
+[[nodiscard]] void* map_alternate_stack() noexcept;
 
-// Puts back what the thread had before.
-void remove_alternate_stack(void* handle) noexcept;
+// Makes it the calling thread's. nullptr is allowed: without an alternate stack a stack overflow is not reported, and growing stacks do not
+// grow.
+void install_alternate_stack(void* memory) noexcept;
+
+// The reverse of both; by the thread that has it, if one has. Puts back what the thread had before. nullptr is allowed.
+void remove_alternate_stack(void* memory) noexcept;
 
 // Blocks the signals that were blocked in the program's thread that first started one of ours. For a thread of ours that has become the
 // only one of a new process.

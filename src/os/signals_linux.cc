@@ -32,6 +32,7 @@ constinit struct sigaction previous_bus = {};
 struct alternate {
     stack_t before;
     std::size_t mapped;
+    bool installed;
 };
 
 // By kill(), raise() and the like: nothing was accessed.
@@ -69,30 +70,35 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-void* install_alternate_stack() noexcept {
+void* map_alternate_stack() noexcept {
     const std::size_t page = page_size();
     std::size_t size = handler_needs + getauxval(AT_MINSIGSTKSZ) + sizeof(alternate);
     size = (size + page - 1) / page * page;
-    void* memory = map_pages(size, false);
+    // Sparse, unlike stacks of the C library, so that the kernel does not merge the two: the C library aborts if it cannot unmap a stack.
+    void* memory = map_pages(size, true);
     if (memory == nullptr) return nullptr;
-    std::memset(memory, 0, size);  // no page fault on a fault
-    auto* a = static_cast<alternate*>(memory);
-    a->mapped = size;
-    stack_t mine{};
-    mine.ss_sp = a + 1;
-    mine.ss_size = size - sizeof(alternate);
-    if (sigaltstack(&mine, &a->before) != 0) {
-        unmap_pages(memory, size);
-        return nullptr;
-    }
-    return a;
+    static_cast<alternate*>(memory)->mapped = size;
+    return memory;
 }
 
-void remove_alternate_stack(void* handle) noexcept {
-    if (handle == nullptr) return;
-    auto* a = static_cast<alternate*>(handle);
-    if ((a->before.ss_flags & SS_DISABLE) != 0) a->before.ss_size = static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ));
-    sigaltstack(&a->before, nullptr);
+void install_alternate_stack(void* memory) noexcept {
+    if (memory == nullptr) return;
+    auto* a = static_cast<alternate*>(memory);
+    stack_t mine{};
+    mine.ss_sp = a + 1;
+    mine.ss_size = a->mapped - sizeof(alternate);
+    std::memset(mine.ss_sp, 0, mine.ss_size);  // no page fault on a fault
+    a->installed = sigaltstack(&mine, &a->before) == 0;
+}
+
+void remove_alternate_stack(void* memory) noexcept {
+    if (memory == nullptr) return;
+    auto* a = static_cast<alternate*>(memory);
+    if (a->installed) {
+        if ((a->before.ss_flags & SS_DISABLE) != 0)
+            a->before.ss_size = static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ));
+        if (sigaltstack(&a->before, nullptr) != 0) return;  // still in use, so it stays
+    }
     unmap_pages(a, a->mapped);
 }
 

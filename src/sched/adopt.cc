@@ -71,7 +71,10 @@ void prepare_stacks(adopted& a) {
     g0->sanitizers.begin_g();
     const void* low = nullptr;
     std::size_t size = 0;
-    os::thread_stack_bounds(low, size);
+    if ((error = os::thread_stack_bounds(low, size)) != 0) {
+        throw resource_exhausted(std::error_code(error, std::generic_category()),
+                                 "weft: the bounds of the calling thread's stack could not be read");
+    }
     a.own.low = static_cast<std::byte*>(const_cast<void*>(low));  // NOLINT: it is the caller's own
     a.own.end = a.own.low + size;
     a.own.guard = guard_kind::protection;

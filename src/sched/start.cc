@@ -64,13 +64,25 @@ void follow_procs(scheduler& s, uint32_t before, uint32_t n) noexcept {
     s.threads_lock.unlock();
 }
 
+namespace {
+
+void free_m(M* m) noexcept {
+    os::remove_alternate_stack(m->alternate_stack);  // of one whose thread was not started
+    std::free(m->sightings);                         // NOLINT: from calloc
+    delete m;
+}
+
+}  // namespace
+
 M* make_m(scheduler& s) noexcept {
     auto* m = new (std::nothrow) M;
     if (m == nullptr) return nullptr;
     m->sightings =
         static_cast<M::sighting*>(std::calloc(procs_max, sizeof(M::sighting)));  // NOLINT: most is never touched
-    if (m->sightings == nullptr) {
-        delete m;
+    m->alternate_stack = os::map_alternate_stack();
+    const bool can_do_without = s.stacks.policy() != stack_policy::growing;
+    if (m->sightings == nullptr || (m->alternate_stack == nullptr && !can_do_without)) {
+        free_m(m);
         return nullptr;
     }
     m->home = &s;
@@ -78,11 +90,6 @@ M* make_m(scheduler& s) noexcept {
 }
 
 namespace {
-
-void free_m(M* m) noexcept {
-    std::free(m->sightings);  // NOLINT: from calloc
-    delete m;
-}
 
 // What others read of m's thread, and goes with it: nothing, or the calling thread's.
 void set_words(M* m, atomic<uintptr_t>* preempt_word, const uint32_t* cpu_word) noexcept {
@@ -102,7 +109,7 @@ void adopt_thread(M* m) noexcept {
     m->eh = thread_eh_state();
     m->thread_id.store(os::current_tid(), relaxed);  // relaxed: who looks meanwhile finds none
     set_words(m, preempt_word(), os::this_cpu_word());
-    m->alternate_stack = os::install_alternate_stack();
+    os::install_alternate_stack(m->alternate_stack);
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
     m->slack_before_ns = os::timeout_slack_ns();
     os::set_timeout_slack_ns(os::precise_timeouts);
@@ -116,7 +123,7 @@ void adopt_thread(M* m) noexcept {
 void abandon_thread(M* m) noexcept {
     set_current_m(nullptr);
     set_words(m, nullptr, nullptr);
-    os::remove_alternate_stack(m->alternate_stack);
+    os::remove_alternate_stack(std::exchange(m->alternate_stack, nullptr));
     os::set_timeout_slack_ns(m->slack_before_ns);
     if (!m->short_slices_before) os::want_short_slices(m->tid(), false);
 }

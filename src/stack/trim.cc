@@ -62,7 +62,7 @@ std::size_t stack_pool::discard_depth(stack& s) noexcept {
         }
     }
     if (touched <= kept) return 0;
-    if (begin < below_record(s)) os::discard_pages(s.low + begin, below_record(s) - begin);
+    if (begin < below_record(s) && !os::discard_pages(s.low + begin, below_record(s) - begin)) return 0;
     return touched - kept;
 }
 
