@@ -132,8 +132,8 @@ bool questions_enabled() noexcept {
     return enabled.load(relaxed);  // relaxed: a question that is not understood is ignored
 }
 
-void take_questions() noexcept {
-    if (!questions_enabled()) return;
+void take_questions(bool is_ours) noexcept {
+    if (!can_ask || (!is_ours && !questions_enabled())) return;
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, question_signal);

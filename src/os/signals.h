@@ -53,15 +53,16 @@ void install_fault_handler(bool (*handler)(const fault&)) noexcept;
 
 inline constexpr bool can_ask = !handlers_come_late;
 
-// From now on threads can be asked that call take_questions(). Once; nothing happens if that cannot be.
+// From now on threads can be asked that have called, or call, take_questions(). Once; nothing happens if that cannot be.
 void enable_questions() noexcept;
 [[nodiscard]] bool questions_enabled() noexcept;
 
 // In the child of a fork: nobody asks.
 void forget_questions() noexcept;
 
-// The calling thread may be asked, if threads can be.
-void take_questions() noexcept;
+// The calling thread may be asked from the moment when threads can be. For threads of ours: it unblocks the signal, which is ignored until
+// then. A thread of the program unblocks it only if threads can be asked already: the program may have blocked it for a purpose.
+void take_questions(bool is_ours) noexcept;
 
 // Lets thread tid call look, with where it is (address: its stack pointer), fit for a signal handler. One at a time. False: it has not done
 // so in time, and will not any more.

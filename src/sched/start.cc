@@ -115,7 +115,7 @@ void adopt_thread(M* m) noexcept {
     os::set_timeout_slack_ns(os::precise_timeouts);
     m->short_slices_before = os::wants_short_slices(m->tid());
     os::want_short_slices(m->tid(), true);
-    os::take_questions();
+    os::take_questions(!m->is_main);
     watch_for_exit();
     set_current_m(m);
 }

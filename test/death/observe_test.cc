@@ -321,6 +321,30 @@ TEST_F(Observe, TheDumpOnASignalShowsTheFramesOfWhatComputes) {
                 "green thread 1 \"main\" [running, P0]:", "    (running on thread %d, with P0)", "    #0 %s");
 }
 
+// When the runtime was started nothing said that its threads would be asked.
+TEST_F(Observe, ADumpOnASignalThatIsChosenLaterShowsTheFramesOfWhatComputes) {
+    if (!weft::detail::os::can_ask) GTEST_SKIP() << "signals come later with ThreadSanitizer";
+    EXPECT_SAYS(run_main("", 2,
+                         [] {
+                             std::atomic<int> computing{0};
+                             wait_group all;
+                             for (int i = 0; i < 2; ++i) {
+                                 all.go({.name = i == 0 ? "hog" : "other hog"}, [&computing, i] {
+                                     ++computing;
+                                     busily([&] { return computing.load() == 2; });
+                                     if (i == 0) {
+                                         if (dump_on_signal(SIGUSR1) != 0) std::_Exit(1);
+                                         kill(getpid(), SIGUSR1);
+                                     }
+                                     compute_for(some_time);
+                                 });
+                             }
+                             all.wait();
+                         }),
+                "green thread %d \"hog\" [running, P%d]:", "    (running on thread %d, with P%d)", "    #0 %s",
+                "green thread %d \"other hog\" [running, P%d]:", "    (running on thread %d, with P%d)", "    #0 %s");
+}
+
 TEST_F(Observe, TheHandlerThatWasThereBeforeIsCalledToo) {
     EXPECT_SAYS(
         {

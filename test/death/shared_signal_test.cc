@@ -90,7 +90,7 @@ TEST_F(SharedSignal, ThreadsAnswerAndAreInterruptedWithQuestionsInFront) {
                                       [] {
                                           { const preemptible installs; }
                                           os::enable_questions();
-                                          os::take_questions();
+                                          os::take_questions(true);
                                           return do_both();
                                       })),
                 ::testing::ExitedWithCode(0), "");
