@@ -149,8 +149,8 @@ std::size_t stack_use(std::span<stack_use_at> into) noexcept;
 void dump(int fd) noexcept;
 
 // From now on this signal (SIGQUIT, SIGUSR1 …) makes each runtime write such a dump to stderr, whatever its green threads do: if all
-// compute, if all wait. The program goes on. A handler that was there before is called too. To see also the stacks of green threads
-// that run, call it before the runtime starts, or set RUN_DEBUG=dumpsignal=QUIT instead. Returns 0 or an errno value. Any thread.
+// compute, if all wait. The program goes on. A handler that was there before is called too. The dumps have the stacks of green threads that
+// run, too; not of those on a thread of the program (that of weft::main) which blocks SIGURG. Returns 0 or an errno value. Any thread.
 int dump_on_signal(int signal) noexcept;
 
 namespace detail {

@@ -97,8 +97,8 @@ size_t run_stack_use(run_stack_use_at_t* into, size_t max) RUN_NOEXCEPT;
 run_status_t run_dump(int fd) RUN_NOEXCEPT;
 
 // From now on this signal (SIGQUIT, SIGUSR1 …) makes each scheduler of the process write such a dump to stderr, whatever its green threads
-// do. A handler that was there before is called too. To see also the stacks of green threads that run, call it before
-// run_scheduler_init. RUN_INVALID if the signal cannot be used for that; RUN_BUSY if the library uses it for something else.
+// do, with the stacks of those that run; see weft::dump_on_signal in <weft/debug.h>. A handler that was there before is called too.
+// RUN_INVALID if the signal cannot be used for that; RUN_BUSY if the library uses it for something else. Any thread.
 run_status_t run_dump_on_signal(int signal) RUN_NOEXCEPT;
 
 // How long green threads of the caller's scheduler, or of the default one, were runnable before they ran: what a part q (0 to 1) of a sample
