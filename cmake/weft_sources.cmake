@@ -1,7 +1,8 @@
 # weft_sources.cmake: which files of src/ belong to this platform.
 #
 # A file named x_linux.cc, x_darwin.cc or x_windows.cc is for that system, x_x86_64.S or x_aarch64.cc for that
-# processor, x_linux_aarch64.S for the two together; all other files are for everybody. There is no list to keep.
+# processor, x_linux_aarch64.S for the two together; all other files are for everybody. Where there is a file for a system, one of the same name
+# without a system is for the others. There is no list to keep.
 
 # The last path component without its ending, and without the _test of a unit test.
 function(weft_stem path result)
@@ -45,6 +46,12 @@ function(weft_keep_platform files)
     endif()
     if(keep)
       list(APPEND kept "${file}")
+    endif()
+  endforeach()
+  foreach(file IN LISTS kept)
+    string(REGEX REPLACE "_${weft_system}((_x86_64|_aarch64)?\\.[a-zA-Z]+)$" "\\1" for_others "${file}")
+    if(NOT for_others STREQUAL file)
+      list(REMOVE_ITEM kept "${for_others}")
     endif()
   endforeach()
   set(${files} ${kept} PARENT_SCOPE)

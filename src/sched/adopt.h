@@ -26,9 +26,9 @@
 // over to M0 in end by a queue of its own: M0 leaves its loop anyway, and nobody else may take it meanwhile. Ending on the thread
 // on which it happens to run: the C program's main() would return on a thread that its C library did not start it on.
 //
-// What knows that this stack is in no slab: stack::high (dumps; the overflow report looks only for stacks in slabs), and nobody else.
-// It has the guard that the system gave it, so an overflow is the system's SIGSEGV; it is never recycled, since its G ends here
-// and nowhere else; the sanitizers know it as the thread's own.
+// What knows that this stack is in no slab: stack::high (for dumps), and the overflow report. The stack has the guard that the system gave it, so
+// an overflow is an access just below its bounds, or one within them where the system could not let it grow (crash.cc). It is never
+// recycled, since its G ends here and nowhere else; the sanitizers know it as the thread's own.
 //
 // See: docs/c_api.md, docs/runtime.md
 #pragma once

@@ -12,7 +12,7 @@
 // Rejected. Replacing __cxa_throw: a static library cannot forward to the original in all ways of linking. A record in what weft throws: the
 // exceptions of the program count as well. The unwinder's state: nothing of it is left while a destructor runs.
 //
-// See: https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html
+// See: the Itanium C++ ABI, exception handling, 2.2: the layout of an exception object, the same for libstdc++ and libc++abi
 #pragma once
 
 namespace weft::detail {

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """assemble.py [ROOT]: src/context/*.S assembles for every object format we claim, and exports the same names in each.
 
-Nothing is run: for macOS and Windows this is as far as a Linux machine goes. For ELF the notes are checked too: no
-executable stack, and the property that says that every indirect entry is marked (IBT, BTI).
+Nothing is run here: for macOS this is as far as a Linux machine goes; the switch for Windows is run by a unit test
+(windows_switch_x86_64_test.cc). For ELF the notes are checked too: no executable stack, and the property that says that every
+indirect entry is marked (IBT, BTI). For Windows, that the switch saves what its calling convention and its thread information block
+ask for, loads all of it again, and has unwind information.
 """
 import os
 import re
@@ -22,21 +24,28 @@ TARGETS = {
     "aarch64": [
         ("elf", "aarch64-linux-gnu", ["-mbranch-protection=standard"]),
         ("macho", "arm64-apple-macos11", []),
-        ("coff", "aarch64-pc-windows-msvc", []),
     ],
 }
 SYSTEM_OF_FORMAT = {"elf": "linux", "macho": "darwin", "coff": "windows"}
 PROPERTY = {"x86_64": "IBT", "aarch64": "BTI"}
 
+# What Windows' switch has to save on the stack it leaves, and to load from the one it enters: patterns of instructions.
+WINDOWS_SWITCH = "run_context_switch"
+WINDOWS_INTEGERS = ["%rbx", "%rbp", "%rdi", "%rsi", "%r12", "%r13", "%r14", "%r15", "%gs:0x8", "%gs:0x10", "%gs:0x1478"]
+WINDOWS_VECTORS = [f"%xmm{number}" for number in range(6, 16)]
 
-def formats_of(name):
-    """Yields (format, target, flags) for a file, by the system and processor its name ends in."""
+
+def formats_of(name, names):
+    """Yields (format, target, flags) for a file, by the system and processor its name ends in. names: of all files in its folder."""
     stem = os.path.splitext(name)[0]
     processor = re.search(r"_(x86_64|aarch64)$", stem)
     if not processor:
         raise ValueError(f"{name}: a name that ends in no processor: x_x86_64.S or x_aarch64.S")
     system = re.search(r"_(linux|darwin|windows)$", stem[:processor.start()])
     for form, target, flags in TARGETS[processor.group(1)]:
+        own = f"{stem[:processor.start()]}_{SYSTEM_OF_FORMAT[form]}{processor.group(0)}.S"
+        if system is None and own in names:
+            continue  # that one has its place
         if system is None or SYSTEM_OF_FORMAT[form] == system.group(1):
             yield form, target, flags
 
@@ -50,11 +59,40 @@ def exported(path):
     return set(names.stdout.split())
 
 
+def instructions_of(path, function):
+    """The instructions of a function, one a line."""
+    text = run("llvm-objdump-19", "-d", "--no-show-raw-insn", "--no-leading-addr", f"--disassemble-symbols={function}", path).stdout
+    return [re.sub(r"\s+", " ", line).strip() for line in text.splitlines()]
+
+
+def windows_complaints(path):
+    """What the switch does not save, or not load again, in the same place."""
+    instructions = instructions_of(path, WINDOWS_SWITCH)
+    jump = next((i for i, line in enumerate(instructions) if line.startswith("jmpq *") and "%rdx" in line), None)
+    if jump is None:
+        yield "it does not jump to the other context, whose address is in rdx"
+        return
+    saving, loading = instructions[:jump], instructions[jump + 1:]
+    pushed = [line.split()[1] for line in saving if line.startswith("pushq")]
+    popped = [line.split()[1] for line in loading if line.startswith("popq")]
+    if popped[:-1] != pushed[::-1]:  # the last one is the return address
+        yield f"it pops {popped}, not what it has pushed, {pushed}, in reverse"
+    for missing in sorted(set(WINDOWS_INTEGERS) - set(pushed)):
+        yield f"it does not save {missing}"
+    for register in WINDOWS_VECTORS:
+        saves = [line.split(" ", 2)[2] for line in saving if re.match(rf"mov\w+ {register}, ", line)]
+        loads = [line.split(" ", 1)[1].rsplit(",", 1)[0] for line in loading if re.match(rf"mov\w+ .*, {register}$", line)]
+        if len(saves) != 1 or saves != loads:
+            yield f"it saves {register} at {saves} and loads it from {loads}"
+    if ".pdata" not in run("llvm-readobj-19", "--sections", path).stdout:
+        yield "it has no unwind information"
+
+
 def complaints_about(root, source, folder):
     name = os.path.basename(source)
     processor = re.search(r"_(x86_64|aarch64)\.S$", name)
     symbols = {}
-    for form, target, flags in formats_of(name):
+    for form, target, flags in formats_of(name, os.listdir(os.path.dirname(source))):
         out = os.path.join(folder, f"{name}.{form}.o")
         built = run("clang-19", f"--target={target}", *flags, f"-I{root}/src", f"-I{root}/include", "-Wall", "-Werror", "-c", source, "-o", out)
         if built.returncode != 0:
@@ -70,6 +108,9 @@ def complaints_about(root, source, folder):
                 yield f"{name} for {target}: without the leading underscore: {', '.join(sorted(bare))}"
             names = {symbol[1:] for symbol in names}
         symbols[target] = names
+        if form == "coff" and WINDOWS_SWITCH in names:
+            for complaint in windows_complaints(out):
+                yield f"{name} for {target}: {WINDOWS_SWITCH}: {complaint}"
         if form == "elf":
             notes = run("llvm-readelf-19", "--sections", "--notes", out).stdout
             if ".note.GNU-stack" not in notes:

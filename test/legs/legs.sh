@@ -23,7 +23,7 @@ aarch64     GCC for aarch64 under an emulator
 shared      GCC, shared library and -fPIC: steal storm; find_package and pkg-config against the installed tree
 lto         GCC, link-time optimization: steal storm
 consumer    find_package, pkg-config and add_subdirectory against the installed tree
-assemble    the context switch as ELF, Mach-O and COFF objects
+assemble    the context switch as ELF, Mach-O and COFF objects; what that for Windows saves
 END
 }
 

@@ -1,0 +1,176 @@
+// context_windows_x86_64.S: the out-of-line switch for Windows: its calling convention, and its thread information block (TIB).
+//
+// What differs from the System V convention (context_x86_64.S):
+//
+//   - Arguments are in rcx, rdx, r8. A caller leaves 32 bytes of shadow space above the return address, which belong to the callee.
+//   - rdi, rsi and xmm6 to xmm15 are callee-saved, besides rbx, rbp and r12 to r15.
+//   - The TIB, at gs, has the bounds of the current stack. Stack probes and the dispatch of exceptions read them, so they change with
+//     the stack: StackBase (+0x08), StackLimit (+0x10), DeallocationStack (+0x1478).
+//
+// A context that has just been made has no lower bound: run_context_init does not know it. StackLimit is 0, so probes touch nothing: the pages of
+// the stack have to be there, or be made by a fault handler. DeallocationStack is 0, so a thread that ends there frees no stack of ours.
+//
+// Frame of a context that was saved here:
+//
+//     +248  return address
+//     +240  rbp
+//     +232  rbx
+//     +224  rdi
+//     +216  rsi
+//     +208  r12
+//     +200  r13
+//     +192  r14
+//     +184  r15
+//     +176  StackBase
+//     +168  StackLimit
+//     +160  DeallocationStack
+//  sp ─▶ 0  xmm6 to xmm15
+//
+// The unwind directives (.seh_…) exist for COFF only. In an ELF object, which tests run on Linux with a TIB of their own, there are none.
+//
+// See: context.h, and "x64 calling convention" and "x64 exception handling" in Microsoft's documentation of its compiler.
+#include "asm_names.h"
+
+#if defined(_WIN32)
+#define WEFT_SEH(...) __VA_ARGS__
+#else
+#define WEFT_SEH(...)
+#endif
+
+.set stack_base, 0x08
+.set stack_limit, 0x10
+.set deallocation_stack, 0x1478
+
+WEFT_FUNCTION_BEGIN(run_context_switch)        // rcx from, rdx to, r8 baton
+    WEFT_SEH(.seh_proc run_context_switch)
+    endbr64
+    pushq %rbp
+    WEFT_SEH(.seh_pushreg %rbp)
+    pushq %rbx
+    WEFT_SEH(.seh_pushreg %rbx)
+    pushq %rdi
+    WEFT_SEH(.seh_pushreg %rdi)
+    pushq %rsi
+    WEFT_SEH(.seh_pushreg %rsi)
+    pushq %r12
+    WEFT_SEH(.seh_pushreg %r12)
+    pushq %r13
+    WEFT_SEH(.seh_pushreg %r13)
+    pushq %r14
+    WEFT_SEH(.seh_pushreg %r14)
+    pushq %r15
+    WEFT_SEH(.seh_pushreg %r15)
+    pushq %gs:stack_base
+    WEFT_SEH(.seh_stackalloc 8)
+    pushq %gs:stack_limit
+    WEFT_SEH(.seh_stackalloc 8)
+    pushq %gs:deallocation_stack
+    WEFT_SEH(.seh_stackalloc 8)
+    subq $160, %rsp
+    WEFT_SEH(.seh_stackalloc 160)
+    movaps %xmm6, 0(%rsp)
+    WEFT_SEH(.seh_savexmm %xmm6, 0)
+    movaps %xmm7, 16(%rsp)
+    WEFT_SEH(.seh_savexmm %xmm7, 16)
+    movaps %xmm8, 32(%rsp)
+    WEFT_SEH(.seh_savexmm %xmm8, 32)
+    movaps %xmm9, 48(%rsp)
+    WEFT_SEH(.seh_savexmm %xmm9, 48)
+    movaps %xmm10, 64(%rsp)
+    WEFT_SEH(.seh_savexmm %xmm10, 64)
+    movaps %xmm11, 80(%rsp)
+    WEFT_SEH(.seh_savexmm %xmm11, 80)
+    movaps %xmm12, 96(%rsp)
+    WEFT_SEH(.seh_savexmm %xmm12, 96)
+    movaps %xmm13, 112(%rsp)
+    WEFT_SEH(.seh_savexmm %xmm13, 112)
+    movaps %xmm14, 128(%rsp)
+    WEFT_SEH(.seh_savexmm %xmm14, 128)
+    movaps %xmm15, 144(%rsp)
+    WEFT_SEH(.seh_savexmm %xmm15, 144)
+    WEFT_SEH(.seh_endprologue)
+    leaq 1f(%rip), %rax
+    movq %rsp, 0(%rcx)
+    movq %rax, 8(%rcx)
+    movq %rbp, 16(%rcx)
+    jmpq *8(%rdx)
+1:                                             // rdx our context, r8 the resumer's baton
+    endbr64
+    movq 0(%rdx), %rsp
+    movq %r8, %rax
+    movaps 0(%rsp), %xmm6
+    movaps 16(%rsp), %xmm7
+    movaps 32(%rsp), %xmm8
+    movaps 48(%rsp), %xmm9
+    movaps 64(%rsp), %xmm10
+    movaps 80(%rsp), %xmm11
+    movaps 96(%rsp), %xmm12
+    movaps 112(%rsp), %xmm13
+    movaps 128(%rsp), %xmm14
+    movaps 144(%rsp), %xmm15
+    addq $160, %rsp
+    popq %gs:deallocation_stack
+    popq %gs:stack_limit
+    popq %gs:stack_base
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rsi
+    popq %rdi
+    popq %rbx
+    popq %rbp
+    popq %rcx
+    jmpq *%rcx
+    WEFT_SEH(.seh_endproc)
+WEFT_FUNCTION_END(run_context_switch)
+
+// The first frame of a stack: see context.cc for what lies at sp. The zero above run_g_exit is where the unwinder finds the return address.
+WEFT_FUNCTION_BEGIN(run_context_entry)         // rdx our context, r8 the resumer's baton
+    WEFT_SEH(.seh_proc run_context_entry)
+    endbr64
+    movq 0(%rdx), %rsp
+    popq %rax                                  // entry
+    popq %rcx                                  // argument
+    leaq 16(%rsp), %rdx                        // the top of the stack
+    movq %rdx, %gs:stack_base
+    movq $0, %gs:stack_limit
+    movq $0, %gs:deallocation_stack
+    movq %r8, %rdx
+    xorl %ebp, %ebp
+    subq $32, %rsp                             // shadow space
+    WEFT_SEH(.seh_stackalloc 40)
+    WEFT_SEH(.seh_endprologue)
+    callq *%rax                                // rsp is 16-byte aligned here
+    callq *32(%rsp)                            // run_g_exit, which does not return
+    ud2
+    WEFT_SEH(.seh_endproc)
+WEFT_FUNCTION_END(run_context_entry)
+
+// See call_on_stack.h. While the function runs the bounds cover all addresses, because an exception that leaves it passes through frames on
+// both stacks. One that does leaves them that wide, until the thread's next switch to another context.
+WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rcx top, rdx function, r8 argument
+    WEFT_SEH(.seh_proc run_call_on_stack)
+    endbr64
+    pushq %rbp
+    WEFT_SEH(.seh_pushreg %rbp)
+    movq %rsp, %rbp
+    WEFT_SEH(.seh_setframe %rbp, 0)
+    WEFT_SEH(.seh_endprologue)
+    pushq %gs:stack_base
+    pushq %gs:stack_limit
+    movq $-1, %gs:stack_base
+    movq $0, %gs:stack_limit
+    andq $-16, %rcx
+    leaq -32(%rcx), %rsp                       // shadow space
+    movq %r8, %rcx
+    callq *%rdx
+    leaq -16(%rbp), %rsp
+    popq %gs:stack_limit
+    popq %gs:stack_base
+    popq %rbp
+    retq
+    WEFT_SEH(.seh_endproc)
+WEFT_FUNCTION_END(run_call_on_stack)
+
+#include "elf_notes_x86_64.h"
