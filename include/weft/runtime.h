@@ -51,6 +51,11 @@ struct runtime_options {
 
     std::chrono::milliseconds watchdog{
         0};  // says which G runs, or waits for a P, for longer. 0: RUN_DEBUG=watchdog=, else never
+
+    static constexpr std::chrono::nanoseconds keep_memory{-1};
+    std::chrono::nanoseconds memory_idle{
+        0};  // memory of ended green threads that was not needed for so long goes back to the system, 1 ms to 1 h.
+             // 0: RUN_MEMORY_IDLE, else 2 s. keep_memory: never. See docs/stacks.md
 };
 
 // How a runtime::stop() with a deadline went.

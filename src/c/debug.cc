@@ -58,6 +58,9 @@ run_status_t run_stats(run_counts_t* counts) noexcept {
         .queued_high = s.queued_high,
         .queued_low = s.queued_low,
         .threads_moved = s.threads_moved,
+        .stacks_unmapped = s.stacks_unmapped,
+        .g_bytes_trimmed = s.g_bytes_trimmed,
+        .heap_trims = s.heap_trims,
     };
     std::memcpy(counts, &all, all.size);
     return RUN_OK;

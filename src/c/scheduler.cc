@@ -25,6 +25,7 @@ static_assert(RUN_MAX_P_COUNT == procs_max);
 static_assert(RUN_STACK_MAX == default_stack_size);
 static_assert(RUN_STACKS_GROWING == static_cast<int>(weft::stack_policy::growing));
 static_assert(RUN_NO_SIGNAL == weft::runtime_options::no_signal);
+static_assert(std::chrono::nanoseconds(RUN_KEEP_MEMORY) == weft::runtime_options::keep_memory);
 
 bool make_sense(const run_scheduler_opts_t& o) noexcept {
     return o.stacks >= RUN_STACKS_AUTOMATIC && o.stacks <= RUN_STACKS_GROWING && o.watchdog_ns >= 0;
@@ -39,6 +40,7 @@ weft::runtime_options options_of(const run_scheduler_opts_t& o) {
     wanted.slice = nanoseconds(o.slice_ns);
     wanted.retake = !o.no_retake;
     wanted.preempt_signal = o.preempt_signal;
+    wanted.memory_idle = nanoseconds(o.memory_idle_ns);
     wanted.watchdog = std::chrono::ceil<std::chrono::milliseconds>(nanoseconds(o.watchdog_ns));
     return wanted;
 }

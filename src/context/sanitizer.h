@@ -102,6 +102,19 @@ private:
 }
 #endif
 
+// Memory that is not from the heap, and may hold the only pointer to what is: LeakSanitizer looks there, too.
+inline void may_hold_pointers([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t size) {
+#if defined(WEFT_ASAN)
+    __lsan_register_root_region(begin, size);
+#endif
+}
+
+inline void holds_no_pointers([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t size) {
+#if defined(WEFT_ASAN)
+    __lsan_unregister_root_region(begin, size);
+#endif
+}
+
 struct fiber {
 #if defined(WEFT_ASAN)
     void* fake_stack = nullptr;

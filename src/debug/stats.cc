@@ -138,6 +138,8 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     all.waiting = all.live > elsewhere ? all.live - elsewhere : 0;
     all.stacks_mapped = s.stacks.mapped();
     all.stack_bytes_trimmed = s.stacks.trimmed_bytes();
+    all.stacks_unmapped = s.stacks.unmapped();
+    all.g_bytes_trimmed = s.gs.trimmed_bytes();
     return all;
 }
 

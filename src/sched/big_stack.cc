@@ -13,6 +13,7 @@
 #include "sched/scheduler.h"
 #include "sched/spawn.h"
 #include "sched/switch.h"
+#include "sched/trim.h"
 
 namespace weft::detail {
 
@@ -91,7 +92,7 @@ private:
         move_belongings(on_, below_);
         on_.continues = false;
         on_.owner = nullptr;
-        g_.home->stacks.give(&on_);
+        give_stack(*g_.home, &on_);
     }
 
     G& g_;
@@ -132,7 +133,7 @@ void give_continued_back(G& g) noexcept {
         struct stack* next = below->continues ? below->next : nullptr;
         below->continues = false;
         below->owner = nullptr;
-        g.home->stacks.give(below);
+        give_stack(*g.home, below);
         below = next;
     }
     g.size_class = at->size_class;

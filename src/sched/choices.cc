@@ -26,6 +26,9 @@ constexpr int64_t default_slice_ns = 10 * ms;
 constexpr int64_t shortest_slice_ns = 10 * us;
 constexpr int64_t longest_slice_ns = 10 * sec;
 constexpr int64_t default_thread_idle_ns = 5 * sec;
+constexpr int64_t default_memory_idle_ns = 2 * sec;
+constexpr int64_t shortest_memory_idle_ns = 1 * ms;
+constexpr int64_t longest_memory_idle_ns = 3'600 * sec;
 constexpr uint64_t default_threads_max = 10'000;
 constexpr std::chrono::milliseconds longest_watchdog =
     std::chrono::hours(365 * 24);  // no process will know the difference
@@ -53,7 +56,10 @@ int signal_of_environment() noexcept {
 
 }  // namespace
 
-stack_pool::options choose_stacks(const runtime_options& options, uint32_t procs, const debug_options& debug) {
+stack_pool::options choose_stacks(const runtime_options& options,
+                                  uint32_t procs,
+                                  const debug_options& debug,
+                                  int64_t memory_idle_ns) {
     stack_pool::options o{};
     o.policy = options.stacks == stack_policy::automatic ? policy_of_environment() : options.stacks;
     o.default_size = options.stack_size;
@@ -66,6 +72,7 @@ stack_pool::options choose_stacks(const runtime_options& options, uint32_t procs
     o.cache_reserve = procs * stacks_kept_by_p + trimmed_at_once;
     o.always_guard = options.guard == guard_policy::always;
     o.measured = debug.stack_use;
+    o.trims = memory_idle_ns != never;
     return o;
 }
 
@@ -84,6 +91,17 @@ int64_t choose_slice(const runtime_options& options) {
     if (ns == 0) return os::env_time_ns("RUN_SLICE", shortest_slice_ns, longest_slice_ns, default_slice_ns);
     if (ns >= shortest_slice_ns && ns <= longest_slice_ns) return ns;
     throw std::invalid_argument("weft: runtime_options::slice must be from 10 us to 10 s");
+}
+
+int64_t choose_memory_idle(const runtime_options& options) {
+    int64_t ns = std::chrono::nanoseconds(options.memory_idle).count();
+    if (options.memory_idle == runtime_options::keep_memory) return never;
+    if (ns == 0) {
+        ns = os::env_time_ns("RUN_MEMORY_IDLE", 0, longest_memory_idle_ns, default_memory_idle_ns);
+        return ns == 0 ? never : std::max(ns, shortest_memory_idle_ns);
+    }
+    if (ns >= shortest_memory_idle_ns && ns <= longest_memory_idle_ns) return ns;
+    throw std::invalid_argument("weft: runtime_options::memory_idle must be from 1 ms to 1 h, or keep_memory");
 }
 
 // What anybody may ask for need not fit into ns.

@@ -25,7 +25,8 @@ inline constexpr std::size_t default_stack_size = 256 * 1024;
 
 [[nodiscard]] stack_pool::options choose_stacks(const runtime_options& options,
                                                 uint32_t procs,
-                                                const debug_options& debug);
+                                                const debug_options& debug,
+                                                int64_t memory_idle_ns);
 
 // What interrupts marked code; 0: nothing.
 [[nodiscard]] int choose_signal(const runtime_options& options);
@@ -35,6 +36,9 @@ inline constexpr std::size_t default_stack_size = 256 * 1024;
 
 // How long a G may run, or wait for a P, before stderr says so, in ns; 0: as RUN_DEBUG says.
 [[nodiscard]] int64_t choose_watchdog(const runtime_options& options) noexcept;
+
+// After how many ns in which it was not needed memory goes back; never: it does not.
+[[nodiscard]] int64_t choose_memory_idle(const runtime_options& options);
 
 // How many OS threads there may be.
 [[nodiscard]] uint32_t choose_threads_max() noexcept;

@@ -122,9 +122,9 @@ struct alignas(2 * cache_line) P {
 
     uint32_t left_behind = 0;  // stacks whose Gs have ended and that did not stay with them; for samples of their depth
 
-    // Of trim_stacks; guarded by idle.lock.
-    uint64_t idle_tick = 0;
-    bool collected = false;
+    // Of trim.h.
+    uint64_t idle_tick = 0;          // guarded by idle.lock
+    atomic<bool> gives_back{false};  // the owner is to give what it keeps for reuse to the pools
 
     struct {
         counter spawned, finished, parks, steals, steal_rounds, global_gets, overflows, timers_fired;

@@ -7,6 +7,7 @@
 #include "sched/belongings.h"
 #include "sched/labels.h"
 #include "sched/switch.h"
+#include "sched/trim.h"
 
 namespace weft::detail {
 
@@ -21,7 +22,7 @@ void unbind_stack(scheduler& s, G* g) noexcept {
     if (left == nullptr) return;
     left->owner = nullptr;
     g->special.fetch_and(static_cast<uint16_t>(~special::canary), relaxed);  // relaxed: ours, but for frozen
-    s.stacks.give(left);
+    give_stack(s, left);
 }
 
 // g has left on behind.
@@ -33,14 +34,13 @@ void unbind_stack(scheduler& s, G* g) noexcept {
 // The stack of g, which is dead, goes into the P's cache or back to the pool.
 [[gnu::noinline]] static void leave_stack_behind(M* m, G* g) noexcept {
     P* p = m->p;
-    stack_pool& pool = m->home->stacks;
     struct stack* left = std::exchange(g->stack, nullptr);
     left->owner = nullptr;
     left->sanitizers.end_g();
     if (left->measured || ++p->left_behind % sample_every == 0) [[unlikely]]
         note_depth(*m->home, *g, *left);
     if (left->size_class != 0) {
-        pool.give(left);
+        give_stack(*m->home, left);
         return;
     }
     if (p->stacks.size() < P::cached_stacks_max) {
@@ -51,7 +51,7 @@ void unbind_stack(scheduler& s, G* g) noexcept {
     uint32_t n = 1;
     while (p->stacks.size() > P::cached_stacks_max / 2 && n < std::size(spilled)) spilled[n++] = p->stacks.pop();
     fifo<struct stack> batch = link_ahead(spilled, n);
-    pool.give(batch);
+    give_stacks(*m->home, batch);
 }
 
 void empty_caches(scheduler& s, P& p) noexcept {
@@ -61,13 +61,13 @@ void empty_caches(scheduler& s, P& p) noexcept {
         g->behind = nullptr;
         gs.push_back(g);
     }
-    s.gs.give(gs);
+    if (!gs.empty()) give_gs(s, gs);
     fifo<struct stack> stacks;
     while (struct stack* on = p.stacks.pop()) {
         on->behind = nullptr;
         stacks.push_back(on);
     }
-    if (!stacks.empty()) s.stacks.give(stacks);
+    if (!stacks.empty()) give_stacks(s, stacks);
     s.stacks.unreserve(std::exchange(p.credits, 0));
 }
 
@@ -75,7 +75,7 @@ void empty_caches(scheduler& s, P& p) noexcept {
 static void give_to_pools(scheduler& s, G* g) noexcept {
     fifo<G> one;
     one.push_back(g);
-    s.gs.give(one);
+    give_gs(s, one);
     s.stacks.unreserve(1);
 }
 
@@ -105,7 +105,7 @@ void recycle_g_outside(scheduler& s, G* g) noexcept {
             ++n;
         }
         fifo<G> batch = link_ahead(spilled, n);
-        s.gs.give(batch);
+        give_gs(s, batch);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "sched/retake.h"
 #include "sched/start.h"
 #include "sched/switch.h"
+#include "sched/trim.h"
 
 namespace weft::detail {
 
@@ -168,6 +169,8 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         if (G* g = take_arrival(s, p)) return g;
         if (countdown_over && p->tick() >= p->global_due) {
             p->global_due = p->tick() + P::global_every;
+            if (p->gives_back.load(relaxed)) [[unlikely]]  // relaxed: a request
+                give_caches_back(s, *p);
             poll_in_passing(s, m);
             if (G* g = take_global(s, p, 1)) return g;
         }

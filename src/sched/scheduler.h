@@ -34,6 +34,7 @@
 #include "sched/stack_places.h"
 #include "sched/sysmon.h"
 #include "sched/thread_maker.h"
+#include "sched/trim.h"
 #include "stack/stack.h"
 
 namespace weft::detail {
@@ -57,6 +58,7 @@ struct scheduler {
     uint32_t threads_max = 0;
     int64_t slice_ns = 0;                    // how long a G may run while others wait
     int64_t thread_idle_ns = 5'000'000'000;  // after which an M that is one too many ends
+    int64_t memory_idle_ns = never;          // after which memory that was not needed goes back; never: not at all
     atomic<uint32_t> cpus{1};                // that the process may use; by the monitor
     atomic<bool> follows_cpus{false};  // there are as many Ps as processors that the process may use; see procs_by
     bool retakes = true;               // Ps are taken away from Ms that hold them up
@@ -70,6 +72,7 @@ struct scheduler {
 
     stack_pool stacks;
     g_pool gs;
+    trim_round trims;  // of the monitor
     shared_queue global;
     shared_queue arrivals;  // those that come back without a P, or were woken without one: see arrivals.h
     shared_queue high;      // Gs of these classes that were made ready from outside

@@ -14,6 +14,7 @@
 #include "sched/park.h"
 #include "sched/recycle.h"
 #include "sched/switch.h"
+#include "sched/trim.h"
 
 namespace weft::detail {
 
@@ -71,7 +72,7 @@ void refill_caches(scheduler& s) {
     }
     leave(m);
     if (!has_p) {
-        s.gs.give(gs);
+        give_gs(s, gs);
         s.stacks.unreserve(credits);
     }
 }
@@ -167,7 +168,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
         }
         if (g == nullptr) g = take_from_outside(s);
     } catch (...) {
-        if (large != nullptr) s.stacks.give(large);
+        if (large != nullptr) give_stack(s, large);
         throw;
     }
     g->context.sp = nullptr;

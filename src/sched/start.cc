@@ -277,7 +277,8 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_poo
     : name(o.name),
       made_in(fork_generation.load(relaxed)),  // relaxed: changes only while there is one thread
       ps(p_count),
-      stacks(stack_options) {
+      stacks(stack_options),
+      gs(stack_options.trims) {
     if (!os::has_heavy_fence()) {
         g_flags = special::no_fence;
         owner_flags = attention::fence;
@@ -333,6 +334,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
     const int interrupt_signal = choose_signal(options);
     const int64_t slice_ns = choose_slice(options);
+    const int64_t memory_idle_ns = choose_memory_idle(options);
     install_fatal_report();
     install_fork_handler();
     // Objects with static storage made before now are destroyed after that.
@@ -343,7 +345,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
     const debug_options debug = read_debug_options();
     if (debug.random_seed) shuffle_everything(*debug.random_seed);
-    auto s = std::make_unique<scheduler>(options, procs, choose_stacks(options, procs, debug));
+    auto s = std::make_unique<scheduler>(options, procs, choose_stacks(options, procs, debug, memory_idle_ns));
     s->interrupt_signal = interrupt_signal;
     if (debug.random_seed) s->g_flags |= special::shuffled;
     s->slice_ns = slice_ns;
@@ -358,6 +360,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->watch.start(*s, debug, choose_watchdog(options));
     s->threads_max = choose_threads_max();
     s->thread_idle_ns = choose_thread_idle();
+    s->memory_idle_ns = memory_idle_ns;
     s->call_places = std::make_unique<call_places>(call_places_for(*s, procs));
     s->threads_scarce.store(are_scarce(*s, 0), relaxed);  // relaxed: nobody else yet
     if (const int error = s->stacks.reserve(0)) {

@@ -206,8 +206,7 @@ bool monitor::go_far() noexcept {
         polls = s.io.in_use() && !queued;
         until_ns = queued || polls ? now_ns : std::min(until_ns, earliest_deadline(s));
     }
-    const int64_t trim_at_ns = trims_left_ == 0 ? never : std::max(trimmed_ns_ + rest_trim_ns, now_ns);
-    const int64_t other_ns = std::min(trim_at_ns, s.watch.due_ns());
+    const int64_t other_ns = std::min(trim_at_ns_, s.watch.due_ns());
     const bool told = called_.sleep(std::min({until_ns, other_ns, watch_at_ns}));  // F4
     rests_ = !told;
 
@@ -263,7 +262,7 @@ void monitor::look(int64_t now_ns) noexcept {
     if (hot_ > 0) --hot_;
     if (now_ns - cpus_seen_ns_ >= cpus_ns) follow_cpus(now_ns);
     if (queued && s.moves_threads) spread.look(s, now_ns);
-    if (trims_left_ != 0 && now_ns - trimmed_ns_ >= (rests_ ? rest_trim_ns : trim_ns)) trim(now_ns);
+    trim(now_ns);
     if (s.ps.alive() != s.ps.in_use()) {
         quiet_ = 0;
         bury_idle_surplus(s);
@@ -319,9 +318,24 @@ int64_t monitor::period_ns() const noexcept {
     return std::min(look_ns << (calm_ - calm_looks), calm_look_ns);
 }
 
+void monitor::watch_memory() noexcept {
+    watches_memory_.store(true, release);  // pairs with trim
+    look_soon();
+}
+
 void monitor::trim(int64_t now_ns) noexcept {
-    trimmed_ns_ = now_ns;
-    trims_left_ = trim_stacks(*home_).more ? trim_calls : trims_left_ - 1;
+    // relaxed: a look; acquire: pairs with watch_memory
+    if (watches_memory_.load(relaxed) && watches_memory_.exchange(false, acquire))
+        trim_at_ns_ = std::min(trim_at_ns_, now_ns + home_->memory_idle_ns);
+    if (now_ns < trim_at_ns_) return;
+    trimming done;
+    int64_t then_ns = now_ns;
+    do {
+        done = trim_memory(*home_);
+        then_ns = os::monotonic_ns();
+    } while (done.more && then_ns - now_ns < trim_part_ns);
+    trim_at_ns_ = done.more ? then_ns + trim_pause_ns : done.over ? never : then_ns + home_->memory_idle_ns;
+    if (done.more) look_again_in(then_ns - now_ns + trim_pause_ns);
 }
 
 void monitor::follow_cpus(int64_t now_ns) noexcept {
@@ -367,7 +381,6 @@ bool monitor::observe(observation& seen, const P& p, const M* m, int64_t now_ns)
     const bool same_m = seen.m == m;
     const bool as_before = same_m && seen.tick == tick;
     if (as_before && seen.calls == calls) return true;
-    trims_left_ = trim_calls;
     // Few schedules since the last look: it may have been long at this one.
     if (same_m && tick - seen.tick <= 1) look_again_in(blocked_allowance_ns);
     if (!same_m) {

@@ -63,6 +63,9 @@
 //
 // Deadlocks. While it is near, or has an alarm of its own for that, nobody else sets one to look for a deadlock (idle.h).
 //
+// Memory. It gives back what the pools have not needed for a while (trim.h). For that it is called when something is given to a pool that nobody watches,
+// and has a time at which it goes on; a look that comes later does a part of the work. While nothing is to be given back that time is never.
+//
 // Reports. The monitor writes them, too (observe.h), between two looks. None may hold it up: it never makes a write that may block, and has
 // patience with who reads for 10 ms (crash.h). A dump of many Gs takes longer, in which somebody may keep the only P; so it looks meanwhile:
 // whatever holds no lock and is between two Gs calls look_meanwhile(), which is one turn of its loop without the sleep. To look is safe
@@ -110,8 +113,8 @@ public:
     static constexpr int64_t late_ns = 5'000'000;
     static constexpr int64_t no_fence_ns = 10'000'000;    // the longest sleep where there is no heavy fence
     static constexpr int64_t cpus_ns = 1'000'000'000;     // from one look at affinity and quota to the next
-    static constexpr int64_t trim_ns = 1'000'000'000;     // from one trimming of stacks to the next
-    static constexpr int64_t rest_trim_ns = 250'000'000;  // the same, while nothing happens: then it is soon quiet
+    static constexpr int64_t trim_part_ns = 250'000;      // that it trims without a pause
+    static constexpr int64_t trim_pause_ns = 500'000;
     static constexpr int64_t no_thread_ns = 10'000'000;   // before it asks for a thread again
     static constexpr int64_t soon_ns = 10'000'000;
     static constexpr int64_t parting_ns = 10'000'000;  // for a report that goes on when it is to end
@@ -147,6 +150,9 @@ public:
 
     // Makes it look now, or as soon as it can.
     void look_soon() noexcept;
+
+    // Makes it give memory back that nobody needs, until that is over: trim.h. Not with idle.lock held.
+    void watch_memory() noexcept;
 
     // Returns when no look that had begun before goes on: an M that holds no P any more is not looked at after that. Not by the monitor while it looks.
     void await_look() noexcept;
@@ -229,8 +235,7 @@ private:
     int64_t look_in_ns_ = look_ns;                                               // from the present look to the next
     int64_t planned_ns_ = never;                                                 // when this look was to be
     int64_t end_by_ns_ = never;  // once it has seen, in a report, that it is to end
-    int64_t trimmed_ns_ = 0;
-    int trims_left_ = 0;  // after something has run
+    int64_t trim_at_ns_ = never;  // when it goes on with giving memory back; never: nobody has called for that
     int64_t no_threads_until_ns_ = 0;
     int64_t cpus_seen_ns_ = 0;
     uint64_t watched_ticks_ = 0;  // total_ticks() when it last looked whether anything moves …
@@ -253,6 +258,7 @@ private:
     static constexpr uint32_t ended = 2;
     atomic<uint32_t> thread_state_{alive};
     atomic<bool> reports_{false};
+    atomic<bool> watches_memory_{false};  // it has been called for that, and has not seen it yet
     atomic<int> tid_{0};
     note called_;
     spin_lock looking_;  // held while it looks at Ms

@@ -3,51 +3,99 @@
 
 #include <utility>
 
+#include "sched/recycle.h"
 #include "sched/scheduler.h"
 
 namespace weft::detail {
 
 namespace {
 
-// Whether p, which is idle, has run nothing since the call before, for the first time. Requires: idle.lock.
-bool stayed_idle_locked(P& p) noexcept {
-    const uint64_t tick = p.tick();
-    if (p.idle_tick != tick) {
-        p.idle_tick = tick;
-        p.collected = false;
-        return false;
-    }
-    return !std::exchange(p.collected, true);
-}
+constexpr uint32_t gs_for_one_stack = 8;  // Gs that are retired in the time in which one stack goes back
+
+struct kept {
+    fifo<struct stack> stacks;
+    fifo<G> gs;
+};
 
 // What p, which is idle, keeps. Requires: idle.lock.
-void collect_locked(P& p, fifo<struct stack>& stacks) noexcept {
-    while (struct stack* one = p.stacks.pop()) stacks.push_back(one);
-    // Only the oldest dead Gs have stacks: they lie at the bottom.
-    fifo<G> gs;
+void collect_locked(scheduler& s, P& p, kept& into) noexcept {
+    while (struct stack* one = p.stacks.pop()) into.stacks.push_back(one);
     while (G* g = p.dead_gs.pop()) {
         if (struct stack* left = std::exchange(g->stack, nullptr)) {
             left->owner = nullptr;
             g->special.fetch_and(static_cast<uint16_t>(~special::canary), relaxed);  // relaxed: the P's, but for frozen
-            stacks.push_back(left);
+            into.stacks.push_back(left);
         }
-        gs.push_back(g);
+        g->behind = nullptr;
+        into.gs.push_back(g);
     }
-    p.dead_gs.take_all(gs);
+    s.stacks.unreserve(std::exchange(p.credits, 0));
+}
+
+// W2.
+void begin_round(scheduler& s) noexcept {
+    s.trims = {.on = true, .bytes = s.trims.bytes};
+    kept needed;
+    kept unneeded;
+    s.idle.lock.lock();
+    for (uint32_t i = 0; i < s.ps.reach(); ++i) {
+        P& p = s.ps[i];
+        if ((s.idle.idle_ps[i / 64] >> (i % 64) & 1) == 0) {
+            p.gives_back.store(true, relaxed);  // relaxed: seen sooner or later
+            continue;
+        }
+        const bool stayed_idle = std::exchange(p.idle_tick, p.tick()) == p.tick();
+        collect_locked(s, p, stayed_idle ? unneeded : needed);
+    }
+    s.idle.lock.unlock();
+    static_cast<void>(s.stacks.give(needed.stacks));  // we are the ones to be told
+    static_cast<void>(s.gs.give(needed.gs));
+    s.stacks.give_unneeded(unneeded.stacks);
+    s.gs.give_unneeded(unneeded.gs);
 }
 
 }  // namespace
 
-trimming trim_stacks(scheduler& s, uint32_t most) noexcept {
-    fifo<struct stack> stacks;
-    s.idle.lock.lock();
-    for (uint32_t i = 0; i < s.ps.reach(); ++i) {
-        const bool idle = (s.idle.idle_ps[i / 64] >> (i % 64) & 1) != 0;
-        if (idle && stayed_idle_locked(s.ps[i])) collect_locked(s.ps[i], stacks);
+trimming trim_memory(scheduler& s, uint32_t most) noexcept {
+    trim_round& round = s.trims;
+    if (!round.on) begin_round(s);
+    trimming done;
+    if (!round.stacks_done) {
+        done = s.stacks.trim(most);
+        round.stacks_done = !done.more;
+        round.over = round.over && (done.more || done.over);
+    } else if (!round.gs_done) {
+        done = s.gs.trim(most * gs_for_one_stack);
+        round.gs_done = !done.more;
+        round.over = round.over && (done.more || done.over);
     }
-    s.idle.lock.unlock();
-    if (!stacks.empty()) s.stacks.give(stacks);
-    return s.stacks.trim(most);
+    round.bytes += done.bytes;
+    done.more = !round.stacks_done || !round.gs_done;
+    done.over = !done.more && round.over;
+    round.on = done.more;
+    return done;
+}
+
+void watch_memory(scheduler& s) noexcept { s.sysmon.watch_memory(); }
+
+void give_caches_back(scheduler& s, P& p) noexcept {
+    p.gives_back.store(false, relaxed);  // relaxed: a request, and only we take it back
+    empty_caches(s, p);
+}
+
+void give_stack(scheduler& s, struct stack* one) noexcept {
+    if (s.stacks.give(one)) [[unlikely]]
+        watch_memory(s);
+}
+
+void give_stacks(scheduler& s, fifo<struct stack>& batch) noexcept {
+    if (s.stacks.give(batch)) [[unlikely]]
+        watch_memory(s);
+}
+
+void give_gs(scheduler& s, fifo<G>& batch) noexcept {
+    if (s.gs.give(batch)) [[unlikely]]
+        watch_memory(s);
 }
 
 }  // namespace weft::detail

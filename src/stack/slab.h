@@ -1,39 +1,111 @@
 // slab.h: a mapping of equal slots: where the stacks of a pool lie.
 //
-// Who: stack_pool, under its lock; the fault handler reads what is immutable, and carved.
+// The memory of a slab comes and goes, its description stays: the fault handler walks the list of slabs without a lock. A description whose
+// memory has been unmapped is used again for a mapping of the same number of slots, so what describes the slots never changes.
+//
+//                  map                       carve                give, retire
+//    (unmapped) ──────────▶ slot is blank ──────────▶ slot has a stack record, live bit ──────────▶ in retired
+//         ▲                    ▲      │                                                                │ │
+//         │      unmap         │      │                      blank: all its pages go back              │ │
+//         ├────────────────────┼──────┘◀───────────────────────────────────────────────────────────────┘ │
+//         └──────── unmap, if all stacks of the slab are in retired ◀────────────────────────────────────┘
+//
+// Ordering: R1 (a live bit is set, after the record was written) pairs with A1 (the fault handler reads the bit, then the record).
+//           R2 (base is set, or cleared before memory is unmapped) pairs with A2 (the fault handler reads base).
+//           R3 (a slab joins the list) pairs with A3 (the fault handler walks it).
+// Who:      stack_pool, under its lock; the fault handler reads what is immutable, and the atomics.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "base/list.h"
 #include "stack/stack.h"
 
 namespace weft::detail {
 
 inline constexpr uint32_t stack_colours = 16;
+inline constexpr uint32_t largest_slab_slots = 4096;
 
-// Immutable after it is published, but for the last ones.
 struct slab {
-    slab* next = nullptr;
-    std::byte* base = nullptr;
+    static constexpr uint32_t none = UINT32_MAX;
+    static constexpr uint32_t word_bits = 64;
+
+    atomic<slab*> next{nullptr};          // the next younger one: R3, A3
+    atomic<std::byte*> base{nullptr};     // R2, A2; nullptr: unmapped
+    atomic<uint64_t> live[largest_slab_slots / word_bits] = {};  // a bit for each slot with a record: R1, A1
+
+    // Immutable once it is in the list.
     std::size_t stride = 0;
     uint32_t slots = 0;
+    uint32_t at_first = 0;  // bytes at the high end of a slot that are committed when it is mapped; 0: all
     uint8_t size_class = 0;
+
+    // Guarded by the pool's lock.
     bool may_write_protect = false;
-    bool kept = false;           // not to be unmapped
-    uint32_t at_first = 0;       // bytes at the high end of a slot that are committed when it is mapped; 0: all
-    atomic<uint32_t> carved{0};  // slots below have been used; written under the pool's lock
-    uint32_t protections = 0;    // guards that count against the process's mappings; guarded by the pool's lock
-    std::unique_ptr<guard_kind[]>
-        guards;  // of every slot, where they are installed before they are used; guarded likewise
+    bool kept = false;          // not to be unmapped
+    bool leaves = false;        // trim() is about to unmap it: nothing is carved from it, and its slots do not count as mapped
+    uint32_t live_count = 0;    // bits in live
+    uint32_t protections = 0;   // guards that count against the process's mappings
+    lifo<stack> retired;        // stacks that trim() is to blank, taken for use only when the depot is empty
+    std::unique_ptr<guard_kind[]> guards;  // of each slot; guard_kind::missing: not installed yet
 
     [[nodiscard]] std::size_t mapped_size() const noexcept { return stride * slots; }
 
-    [[nodiscard]] std::byte* slot(uint32_t index) const noexcept { return base + stride * index; }
+    [[nodiscard]] bool is_mapped() const noexcept { return base.load(relaxed) != nullptr; }  // relaxed: locked
 
-    [[nodiscard]] stack* record(uint32_t index) const noexcept {
-        return reinterpret_cast<stack*>(slot(index + 1) - (index % stack_colours) * cache_line - sizeof(stack));
+    [[nodiscard]] bool has_blank() const noexcept { return is_mapped() && !leaves && live_count != slots; }
+
+    // Nobody uses a stack of it.
+    [[nodiscard]] bool is_unused() const noexcept {
+        return is_mapped() && !leaves && !kept && retired.size() == live_count;
+    }
+
+    // Where slot index is in a mapping that begins at at.
+    [[nodiscard]] std::byte* slot_in(std::byte* at, uint32_t index) const noexcept { return at + stride * index; }
+
+    [[nodiscard]] stack* record_in(std::byte* at, uint32_t index) const noexcept {
+        return reinterpret_cast<stack*>(slot_in(at, index + 1) - (index % stack_colours) * cache_line - sizeof(stack));
+    }
+
+    // As above, in the present mapping. Under the pool's lock, or for the only thread that uses the slot.
+    [[nodiscard]] std::byte* slot(uint32_t index) const noexcept {
+        return slot_in(base.load(relaxed), index);  // relaxed: locked
+    }
+
+    [[nodiscard]] stack* record(uint32_t index) const noexcept { return record_in(base.load(relaxed), index); }  // as above
+
+    // Whether address lies in the mapping that begins at at.
+    [[nodiscard]] bool holds(const std::byte* at, const void* address) const noexcept {
+        const auto* where = static_cast<const std::byte*>(address);
+        return at != nullptr && where >= at && where < at + mapped_size();
+    }
+
+    // The slot that address lies in. Requires: holds(at, address).
+    [[nodiscard]] uint32_t index_in(const std::byte* at, const void* address) const noexcept {
+        return static_cast<uint32_t>(static_cast<std::size_t>(static_cast<const std::byte*>(address) - at) / stride);
+    }
+
+    [[nodiscard]] bool is_live(uint32_t index) const noexcept {
+        return (live[index / word_bits].load(acquire) >> (index % word_bits) & 1) != 0;  // A1
+    }
+
+    // The lowest blank slot; none if there is none.
+    [[nodiscard]] uint32_t find_blank() const noexcept {
+        for (uint32_t w = 0; w * word_bits < slots; ++w) {
+            const uint64_t word = live[w].load(relaxed);  // relaxed: locked
+            if (word == ~uint64_t{0}) continue;
+            const uint32_t index = w * word_bits + static_cast<uint32_t>(__builtin_ctzll(~word));
+            return index < slots ? index : none;
+        }
+        return none;
+    }
+
+    void set_live(uint32_t index, bool is) noexcept {
+        atomic<uint64_t>& word = live[index / word_bits];
+        word.store(word.load(relaxed) ^ uint64_t{1} << (index % word_bits), release);  // R1; relaxed: locked
+        live_count += is ? 1U : ~0U;
     }
 };
 

@@ -2,10 +2,12 @@
 #include "stack/stack.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "base/assert.h"
 #include "os/commit.h"
@@ -18,7 +20,6 @@ namespace {
 
 constexpr std::size_t smallest_large_class = 1024 * 1024;
 constexpr uint32_t first_slab_slots = 256;
-constexpr uint32_t largest_slab_slots = 4096;
 constexpr uint32_t large_class_slots = 16;
 constexpr uint32_t largest_growing_slab_slots = 1024;             // each has to be committed in part when it is mapped
 constexpr std::size_t largest_counted_slab = 64UL * 1024 * 1024;  // of a larger class, where all of it counts as memory
@@ -97,61 +98,71 @@ std::size_t stack_pool::usable_size(int size_class) const noexcept {
 
 // Of a growing slab that is kept, only stacks that somebody was on: each committed range is a mapping.
 static void empty_unbound(const slab& s) noexcept {
-    const uint32_t carved = s.carved.load(relaxed);  // relaxed: nobody else is left
     for (uint32_t i = 0; i < s.slots; ++i) {
-        if (i < carved && s.record(i)->owner != nullptr) continue;
+        if (s.is_live(i) && s.record(i)->owner != nullptr) continue;
         static_cast<void>(os::decommit_pages(s.slot(i), s.stride));  // if not, it costs what it did
     }
 }
 
 stack_pool::~stack_pool() {
-    for (slab* s = slabs_.load(relaxed); s != nullptr;) {         // relaxed: nobody else is left
-        for (uint32_t i = 0; i < s->carved.load(relaxed); ++i) {  // relaxed: as above
+    for (slab* s = slabs_.load(relaxed); s != nullptr;) {  // relaxed: nobody else is left
+        for (uint32_t i = 0; i < s->slots; ++i) {
+            if (!s->is_live(i)) continue;
             s->record(i)->sanitizers.end_g();
             s->record(i)->sanitizers.destroy();
         }
-        if (!s->kept) {
-            os::unmap_pages(s->base, s->mapped_size());
+        if (!s->kept && s->is_mapped()) {
+            os::unmap_pages(s->slot(0), s->mapped_size());
             give_protections_back(s->protections);
-        } else if (s->at_first != 0) {
+        } else if (s->kept && s->at_first != 0) {
             empty_unbound(*s);
         }
-        slab* next = s->next;
+        slab* next = s->next.load(relaxed);  // relaxed: as above
         delete s;
         s = next;
     }
 }
 
 void stack_pool::keep(const stack& kept) noexcept {
-    slab* s = slabs_.load(acquire);  // pairs with map_slab_locked
-    while (kept.low < s->base || kept.low >= s->base + s->mapped_size()) s = s->next;
+    slab* s = slabs_.load(acquire);                                                    // A3
+    while (!s->holds(s->base.load(relaxed), kept.low)) s = s->next.load(acquire);  // relaxed: kept is in use. A3
     s->kept = true;
 }
 
-// Maps the memory of s, with what of it has to be there before a credit is promised. May lower the number of slots. False, with errno set:
-// nothing is mapped.
-bool stack_pool::map_slots(slab& s) const noexcept {
-    if (options_.policy != stack_policy::growing) {
-        s.base = static_cast<std::byte*>(os::map_pages(s.mapped_size(), options_.policy == stack_policy::paged));
-        return s.base != nullptr;
-    }
-    s.base = static_cast<std::byte*>(os::map_reserved(s.mapped_size()));
-    if (s.base == nullptr) return false;
-    s.at_first = static_cast<uint32_t>((stack_initial + os::page_size() - 1) / os::page_size() * os::page_size());
-    for (uint32_t i = 0; i < s.slots; ++i) {
-        const int error = os::commit_pages(s.slot(i + 1) - s.at_first, s.at_first);
+// The bytes of a growing stack's slot, at its high end, that are committed when it is mapped; 0 under other policies: all.
+uint32_t stack_pool::committed_at_first() const noexcept {
+    if (options_.policy != stack_policy::growing) return 0;
+    const std::size_t page = os::page_size();
+    return static_cast<uint32_t>((stack_initial + page - 1) / page * page);
+}
+
+// Odd in pages, see the head comment of stack.h.
+std::size_t stack_pool::stride_of(int size_class) const noexcept {
+    const std::size_t page = os::page_size();
+    const std::size_t size = guard_size + usable_size(size_class) + stack_colours * cache_line + sizeof(stack);
+    return ((size + page - 1) / page | 1) * page;
+}
+
+// Maps that many slots, with what of them has to be there before a credit is promised; or fewer, and says so. nullptr, with errno set: none.
+std::byte* stack_pool::map_slots(std::size_t stride, uint32_t& slots) const noexcept {
+    if (options_.policy != stack_policy::growing)
+        return static_cast<std::byte*>(os::map_pages(stride * slots, options_.policy == stack_policy::paged));
+    auto* base = static_cast<std::byte*>(os::map_reserved(stride * slots));
+    if (base == nullptr) return nullptr;
+    const uint32_t at_first = committed_at_first();
+    for (uint32_t i = 0; i < slots; ++i) {
+        const int error = os::commit_pages(base + stride * (i + 1) - at_first, at_first);
         if (error == 0) continue;
-        os::unmap_pages(s.slot(i), s.stride * (s.slots - i));
-        s.slots = i;
+        os::unmap_pages(base + stride * i, stride * (slots - i));
+        slots = i;
         errno = error;
     }
-    return s.slots != 0;
+    return slots != 0 ? base : nullptr;
 }
 
 // Installs the guards of all slots. False: one cannot have any.
 bool stack_pool::guard_slots(slab& s) const noexcept {
-    s.guards.reset(new (std::nothrow) guard_kind[s.slots]);
-    bool all = s.guards != nullptr;
+    bool all = true;
     for (uint32_t i = 0; i < s.slots && all; ++i) {
         s.guards[i] = install_guard(s.slot(i), s.may_write_protect);
         if (s.guards[i] == guard_kind::protection) ++s.protections;
@@ -160,80 +171,105 @@ bool stack_pool::guard_slots(slab& s) const noexcept {
     return all;
 }
 
-int stack_pool::map_slab_locked(int size_class, uint32_t slots) noexcept {
-    const std::size_t page = os::page_size();
-    const std::size_t pages =
-        (guard_size + usable_size(size_class) + stack_colours * cache_line + sizeof(stack) + page - 1) / page;
-    auto* s = new (std::nothrow) slab;
-    if (s == nullptr) return ENOMEM;
-    s->stride = (pages | 1) * page;  // odd, see the head comment
-    s->slots = slots;
-    s->size_class = static_cast<uint8_t>(size_class);
-    if (!map_slots(*s)) {
-        const int error = errno;
-        delete s;
-        return error;
+// A description that has no mapping; nullptr if there is no memory for one.
+slab* stack_pool::describe_locked(uint8_t size_class, uint32_t slots) noexcept {
+    for (slab* s = slabs_.load(relaxed); s != nullptr; s = s->next.load(relaxed)) {  // relaxed: locked
+        if (!s->is_mapped() && !s->leaves && s->size_class == size_class && s->slots == slots) return s;
     }
+    auto* s = new (std::nothrow) slab;
+    if (s == nullptr) return nullptr;
+    s->guards.reset(new (std::nothrow) guard_kind[slots]);
+    if (s->guards == nullptr) {
+        delete s;
+        return nullptr;
+    }
+    s->stride = stride_of(size_class);
+    s->slots = slots;
+    s->size_class = size_class;
+    s->at_first = committed_at_first();
+    (last_ != nullptr ? last_->next : slabs_).store(s, release);  // R3
+    return last_ = s;
+}
+
+int stack_pool::map_slab_locked(uint8_t size_class, uint32_t slots) noexcept {
+    const std::size_t stride = stride_of(size_class);
+    std::byte* base = map_slots(stride, slots);
+    if (base == nullptr) return errno;
+    slab* s = describe_locked(size_class, slots);
+    if (s == nullptr) {
+        os::unmap_pages(base, stride * slots);
+        return ENOMEM;
+    }
+    s->may_write_protect = false;
+    s->protections = 0;
+    std::fill_n(s->guards.get(), slots, guard_kind::missing);
+    s->base.store(base, release);  // R2
     if (options_.policy != stack_policy::growing) {
         // Only where it is needed: it slows page faults of the whole mapping down.
-        const bool regions =
-            !region_refused.load(relaxed) && os::guard_region(s->base, guard_size);  // relaxed: a test's
-        if (!regions && !write_protection_refused.load(relaxed)) {                   // relaxed: a test's
-            s->may_write_protect = os::allow_write_protect(s->base, s->mapped_size());
+        const bool regions = !region_refused.load(relaxed) && os::guard_region(base, guard_size);  // relaxed: a test's
+        if (!regions && !write_protection_refused.load(relaxed)) {                                 // relaxed: a test's
+            s->may_write_protect = os::allow_write_protect(base, s->mapped_size());
         }
         // The guards must stand before a credit is promised.
         if (options_.always_guard && !guard_slots(*s)) {
-            os::unmap_pages(s->base, s->mapped_size());
+            s->base.store(nullptr, release);  // R2
+            os::unmap_pages(base, s->mapped_size());
             give_protections_back(s->protections);
-            delete s;
             return ENOMEM;
         }
     }
-    s->next = slabs_.load(relaxed);  // relaxed: written under the lock we hold
-    slabs_.store(s, release);        // pairs with find
-    carving_[size_class] = s;
-    slots_[size_class] += s->slots;
+    shelf& all = shelves_[size_class];
+    all.carving = slabs_.load(relaxed);  // relaxed: locked
+    all.slots += slots;
     return 0;
 }
 
+// Makes a stack of the lowest blank slot of the oldest slab that has one: so those in use lie close together.
 stack* stack_pool::carve_locked(int size_class) noexcept {
-    slab* s = carving_[size_class];
-    const auto used_up = [](const slab& one) { return one.carved.load(relaxed) == one.slots; };  // relaxed: locked
-    while (s != nullptr && (used_up(*s) || s->size_class != size_class)) s = s->next;
-    carving_[size_class] = s;
+    slab* s = shelves_[size_class].carving;
+    while (s != nullptr && !(s->size_class == size_class && s->has_blank())) s = s->next.load(relaxed);  // relaxed: locked
+    shelves_[size_class].carving = s;
     if (s == nullptr) return nullptr;
-    const uint32_t index = s->carved.load(relaxed);  // relaxed: locked
+    const uint32_t index = s->find_blank();
     std::byte* slot = s->slot(index);
     auto* made = ::new (s->record(index)) stack;
     made->low = slot + guard_size;
     made->size_class = static_cast<uint8_t>(size_class);
     made->measured = options_.measured;
+    guard_kind& guard = s->guards[index];
     if (s->at_first != 0) {
-        made->guard = guard_kind::protection;
+        guard = guard_kind::protection;
         made->uncommitted.store(static_cast<uint32_t>(s->slot(index + 1) - s->at_first - made->low),
-                                relaxed);  // relaxed: published by carved
-    } else if (s->guards != nullptr) {
-        made->guard = s->guards[index];
-    } else {
-        made->guard = install_guard(slot, s->may_write_protect);
-        if (made->guard == guard_kind::protection) ++s->protections;
-        if (made->guard == guard_kind::canary) warn_of_canaries();
+                                relaxed);  // relaxed: published by the live bit
+    } else if (guard == guard_kind::missing) {
+        guard = install_guard(slot, s->may_write_protect);
+        if (guard == guard_kind::protection) ++s->protections;
+        if (guard == guard_kind::canary) warn_of_canaries();
     }
+    made->guard = guard;
     made->sanitizers.create(made->low, made->size());
-    s->carved.store(index + 1, release);  // pairs with find
+    s->set_live(index, true);
     return made;
+}
+
+// Slots of class 0 that no credit was issued for, and that are not reserved.
+uint64_t stack_pool::spare_locked() const noexcept {
+    const uint64_t promised = credits_ + options_.cache_reserve;
+    return shelves_[0].slots > promised ? shelves_[0].slots - promised : 0;
 }
 
 int stack_pool::reserve(uint32_t n) noexcept {
     lock_.lock();
     int error = 0;
     const uint32_t most = options_.policy == stack_policy::growing ? largest_growing_slab_slots : largest_slab_slots;
-    while (credits_ + n + options_.cache_reserve > slots_[0] && error == 0) {
-        uint64_t slots = slots_[0] < first_slab_slots ? first_slab_slots : slots_[0];
-        if (slots > most) slots = most;
-        error = map_slab_locked(0, static_cast<uint32_t>(slots));
+    const uint64_t& slots = shelves_[0].slots;
+    while (credits_ + n + options_.cache_reserve > slots && error == 0) {
+        // Few sizes, so that a description finds its next mapping.
+        const uint64_t wanted = std::bit_floor(std::clamp<uint64_t>(slots, first_slab_slots, most));
+        error = map_slab_locked(0, static_cast<uint32_t>(wanted));
     }
     if (error == 0) credits_ += n;
+    spare_.fell_to(spare_locked());
     lock_.unlock();
     return error;
 }
@@ -260,10 +296,22 @@ void stack_pool::unreserve(uint32_t n) noexcept {
     lock_.unlock();
 }
 
+// One of the oldest slab that has any: what is in use then comes to lie in few slabs, and the others can be unmapped.
+stack* stack_pool::pop_retired_locked(int size_class) noexcept {
+    shelf& all = shelves_[size_class];
+    if (all.retired == 0) return nullptr;
+    slab* s = all.taking;
+    while (s->size_class != size_class || s->retired.empty()) s = s->next.load(relaxed);  // relaxed: locked
+    all.taking = s;
+    --all.retired;
+    return s->retired.pop();
+}
+
 stack* stack_pool::pop_locked(int size_class) noexcept {
-    stack* s = depot_[size_class].pop();
-    if (s == nullptr) return trimmed_[size_class].pop();
-    unused_[size_class] = std::min(unused_[size_class], depot_[size_class].size());
+    shelf& all = shelves_[size_class];
+    stack* s = all.depot.pop();
+    if (s == nullptr) return pop_retired_locked(size_class);
+    all.unused.fell_to(all.depot.size());
     return s;
 }
 
@@ -279,9 +327,12 @@ stack* stack_pool::take() noexcept {
 fifo<stack> stack_pool::take_reused(uint32_t n) noexcept {
     fifo<stack> batch;
     lock_.lock();
-    move_front(depot_[0], batch, n);
-    unused_[0] = std::min(unused_[0], depot_[0].size());
-    if (batch.empty()) move_front(trimmed_[0], batch, n);
+    shelf& all = shelves_[0];
+    move_front(all.depot, batch, n);
+    all.unused.fell_to(all.depot.size());
+    if (batch.empty()) {
+        while (batch.size() < n && all.retired != 0) batch.push_back(pop_retired_locked(0));
+    }
     lock_.unlock();
     return batch;
 }
@@ -296,41 +347,80 @@ stack* stack_pool::take_large(int size_class, int& error) noexcept {
     stack* s = pop_locked(size_class);
     if (s == nullptr) s = carve_locked(size_class);
     if (s == nullptr) {
-        error = map_slab_locked(size_class, slots);
+        error = map_slab_locked(static_cast<uint8_t>(size_class), slots);
         if (error == 0) s = carve_locked(size_class);
     }
     lock_.unlock();
     return s;
 }
 
-void stack_pool::give(stack* s) noexcept {
+bool stack_pool::tell_locked() noexcept { return !std::exchange(watched_, true); }
+
+bool stack_pool::give(stack* s) noexcept {
     lock_.lock();
-    depot_[s->size_class].push(s);
+    shelves_[s->size_class].depot.push(s);
+    const bool tell = tell_locked();
     lock_.unlock();
+    return tell;
 }
 
-void stack_pool::give(fifo<stack>& batch) noexcept {
+bool stack_pool::give(fifo<stack>& batch) noexcept {
     lock_.lock();
-    depot_[0].take_all(batch);
+    shelves_[0].depot.take_all(batch);
+    const bool tell = tell_locked();
+    lock_.unlock();
+    return tell;
+}
+
+void stack_pool::give_unneeded(fifo<stack>& batch) noexcept {
+    lock_.lock();
+    shelf& all = shelves_[0];
+    all.unused.rose_by(batch.size());
+    all.depot.take_all(batch);
     lock_.unlock();
 }
 
 uint64_t stack_pool::mapped() noexcept {
     lock_.lock();
     uint64_t all = 0;
-    for (const uint64_t n : slots_) all += n;
+    for (const shelf& one : shelves_) all += one.slots;
     lock_.unlock();
     return all;
 }
 
+slab* stack_pool::slab_of_locked(const void* address) noexcept {
+    slab* s = looked_;
+    if (s != nullptr && s->holds(s->base.load(relaxed), address)) return s;          // relaxed: locked
+    for (s = slabs_.load(relaxed); !s->holds(s->base.load(relaxed), address);) {  // relaxed: locked
+        s = s->next.load(relaxed);                                                   // relaxed: locked
+    }
+    return looked_ = s;
+}
+
+void stack_pool::unmap(slab& s) noexcept {
+    lock_.lock();
+    std::byte* base = s.slot(0);
+    s.base.store(nullptr, release);  // R2
+    for (atomic<uint64_t>& word : s.live) word.store(0, relaxed);  // relaxed: whoever reads base sees that there is nothing
+    s.live_count = 0;
+    if (looked_ == &s) looked_ = nullptr;
+    lock_.unlock();
+    os::unmap_pages(base, s.mapped_size());
+    give_protections_back(s.protections);
+    unmapped_.fetch_add(s.slots, relaxed);  // relaxed: statistics
+    lock_.lock();
+    s.leaves = false;
+    lock_.unlock();
+}
+
 stack* stack_pool::find(const void* address, bool& in_guard) noexcept {
-    const auto* at = static_cast<const std::byte*>(address);
-    for (slab* s = slabs_.load(acquire); s != nullptr; s = s->next) {  // pairs with map_slab_locked
-        if (at < s->base || at >= s->base + s->mapped_size()) continue;
-        const auto index = static_cast<uint32_t>(static_cast<std::size_t>(at - s->base) / s->stride);
-        if (index >= s->carved.load(acquire)) return nullptr;  // pairs with carve_locked
-        in_guard = at < s->slot(index) + guard_size;
-        return s->record(index);
+    for (const slab* s = slabs_.load(acquire); s != nullptr; s = s->next.load(acquire)) {  // A3
+        std::byte* base = s->base.load(acquire);                                           // A2
+        if (!s->holds(base, address)) continue;
+        const uint32_t index = s->index_in(base, address);
+        if (!s->is_live(index)) return nullptr;
+        in_guard = static_cast<const std::byte*>(address) < s->slot_in(base, index) + guard_size;
+        return s->record_in(base, index);
     }
     return nullptr;
 }

@@ -26,12 +26,13 @@
 //             pages by the fault handler (grow.cc), down to low. The guard needs no installing: it is never committed.
 //
 // Rejected: one mmap per stack (two mappings each, 5 µs, a limit at 32 000); malloc'd stacks (no guard); segmented stacks (hot
-// split); copying (C++ has no stack maps). Unmapping on the hot path costs a TLB shootdown, so slabs are only unmapped when the
-// runtime stops.
+// split); copying (C++ has no stack maps). Unmapping on the hot path costs a TLB shootdown, so memory goes back only by trim(), which the
+// monitor calls after a time in which it was not needed: trim.cc.
 //
 // Invariants: I1. credits issued + reserve kept for caches <= slots mapped.
-//             I2. A stack is in one place: bound to a G, in one P's cache, or in the depot.
-//             I3. Only the owner of a stack, and pages below what its frames use, grow it; only stacks in the depot are trimmed.
+//             I2. A stack is in one place: bound to a G, in one P's cache, in the depot, in its slab's list of retired ones, or in the hands of
+//                 trim(). Without a record its slot is blank.
+//             I3. Only the owner of a stack, and pages below what its frames use, grow it; only retired stacks are trimmed.
 // Locks:      pool lock (leaf).
 // Who:        reserve by a thread that may throw; take and give by an M with a P; find and grow by a signal handler; trim by a
 //             monitor.
@@ -46,6 +47,7 @@
 
 #include "base/atomic.h"
 #include "base/list.h"
+#include "base/low_water.h"
 #include "context/sanitizer.h"
 
 namespace weft::detail {
@@ -54,7 +56,7 @@ struct G;
 struct M;
 struct slab;
 
-enum class guard_kind : uint8_t { region, write_protection, protection, canary };
+enum class guard_kind : uint8_t { region, write_protection, protection, canary, missing };
 
 // The record at the top of a stack's slot.
 struct alignas(64) stack {
@@ -95,7 +97,7 @@ inline constexpr int stack_classes = 5;
 inline constexpr std::size_t guard_size = 64 * 1024;
 inline constexpr std::size_t canary_size = 64;
 inline constexpr std::size_t stack_initial =
-    8 * 1024;  // committed of a growing stack at first, and after it was trimmed
+    8 * 1024;  // committed of a growing stack at first
 inline constexpr std::size_t growth_step = 64 * 1024;  // committed at least beyond the page that faulted
 inline constexpr uint32_t trimmed_at_once = 8;         // stacks that trim() has in its hands
 
@@ -108,9 +110,10 @@ enum class growth : uint8_t {
 
 // What trim() has done.
 struct trimming {
-    uint32_t stacks = 0;  // whose deep pages it has given back
-    uint64_t bytes = 0;   // in memory before, not any more
-    bool more = false;    // there is more to be done
+    uint32_t stacks = 0;  // whose memory it has given back
+    uint64_t bytes = 0;   // that were in memory before
+    bool more = false;    // the round goes on: there is more to be done
+    bool over = false;    // nothing is left that a later round could give back, until give() says true again
 };
 
 class stack_pool {
@@ -121,9 +124,10 @@ public:
         bool always_guard;
         stack_policy policy = stack_policy::paged;
         bool measured = false;  // stack::measured of all
+        bool trims = true;      // somebody calls trim() when give() says so
     };
 
-    explicit stack_pool(const options& o) noexcept : options_(o) {}
+    explicit stack_pool(const options& o) noexcept : options_(o), watched_(!o.trims) {}
 
     stack_pool(const stack_pool&) = delete;
     stack_pool& operator=(const stack_pool&) = delete;
@@ -154,9 +158,12 @@ public:
     // A stack of a larger class; nullptr, with errno's value in error, if there is none to be had.
     [[nodiscard]] stack* take_large(int size_class, int& error) noexcept;
 
-    // Gives stacks back to the depot.
-    void give(stack* s) noexcept;
-    void give(fifo<stack>& batch) noexcept;  // all of class 0
+    // Gives stacks back to the depot. True: the caller has to see to it that trim() is called from now on, until that is over.
+    [[nodiscard]] bool give(stack* s) noexcept;
+    [[nodiscard]] bool give(fifo<stack>& batch) noexcept;  // all of class 0
+
+    // As give(), of stacks of class 0 that nobody has needed since the last round of trim(): the present one gives their memory back, too.
+    void give_unneeded(fifo<stack>& batch) noexcept;
 
     // What lies on s stays where it is, also when the pool is gone.
     void keep(const stack& s) noexcept;
@@ -172,43 +179,82 @@ public:
     // lock, keeps errno: for the fault handler.
     [[nodiscard]] growth grow(stack& s, const void* address, const void* pc) noexcept;
 
-    // Gives the deep pages of stacks back that have lain in the depot since the call before: at most that many stacks. A stack keeps the
-    // page at its top. The caller is the only one; some microseconds for each stack. More is said when a call
-    // without delay would find more; what was given back since the last call has its turn in the next.
+    // A part of a round that gives back the memory of stacks that were not needed since the round before, some most of them: their pages, and
+    // whole slabs with their page tables. The first call of a round decides how many that are. Some microseconds for each stack. One caller at
+    // a time: a second one is told that there is more.
     trimming trim(uint32_t most) noexcept;
 
     // Gives all pages of s back but the one with its record. Requires: nobody uses s. Returns what was in memory.
     std::size_t discard_depth(stack& s) noexcept;
 
-    // Bytes that trim() has given back so far.
+    // Bytes that trim() has given back so far, and slots that it has unmapped.
     [[nodiscard]] uint64_t trimmed_bytes() const noexcept {
         return trimmed_bytes_.load(relaxed);  // relaxed: statistics
     }
 
+    [[nodiscard]] uint64_t unmapped() const noexcept { return unmapped_.load(relaxed); }  // relaxed: statistics
+
     [[nodiscard]] stack_policy policy() const noexcept { return options_.policy; }
 
 private:
-    [[nodiscard]] bool map_slots(slab& s) const noexcept;
+    // Stacks of one class.
+    struct shelf {
+        lifo<stack> depot;
+        low_water unused;         // of the depot, since the last round of trim()
+        uint64_t slots = 0;       // mapped
+        uint64_t retired = 0;     // stacks in lists of slabs
+        uint32_t surplus = 0;     // stacks that the present round of trim() has still to retire
+        slab* carving = nullptr;  // no older slab has a blank slot; nullptr: none has
+        slab* taking = nullptr;   // no older slab has retired stacks; nullptr: none has
+    };
+
+    [[nodiscard]] std::byte* map_slots(std::size_t stride, uint32_t& slots) const noexcept;
+    [[nodiscard]] std::size_t stride_of(int size_class) const noexcept;
+    [[nodiscard]] uint32_t committed_at_first() const noexcept;
     [[nodiscard]] bool guard_slots(slab& s) const noexcept;
+    [[nodiscard]] int map_slab_locked(uint8_t size_class, uint32_t slots) noexcept;
+    [[nodiscard]] slab* describe_locked(uint8_t size_class, uint32_t slots) noexcept;
     [[nodiscard]] stack* pop_locked(int size_class) noexcept;
-    [[nodiscard]] fifo<stack> take_idle_locked(int size_class, uint32_t most) noexcept;
-    [[nodiscard]] int map_slab_locked(int size_class, uint32_t slots) noexcept;
+    [[nodiscard]] stack* pop_retired_locked(int size_class) noexcept;
     [[nodiscard]] stack* carve_locked(int size_class) noexcept;
+    [[nodiscard]] slab* slab_of_locked(const void* address) noexcept;
+    [[nodiscard]] uint64_t spare_locked() const noexcept;
+    [[nodiscard]] bool tell_locked() noexcept;
+
+    // trim.cc
+    void begin_round_locked() noexcept;
+    [[nodiscard]] bool end_round_locked() noexcept;
+    void retire_locked(uint32_t most) noexcept;
+    [[nodiscard]] bool give_back_locked(uint32_t most, trimming& done) noexcept;
+    [[nodiscard]] slab* next_to_leave_locked() noexcept;
+    void empty_part(uint32_t most, trimming& done) noexcept;
+    void unmap(slab& s) noexcept;
+    [[nodiscard]] slab* next_to_blank_locked() const noexcept;
+    [[nodiscard]] bool blank_some_locked(slab& s, uint32_t most, trimming& done) noexcept;
+    [[nodiscard]] bool blank(stack& one, std::byte* end, trimming& done) noexcept;
 
     options options_;
 
     spin_lock lock_;
     // Guarded by lock_.
-    lifo<stack> depot_[stack_classes];
-    lifo<stack> trimmed_[stack_classes];   // those of the depot that have no deep pages: taken last
-    uint32_t unused_[stack_classes] = {};  // fewest there were in depot_ since the last call of trim()
-    slab* carving_[stack_classes] = {};    // the newest slab of each class, with slots never used so far
-    uint64_t slots_[stack_classes] = {};
-    uint64_t credits_ = 0;  // of class 0
+    shelf shelves_[stack_classes];
+    uint64_t credits_ = 0;    // of class 0
+    low_water spare_;         // slots of class 0 that nothing was promised for, since the last round of trim()
+    bool watched_;            // somebody calls trim()
+    slab* last_ = nullptr;    // the youngest
+    slab* looked_ = nullptr;  // in which slab_of_locked() has found something last
 
-    // Written under lock_, read by the fault handler without: slabs are only ever added.
+    // Of the round of trim() that goes on; of its caller, who has set trims_.
+    atomic<bool> trims_{false};
+    bool in_round_ = false;
+    uint64_t may_leave_ = 0;    // slots of class 0 that the round may unmap
+    slab* leaving_ = nullptr;   // which is being emptied, to be unmapped …
+    uint32_t leaving_from_ = 0;  // … as far as this slot
+
+    // The oldest. Written under lock_, read by the fault handler without: slabs are only ever added.
     atomic<slab*> slabs_{nullptr};
     atomic<uint64_t> trimmed_bytes_{0};
+    atomic<uint64_t> unmapped_{0};
 };
 
 // How deep s has been used: bytes from its high end to the lowest page that is in memory. Of any stack that stays mapped.

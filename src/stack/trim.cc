@@ -1,22 +1,44 @@
-// trim.cc: the deep pages of stacks that nobody uses go back to the system.
+// trim.cc: the memory of stacks that are not needed goes back to the system.
 //
-// The problem. A page that was touched stays with its stack, and stacks are reused for ever. After a burst of deep calls a thousand pooled
-// stacks keep all that memory, though what runs on them later may need a page each.
+// The problem. After a burst of a million green threads a million stacks lie in the depot: 4 GiB of pages that were touched, 2 GiB of page
+// tables and guards, 310 GiB of address space. Stacks are reused, so all of it would stay for as long as the runtime does. A server that had
+// one bad minute pays for it for months.
 //
-// What is trimmed is what was not needed: the pool remembers the fewest stacks that lay in the depot since the call before. So many were
-// surplus all the time, and that many are trimmed, from the top of the depot: which ones makes no difference, since those that are left
-// are enough for what was going on. Trimmed stacks are a list of their own, taken last, and are not looked at again: an idle runtime's
-// calls cost a lock and nothing else. While trim() works on stacks it has them in its hands: trimmed_at_once at most, which the reserve
-// for caches includes, so that the promise behind credits (I1) holds all the while.
+// What is given back is what was not needed. The depot keeps a low-water mark: the fewest stacks that lay in it since the last round. So many
+// were surplus all the time. Which of them are trimmed makes no difference, because those that are left are enough for what was going on. A load
+// that oscillates brings the mark down in each period, and loses nothing.
 //
-// The stacks stay mapped, and keep the page at their top; a growing one is as it was at first. Never below a live stack pointer: a stack in
-// the depot has none. Those in the caches of Ps are not in the depot; see sched/trim.h.
+// A round:
+//
+//   1  begin    surplus = the low-water mark. The same for slots that no credit was issued for: so many may be unmapped.
+//   2  retire   moves that many stacks from the depot to the lists of their slabs. No system call. They are still good for use: take() gets
+//               them after the depot, and from the oldest slab first, so that what is in use gathers in few slabs.
+//   3  unmap    a slab all of whose stacks are retired leaves: its slots do not count any more (I1 holds without them), nothing is taken from
+//               it. Its pages are discarded in parts, since a thousand stacks take a millisecond; then it is unmapped, and its page tables go.
+//               The largest slab first: what the reserve needs at the end is then a small one.
+//   4  blank    of a slab that is partly in use, or that is needed for credits, each retired stack is blanked: all its pages go back, the
+//               one with its record too. The guard stays. The slot is carved again when it is needed.
+//   5  end      the marks begin anew. If no depot has anything left, the caller need not come again before give() says so.
+//
+// Each call of trim() does a bounded part of a round. Stacks that are being blanked are in nobody's list: trimmed_at_once at most, which the
+// reserve for caches includes, so that the promise behind credits (I1) holds all the while.
+//
+// The race with allocation is decided under the lock of the pool, by where a stack is: whoever pops it has it. A slab that leaves has no stack in any
+// list and none in use, so nobody can get at it. The fault handler takes no lock: see slab.h for what it may see.
+//
+// When a system call is refused. unmap_pages() cannot fail. If pages cannot be discarded (mlockall), or a growing stack not be decommitted (the
+// limit of mappings), the stack is put back among the retired ones and the round ends.
+//
+// Stacks in the caches of Ps are not in the depot; see sched/trim.h.
 //
 // Rejected. Trimming when a stack is given back: a system call on the way, and the pages are wanted again at once by those who go on
-// doing the same. MADV_FREE: memory goes back when the system runs short, so nobody sees that it can. A mark at the depth that was
-// reached: frames do not leave one.
+// doing the same. A limit of pooled stacks: it is wrong for each load but one. MADV_FREE: memory goes back when the system runs short, so nobody sees
+// that it can. Keeping the page at the top, which has the record: a million of them are 4 GiB. Records apart from stacks: the fault handler and each
+// switch would touch one more line. Unmapping single stacks: two mappings each, of 65 530. Unmapping at once, without a mark: a load that oscillates would
+// map 25 slabs and install 100 000 guards in each period.
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "os/commit.h"
 #include "os/os.h"
@@ -37,6 +59,15 @@ std::size_t beyond_initial(const stack& s) noexcept {
     const std::size_t initial = (stack_initial + page - 1) / page * page;
     return whole - initial;
 }
+
+// Bytes of s that are in memory.
+std::size_t resident_bytes(const stack& s) noexcept {
+    const std::size_t page = os::page_size();
+    return (touched_bytes(s) + sizeof(stack) + page - 1) / page * page;
+}
+
+constexpr uint32_t retired_at_once = 64;  // under the lock, at a cache miss each
+constexpr uint32_t retired_for_one = 8;   // stacks that are retired in the time in which one is blanked
 
 }  // namespace
 
@@ -66,41 +97,176 @@ std::size_t stack_pool::discard_depth(stack& s) noexcept {
     return touched - kept;
 }
 
-// Stacks of the class that were surplus since the last call.
-fifo<stack> stack_pool::take_idle_locked(int size_class, uint32_t most) noexcept {
-    const uint32_t n = std::min({most, unused_[size_class], trimmed_at_once});
-    fifo<stack> batch;
-    move_front(depot_[size_class], batch, n);
-    unused_[size_class] -= n;
-    return batch;
+void stack_pool::begin_round_locked() noexcept {
+    in_round_ = true;
+    for (shelf& all : shelves_) all.surplus = static_cast<uint32_t>(all.unused.lowest());
+    may_leave_ = spare_.lowest();
+}
+
+// Whether nothing is left for later rounds.
+bool stack_pool::end_round_locked() noexcept {
+    in_round_ = false;
+    bool over = true;
+    for (shelf& all : shelves_) {
+        all.unused.restart(all.depot.size());
+        over = over && all.depot.empty();
+    }
+    const uint64_t spare = spare_locked();
+    spare_.restart(spare);
+    for (const slab* s = slabs_.load(relaxed); s != nullptr && over; s = s->next.load(relaxed)) {  // relaxed: locked
+        over = !s->is_unused() || s->slots > spare;
+    }
+    if (over && options_.trims) watched_ = false;
+    return over;
+}
+
+// Step 2, for up to most stacks.
+void stack_pool::retire_locked(uint32_t most) noexcept {
+    for (shelf& all : shelves_) {
+        all.surplus = std::min(all.surplus, all.depot.size());
+        if (all.surplus == 0) continue;
+        all.taking = slabs_.load(relaxed);  // relaxed: locked
+        for (; all.surplus != 0 && most != 0; --all.surplus, --most) {
+            stack* s = all.depot.pop();
+            __builtin_prefetch(s->behind);
+            slab_of_locked(s)->retired.push(s);
+            ++all.retired;
+        }
+        all.unused.fell_to(all.depot.size());
+    }
+}
+
+// The largest slab that may be unmapped. It leaves.
+slab* stack_pool::next_to_leave_locked() noexcept {
+    const uint64_t may = std::min(may_leave_, spare_locked());
+    slab* largest = nullptr;
+    for (slab* s = slabs_.load(relaxed); s != nullptr; s = s->next.load(relaxed)) {  // relaxed: locked
+        if (!s->is_unused() || (s->size_class == 0 && s->slots > may)) continue;
+        if (largest == nullptr || s->mapped_size() > largest->mapped_size()) largest = s;
+    }
+    if (largest == nullptr) return nullptr;
+    shelf& all = shelves_[largest->size_class];
+    if (largest->size_class == 0) may_leave_ -= largest->slots;
+    all.slots -= largest->slots;
+    all.retired -= largest->retired.size();
+    largest->retired = {};
+    largest->leaves = true;
+    leaving_from_ = 0;
+    return largest;
+}
+
+// Step 3: discards up to most slots more of leaving_, and unmaps it with the last.
+void stack_pool::empty_part(uint32_t most, trimming& done) noexcept {
+    slab& s = *leaving_;
+    const uint32_t end = std::min(leaving_from_ + most, s.slots);
+    for (uint32_t i = leaving_from_; i < end; ++i) {
+        if (!s.is_live(i)) continue;
+        stack& one = *s.record(i);
+        done.bytes += resident_bytes(one);
+        ++done.stacks;
+        one.sanitizers.destroy();
+    }
+    os::discard_pages(s.slot(leaving_from_), s.stride * (end - leaving_from_));  // if not: it is unmapped soon
+    leaving_from_ = end;
+    if (end != s.slots) return;
+    leaving_ = nullptr;
+    unmap(s);
+}
+
+// The oldest slab with retired stacks.
+slab* stack_pool::next_to_blank_locked() const noexcept {
+    for (slab* s = slabs_.load(relaxed); s != nullptr; s = s->next.load(relaxed)) {  // relaxed: locked
+        if (!s->retired.empty()) return s;
+    }
+    return nullptr;
+}
+
+// Step 4, for some retired stacks of s: most at most. False: the system refuses it.
+bool stack_pool::blank_some_locked(slab& s, uint32_t most, trimming& done) noexcept {
+    shelf& all = shelves_[s.size_class];
+    fifo<stack> in_hand;
+    move_front(s.retired, in_hand, std::min(most, trimmed_at_once));
+    all.retired -= in_hand.size();
+    while (stack* one = in_hand.pop_front()) {
+        const uint32_t index = s.index_in(s.slot(0), one);
+        lock_.unlock();
+        const bool blanked = blank(*one, s.slot(index + 1), done);
+        lock_.lock();
+        if (!blanked) {
+            in_hand.push_back(one);
+            break;
+        }
+        s.set_live(index, false);
+        all.carving = slabs_.load(relaxed);  // relaxed: locked
+    }
+    const bool refused = !in_hand.empty();
+    if (refused) all.taking = slabs_.load(relaxed);  // relaxed: locked
+    all.retired += in_hand.size();
+    s.retired.take_all(in_hand);
+    return !refused;
+}
+
+// Gives all pages of one back, whose slot ends at end; its record is no more. False: the system refuses it.
+bool stack_pool::blank(stack& one, std::byte* end, trimming& done) noexcept {
+    const std::size_t resident = resident_bytes(one);
+    if (options_.policy == stack_policy::growing) {
+        const std::size_t begin = one.uncommitted.load(relaxed);  // relaxed: nobody else has it
+        const std::size_t deep = beyond_initial(one);
+        if (begin < deep && !os::decommit_pages(one.low + begin, deep - begin)) return false;
+        one.uncommitted.store(static_cast<uint32_t>(deep), relaxed);  // relaxed: as above
+    }
+    one.sanitizers.destroy();
+    if (!os::discard_pages(one.low, static_cast<std::size_t>(end - one.low))) {
+        one.sanitizers.create(one.low, one.size());
+        return false;
+    }
+    done.bytes += resident;
+    ++done.stacks;
+    return true;
 }
 
 trimming stack_pool::trim(uint32_t most) noexcept {
     trimming done;
-    for (int c = 0; c < stack_classes; ++c) {
-        for (;;) {
-            lock_.lock();
-            fifo<stack> batch = take_idle_locked(c, most - done.stacks);
-            if (batch.empty()) {
-                if (unused_[c] != 0 && done.stacks == most) done.more = true;
-                if (!done.more) unused_[c] = depot_[c].size();
-                lock_.unlock();
-                break;
-            }
-            lock_.unlock();
-            lifo<stack> flat;
-            while (stack* s = batch.pop_front()) {
-                done.bytes += discard_depth(*s);
-                ++done.stacks;
-                flat.push(s);
-            }
-            lock_.lock();
-            while (stack* s = flat.pop()) trimmed_[c].push(s);
-            lock_.unlock();
-        }
+    done.more = true;
+    if (trims_.exchange(true, acquire)) return done;  // pairs with the release below
+    lock_.lock();
+    if (!in_round_) begin_round_locked();
+    const auto has_surplus = [](const shelf& all) { return std::min(all.surplus, all.depot.size()) != 0; };
+    uint32_t left = most * retired_for_one;
+    while (left >= retired_at_once && std::any_of(shelves_, shelves_ + stack_classes, has_surplus)) {
+        retire_locked(retired_at_once);
+        left -= retired_at_once;
+        lock_.unlock();  // others have their turn
+        lock_.lock();
     }
+    if (!std::any_of(shelves_, shelves_ + stack_classes, has_surplus)) done.more = give_back_locked(most, done);
+    if (!done.more) done.over = end_round_locked();
+    lock_.unlock();
     trimmed_bytes_.fetch_add(done.bytes, relaxed);  // relaxed: statistics
+    trims_.store(false, release);                   // pairs with the acquire above
     return done;
+}
+
+// Steps 3 and 4, for up to most slots. Returns whether there is more.
+bool stack_pool::give_back_locked(uint32_t most, trimming& done) noexcept {
+    for (uint32_t left = most; left != 0;) {
+        if (leaving_ == nullptr) leaving_ = next_to_leave_locked();
+        if (leaving_ != nullptr) {
+            const uint32_t begin = leaving_from_;
+            const uint32_t part = std::min(left, leaving_->slots - begin);
+            lock_.unlock();
+            empty_part(part, done);
+            lock_.lock();
+            left -= part;
+            continue;
+        }
+        slab* s = next_to_blank_locked();
+        if (s == nullptr) return false;
+        const uint32_t before = done.stacks;
+        if (!blank_some_locked(*s, left, done)) return false;
+        left -= done.stacks - before;
+    }
+    return true;
 }
 
 }  // namespace weft::detail

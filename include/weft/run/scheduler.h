@@ -51,12 +51,17 @@ typedef struct run_scheduler_opts {
     int preempt_signal;  // what interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG; or RUN_NO_SIGNAL
     int64_t
         watchdog_ns;  // stderr says which green thread runs, or waits for a processor, for longer. 0: RUN_DEBUG=watchdog=, else none
+    int64_t
+        memory_idle_ns;  // memory of ended green threads that was not needed for so long goes back to the system, 1 ms to 1 h. 0: RUN_MEMORY_IDLE, else 2 s; or RUN_KEEP_MEMORY
 } run_scheduler_opts_t;
 
 // As preempt_signal: nothing interrupts.
 #define RUN_NO_SIGNAL (-1)
 
-#define RUN_SCHEDULER_OPTS_INIT {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC, 0, false, 0, 0}
+// As memory_idle_ns: it stays.
+#define RUN_KEEP_MEMORY (-1)
+
+#define RUN_SCHEDULER_OPTS_INIT {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC, 0, false, 0, 0, 0}
 
 // The calling plain thread goes on as the main green thread of a new scheduler. RUN_BUSY if there is one already, made by this
 // function or by weft::main; RUN_INVALID from a green thread; RUN_EXHAUSTED.
