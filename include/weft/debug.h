@@ -50,7 +50,6 @@ struct stats_snapshot {
     uint64_t stack_bytes_trimmed = 0;  // memory of pooled stacks that went back to the system
     uint64_t stacks_unmapped = 0;      // slots of stack slabs that were unmapped, with their page tables
     uint64_t g_bytes_trimmed = 0;      // memory of dead Gs that went back to the system
-    uint64_t heap_trims = 0;           // times the C library was asked to give free pages of the heap back
 
     // Gs by what they do now. The last is what is left of live when the others are taken away.
     uint64_t runnable = 0;           // queued

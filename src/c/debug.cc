@@ -60,7 +60,6 @@ run_status_t run_stats(run_counts_t* counts) noexcept {
         .threads_moved = s.threads_moved,
         .stacks_unmapped = s.stacks_unmapped,
         .g_bytes_trimmed = s.g_bytes_trimmed,
-        .heap_trims = s.heap_trims,
     };
     std::memcpy(counts, &all, all.size);
     return RUN_OK;

@@ -113,7 +113,7 @@ public:
     static constexpr int64_t late_ns = 5'000'000;
     static constexpr int64_t no_fence_ns = 10'000'000;    // the longest sleep where there is no heavy fence
     static constexpr int64_t cpus_ns = 1'000'000'000;     // from one look at affinity and quota to the next
-    static constexpr int64_t trim_part_ns = 250'000;      // that it trims without a pause
+    static constexpr int64_t trim_part_ns = 500'000;      // that it trims without a pause
     static constexpr int64_t trim_pause_ns = 500'000;
     static constexpr int64_t no_thread_ns = 10'000'000;   // before it asks for a thread again
     static constexpr int64_t soon_ns = 10'000'000;

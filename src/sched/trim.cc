@@ -34,7 +34,7 @@ void collect_locked(scheduler& s, P& p, kept& into) noexcept {
 
 // W2.
 void begin_round(scheduler& s) noexcept {
-    s.trims = {.on = true, .bytes = s.trims.bytes};
+    s.trims = {.on = true};
     kept needed;
     kept unneeded;
     s.idle.lock.lock();
@@ -69,7 +69,6 @@ trimming trim_memory(scheduler& s, uint32_t most) noexcept {
         round.gs_done = !done.more;
         round.over = round.over && (done.more || done.over);
     }
-    round.bytes += done.bytes;
     done.more = !round.stacks_done || !round.gs_done;
     done.over = !done.more && round.over;
     round.on = done.more;

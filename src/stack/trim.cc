@@ -67,6 +67,7 @@ std::size_t resident_bytes(const stack& s) noexcept {
 }
 
 constexpr uint32_t retired_at_once = 64;  // under the lock, at a cache miss each
+constexpr uint32_t one_measured_of = 8;   // stacks of a slab that is unmapped: to measure one takes as long as to discard it
 constexpr uint32_t retired_for_one = 8;   // stacks that are retired in the time in which one is blanked
 
 }  // namespace
@@ -159,11 +160,12 @@ slab* stack_pool::next_to_leave_locked() noexcept {
 void stack_pool::empty_part(uint32_t most, trimming& done) noexcept {
     slab& s = *leaving_;
     const uint32_t end = std::min(leaving_from_ + most, s.slots);
+    uint64_t sample = 0;
     for (uint32_t i = leaving_from_; i < end; ++i) {
         if (!s.is_live(i)) continue;
         stack& one = *s.record(i);
-        done.bytes += resident_bytes(one);
-        ++done.stacks;
+        if (done.stacks++ % one_measured_of == 0) sample = resident_bytes(one);
+        done.bytes += sample;
         one.sanitizers.destroy();
     }
     os::discard_pages(s.slot(leaving_from_), s.stride * (end - leaving_from_));  // if not: it is unmapped soon

@@ -69,14 +69,13 @@ typedef struct run_counts {
 
     uint64_t stacks_unmapped;  // slots of stack slabs that were unmapped, with their page tables
     uint64_t g_bytes_trimmed;  // memory of ended green threads that went back to the system, without stacks
-    uint64_t heap_trims;       // times the C library was asked to give free pages of the heap back
 } run_counts_t;
 
 // clang-format off
 #define RUN_COUNTS_INIT {sizeof(run_counts_t), \
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 // clang-format on
 
 // Fills in counts for the caller's scheduler, or the default one; zeros if there is none yet. Any thread.
