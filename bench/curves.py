@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rows import CALLERS, FORKS, MILLION, WAITERS, WIDTHS
+from rows import CALLERS, FORKS, MILLION, SECONDS, WAITERS, WIDTHS
 from socket_rows import SOCKET_DETAILS
 
 
@@ -43,6 +43,8 @@ CURVES = [
                             ("close", "A close, for each of N who wait"))),
     Curve("call-crowd", "N calls that block for 10 ms, beside a task that computes: until all are done", "ms", {
         k: (f"call-crowd-{'' if k == 64 else 'curve-'}{k}", "p50_ms") for k in CALLERS}, of="calls"),
+    Curve("after-burst", "Resident memory N seconds after 300 000 tasks that had parked have ended", "MiB",
+          {s: ("after-burst", f"mib_at_{s}") for s in SECONDS}, of="seconds"),
     Curve("withdraw", "A select that waits on a channel beside N others, and is served elsewhere", "ns",
           {k: (f"withdraw-curve-{k}", "ns_per_op") for k in WAITERS}, of="waiters"),
 ]
@@ -103,6 +105,9 @@ CALL_DETAILS = [
         ("lives_per_s", "lives, per second", ""), ("resident_mib", "resident memory", "MiB"),
         ("drift_percent", "resident memory at the end, against after the warm-up", "%"))),
     ("idle", "cpu_percent", "nothing happens: CPU time", "%"),
+    *(("after-burst", metric, f"300 000 have parked: {title}", "MiB") for metric, title in (
+        ("before_mib", "resident before"), ("peak_mib", "resident while they park"), ("page_table_mib", "page tables 15 s after the end"))),
+    ("oscillate", "resident_mib", "100 000 every 100 ms: resident memory between", "MiB"),
 ]
 # More is better, or neither: not compared.
 NOT_LESS = {"calls_per_s", "requests_per_s", "lives_per_s", "hog_share", "raw_ns"}

@@ -46,6 +46,7 @@ WIDTHS = (1, 4, 16, 64, 256, 1024)
 PENDING = (("0", 0, {}), ("1e3", 1000, {}), ("1e5", 100_000, {}), ("1e6", MILLION, {"rounds": 3, "memory_gib": 2}),
            ("1e7", 10 * MILLION, {"rounds": 2, "quick_rounds": 1, "memory_gib": 8}))
 CALLERS = (1, 4, 16, 64, 256)
+SECONDS = (1, 2, 3, 4, 5, 6, 8, 10, 15)  # at which memory is looked at after a burst
 SELDOM = {"rounds": 3, "quick_rounds": 1}
 UNDECLARED = ("weft", "go")
 # At P=2 Boost.Fiber moves a message between threads, and a thread is always slow at it.
@@ -162,6 +163,10 @@ ROWS = [
         2 * MILLION, k=100_000, peers=WITH_MANY_SLEEPERS, memory_gib=4, note="for about 10 s", **SELDOM),
     Row("idle", "100 tasks wait, and nothing happens: context switches a second", "rest", "idle", 10_000, k=100,
         metric="switches_per_s", unit="", peers=WITH_CALLS, note="for 10 s", rounds=2, quick_rounds=1),
+    Row("after-burst", "300 000 have parked and ended: resident memory 10 s later", "rest", "after_burst", 300_000,
+        metric="mib_at_10", unit="MiB", peers=UNDECLARED, memory_gib=2, note="nothing else happens", rounds=2, quick_rounds=1),
+    Row("oscillate", "100 000 park and end every 100 ms, and 10 between: time for each", "rest", "oscillate", 50, k=100_000,
+        peers=UNDECLARED, memory_gib=2, note="for 5 s or more", **SELDOM),
     *SOCKET_ROWS,
     # Whole programs.
     Row("sieve", "prime sieve, 2000 primes", "program", "sieve", 17_389, metric="ms", unit="ms", peers=MAIN_PEERS,

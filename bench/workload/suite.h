@@ -40,6 +40,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "bursts.h"
 #include "calls.h"
 #include "cforall.h"
 #include "channel.h"
@@ -120,6 +121,8 @@ template <typename Runtime>
 constexpr workload crowds[] = {
     {"lifetimes", run_lifetimes<Runtime>},
     {"idle", run_idle<Runtime>},
+    {"after_burst", run_after_burst<Runtime>},
+    {"oscillate", run_oscillate<Runtime>},
 };
 
 template <typename Runtime>

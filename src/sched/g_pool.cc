@@ -155,7 +155,7 @@ void g_pool::add_block() {
 }
 
 const G* g_pool::find(const void* at) const noexcept {
-    for (chunk* c = chunks_.load(acquire); c != nullptr; c = c->next.load(acquire)) {  // A2
+    for (chunk* c = chunks_.load(acquire); c != nullptr; c = c->next.load(acquire)) {          // A2
         const auto offset = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(c);  // huge, if below
         if (offset >= chunk_size) continue;
         const auto u = static_cast<uint32_t>(offset / unit_size());
@@ -202,31 +202,25 @@ uint64_t g_pool::discard_retired(chunk& c) noexcept {
         uint32_t n = 1;
         while (i + n < count && whole[i + n] == whole[i] + n) ++n;
         freezing.lock();
-        const bool done = os::discard_pages(c.gs_of(whole[i]), n * unit_size());
+        const bool done = os::discard_pages(c.gs_of(whole[i]), n * unit_size());  // if not, they are dead Gs, or zeros
         freezing.unlock();
-        put_back(c, whole + i, n, done);
+        put_back(c, whole + i, n);
         if (done) bytes += n * unit_size();
         i += n;
     }
     return bytes;
 }
 
-// The n units were in hand. They are blank now, or the system has refused it.
-void g_pool::put_back(chunk& c, const uint32_t* units, uint32_t n, bool blank) noexcept {
+// The n units, which were in hand, are blank.
+void g_pool::put_back(chunk& c, const uint32_t* units, uint32_t n) noexcept {
     lock_.lock();
     for (uint32_t i = 0; i < n; ++i) {
         unit& one = c.units[units[i]];
         one.in_hand = false;
-        if (blank) {
-            one.retired = {};
-            ++c.blank;
-            continue;
-        }
-        one.shown.store(true, release);  // R1
-        c.retired += one.retired.size();
-        retired_ += one.retired.size();
+        one.retired = {};
     }
-    (blank ? filling_ : taking_) = chunks_.load(relaxed);  // relaxed: locked
+    c.blank += n;
+    filling_ = chunks_.load(relaxed);  // relaxed: locked
     lock_.unlock();
 }
 
@@ -245,7 +239,7 @@ trimming g_pool::trim(uint32_t most) noexcept {
     }
     chunk* ripe = nullptr;
     if (std::min(surplus_, depot_.size()) == 0) {
-        ripe = chunks_.load(relaxed);                                          // relaxed: locked
+        ripe = chunks_.load(relaxed);                                            // relaxed: locked
         while (ripe != nullptr && !ripe->ripe) ripe = ripe->next.load(relaxed);  // relaxed: locked
         done.more = ripe != nullptr;
     }

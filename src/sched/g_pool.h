@@ -25,7 +25,7 @@
 // of a thousand that lives on would keep 256 KiB. The record in memory of its own: a G has no room for a pointer to it.
 //
 // Invariants: I1. A G is in one place: in use, in a P's cache, in the depot, or in the list of its unit; unless its unit is blank or in hand.
-//             I2. Gs of a blank unit are all zeros, or have never been touched.
+//             I2. Gs of a blank unit are all zeros, or dead ones that the system did not discard, or have never been touched.
 // Ordering:   R1 (a unit is shown, its Gs dead) pairs with A1 (for_each, find). R2 (a chunk joins the list) pairs with A2 (the same).
 // Locks:      lock (leaf); freezing, with nothing else held.
 // Who:        any thread; add_block() by one that may throw; trim() by one at a time.
@@ -135,17 +135,17 @@ private:
     void take_retired_locked(uint32_t n, fifo<G>& into) noexcept;
     void retire_locked(uint32_t most) noexcept;
     [[nodiscard]] uint64_t discard_retired(chunk& c) noexcept;
-    void put_back(chunk& c, const uint32_t* units, uint32_t n, bool blank) noexcept;
+    void put_back(chunk& c, const uint32_t* units, uint32_t n) noexcept;
 
     const bool trims_;
 
     spin_lock lock_;
     // Guarded by lock_.
     lifo<G> depot_;
-    low_water unused_;         // of the depot, since the last round of trim()
-    uint64_t retired_ = 0;     // Gs in lists of units
-    uint32_t surplus_ = 0;     // Gs that the present round has still to retire
-    chunk* last_ = nullptr;    // the youngest
+    low_water unused_;          // of the depot, since the last round of trim()
+    uint64_t retired_ = 0;      // Gs in lists of units
+    uint32_t surplus_ = 0;      // Gs that the present round has still to retire
+    chunk* last_ = nullptr;     // the youngest
     chunk* taking_ = nullptr;   // no older chunk has retired Gs
     chunk* filling_ = nullptr;  // no older chunk has blank units; nullptr: none has
     bool watched_;

@@ -163,14 +163,14 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         if (!m->spinning) move_as_told(m);  // while it is counted there, nobody else is woken
         if (!std::exchange(knows_time, false)) p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
+        if (p->gives_back.load(relaxed)) [[unlikely]]  // relaxed: a request
+            give_caches_back(s, *p);
         const bool countdown_over = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
         if (countdown_over) p->restart_ticks(P::global_every + 1);     // this schedule ends the old countdown
         if (G* g = take_turn(s, p)) return g;
         if (G* g = take_arrival(s, p)) return g;
         if (countdown_over && p->tick() >= p->global_due) {
             p->global_due = p->tick() + P::global_every;
-            if (p->gives_back.load(relaxed)) [[unlikely]]  // relaxed: a request
-                give_caches_back(s, *p);
             poll_in_passing(s, m);
             if (G* g = take_global(s, p, 1)) return g;
         }

@@ -68,10 +68,10 @@ namespace weft::detail {
     return g;
 }
 
-// Nothing to run in the P's own queue. Whether g0 may find something else.
+// Nothing to run in the P's own queue. Whether g0 may find something else, or is to give back what the P keeps.
 [[nodiscard]] inline bool g0_may_find(const scheduler& s, const P* p) noexcept {
-    return p->has_work() || s.has_shared_work() || p->timers.next_deadline() != never ||
-           s.stopping.load(relaxed);  // relaxed: a look
+    return p->has_work() || s.has_shared_work() || p->timers.next_deadline() != never || s.stopping.load(relaxed) ||
+           p->gives_back.load(relaxed);  // relaxed: looks
 }
 
 // Step 7: a G for m to run now, and perhaps others in its ring, which is empty before; nullptr: there is nothing, or other thieves win.

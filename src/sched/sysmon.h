@@ -111,11 +111,11 @@ public:
     static constexpr int64_t call_allowance_ns = 100'000;
     static constexpr int64_t spare_ns = 50'000;  // a thread that was made will be there then
     static constexpr int64_t late_ns = 5'000'000;
-    static constexpr int64_t no_fence_ns = 10'000'000;    // the longest sleep where there is no heavy fence
-    static constexpr int64_t cpus_ns = 1'000'000'000;     // from one look at affinity and quota to the next
-    static constexpr int64_t trim_part_ns = 500'000;      // that it trims without a pause
+    static constexpr int64_t no_fence_ns = 10'000'000;  // the longest sleep where there is no heavy fence
+    static constexpr int64_t cpus_ns = 1'000'000'000;   // from one look at affinity and quota to the next
+    static constexpr int64_t trim_part_ns = 500'000;    // that it trims without a pause
     static constexpr int64_t trim_pause_ns = 500'000;
-    static constexpr int64_t no_thread_ns = 10'000'000;   // before it asks for a thread again
+    static constexpr int64_t no_thread_ns = 10'000'000;  // before it asks for a thread again
     static constexpr int64_t soon_ns = 10'000'000;
     static constexpr int64_t parting_ns = 10'000'000;  // for a report that goes on when it is to end
     static constexpr int patient_looks = 12;
@@ -143,7 +143,8 @@ public:
 
     // Whether it writes a dump, for which it may wait for as long as the reader takes. Other reports of the monitor are short and wait for 10 ms at most.
     [[nodiscard]] bool reports() const noexcept { return reports_.load(relaxed); }  // relaxed: a look
-    void set_reports(bool reports) noexcept { reports_.store(reports, relaxed); }   // relaxed: as above
+
+    void set_reports(bool reports) noexcept { reports_.store(reports, relaxed); }  // relaxed: as above
 
     // To be called after taking it out of far.
     void wake() noexcept { called_.wake(); }
@@ -234,7 +235,7 @@ private:
     std::unique_ptr<observation[], void (*)(void*)> seen_{nullptr, &std::free};  // one per P there may be
     int64_t look_in_ns_ = look_ns;                                               // from the present look to the next
     int64_t planned_ns_ = never;                                                 // when this look was to be
-    int64_t end_by_ns_ = never;  // once it has seen, in a report, that it is to end
+    int64_t end_by_ns_ = never;   // once it has seen, in a report, that it is to end
     int64_t trim_at_ns_ = never;  // when it goes on with giving memory back; never: nobody has called for that
     int64_t no_threads_until_ns_ = 0;
     int64_t cpus_seen_ns_ = 0;

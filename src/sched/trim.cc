@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "sched/classes.h"
 #include "sched/recycle.h"
 #include "sched/scheduler.h"
 
@@ -41,7 +42,8 @@ void begin_round(scheduler& s) noexcept {
     for (uint32_t i = 0; i < s.ps.reach(); ++i) {
         P& p = s.ps[i];
         if ((s.idle.idle_ps[i / 64] >> (i % 64) & 1) == 0) {
-            p.gives_back.store(true, relaxed);  // relaxed: seen sooner or later
+            p.gives_back.store(true, relaxed);  // relaxed: published by the next
+            ask_to_hurry(p);
             continue;
         }
         const bool stayed_idle = std::exchange(p.idle_tick, p.tick()) == p.tick();

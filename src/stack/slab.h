@@ -32,8 +32,8 @@ struct slab {
     static constexpr uint32_t none = UINT32_MAX;
     static constexpr uint32_t word_bits = 64;
 
-    atomic<slab*> next{nullptr};          // the next younger one: R3, A3
-    atomic<std::byte*> base{nullptr};     // R2, A2; nullptr: unmapped
+    atomic<slab*> next{nullptr};                                 // the next younger one: R3, A3
+    atomic<std::byte*> base{nullptr};                            // R2, A2; nullptr: unmapped
     atomic<uint64_t> live[largest_slab_slots / word_bits] = {};  // a bit for each slot with a record: R1, A1
 
     // Immutable once it is in the list.
@@ -44,11 +44,12 @@ struct slab {
 
     // Guarded by the pool's lock.
     bool may_write_protect = false;
-    bool kept = false;          // not to be unmapped
-    bool leaves = false;        // trim() is about to unmap it: nothing is carved from it, and its slots do not count as mapped
-    uint32_t live_count = 0;    // bits in live
-    uint32_t protections = 0;   // guards that count against the process's mappings
-    lifo<stack> retired;        // stacks that trim() is to blank, taken for use only when the depot is empty
+    bool kept = false;  // not to be unmapped
+    bool leaves =
+        false;  // trim() is about to unmap it: nothing is carved from it, and its slots do not count as mapped
+    uint32_t live_count = 0;               // bits in live
+    uint32_t protections = 0;              // guards that count against the process's mappings
+    lifo<stack> retired;                   // stacks that trim() is to blank, taken for use only when the depot is empty
     std::unique_ptr<guard_kind[]> guards;  // of each slot; guard_kind::missing: not installed yet
 
     [[nodiscard]] std::size_t mapped_size() const noexcept { return stride * slots; }
@@ -74,7 +75,9 @@ struct slab {
         return slot_in(base.load(relaxed), index);  // relaxed: locked
     }
 
-    [[nodiscard]] stack* record(uint32_t index) const noexcept { return record_in(base.load(relaxed), index); }  // as above
+    [[nodiscard]] stack* record(uint32_t index) const noexcept {
+        return record_in(base.load(relaxed), index);
+    }  // as above
 
     // Whether address lies in the mapping that begins at at.
     [[nodiscard]] bool holds(const std::byte* at, const void* address) const noexcept {

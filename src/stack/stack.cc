@@ -124,7 +124,7 @@ stack_pool::~stack_pool() {
 }
 
 void stack_pool::keep(const stack& kept) noexcept {
-    slab* s = slabs_.load(acquire);                                                    // A3
+    slab* s = slabs_.load(acquire);                                                // A3
     while (!s->holds(s->base.load(relaxed), kept.low)) s = s->next.load(acquire);  // relaxed: kept is in use. A3
     s->kept = true;
 }
@@ -227,7 +227,8 @@ int stack_pool::map_slab_locked(uint8_t size_class, uint32_t slots) noexcept {
 // Makes a stack of the lowest blank slot of the oldest slab that has one: so those in use lie close together.
 stack* stack_pool::carve_locked(int size_class) noexcept {
     slab* s = shelves_[size_class].carving;
-    while (s != nullptr && !(s->size_class == size_class && s->has_blank())) s = s->next.load(relaxed);  // relaxed: locked
+    while (s != nullptr && !(s->size_class == size_class && s->has_blank()))
+        s = s->next.load(relaxed);  // relaxed: locked
     shelves_[size_class].carving = s;
     if (s == nullptr) return nullptr;
     const uint32_t index = s->find_blank();
@@ -390,9 +391,9 @@ uint64_t stack_pool::mapped() noexcept {
 
 slab* stack_pool::slab_of_locked(const void* address) noexcept {
     slab* s = looked_;
-    if (s != nullptr && s->holds(s->base.load(relaxed), address)) return s;          // relaxed: locked
+    if (s != nullptr && s->holds(s->base.load(relaxed), address)) return s;       // relaxed: locked
     for (s = slabs_.load(relaxed); !s->holds(s->base.load(relaxed), address);) {  // relaxed: locked
-        s = s->next.load(relaxed);                                                   // relaxed: locked
+        s = s->next.load(relaxed);                                                // relaxed: locked
     }
     return looked_ = s;
 }
@@ -401,7 +402,8 @@ void stack_pool::unmap(slab& s) noexcept {
     lock_.lock();
     std::byte* base = s.slot(0);
     s.base.store(nullptr, release);  // R2
-    for (atomic<uint64_t>& word : s.live) word.store(0, relaxed);  // relaxed: whoever reads base sees that there is nothing
+    for (atomic<uint64_t>& word : s.live)
+        word.store(0, relaxed);  // relaxed: whoever reads base sees that there is nothing
     s.live_count = 0;
     if (looked_ == &s) looked_ = nullptr;
     lock_.unlock();

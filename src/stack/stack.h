@@ -96,10 +96,9 @@ static_assert(sanitized || sizeof(stack) == 64, "one cache line at the top of ea
 inline constexpr int stack_classes = 5;
 inline constexpr std::size_t guard_size = 64 * 1024;
 inline constexpr std::size_t canary_size = 64;
-inline constexpr std::size_t stack_initial =
-    8 * 1024;  // committed of a growing stack at first
-inline constexpr std::size_t growth_step = 64 * 1024;  // committed at least beyond the page that faulted
-inline constexpr uint32_t trimmed_at_once = 8;         // stacks that trim() has in its hands
+inline constexpr std::size_t stack_initial = 8 * 1024;  // committed of a growing stack at first
+inline constexpr std::size_t growth_step = 64 * 1024;   // committed at least beyond the page that faulted
+inline constexpr uint32_t trimmed_at_once = 8;          // stacks that trim() has in its hands
 
 // What became of a fault in a stack.
 enum class growth : uint8_t {
@@ -247,8 +246,8 @@ private:
     // Of the round of trim() that goes on; of its caller, who has set trims_.
     atomic<bool> trims_{false};
     bool in_round_ = false;
-    uint64_t may_leave_ = 0;    // slots of class 0 that the round may unmap
-    slab* leaving_ = nullptr;   // which is being emptied, to be unmapped …
+    uint64_t may_leave_ = 0;     // slots of class 0 that the round may unmap
+    slab* leaving_ = nullptr;    // which is being emptied, to be unmapped …
     uint32_t leaving_from_ = 0;  // … as far as this slot
 
     // The oldest. Written under lock_, read by the fault handler without: slabs are only ever added.

@@ -52,7 +52,7 @@ protected:
         stack* s = taken_[i];
         taken_.erase(taken_.begin() + static_cast<std::ptrdiff_t>(i));
         s->sanitizers.end_g();
-        pool_.give(s);
+        static_cast<void>(pool_.give(s));
         pool_.unreserve(1);
     }
 
@@ -177,12 +177,12 @@ TEST_F(StackPool, ABatchOfReusedStacksIsAtMostWhatWasReturned) {
     EXPECT_EQ(batch.size(), 4U);
     fifo<stack> rest = pool_.take_reused(100);
     EXPECT_EQ(rest.size(), 6U);
-    pool_.give(batch);
+    static_cast<void>(pool_.give(batch));
     EXPECT_TRUE(batch.empty());
     batch = pool_.take_reused(100);
     EXPECT_EQ(batch.size(), 4U);
-    pool_.give(batch);
-    pool_.give(rest);
+    static_cast<void>(pool_.give(batch));
+    static_cast<void>(pool_.give(rest));
 }
 
 // ---- Credits.
@@ -257,10 +257,10 @@ TEST_F(StackPool, LargerStacksHaveTheirSizeAndAreReused) {
         s->low[s->size() - 1] = std::byte{1};
         stack* const other = pool_.take_large(size_class, error);
         EXPECT_NE(other, s);
-        pool_.give(s);
+        static_cast<void>(pool_.give(s));
         EXPECT_EQ(pool_.take_large(size_class, error), s);
-        pool_.give(s);
-        pool_.give(other);
+        static_cast<void>(pool_.give(s));
+        static_cast<void>(pool_.give(other));
     }
 }
 
@@ -271,7 +271,7 @@ TEST_F(StackPool, ManyLargerStacksNeedMoreThanOneMapping) {
     EXPECT_EQ(all.size(), 50U);
     EXPECT_FALSE(all.contains(nullptr));
     EXPECT_GE(pool_.mapped(), 50U);
-    for (stack* s : all) pool_.give(s);
+    for (stack* s : all) static_cast<void>(pool_.give(s));
 }
 
 TEST_F(StackPool, LargerStacksDoNotUseUpTheCreditsOfTheDefaultOnes) {
@@ -280,7 +280,7 @@ TEST_F(StackPool, LargerStacksDoNotUseUpTheCreditsOfTheDefaultOnes) {
     const uint64_t before = pool_.mapped();
     take(first_slab);
     EXPECT_EQ(pool_.mapped(), before + first_slab);
-    pool_.give(s);
+    static_cast<void>(pool_.give(s));
 }
 
 TEST_F(StackPool, ALargerStackThatCannotBeMappedSaysWhy) {
@@ -291,7 +291,7 @@ TEST_F(StackPool, ALargerStackThatCannotBeMappedSaysWhy) {
     EXPECT_EQ(pool_.mapped(), 0U);
     stack* const s = pool_.take_large(2, error);
     ASSERT_NE(s, nullptr);
-    pool_.give(s);
+    static_cast<void>(pool_.give(s));
 }
 
 // ---- Whose address is that?
@@ -307,7 +307,7 @@ TEST_F(StackPool, AnAddressInAStackFindsIt) {
             EXPECT_FALSE(in_guard);
         }
     }
-    pool_.give(taken_.back());
+    static_cast<void>(pool_.give(taken_.back()));
     taken_.pop_back();
 }
 

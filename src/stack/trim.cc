@@ -67,8 +67,9 @@ std::size_t resident_bytes(const stack& s) noexcept {
 }
 
 constexpr uint32_t retired_at_once = 64;  // under the lock, at a cache miss each
-constexpr uint32_t one_measured_of = 8;   // stacks of a slab that is unmapped: to measure one takes as long as to discard it
-constexpr uint32_t retired_for_one = 8;   // stacks that are retired in the time in which one is blanked
+constexpr uint32_t one_measured_of =
+    8;  // stacks of a slab that is unmapped: to measure one takes as long as to discard it
+constexpr uint32_t retired_for_one = 8;  // stacks that are retired in the time in which one is blanked
 
 }  // namespace
 

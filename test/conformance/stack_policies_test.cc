@@ -34,7 +34,10 @@ namespace {
 class StackPolicy : public ::testing::TestWithParam<std::tuple<unsigned, stack_policy>> {
 protected:
     static runtime_options options() {
-        return {.procs = std::get<0>(GetParam()), .stack_size = 256 * 1024, .stacks = std::get<1>(GetParam())};
+        return {.procs = std::get<0>(GetParam()),
+                .stack_size = 256 * 1024,
+                .stacks = std::get<1>(GetParam()),
+                .memory_idle = runtime_options::keep_memory};
     }
 
     runtime rt_{options()};
@@ -176,9 +179,7 @@ TEST_P(StackPolicy, TheMemoryOfADeepBurstGoesBack) {
     EXPECT_GE(full, base + count * 190);
     weft::detail::scheduler& s = *rt_.run([] { return weft::detail::current_m()->home; });
     const auto back = [&] {
-        for (int calls = 0; calls < weft::detail::trim_calls;) {
-            if (!weft::detail::trim_stacks(s).more) ++calls;
-        }
+        while (weft::detail::trim_memory(s).more) {}
         return resources::now().resident_kib <= base + base / 10;
     };
     eventually(back);
@@ -191,7 +192,7 @@ TEST_P(StackPolicy, TrimmingDisturbsNobody) {
     weft::detail::scheduler& s = *rt_.run([] { return weft::detail::current_m()->home; });
     std::thread trimmer([&] {
         while (!stop) {
-            static_cast<void>(weft::detail::trim_stacks(s, 16));
+            static_cast<void>(weft::detail::trim_memory(s, 16));
             std::this_thread::yield();
         }
     });

@@ -169,6 +169,8 @@ var suite = map[string]func(arguments) measurement{
 	"hog_tail":    runHogTail,
 	"lifetimes":   runLifetimes,
 	"idle":        runIdle,
+	"after_burst": runAfterBurst,
+	"oscillate":   runOscillate,
 
 	"cycle":    runCycle,
 	"churn":    runMeetings,

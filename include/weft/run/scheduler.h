@@ -61,7 +61,8 @@ typedef struct run_scheduler_opts {
 // As memory_idle_ns: it stays.
 #define RUN_KEEP_MEMORY (-1)
 
-#define RUN_SCHEDULER_OPTS_INIT {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC, 0, false, 0, 0, 0}
+#define RUN_SCHEDULER_OPTS_INIT \
+    {sizeof(run_scheduler_opts_t), 0, false, 0, NULL, RUN_STACKS_AUTOMATIC, 0, false, 0, 0, 0}
 
 // The calling plain thread goes on as the main green thread of a new scheduler. RUN_BUSY if there is one already, made by this
 // function or by weft::main; RUN_INVALID from a green thread; RUN_EXHAUSTED.
