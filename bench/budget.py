@@ -42,7 +42,7 @@ BUDGETS = [
     Budget("spawn_join", "spawn + join", goal=190, limit=565, mallocs=0),
     Budget("round_trip", "unbuffered round trip", goal=420, limit=620),
     Budget("buffered", "buffered message (128)", goal=110, limit=94),
-    Budget("select", "send + select of 4", goal=300, limit=390, mallocs=0),
+    Budget("select", "send + select of 4", goal=300, limit=391, mallocs=0),
     Budget("mutex", "mutex lock + unlock", goal=12, limit=12.2, mallocs=0),
     Budget("semaphore", "semaphore acq. + release", goal=24, limit=21.5, mallocs=0),
     Budget("timer", "after_func + stop", goal=115, limit=1066, mallocs=1),

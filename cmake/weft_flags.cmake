@@ -1,7 +1,7 @@
 # weft_flags.cmake: how our own code is compiled.
 #
 # weft_own_flags(target) gives a target the code generation that backtraces, guard regions and indirect-branch
-# protection need; weft_warnings and weft_strict_warnings the warnings. Sanitizers and link-time optimization
+# protection need; weft_library_flags what a library needs besides; weft_warnings and weft_strict_warnings the warnings. Sanitizers and link-time optimization
 # are settings of the whole build: everything in it, GoogleTest too, has to agree.
 include(CheckCXXCompilerFlag)
 include(CheckCXXSourceCompiles)
@@ -17,20 +17,28 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   set(weft_clang TRUE)
 endif()
 
-# Flags of the kind "add it where the compiler knows it": the list weft_codegen.
-set(weft_codegen -g -fno-omit-frame-pointer)
-function(weft_add_if_known flag)
-  string(MAKE_C_IDENTIFIER "weft_has${flag}" known)
-  check_cxx_compiler_flag("${flag}" ${known})
-  if(${known})
-    set(weft_codegen ${weft_codegen} "${flag}" PARENT_SCOPE)
-  endif()
+# weft_add_if_known(list flag...): adds the flags that the compiler knows to the list.
+function(weft_add_if_known list)
+  foreach(flag IN LISTS ARGN)
+    string(MAKE_C_IDENTIFIER "weft_has${flag}" known)
+    check_cxx_compiler_flag("${flag}" ${known})
+    if(${known})
+      list(APPEND ${list} "${flag}")
+    endif()
+  endforeach()
+  set(${list} "${${list}}" PARENT_SCOPE)
 endfunction()
-weft_add_if_known(-mno-omit-leaf-frame-pointer)
-weft_add_if_known(-fstack-clash-protection)
-if(BUILD_SHARED_LIBS)
-  weft_add_if_known(-fno-semantic-interposition)
-endif()
+set(weft_codegen -g -fno-omit-frame-pointer)
+weft_add_if_known(weft_codegen -mno-omit-leaf-frame-pointer -fstack-clash-protection)
+
+# Code that may end up in a shared object: the static library, too, which plug-ins link. It costs next to nothing in a program:
+#   -fno-semantic-interposition   functions of the same file are inlined and called directly all the same
+#   -ftls-model=initial-exec      a thread-local is read by two instructions, which the linker turns into one in a program, and without
+#                                 a call into the dynamic linker that a signal handler may not make. A plug-in takes its 66 bytes from the
+#                                 reserve that the dynamic linker keeps for that (docs/building.md)
+#   -fno-gnu-unique               no variable of one plug-in is used by another one
+set(weft_shareable)
+weft_add_if_known(weft_shareable -fno-semantic-interposition -ftls-model=initial-exec -fno-gnu-unique)
 
 # Indirect-branch protection. The assembler files look at the macros that these flags set.
 set(weft_branch_protection)
@@ -80,6 +88,12 @@ set(weft_force_asm_switch FALSE)
 if(WEFT_CONTEXT STREQUAL "asm" OR WEFT_LTO OR WEFT_SANITIZE)
   set(weft_force_asm_switch TRUE)
 endif()
+
+function(weft_library_flags target)
+  weft_own_flags(${target})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${weft_shareable}>")
+endfunction()
 
 function(weft_own_flags target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)

@@ -30,6 +30,6 @@ set_target_properties(weft_tls PROPERTIES
   VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
   VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
-weft_own_flags(weft_tls)
+weft_library_flags(weft_tls)
 weft_strict_warnings(weft_tls)
 add_dependencies(weft_components weft_tls)

@@ -53,7 +53,7 @@ struct entry_type {
 };
 
 template <typename F>
-inline constexpr entry_type entry_type_of = {
+[[gnu::visibility("hidden")]] inline constexpr entry_type entry_type_of = {
     [](void* closure) {
         F& f = *static_cast<F*>(closure);
         f();

@@ -50,7 +50,7 @@ struct timed_function {
 };
 
 template <typename F>
-inline constexpr timed_function timed_function_of = {
+[[gnu::visibility("hidden")]] inline constexpr timed_function timed_function_of = {
     [](void* f) { (*static_cast<F*>(f))(); },
     [](void* f) noexcept { static_cast<F*>(f)->~F(); },
     sizeof(F),

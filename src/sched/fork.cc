@@ -8,6 +8,7 @@
 #include "os/interrupt_signal.h"
 #include "os/os.h"
 #include "os/signals.h"
+#include "os/stay_loaded.h"
 #include "sched/current.h"
 #include "sched/event_source.h"
 #include "sched/freeze.h"
@@ -50,6 +51,7 @@ void in_child() noexcept {
 void install_fork_handler() noexcept {
     static constinit atomic<bool> done{false};
     if (done.exchange(true, acq_rel)) return;  // acq_rel: only one of us installs
+    os::stay_loaded();
     os::call_in_child_of_fork(&in_child);
 }
 

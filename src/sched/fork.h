@@ -44,7 +44,7 @@ extern atomic<uint32_t> fork_generation;
 // Whether s was made by a parent.
 [[nodiscard]] bool is_from_before_fork(const scheduler& s) noexcept;
 
-// Registers the handler, once per process.
+// Registers the handler, once per process. It is the first address of our code that others keep: from now on the module stays loaded.
 void install_fork_handler() noexcept;
 
 // What is fatal for a G that has forked.

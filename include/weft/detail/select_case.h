@@ -87,7 +87,7 @@ struct chan_recv_case {
 
     static void finish(select_case& c) noexcept { chan_state<T>::finish_recv(value(c), *c.partner); }
 
-    static constexpr select_ops ops{&seems_ready, &begin, &finish, 0};
+    [[gnu::visibility("hidden")]] static constexpr select_ops ops{&seems_ready, &begin, &finish, 0};
 
     static void prepare(select_case& c, chan_state<T>* s, std::optional<T>& into) noexcept {
         c.object = s;
@@ -118,7 +118,7 @@ struct chan_send_case {
 
     static void finish(select_case& c) noexcept { chan_state<T>::finish_send(value(c), *c.partner); }
 
-    static constexpr select_ops ops{&seems_ready, &begin, &finish, 0};
+    [[gnu::visibility("hidden")]] static constexpr select_ops ops{&seems_ready, &begin, &finish, 0};
 
     static void prepare(select_case& c, chan_state<T>* s, T& from) noexcept {
         c.object = s;
