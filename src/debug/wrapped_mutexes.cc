@@ -31,7 +31,9 @@ extern "C" {
 WEFT_WRAPPED_LOCK(lock, (pthread_mutex_t * mutex), (mutex))
 WEFT_WRAPPED_LOCK(trylock, (pthread_mutex_t * mutex), (mutex))
 WEFT_WRAPPED_LOCK(timedlock, (pthread_mutex_t * mutex, const timespec* until), (mutex, until))
+#if defined(__GLIBC__)  // musl has no such function
 WEFT_WRAPPED_LOCK(clocklock, (pthread_mutex_t * mutex, clockid_t clock, const timespec* until), (mutex, clock, until))
+#endif
 WEFT_WRAPPED(unlock, (pthread_mutex_t * mutex), (mutex))
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {

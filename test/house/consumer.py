@@ -5,6 +5,9 @@ The build is installed, and the installed tree then moved, since a package may b
 was made. consumer/main.cc and main.c are compiled with find_package and with pkg-config against that tree, main.c in projects without C++, too, and with
 add_subdirectory against the sources; but for the last, which is the same for all builds, with --installed. Outside the
 repository, so that nothing is found by accident. The components tls (secured.cc) and asio (adapted.cc), where they can be had.
+
+At last two plug-ins (consumer/plug_in.cc) are built against the installed tree, and a program that knows nothing of weft opens, runs and closes them
+(consumer/host.cc). And two programs, main.cc and the first of the examples, with each of the flags of FLAGS.
 """
 import os
 import shutil
@@ -15,6 +18,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 EXPECTED = "the sum of the first hundred squares is 338350\n"
+# How others compile programs that use the static library, which is compiled as it is.
+FLAGS = ["-fno-rtti", "-static", "-flto", "-D_GLIBCXX_DEBUG", "-D_GLIBCXX_ASSERTIONS", "-fcf-protection=full"]
 
 
 def run(*command, **more):
@@ -29,12 +34,12 @@ def library_folder(prefix):
     raise FileNotFoundError(f"no libweft under {prefix}")
 
 
-def run_consumer(program, library_path=None):
+def run_consumer(program, library_path=None, arguments=(), expected=EXPECTED):
     environment = dict(os.environ)
     if library_path:
         environment["LD_LIBRARY_PATH"] = library_path
-    output = run(program, stdout=subprocess.PIPE, text=True, env=environment, timeout=60).stdout
-    if output != EXPECTED:
+    output = run(program, *arguments, stdout=subprocess.PIPE, text=True, env=environment, timeout=60).stdout
+    if output != expected:
         raise RuntimeError(f"{program} printed {output!r}")
 
 
@@ -48,18 +53,66 @@ def by_cmake(project, work, library_path, *settings):
             run_consumer(os.path.join(build, component), library_path)
 
 
-def by_pkg_config(work, prefix, library_path, package="weft", source="main.cc"):
+def ask_pkg_config(prefix, package, *arguments):
     environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(library_folder(prefix), "pkgconfig"))
+    return run("pkgconf", *arguments, package, stdout=subprocess.PIPE, text=True, env=environment).stdout.split()
 
+
+def is_static(library_path):
+    return not any(name.endswith(".so") for name in os.listdir(library_path))
+
+
+def by_pkg_config(work, prefix, library_path, package="weft", source="main.cc"):
     def ask(*arguments):
-        return run("pkgconf", *arguments, package, stdout=subprocess.PIPE, text=True, env=environment).stdout.split()
+        return ask_pkg_config(prefix, package, *arguments)
 
     program = os.path.join(work, f"by_pkg_config_{package}_{source}")
-    static = [] if any(name.endswith(".so") for name in os.listdir(library_path)) else ["--static"]
+    static = ["--static"] if is_static(library_path) else []
     compiler = [os.environ.get("CC", "cc"), "-std=c99"] if source.endswith(".c") else [os.environ.get("CXX", "c++"), "-std=c++20"]
     run(*compiler, "-O2", *ask("--cflags"), os.path.join(HERE, "consumer", source), *ask("--libs", *static), "-o", program)
     print("version " + ask("--modversion")[0])
     run_consumer(program, library_path)
+
+
+class prepared:
+    """A compiler for sources that are compiled often, against the installed tree in a folder of the build: so a compiler cache finds them again."""
+
+    def __init__(self, prefix):
+        self.prefix = prefix
+        self.launcher = ["ccache"] if os.environ.get("CCACHE_BASEDIR") and shutil.which("ccache") else []
+        self.libraries = library_folder(prefix)
+        static = ["--static"] if is_static(self.libraries) else []
+        self.cflags = [os.environ.get("CXX", "c++"), "-std=c++20", "-O2", *ask_pkg_config(prefix, "weft", "--cflags")]
+        self.libs = ask_pkg_config(prefix, "weft", "--libs", *static)
+
+    def build(self, source, program, flags, libs):
+        made = os.path.join(self.prefix, program)
+        run(*self.launcher, *self.cflags, *flags, "-c", source, "-o", made + ".o", cwd=ROOT)
+        run(*self.cflags, *flags, made + ".o", *libs, "-o", made)
+        return made
+
+
+def in_plug_ins(prefix):
+    compiler = prepared(prefix)
+    host = compiler.build(os.path.join(HERE, "consumer", "host.cc"), "host", [], ["-pthread", "-ldl"])
+    # One of them without symbols that are unique in the process: they keep a module loaded by themselves.
+    plug_ins = [
+        compiler.build(os.path.join(HERE, "consumer", "plug_in.cc"), f"plug_in_{i}.so", ["-fPIC", "-shared", *more], compiler.libs)
+        for i, more in enumerate((["-fno-gnu-unique"], []))
+    ]
+    run_consumer(host, compiler.libraries, plug_ins)
+
+
+def by_flags(prefix):
+    compiler = prepared(prefix)
+    examples = os.path.join(ROOT, "examples")
+    with open(os.path.join(examples, "01_hello.expected"), encoding="utf-8") as file:
+        hello = file.read()
+    for flag in FLAGS:
+        name = flag.strip("-").replace("=", "_")
+        run_consumer(compiler.build(os.path.join(HERE, "consumer", "main.cc"), f"channels_{name}", [flag], compiler.libs))
+        run_consumer(compiler.build(os.path.join(examples, "01_hello.cc"), f"hello_{name}", [flag], compiler.libs), expected=hello)
+    print("consumer: hello and channels ran with each of " + " ".join(FLAGS))
 
 
 def check_nothing_remembers(prefix, *places):
@@ -95,6 +148,12 @@ def main():
             by_pkg_config(work, prefix, libraries, "weft-tls", "secured.cc")
         if not installed_only:
             by_cmake("add_subdirectory", work, None, f"-DWEFT_ROOT={ROOT}", "-DWEFT_PRECOMPILE=ON")
+        kept = os.path.join(build, "consumer")
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.move(prefix, kept)
+        in_plug_ins(kept)
+        if is_static(library_folder(kept)):
+            by_flags(kept)
     print("consumer: find_package" + (" and pkg-config" if installed_only else ", pkg-config and add_subdirectory") + " built and ran")
     return 0
 

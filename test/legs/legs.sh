@@ -22,12 +22,28 @@ libcxx      Clang with libc++: every source alone; every public header alone und
 aarch64     GCC for aarch64 under an emulator
 shared      GCC, shared library and -fPIC: steal storm; find_package and pkg-config against the installed tree
 lto         GCC, link-time optimization: steal storm
-consumer    find_package, pkg-config and add_subdirectory against the installed tree
+consumer    find_package, pkg-config and add_subdirectory against the installed tree; plug-ins; programs with other flags
+musl        Clang with libc++ and musl, static
 assemble    the context switch as ELF, Mach-O and COFF objects; what that for Windows saves
 END
 }
 
-leg_names() { legs | awk '{ print $1 }'; }
+# Those that only ./dev test full runs.
+legs_of_full() {
+    cat <<'END'
+modes       Clang 14 and 16; C++23 and C++26 with GCC, with Clang, and with libc++: every source, header and example alone
+gcc14       GCC 14, in a root of Debian 13: unit, conformance, examples
+gcc15       GCC 15, in a root of Debian sid: unit, conformance, examples; C++26
+clang21     Clang 21, in a root of Debian sid: unit, conformance, examples; C++26
+END
+}
+
+leg_names() {
+    {
+        legs
+        ! is_full || legs_of_full
+    } | awk '{ print $1 }'
+}
 
 is_full() { [[ -n ${WEFT_TEST_FULL:-} ]]; }
 if_gate() { is_full || printf '%s' "$1"; }
@@ -54,7 +70,7 @@ use_compiler_cache() {
     export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
 }
 
-# ---- Steps. They know the leg by the variables leg and log, which run_leg sets.
+# ---- Steps. They know the leg by the variables leg and log, which run_leg sets. within holds a command to run them under: a root of another system.
 
 # Discards its input, but shows a line of it now and then, so that a long step looks alive.
 heartbeat() {
@@ -82,7 +98,7 @@ step() {
 
 # configure_step PRESET: options holds arguments of the leg for CMake.
 configure_step() {
-    step "configure" cmake --preset "$1" -DWEFT_TEST_TOGETHER=ON -DWEFT_PRECOMPILE=ON \
+    step "configure" ${within[@]+"${within[@]}"} cmake --preset "$1" -DWEFT_TEST_TOGETHER=ON -DWEFT_PRECOMPILE=ON \
         "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DCMAKE_C_COMPILER_LAUNCHER=$launcher" ${options[@]+"${options[@]}"}
 }
 
@@ -91,7 +107,7 @@ build_step() {
     local preset=$1
     shift
     configure_step "$preset" &&
-        step "build" cmake --build --preset "$preset" -j "$jobs" ${@+--target "$@"} -- -k 0
+        step "build" ${within[@]+"${within[@]}"} cmake --build --preset "$preset" -j "$jobs" ${@+--target "$@"} -- -k 0
 }
 
 # ctest_step PRESET ARGUMENTS...: ctest with its summary shown. wrapper may hold a command to run it under.
@@ -100,7 +116,7 @@ ctest_step() {
     shift
     before=$(wc -l <"$log")
     rm -rf "build/$preset/results"
-    step "test" ${wrapper[@]+"${wrapper[@]}"} ctest --preset "$preset" -j "$test_jobs" "$@" || status=$?
+    step "test" ${within[@]+"${within[@]}"} ${wrapper[@]+"${wrapper[@]}"} ctest --preset "$preset" -j "$test_jobs" "$@" || status=$?
     tail -n "+$((before + 1))" "$log" | awk '/% tests passed/ { print "  " $0; next } /^The following tests FAILED/ { list = 1 } list && NF { print "  " $0 }'
     mkdir -p "build/logs/results/$leg"
     cp -f "build/$preset/results/"*.json "build/logs/results/$leg/" 2>/dev/null || true
@@ -277,6 +293,59 @@ leg_consumer() {
     build_step native weft weft_instrument weft_components && step "consumers" python3 test/house/consumer.py build/native
 }
 
+# Static programs of another C library. In the gate nothing is linked: the first link builds libc++, musl and more, for one or two minutes.
+leg_musl() {
+    need "${base_packages[@]}" python3-pip
+    local -x CCACHE_COMPILERCHECK=content CCACHE_COMPILERTYPE=clang  # the compiler is a script, test/legs/zig.sh
+    local options=(-DWEFT_BUILD_TESTS=OFF -DWEFT_BUILD_EXAMPLES=OFF -DWEFT_PRECOMPILE=OFF)
+    step "compiler" test/legs/zig.sh build/zig || return 1
+    if is_full; then
+        options=(-DWEFT_BUILD_TESTS=ON -DWEFT_BUILD_EXAMPLES=ON -DWEFT_PRECOMPILE=OFF)
+        suites_step musl
+    else
+        build_step musl weft weft_instrument
+    fi
+}
+
+leg_modes() {
+    need "${base_packages[@]}" "${clang_packages[@]}" libc++-19-dev libc++abi-19-dev clang-14 clang-16
+    step "compile" python3 test/house/compiles.py --jobs "$jobs" clang++-14:20 clang++-16:20 g++:23 clang++-19:23 clang++-19:26 \
+        clang++-19:20:libc++ clang++-19:23:libc++ clang++-19:26:libc++
+}
+
+# suites_step PRESET: what every compiler has to pass, on two of the four numbers of processors: which ones is no matter of the compiler.
+suites_step() {
+    local -x GTEST_FILTER="-*/P1:*/P64"
+    build_step "$1" weft examples/all {unit,conformance}_tests && ctest_step "$1" -L '^(unit|conformance|example)$'
+}
+
+# root_leg SUITE COMPILER: a preset of the compiler's name, in a root of that release of Debian.
+root_leg() {
+    local suite=$1 compiler=$2 options=() within
+    need "${base_packages[@]}" debootstrap
+    within=(test/legs/root.sh "$suite" "$(root_packages "$suite")")
+    suites_step "$compiler"
+}
+
+# One set for all legs of a release, or each of them would make its root anew.
+root_packages() {
+    printf 'cmake,ninja-build,googletest,python3,git,'
+    case $1 in
+        trixie) printf 'g++' ;;
+        sid) printf 'g++-15,clang-21' ;;
+    esac
+}
+
+leg_gcc14() { root_leg trixie gcc14; }
+
+leg_gcc15() {
+    root_leg sid gcc15 && step "C++26" test/legs/root.sh sid "$(root_packages sid)" python3 test/house/compiles.py --jobs "$jobs" g++-15:26
+}
+
+leg_clang21() {
+    root_leg sid clang21 && step "C++26" test/legs/root.sh sid "$(root_packages sid)" python3 test/house/compiles.py --jobs "$jobs" clang++-21:26
+}
+
 # ---- Running them.
 
 # What a leg has left behind: files in its temporary directory, and processes, which alone can hold sockets. Prints it, and fails if there is anything.
@@ -302,7 +371,7 @@ left_behind() {
 # run_leg NAME: 0 if it passed.
 run_leg() {
     leg=$1
-    declare -F "leg_$leg" >/dev/null || die "there is no leg $leg; the legs are: quick storm $(leg_names | tr '\n' ' ')"
+    declare -F "leg_$leg" >/dev/null || die "there is no leg $leg; the legs are: quick storm $(WEFT_TEST_FULL=1 leg_names | tr '\n' ' ')"
     log=build/logs/$leg.log
     mkdir -p build/logs
     rm -rf "build/logs/results/$leg"
@@ -357,7 +426,7 @@ run_all_legs() {
     need "${base_packages[@]}"
     if is_full; then
         say "full: from empty build directories, without a compiler cache"
-        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,shared,lto}
+        rm -rf build/{native,asan,tsan,clang,libcxx,aarch64,shared,lto,musl,gcc14,gcc15,clang21,roots,zig}
     fi
     # shellcheck disable=SC2046
     run_legs $(leg_names)

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""compiles.py [--jobs J] FOR...: other compilers, standard libraries and modes of the language take the library.
+
+Each FOR is a compiler, the year of the standard, and a standard library if it is not the compiler's usual one:
+
+    g++:23   clang++-14:20   clang++-19:26:libc++
+
+With each of them every source of the library, every header, internal ones too, and every example is compiled alone, without code generation,
+under -Wall -Wextra -Wpedantic -Wshadow -Werror. What needs Boost, OpenSSL or another library is left out.
+"""
+import argparse
+import concurrent.futures
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+SYSTEMS, PROCESSORS = ["linux", "darwin", "windows"], ["x86_64", "aarch64"]
+LEFT_OUT = ("include/weft/tls/", "include/weft/asio/", "src/tls/")
+
+
+def is_ours(path):
+    """Whether a file is for this system and processor, as in cmake/weft_sources.cmake."""
+    parts = os.path.splitext(os.path.basename(path))[0].removesuffix("_test")
+    for words, here in ((PROCESSORS, platform.machine()), (SYSTEMS, "linux")):
+        for word in words:
+            if parts.endswith("_" + word):
+                if word != here:
+                    return False
+                parts = parts.removesuffix("_" + word)
+    return True
+
+
+def sources():
+    """Yields the files that are compiled, as paths in the repository."""
+    for top, endings in (("include", (".h",)), ("src", (".cc", ".h")), ("examples", (".cc",))):
+        for folder, _, names in sorted(os.walk(os.path.join(ROOT, top))):
+            paths = [os.path.relpath(os.path.join(folder, name), ROOT) for name in sorted(names) if name.endswith(endings)]
+            texts = {}
+            for path in paths:
+                with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+                    texts[path] = file.read()
+            if top == "examples" and folder != os.path.join(ROOT, top) and any("// needs: " in text for text in texts.values()):
+                continue
+            for path in paths:
+                if is_ours(path) and not path.startswith(LEFT_OUT) and not path.endswith("_test.cc") and "// needs: " not in texts[path]:
+                    yield path
+
+
+def command_of(wanted):
+    compiler, year, *library = wanted.split(":")
+    command = [compiler, f"-std=c++{year}", *WARNINGS, "-Iinclude", "-Isrc", '-DWEFT_VERSION="0"', "-fsyntax-only", "-x", "c++"]
+    if library:
+        command.insert(2, f"-stdlib={library[0]}")
+    if library == ["libc++"]:
+        command.insert(2, "-fexperimental-library")
+    return command
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("wanted", nargs="+", metavar="FOR")
+    args = parser.parse_args()
+    files = list(sources())
+    failed = 0
+    with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for wanted in args.wanted:
+            command = command_of(wanted)
+            if shutil.which(command[0]) is None:
+                print(f"{wanted}: FAILED: there is no {command[0]}")
+                failed += 1
+                continue
+
+            def compile_one(path, command=command, work=work):
+                # A header is included: compiled itself it would be warned about for its #pragma once.
+                source = path
+                if path.endswith(".h"):
+                    source = os.path.join(work, re.sub(r"\W", "_", path) + ".cc")
+                    with open(source, "w", encoding="utf-8") as file:
+                        file.write(f'#include "{path.split("/", 1)[1]}"\n')
+                ended = subprocess.run([*command, source], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+                return path, ended.returncode, ended.stdout
+
+            bad = 0
+            for path, status, output in pool.map(compile_one, files):
+                if status != 0:
+                    bad += 1
+                    print(f"{wanted} {path}: FAILED\n{output[:2000]}", flush=True)
+            print(f"{wanted}: {len(files)} files, {bad} failed", flush=True)
+            failed += bad
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
