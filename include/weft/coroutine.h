@@ -27,7 +27,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -35,6 +34,7 @@
 #include <weft/chan.h>
 #include <weft/detail/continuation.h>
 #include <weft/detail/select_case.h>
+#include <weft/detail/source_location.h>
 #include <weft/future.h>
 #include <weft/go.h>
 
@@ -101,7 +101,7 @@ public:
 
     // False: it has happened meanwhile. After true the coroutine may run elsewhere.
     template <typename Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h, std::source_location where = std::source_location::current()) {
+    bool await_suspend(std::coroutine_handle<Promise> h, source_location where = source_location::current()) {
         struct waited {
             resumption r;
 
@@ -319,7 +319,7 @@ driver drive(task<T> whole, std::shared_ptr<future_state<T>> to) {
 
 // Runs t on the scheduler; a future for its result. Throws as go().
 template <typename T>
-[[nodiscard]] future<T> async(task<T> t, std::source_location where = std::source_location::current()) {
+[[nodiscard]] future<T> async(task<T> t, source_location where = source_location::current()) {
     auto state = std::make_shared<detail::future_state<T>>();
     const detail::driver d = detail::drive(std::move(t), state);
     detail::spawn(nullptr, nullptr, detail::resumption(d.handle, d.handle), where);
@@ -340,7 +340,7 @@ public:
         auto& state = detail::future_access::state(future_);
         auto go_on = detail::resumption::of(h);
         try {
-            detail::go_when_zero(state.pending(), std::move(go_on), std::source_location::current());
+            detail::go_when_zero(state.pending(), std::move(go_on), source_location::current());
         } catch (...) {
             go_on.let_go();  // with the exception, which is thrown where it waits
             throw;

@@ -6,10 +6,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
 #include <span>
 
 #include <weft/detail/require.h>
+#include <weft/detail/source_location.h>
 
 namespace weft {
 
@@ -131,10 +131,10 @@ std::size_t stats_of_procs(proc_snapshot* all, std::size_t count) noexcept;
 
 // How deep the stacks of the green threads that were started at one place were used.
 struct stack_use_at {
-    std::source_location where;  // where they were started; line 0: those of all places beyond the 255th
-    uint64_t measured = 0;       // times one was looked at
-    std::size_t waiting = 0;     // bytes of frames of the deepest that was found waiting: so much at least is needed
-    std::size_t touched = 0;     // bytes down to the lowest page touched: so much is enough
+    source_location where;    // where they were started; line 0: those of all places beyond the 255th
+    uint64_t measured = 0;    // times one was looked at
+    std::size_t waiting = 0;  // bytes of frames of the deepest that was found waiting: so much at least is needed
+    std::size_t touched = 0;  // bytes down to the lowest page touched: so much is enough
 };
 
 // Fills in places of the caller's runtime, or of the default one, the deepest first, and returns how many there are, which may be more than

@@ -15,7 +15,6 @@
 #include <future>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -27,6 +26,7 @@
 #include <weft/detail/locals.h>
 #include <weft/detail/owner.h>
 #include <weft/detail/require.h>
+#include <weft/detail/source_location.h>
 #include <weft/detail/time_point.h>
 #include <weft/go.h>
 
@@ -147,7 +147,7 @@ public:
     // waits. Throws what go() throws, and then is as before. cancel() of the new future is one of this future, too; an f that
     // has not begun by then is not called, and get() throws cancelled unless the exception of this future comes first.
     template <typename F>
-    [[nodiscard]] auto then(F f, std::source_location where = std::source_location::current());
+    [[nodiscard]] auto then(F f, source_location where = source_location::current());
 
     // Asks the work for the result to end: the waits of the green thread throw cancelled from now on (cancel.h). Does not wait for that:
     // get() does, and tells what came of it. Of a promise's future: it is ready, with cancelled, unless there is a result. Of one
@@ -178,7 +178,7 @@ private:
     friend class future;
 
     template <typename F>
-    friend auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, std::source_location where)
+    friend auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, source_location where)
         -> future<std::invoke_result_t<std::decay_t<F>&>>;
 
     friend struct detail::future_access;
@@ -221,7 +221,7 @@ struct future_access {
 
 template <typename T>
 template <typename F>
-auto future<T>::then(F f, std::source_location where) {
+auto future<T>::then(F f, source_location where) {
     static constexpr auto call = [](F& function, detail::future_state<T>& from) -> decltype(auto) {
         if constexpr (std::is_void_v<T>) {
             from.take();
@@ -255,7 +255,7 @@ auto future<T>::then(F f, std::source_location where) {
 
 // As async(), on the runtime s. For runtime::async.
 template <typename F>
-auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, std::source_location where)
+auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, source_location where)
     -> future<std::invoke_result_t<std::decay_t<F>&>> {
     using result = std::invoke_result_t<std::decay_t<F>&>;
     auto state = std::make_shared<detail::future_state<result>>();
@@ -273,14 +273,12 @@ auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, std::so
 
 // Starts f() as a green thread and returns a future for its result. Throws as go(). Allocates the shared state.
 template <typename F>
-[[nodiscard]] auto async(F&& f, std::source_location where = std::source_location::current()) {
+[[nodiscard]] auto async(F&& f, source_location where = source_location::current()) {
     return async_on(nullptr, nullptr, std::forward<F>(f), where);
 }
 
 template <typename F>
-[[nodiscard]] auto async(const spawn_options& options,
-                         F&& f,
-                         std::source_location where = std::source_location::current()) {
+[[nodiscard]] auto async(const spawn_options& options, F&& f, source_location where = source_location::current()) {
     return async_on(nullptr, &options, std::forward<F>(f), where);
 }
 

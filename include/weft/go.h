@@ -12,12 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <source_location>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <weft/detail/require.h>
+#include <weft/detail/source_location.h>
 #include <weft/detail/wait.h>
 #include <weft/error.h>
 #include <weft/labels.h>
@@ -73,7 +73,7 @@ struct spawning {
 // Takes a G, with room for a closure of type entry, for the runtime s (nullptr: the caller's own, or the default one).
 // Throws resource_exhausted or std::bad_alloc. Followed by exactly one of the other two.
 // options may be nullptr.
-spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where);
+spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, source_location where);
 void spawn_commit(G* g) noexcept;
 void spawn_abandon(G* g) noexcept;
 
@@ -84,12 +84,12 @@ void wait_is_over() noexcept;
 
 // All three in one for the caller's own runtime (or the default one) and a closure that can be copied as bytes, fits into a G, and
 // lies in a buffer of whole words.
-void spawn_copy(const entry_type& entry, const void* closure, std::source_location where);
+void spawn_copy(const entry_type& entry, const void* closure, source_location where);
 
 inline constexpr std::size_t copied_closure_max = 64;
 
 template <typename F>
-void spawn(scheduler* s, const spawn_options* options, F&& f, std::source_location where) {
+void spawn(scheduler* s, const spawn_options* options, F&& f, source_location where) {
     using closure = std::decay_t<F>;
     static_assert(std::is_invocable_v<closure&>, "weft::go: the function must be callable without arguments");
     if constexpr (std::is_trivially_copyable_v<closure> && sizeof(closure) <= copied_closure_max &&
@@ -122,12 +122,12 @@ void spawn(scheduler* s, const spawn_options* options, F&& f, std::source_locati
 // resource_exhausted or std::bad_alloc if there is no room for another G, std::invalid_argument if stack_size is beyond the
 // largest class or priority is none; nothing has been started then. O(1), no allocation for closures up to 64 bytes.
 template <typename F>
-void go(F&& f, std::source_location where = std::source_location::current()) {
+void go(F&& f, source_location where = source_location::current()) {
     detail::spawn(nullptr, nullptr, std::forward<F>(f), where);
 }
 
 template <typename F>
-void go(const spawn_options& options, F&& f, std::source_location where = std::source_location::current()) {
+void go(const spawn_options& options, F&& f, source_location where = source_location::current()) {
     detail::spawn(nullptr, &options, std::forward<F>(f), where);
 }
 

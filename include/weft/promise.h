@@ -16,7 +16,6 @@
 #include <future>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
@@ -25,6 +24,7 @@
 #include <vector>
 
 #include <weft/detail/require.h>
+#include <weft/detail/source_location.h>
 #include <weft/future.h>
 #include <weft/select.h>
 

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -19,6 +18,7 @@
 #include <weft/detail/atomic.h>
 #include <weft/detail/cancel.h>
 #include <weft/detail/require.h>
+#include <weft/detail/source_location.h>
 #include <weft/detail/spin_lock.h>
 #include <weft/detail/time_point.h>
 #include <weft/future.h>
@@ -164,48 +164,44 @@ public:
 
     // As weft::go and weft::async, but on this runtime, whoever calls. Fatal when it is stopped; not while it stops, for its own Gs.
     template <typename F>
-    void go(F&& f, std::source_location where = std::source_location::current()) {
+    void go(F&& f, source_location where = source_location::current()) {
         detail::spawn(checked(), nullptr, std::forward<F>(f), where);
     }
 
     template <typename F>
-    void go(const spawn_options& options, F&& f, std::source_location where = std::source_location::current()) {
+    void go(const spawn_options& options, F&& f, source_location where = source_location::current()) {
         detail::spawn(checked(), &options, std::forward<F>(f), where);
     }
 
     // As go, for those who do not know whether it is being stopped: false, and nothing was done, after stop(), and at its end.
     template <typename F>
-    [[nodiscard]] bool try_go(F&& f, std::source_location where = std::source_location::current()) {
+    [[nodiscard]] bool try_go(F&& f, source_location where = source_location::current()) {
         const detail::runtime_use s = use();
         if (s != nullptr) detail::spawn(s, nullptr, std::forward<F>(f), where);
         return s != nullptr;
     }
 
     template <typename F>
-    [[nodiscard]] bool try_go(const spawn_options& options,
-                              F&& f,
-                              std::source_location where = std::source_location::current()) {
+    [[nodiscard]] bool try_go(const spawn_options& options, F&& f, source_location where = source_location::current()) {
         const detail::runtime_use s = use();
         if (s != nullptr) detail::spawn(s, &options, std::forward<F>(f), where);
         return s != nullptr;
     }
 
     template <typename F>
-    [[nodiscard]] auto async(F&& f, std::source_location where = std::source_location::current()) {
+    [[nodiscard]] auto async(F&& f, source_location where = source_location::current()) {
         return async_on(checked(), nullptr, std::forward<F>(f), where);
     }
 
     template <typename F>
-    [[nodiscard]] auto async(const spawn_options& options,
-                             F&& f,
-                             std::source_location where = std::source_location::current()) {
+    [[nodiscard]] auto async(const spawn_options& options, F&& f, source_location where = source_location::current()) {
         return async_on(checked(), &options, std::forward<F>(f), where);
     }
 
     // Runs f as a green thread of this runtime and blocks the caller until it returns. Returns what f returns, throws what it
     // throws. Other Gs go on. Not a cancellation point: f may refer to the caller's frame.
     template <typename F>
-    decltype(auto) run(F&& f, std::source_location where = std::source_location::current()) {
+    decltype(auto) run(F&& f, source_location where = source_location::current()) {
         const spawn_options named{.name = "run"};
         const detail::ambient_scope not_interrupted(detail::shield_context(), false);
         // The runtime is not held on to while we wait.
@@ -249,7 +245,7 @@ void run_main(const runtime_options& options,
               void* closure,
               const int* code,
               const std::exception_ptr* error,
-              std::source_location where);
+              source_location where);
 
 }  // namespace detail
 
@@ -257,7 +253,7 @@ void run_main(const runtime_options& options,
 // void); an exception of f travels. When f returns no other G is scheduled any more and what is left of them is abandoned,
 // as when main returns in Go. Fatal if called from a green thread or while another weft::main runs.
 template <typename F>
-int main(const runtime_options& options, F&& f, std::source_location where = std::source_location::current()) {
+int main(const runtime_options& options, F&& f, source_location where = source_location::current()) {
     struct call {
         std::remove_reference_t<F>& f;
         int code = 0;
@@ -284,7 +280,7 @@ int main(const runtime_options& options, F&& f, std::source_location where = std
 }
 
 template <typename F>
-int main(F&& f, std::source_location where = std::source_location::current()) {
+int main(F&& f, source_location where = source_location::current()) {
     return main(runtime_options{}, std::forward<F>(f), where);
 }
 

@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
-#include <source_location>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -28,6 +27,7 @@
 #include <weft/cancel.h>
 #include <weft/detail/count_word.h>
 #include <weft/detail/require.h>
+#include <weft/detail/source_location.h>
 #include <weft/future.h>
 #include <weft/go.h>
 
@@ -41,19 +41,19 @@ public:
 
     // Starts f as a green thread of this scope. Throws what weft::go throws, having started nothing.
     template <typename F>
-    void go(F&& f, std::source_location where = std::source_location::current()) {
+    void go(F&& f, source_location where = source_location::current()) {
         spawn(nullptr, std::forward<F>(f), where);
     }
 
     template <typename F>
-    void go(const spawn_options& options, F&& f, std::source_location where = std::source_location::current()) {
+    void go(const spawn_options& options, F&& f, source_location where = source_location::current()) {
         spawn(&options, std::forward<F>(f), where);
     }
 
     // Starts f as a green thread of this scope, with a future for what it returns or throws. An exception of f is the future's affair:
     // it does not cancel the others.
     template <typename F>
-    [[nodiscard]] auto async(F&& f, std::source_location where = std::source_location::current()) {
+    [[nodiscard]] auto async(F&& f, source_location where = source_location::current()) {
         using result = std::invoke_result_t<std::decay_t<F>&>;
         auto state = std::make_shared<detail::future_state<result>>(&context_);
         running_.increment();
@@ -96,7 +96,7 @@ private:
     ~task_scope() = default;
 
     template <typename F>
-    void spawn(const spawn_options* options, F&& f, std::source_location where) {
+    void spawn(const spawn_options* options, F&& f, source_location where) {
         running_.increment();
         try {
             detail::spawn(

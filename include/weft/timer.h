@@ -26,12 +26,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
 #include <weft/chan.h>
 #include <weft/detail/require.h>
+#include <weft/detail/source_location.h>
 #include <weft/detail/time_point.h>
 
 namespace weft {
@@ -58,7 +58,7 @@ template <typename F>
 };
 
 // A timer that is not running, with one handle. f: it calls that; nullptr: it ticks. Throws std::bad_alloc.
-[[nodiscard]] timer_state* timer_make(const timed_function* f, std::source_location where);
+[[nodiscard]] timer_state* timer_make(const timed_function* f, source_location where);
 
 // Where its function goes, right after timer_make; and the way back if that throws.
 [[nodiscard]] void* timer_function(timer_state& t) noexcept;
@@ -129,7 +129,7 @@ public:
     // Ticks once on chan(), in delay. Throws std::bad_alloc; in a plain thread also as runtime's constructor.
     template <typename Rep, typename Period>
     explicit timer(std::chrono::duration<Rep, Period> delay)
-        : handle_(detail::timer_make(nullptr, std::source_location::current())) {
+        : handle_(detail::timer_make(nullptr, source_location::current())) {
         detail::timer_start(state("start of an empty weft::timer"), detail::saturated_ns(delay), 0);
     }
 
@@ -184,7 +184,7 @@ public:
     // Ticks on chan(), for the first time in period. Throws std::invalid_argument if period is not above zero, and as timer.
     template <typename Rep, typename Period>
     explicit ticker(std::chrono::duration<Rep, Period> period)
-        : handle_((check(period), detail::timer_make(nullptr, std::source_location::current()))) {
+        : handle_((check(period), detail::timer_make(nullptr, source_location::current()))) {
         detail::timer_start(state("start of an empty weft::ticker"), check(period), check(period));
     }
 
@@ -229,9 +229,7 @@ template <typename Rep, typename Period>
 // destroyed when the timer is dropped and no call goes on. An exception that leaves f ends the process, as for go(). Throws as
 // go(); nothing is going to happen then. where: where dumps say that it was started.
 template <typename Rep, typename Period, typename F>
-timer after_func(std::chrono::duration<Rep, Period> delay,
-                 F&& f,
-                 std::source_location where = std::source_location::current()) {
+timer after_func(std::chrono::duration<Rep, Period> delay, F&& f, source_location where = source_location::current()) {
     using function = std::decay_t<F>;
     static_assert(std::is_invocable_v<function&>, "weft::after_func: the function must be callable without arguments");
     detail::timer_state* made = detail::timer_make(&detail::timed_function_of<function>, where);

@@ -15,13 +15,13 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
 #include <weft/detail/count_word.h>
 #include <weft/detail/locals.h>
 #include <weft/detail/require.h>
+#include <weft/detail/source_location.h>
 #include <weft/go.h>
 
 namespace weft {
@@ -49,18 +49,18 @@ public:
 
     // Starts f as a green thread that counts as one piece of work. Throws what weft::go throws; the count is then as before.
     template <typename F>
-    void go(F&& f, std::source_location where = std::source_location::current()) {
+    void go(F&& f, source_location where = source_location::current()) {
         spawn(nullptr, std::forward<F>(f), where);
     }
 
     template <typename F>
-    void go(const spawn_options& options, F&& f, std::source_location where = std::source_location::current()) {
+    void go(const spawn_options& options, F&& f, source_location where = source_location::current()) {
         spawn(&options, std::forward<F>(f), where);
     }
 
 private:
     template <typename F>
-    void spawn(const spawn_options* options, F&& f, std::source_location where) {
+    void spawn(const spawn_options* options, F&& f, source_location where) {
         count_.increment();
         try {
             detail::spawn(

@@ -1,6 +1,6 @@
 // place.cc: see place.h.
 //
-// A std::source_location is a pointer to a constant that the compiler makes: file, function, line, column. Compilers fix the names and
+// A source_location is a pointer to a constant that the compiler makes: file, function, line, column. Compilers fix the names and
 // types of these four, so the standard libraries cannot differ. Here such constants are made at run time, one for each place, and
 // kept for ever in a table that is only ever added to: finding one takes no lock.
 //
@@ -19,7 +19,7 @@ namespace weft::detail {
 
 namespace {
 
-// What a std::source_location points to.
+// What a source_location points to.
 struct place {
     const char* file;
     const char* function;
@@ -27,7 +27,7 @@ struct place {
     unsigned column;
 };
 
-static_assert(sizeof(std::source_location) == sizeof(const place*));
+static_assert(sizeof(source_location) == sizeof(const place*));
 
 constexpr std::size_t table_size = 4096;  // a power of two
 constexpr std::size_t probes_max = 16;
@@ -60,9 +60,9 @@ const place* find(const char* file, unsigned line, const char* function) noexcep
 
 }  // namespace
 
-std::source_location place_of(const char* file, int line, const char* function) noexcept {
-    if (file == nullptr) return std::bit_cast<std::source_location>(&unknown);
-    return std::bit_cast<std::source_location>(
+source_location place_of(const char* file, int line, const char* function) noexcept {
+    if (file == nullptr) return std::bit_cast<source_location>(&unknown);
+    return std::bit_cast<source_location>(
         find(file, static_cast<unsigned>(line), function == nullptr ? "?" : function));
 }
 

@@ -21,7 +21,7 @@ run_status_t spawn_for_c(
     const Task& task, const run_spawn_opts_t* opts, const char* file, int line, const char* function) noexcept {
     if (task.fn == nullptr) return RUN_INVALID;
     return guarded_call([&] {
-        const std::source_location where = place_of(file, line, function);
+        const source_location where = place_of(file, line, function);
         if (opts == nullptr) {
             spawn_task(task, nullptr, where);
             return RUN_OK;

@@ -7,9 +7,9 @@
 #pragma once
 
 #include <new>
-#include <source_location>
 #include <type_traits>
 
+#include <weft/detail/source_location.h>
 #include <weft/go.h>
 #include <weft/run/base.h>
 
@@ -28,7 +28,7 @@ inline constexpr entry_type task_entry = {
 
 // Starts task as a green thread of the caller's runtime or the default one. Throws as weft::go. options may be nullptr.
 template <typename Task>
-void spawn_task(const Task& task, const spawn_options* options, std::source_location where) {
+void spawn_task(const Task& task, const spawn_options* options, source_location where) {
     static_assert(std::is_trivially_copyable_v<Task> && std::is_standard_layout_v<Task>);
     static_assert(sizeof(Task) <= copied_closure_max && sizeof(Task) % 8 == 0 && alignof(Task) <= 8);
     if (options == nullptr) {

@@ -19,7 +19,7 @@ run_status_t make_timer(run_timer_t** timer,
                         const void* closure,
                         int64_t delay_ns,
                         int64_t period_ns,
-                        std::source_location where) noexcept {
+                        weft::source_location where) noexcept {
     return guarded_call([=] {
         timer_state* state = timer_make(f, where);
         if (f != nullptr) std::memcpy(timer_function(*state), closure, f->size);
@@ -63,7 +63,7 @@ run_status_t run_sleep_until_ns(int64_t deadline_ns) noexcept {
 run_status_t run_timer_make(run_timer_t** timer, int64_t delay_ns, int64_t period_ns) noexcept {
     if (timer == nullptr || period_ns < 0) return RUN_INVALID;
     *timer = nullptr;
-    return make_timer(timer, nullptr, nullptr, delay_ns, period_ns, std::source_location::current());
+    return make_timer(timer, nullptr, nullptr, delay_ns, period_ns, weft::source_location::current());
 }
 
 run_status_t(run_after_func)(run_timer_t** timer, int64_t delay_ns, void (*fn)(void*), void* arg) noexcept {

@@ -4,7 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <source_location>
+
+#include <weft/detail/source_location.h>
 
 #include "sched/crash.h"
 #include "sched/g.h"
@@ -23,7 +24,7 @@ struct identity {
     uint64_t id;
     uint64_t parent;
     const void* entry;  // the function that was started
-    std::source_location where;
+    source_location where;
     char name[G::name_size];
     uint16_t last_p;
 

@@ -31,7 +31,7 @@ WEFT_NO_SANITIZE void measure_one(scheduler& s, const G& g) noexcept {
     if (on == g.stack) {
         waiting = static_cast<std::size_t>(on->high() - static_cast<const std::byte*>(g.context.sp));
     }
-    const std::source_location where = g.where;  // here, where it is known to be no race
+    const source_location where = g.where;  // here, where it is known to be no race
     s.places.note(where, waiting, touched_bytes(*on));
 }
 

@@ -86,7 +86,7 @@ void prepare_stacks(adopted& a) {
 
 }  // namespace
 
-void begin_on_this_stack(const runtime_options& options, std::source_location where) {
+void begin_on_this_stack(const runtime_options& options, source_location where) {
     auto a = std::make_unique<adopted>();
     try {
         a->s = make_scheduler(options);

@@ -33,8 +33,7 @@
 // See: docs/c_api.md, docs/runtime.md
 #pragma once
 
-#include <source_location>
-
+#include <weft/detail/source_location.h>
 #include <weft/runtime.h>
 
 namespace weft::detail {
@@ -43,7 +42,7 @@ struct G;
 
 // Makes the caller, a plain thread, the main G of a new default runtime. Requires: claim_main(). Throws resource_exhausted,
 // std::invalid_argument or std::bad_alloc, having changed nothing.
-void begin_on_this_stack(const runtime_options& options, std::source_location where);
+void begin_on_this_stack(const runtime_options& options, source_location where);
 
 // Whether the caller is that G.
 [[nodiscard]] bool is_on_own_stack(const G* g) noexcept;

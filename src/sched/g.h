@@ -30,9 +30,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <source_location>
 #include <string_view>
 
+#include <weft/detail/source_location.h>
 #include <weft/detail/wait.h>
 #include <weft/go.h>
 
@@ -112,7 +112,7 @@ struct alignas(cache_line) G {
     waiter* waiting = nullptr;  // from the start of a wait until the G runs again
     int64_t since_ns = 0;       // while waiting or runnable: since when, to the accuracy of the P's cached clock
     const entry_type* entry = nullptr;
-    std::source_location where;
+    source_location where;
     scheduler* home = nullptr;
     G* behind = nullptr;  // in a long list: one that comes some places later, or nullptr. See link_ahead
 

@@ -166,7 +166,7 @@ void run_main(const runtime_options& options,
               void* closure,
               const int* code,
               const std::exception_ptr* error,
-              std::source_location where) {
+              source_location where) {
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
     if (!claim_main()) fatal("weft::main() was called while another weft::main() runs; use weft::runtime");
     scheduler* s = nullptr;

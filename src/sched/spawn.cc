@@ -199,7 +199,7 @@ namespace {
                                            M* m,
                                            const spawn_options* options,
                                            const entry_type& entry,
-                                           std::source_location where) noexcept {
+                                           source_location where) noexcept {
     g->id = id;
     const G* starter = m != nullptr ? m->g : nullptr;
     g->parent = m != nullptr ? starter->id : 0;
@@ -261,7 +261,7 @@ void start_from_outside(scheduler& s, G* g) noexcept {
 
 }  // namespace
 
-spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, std::source_location where) {
+spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, source_location where) {
     if (s != nullptr && is_from_before_fork(*s)) [[unlikely]]
         fatal_in_child("a runtime of the parent was");
     M* m = current_g_m();
@@ -318,7 +318,7 @@ void spawn_commit(G* g) noexcept {
     start_from_outside(s, g);
 }
 
-void spawn_copy(const entry_type& entry, const void* closure, std::source_location where) {
+void spawn_copy(const entry_type& entry, const void* closure, source_location where) {
     M* m = current_g_m();
     if (m != nullptr) [[likely]] {
         G* g = enter(m) ? take_quickly(m) : nullptr;

@@ -9,20 +9,20 @@ namespace weft::detail {
 namespace {
 
 // The same header, included in two files, has its name twice.
-bool same(const std::source_location& a, const std::source_location& b) noexcept {
+bool same(const source_location& a, const source_location& b) noexcept {
     return a.line() == b.line() && a.column() == b.column() &&
            (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
 }
 
 }  // namespace
 
-void stack_places::note(const std::source_location& where, std::size_t waiting, std::size_t touched) noexcept {
+void stack_places::note(const source_location& where, std::size_t waiting, std::size_t touched) noexcept {
     lock_.lock();
     std::size_t i = 0;
     while (i < count_ && !same(rows_[i].where, where)) ++i;
     if (i == places_max) {
         --i;
-        rows_[i].where = std::source_location();
+        rows_[i].where = source_location();
     } else if (i == count_) {
         rows_[count_++].where = where;
     }

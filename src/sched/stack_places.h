@@ -9,10 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
 #include <span>
 
 #include <weft/debug.h>
+#include <weft/detail/source_location.h>
 #include <weft/detail/spin_lock.h>
 
 namespace weft::detail {
@@ -25,7 +25,7 @@ public:
 
     // A green thread that was started at where was found waiting with so many bytes of frames (0: it was not), on a stack that had been
     // touched so deep.
-    void note(const std::source_location& where, std::size_t waiting, std::size_t touched) noexcept;
+    void note(const source_location& where, std::size_t waiting, std::size_t touched) noexcept;
 
     // Copies as many rows as there is room for, the deepest first. Returns how many there are.
     [[nodiscard]] std::size_t copy(std::span<stack_use_at> into) noexcept;

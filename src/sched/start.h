@@ -3,7 +3,7 @@
 // See: docs/runtime.md
 #pragma once
 
-#include <source_location>
+#include <weft/detail/source_location.h>
 
 #include "sched/scheduler.h"
 

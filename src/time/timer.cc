@@ -257,12 +257,12 @@ timer_place prepare(timer_state& t, M* m) {
 
 }  // namespace
 
-timer_state::timer_state(const timed_function* f, std::source_location from) noexcept : function(f), made_at(from) {
+timer_state::timer_state(const timed_function* f, source_location from) noexcept : function(f), made_at(from) {
     alarm.fire = &fire;
     channel_state::create_at(channel_block, buffered)->last_drop = &finish;
 }
 
-timer_state* timer_make(const timed_function* f, std::source_location where) {
+timer_state* timer_make(const timed_function* f, source_location where) {
     const std::size_t size = f == nullptr ? sizeof(timer_state) : function_offset(f->align) + f->size;
     return ::new (allocate(size, block_align(f))) timer_state(f, where);
 }

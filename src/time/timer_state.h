@@ -31,9 +31,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
 
 #include <weft/detail/chan_state.h>
+#include <weft/detail/source_location.h>
 #include <weft/timer.h>
 
 #include "sched/timer_queue.h"
@@ -55,7 +55,7 @@ struct timer_state {
     using channel_state = chan_state<tick>;
     static constexpr std::size_t buffered = 1;
 
-    timer_state(const timed_function* f, std::source_location from) noexcept;
+    timer_state(const timed_function* f, source_location from) noexcept;
     timer_state(const timer_state&) = delete;
     timer_state& operator=(const timer_state&) = delete;
 
@@ -75,7 +75,7 @@ struct timer_state {
 
     // Immutable.
     const timed_function* const function;
-    const std::source_location made_at;
+    const source_location made_at;
 
     alignas(channel_state) std::byte channel_block[channel_state::block_size(buffered)];
 

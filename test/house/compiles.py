@@ -5,8 +5,9 @@ Each FOR is a compiler, the year of the standard, and a standard library if it i
 
     g++:23   clang++-14:20   clang++-19:26:libc++
 
-With each of them every source of the library, every header, internal ones too, and every example is compiled alone, without code generation,
-under -Wall -Wextra -Wpedantic -Wshadow -Werror. What needs Boost, OpenSSL or another library is left out.
+With each of them every source of the library and every example is compiled alone, without code generation, under -Wall -Wextra -Wpedantic
+-Wshadow -Werror; and one source that includes all public headers. With libc++ and C++20 every header is compiled alone, too, internal ones as
+well: its headers bring few others along. What needs Boost, OpenSSL or another library is left out.
 """
 import argparse
 import concurrent.futures
@@ -52,6 +53,15 @@ def sources():
                     yield path
 
 
+# Where headers are compiled alone.
+STRICTEST = ":20:libc++"
+
+
+def together(files):
+    """A source that includes the public headers among files."""
+    return "".join(f"#include <{path.removeprefix('include/')}>\n" for path in files if path.startswith("include/"))
+
+
 def command_of(wanted):
     compiler, year, *library = wanted.split(":")
     command = [compiler, f"-std=c++{year}", *WARNINGS, "-Iinclude", "-Isrc", '-DWEFT_VERSION="0"', "-fsyntax-only", "-x", "c++"]
@@ -67,11 +77,16 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("wanted", nargs="+", metavar="FOR")
     args = parser.parse_args()
-    files = list(sources())
+    every = list(sources())
     failed = 0
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        all_headers = os.path.join(work, "all_headers.cc")
+        with open(all_headers, "w", encoding="utf-8") as file:
+            file.write(together(every))
         for wanted in args.wanted:
             command = command_of(wanted)
+            alone = wanted.endswith(STRICTEST)
+            files = [all_headers] + [path for path in every if alone or not path.endswith(".h")]
             if shutil.which(command[0]) is None:
                 print(f"{wanted}: FAILED: there is no {command[0]}")
                 failed += 1

@@ -5,12 +5,12 @@
 // See: docs/futures.md
 #pragma once
 
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
 #include <weft/detail/count_word.h>
 #include <weft/detail/require.h>
+#include <weft/detail/source_location.h>
 #include <weft/go.h>
 
 namespace weft::detail {
@@ -18,7 +18,7 @@ namespace weft::detail {
 // Starts body() as a green thread once count is zero. count stays until then. Throws what go() throws, with body as it was, and what
 // moving body throws.
 template <typename F>
-void go_when_zero(count_word& count, F&& body, std::source_location where) {
+void go_when_zero(count_word& count, F&& body, source_location where) {
     static_assert(!std::is_lvalue_reference_v<F>, "body is moved");
 
     struct continuation {

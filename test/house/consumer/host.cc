@@ -52,7 +52,8 @@ void use(char** paths, int count, bool here) {
 void check_handlers() {
     for (int signal = 1; signal < NSIG; ++signal) {
         struct sigaction there = {};
-        if (sigaction(signal, nullptr, &there) != 0 || there.sa_handler == SIG_DFL || there.sa_handler == SIG_IGN) continue;
+        if (sigaction(signal, nullptr, &there) != 0 || there.sa_handler == SIG_DFL || there.sa_handler == SIG_IGN)
+            continue;
         Dl_info module{};
         if (dladdr(reinterpret_cast<void*>(there.sa_handler), &module) != 0) continue;
         std::fprintf(stderr, "host: the handler of signal %d is not there any longer\n", signal);
