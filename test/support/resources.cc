@@ -69,12 +69,22 @@ resources resources::now() {
     };
 }
 
+#if defined(__GLIBC__)
+
 void give_heap_back() { ::malloc_trim(0); }
 
 std::size_t heap_in_use_kib() {
     const struct mallinfo2 all = ::mallinfo2();
     return (all.uordblks + all.hblkhd) / 1024;
 }
+
+#else
+
+void give_heap_back() {}
+
+std::size_t heap_in_use_kib() { return 0; }
+
+#endif
 
 bool untouched_pages_are_free() { return pages_were_free; }
 

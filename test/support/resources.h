@@ -16,9 +16,9 @@ struct resources {
 };
 
 // The heap gives back what it keeps of tests before, which it would else do at some moment of its own: for who measures resident_kib.
-void give_heap_back();
+void give_heap_back();  // does nothing without glibc
 
-// What is allocated by all threads and not freed; what the allocator keeps for threads counts, too. Under a sanitizer: 0.
+// What is allocated by all threads and not freed; what the allocator keeps for threads counts, too. Under a sanitizer, and without glibc: 0.
 [[nodiscard]] std::size_t heap_in_use_kib();
 
 // Whether memory that is mapped and not touched costs nothing. An emulator may keep a note of every page that was ever mapped,
