@@ -135,8 +135,8 @@ void go(const spawn_options& options, F&& f, source_location where = source_loca
 // is a fatal error. The caller may be on another OS thread afterwards.
 bool yield();
 
-// A cheap place to be interrupted: yields if the scheduler has asked for it or the caller has run for a time slice, counted from
-// its first checkpoint; else costs some ten nanoseconds. For long computations. Any thread; does nothing in a plain one.
+// A cheap place to be interrupted: yields if the scheduler has asked for it or the time slice is over, counted from
+// the first checkpoint in it; else costs some ten nanoseconds. For long computations. Any thread; does nothing in a plain one.
 void checkpoint();
 
 // About the calling green thread.

@@ -24,7 +24,6 @@ void end_turn(P* p) noexcept {
     p->arrivals_due = p->tick() + 1;
     p->arrival_began_ns = 0;
     p->arrivals_look_after = 1;
-    p->run_next_left = 0;  // whom it has started, or woken, comes after one of the ring
 }
 
 // A3: the way through g0 is taken again after a number of schedules, which doubles.

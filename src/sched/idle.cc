@@ -195,6 +195,7 @@ void acquire_p(M* m, P* p) noexcept {
                                                        acq_rel, relaxed);  // with release_p
     WEFT_ASSERT(ours);
     p->state.store(p_state::running, relaxed);  // relaxed: for dumps
+    p->begin_slice();
     m->p = p;
     m->move_to.store(os::no_cpu, relaxed);  // relaxed: what it was told with another P is no longer so
 }

@@ -92,8 +92,8 @@ struct alignas(cache_line) M {
     int slack_before_ns = 0;           // of its thread's timeouts, when it was adopted
     bool short_slices_before = false;  // likewise
 
-    // checkpoint(): when it first saw the schedule with this tick, and when it looks at the clock again.
-    uint64_t checkpoint_tick = 0;
+    // checkpoint(): when it first saw this time slice, and when it looks at the clock again.
+    uint64_t checkpoint_slice = 0;
     uint64_t checkpoint_clock_due = 0;
     int64_t slice_began_ns = 0;
 
@@ -106,7 +106,7 @@ struct alignas(cache_line) M {
     // Preemption of its G, see preempt.h.
     atomic<uintptr_t>* preempt_word =
         nullptr;  // what instrumented code on this thread looks at; nullptr: it is not there. See interrupt_all
-    atomic<uint64_t> slice_over{0};               // the schedule, P::tick() + 1, that is to end; by who has set asked
+    atomic<uint64_t> slice_over{0};  // the time slice, P::slice() + 1, that is to end; by the thread that has set asked
     atomic<uint32_t> signals{signal_gate::shut};  // whether it may be sent a signal
     bool signal_unblocked = false;                // owner only, as the next two
     bool signal_lost = false;                     // one that was sent has not come: G3 of preempt.h

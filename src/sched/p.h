@@ -79,7 +79,6 @@ private:
 
 struct alignas(2 * cache_line) P {
     static constexpr uint32_t global_every = 61;       // schedules from one look at the global queue to the next
-    static constexpr uint32_t run_next_in_a_row = 16;  // then the ring has its turn
     static constexpr uint32_t high_in_a_row = 16;      // then the others have a turn
     static constexpr uint32_t low_every = 60;          // schedules from one turn of a low G to the next that is due
     static constexpr uint32_t cached_gs_max = 64;      // dead Gs kept; half spills
@@ -91,12 +90,12 @@ struct alignas(2 * cache_line) P {
     // What a switch touches.
     atomic<uintptr_t> owner{0};  // M | attention bits; 0: idle
     atomic<G*> run_next{nullptr};
-    atomic<uint32_t> ticks_left{global_every};   // schedules until the way through g0 is due; written by the owner
-    uint32_t run_next_left = run_next_in_a_row;  // owner only, like all that is not atomic
-    uint32_t index = 0;
-    lifo<G> dead_gs;            // those with a stack are among the oldest bound_gs_max
-    lifo<struct stack> stacks;  // class 0
-    uint32_t credits = 0;       // for stacks; see stack.h
+    atomic<uint32_t> ticks_left{global_every};  // schedules until the way through g0 is due; written by the owner
+    uint32_t index = 0;                         // owner only, like all that is not atomic
+    counter inherited;                          // schedules that have inherited their slice: those from run_next
+    lifo<G> dead_gs;                            // those with a stack are among the oldest bound_gs_max
+    lifo<struct stack> stacks;                  // class 0
+    uint32_t credits = 0;                       // for stacks; see stack.h
     atomic<p_state> state{p_state::idle};
     uint64_t next_id = 0;    // ids of Gs still to give out …
     uint64_t end_id = 0;     // … up to here
@@ -122,6 +121,10 @@ struct alignas(2 * cache_line) P {
 
     uint32_t left_behind = 0;  // stacks whose Gs have ended and that did not stay with them; for samples of their depth
 
+    // What g0 knows of the time slice, see schedule.h.
+    uint64_t slice_seen = 0;    // the one at its last look …
+    int64_t slice_seen_ns = 0;  // … and when it first saw that one
+
     // Of trim.h.
     uint64_t idle_tick = 0;          // guarded by idle.lock
     atomic<bool> gives_back{false};  // the owner is to give what it keeps for reuse to the pools
@@ -140,6 +143,12 @@ struct alignas(2 * cache_line) P {
     [[nodiscard]] uint64_t tick() const noexcept {
         return count.switches.get() + uint64_t{global_every} - ticks_left.load(relaxed);  // relaxed: a look
     }
+
+    // The number of the time slice, which each schedule changes that does not inherit it. Any thread, as tick().
+    [[nodiscard]] uint64_t slice() const noexcept { return tick() - inherited.get(); }
+
+    // The next schedule begins a slice even if it comes from run_next. Owner.
+    void begin_slice() noexcept { inherited.add(~uint64_t{0}); }
 
     // Starts the countdown of n schedules to the next way through g0. Owner.
     void restart_ticks(uint32_t n = global_every) noexcept {

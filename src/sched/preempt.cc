@@ -15,6 +15,7 @@
 #include "os/interrupt_signal.h"
 #include "sched/pin.h"
 #include "sched/retake.h"
+#include "sched/schedule.h"
 #include "sched/switch.h"
 
 namespace weft {
@@ -78,8 +79,8 @@ bool may_stop(M* m, uintptr_t sp, std::size_t room) noexcept {
     if (p == nullptr) return false;
     // relaxed: only we could change it to name us, or not
     const bool has_p = (p->owner.load(relaxed) & ~attention::mask) == reinterpret_cast<uintptr_t>(m);
-    // acquire: pairs with Q2; relaxed: who stops it asks again and again
-    return has_p ? m->slice_over.load(acquire) == p->tick() + 1 : m->home->stopping.load(relaxed);
+    // relaxed: who stops it asks again and again
+    return has_p ? slice_was_ended(m) : m->home->stopping.load(relaxed);
 }
 
 // What run_preempt_hook does, but for errno.
@@ -113,8 +114,8 @@ bool on_interrupt(const os::interruption& at) noexcept {
 void request_preempt(scheduler& s, P& p) noexcept {
     M* m = hold_owner(p);  // Q1
     if (m == nullptr) return;
-    m->slice_over.store(p.tick() + 1, release);  // Q2
-    if (has_hooks.load(relaxed)) {               // relaxed: set before such code runs
+    m->slice_over.store(p.slice() + 1, release);  // Q2
+    if (has_hooks.load(relaxed)) {                // relaxed: set before such code runs
         s.threads_lock.lock();
         call_hook_locked(m);  // Q3
         s.threads_lock.unlock();
@@ -147,6 +148,7 @@ void yield_preempted(M* m, bool by_signal) noexcept {
         leave(m);
         return;
     }
+    end_slice(m);
     keep_g(m);
     m->g->special.fetch_or(special::preempted, relaxed);  // relaxed: ours, but for frozen
     m->after.what = after_switch::kind::requeue;

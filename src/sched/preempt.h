@@ -11,7 +11,7 @@
 // This file is 1 and 2. request_preempt() does the asking:
 //
 //   Q1  owner: {M} → {M, asked, preempt}: as a thief (p.h); M cannot lose the P before Q5
-//   Q2  M.slice_over = the schedule that is to end: who looks later knows that it is not meant if another G runs by then
+//   Q2  M.slice_over = the time slice that is to end: a G that looks in a later slice knows that it is not meant
 //   Q3  M.preempt_word = all ones: instrumented code on that thread calls the hook. Under the lock of the threads: when its runtime stops,
 //       M ends with its P, and the word, which is the thread's, with it
 //   Q4  M.signals: {open} → {in_flight}; if that succeeds, the signal is sent, and if it has not come yet, {in_flight} → {sent}

@@ -111,6 +111,15 @@ G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
 
 }  // namespace
 
+void end_slice(M* m) noexcept {
+    P* p = m->p;
+    p->begin_slice();
+    G* next = p->run_next.load(relaxed);  // relaxed: ours while we are in the runtime
+    if (next == nullptr) return;
+    p->run_next.store(nullptr, relaxed);  // relaxed: as above
+    push_ring(m, next);
+}
+
 G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
     m->p->count.steal_rounds.add();
     if (s.ps.reach() == 1)
@@ -144,6 +153,31 @@ void poll_in_passing(scheduler& s, M* m) noexcept {
     if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_polled(m, fetched, p->now_ns);
 }
 
+// Whether the time slice of m's P, which may go on in what is in run_next, is over: S2 or S1.
+bool slice_is_over(const scheduler& s, const M* m) noexcept {
+    P* p = m->p;
+    if (slice_was_ended(m)) return true;
+    const uint64_t slice = p->slice();
+    if (p->slice_seen == slice) return p->now_ns - p->slice_seen_ns >= s.slice_ns;
+    p->slice_seen = slice;
+    p->slice_seen_ns = p->now_ns;
+    return false;
+}
+
+// The slice is over: a G of those that are queued, behind all of which goes what is in run_next; nullptr: none is queued.
+G* take_queued_first(scheduler& s, M* m) noexcept {
+    P* p = m->p;
+    poll_in_passing(s, m);
+    G* g = take_global(s, p, p->queue.empty() ? global_share(s) : 1);
+    if (g == nullptr) g = pick_queued(p);
+    if (g != nullptr) {
+        end_slice(m);
+    } else {
+        p->begin_slice();
+    }
+    return g;
+}
+
 // The next G for m, which holds a P or, when it comes back from sleep without one, none: then nullptr, to stop.
 G* find_runnable(scheduler& s, M* m) noexcept {
     bool knows_time = false;
@@ -168,11 +202,20 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         const bool countdown_over = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
         if (countdown_over) p->restart_ticks(P::global_every + 1);     // this schedule ends the old countdown
         if (G* g = take_turn(s, p)) return g;
+        const bool after_arrival = p->arrival_began_ns != 0;
         if (G* g = take_arrival(s, p)) return g;
+        if (slice_is_over(s, m)) [[unlikely]] {
+            p->global_due = p->tick() + P::global_every;
+            if (G* g = take_queued_first(s, m)) return g;
+        }
         if (countdown_over && p->tick() >= p->global_due) {
             p->global_due = p->tick() + P::global_every;
             poll_in_passing(s, m);
             if (G* g = take_global(s, p, 1)) return g;
+        }
+        if (after_arrival) {
+            // What the arrival has started, or made ready, comes after one of the ring.
+            if (G* g = pick_queued(p)) return g;
         }
         if (G* g = pick_local(p)) return g;
         if (s.global.size() != 0) {

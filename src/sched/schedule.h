@@ -4,15 +4,29 @@
 //
 //   1  timers of the own P that are due             4  the own ring
 //   2  an arrival, if it is its turn; every 61st     5  a batch from the global queue; any arrival
-//      time: ready I/O, one G from the global queue  6  ready I/O, if nobody sleeps in the poller
-//   3  run_next                                      7  half of another P's ring; the last of four rounds also
-//                                                       fires others' due timers and takes a stale run_next
+//      time, and at the end of a time slice: ready   6  ready I/O, if nobody sleeps in the poller
+//      I/O, one G from the global queue              7  half of another P's ring; the last of four rounds also
+//   3  run_next; at the end of a slice the ring         fires others' due timers and takes a stale run_next
 //
 // then the M goes to sleep by the protocol of idle.h and starts again at 1.
 //
-// run_next makes hand-offs fast, but a pair that wakes each other through it would starve the ring, so after 16 in a row the ring
-// has its turn. Another P's run_next is only stolen by who has seen the same G there at the same tick at least 3 µs
-// before: the thief keeps the time, so that a push costs nothing.
+// Time slices. run_next makes hand-offs fast, but a pair that wakes each other through it would starve the ring. So a G that comes from
+// run_next inherits the time slice of the G that ran before it: the P counts such schedules, and P::slice() is the number of the others.
+// The end of a slice that several Gs share is noticed in two ways:
+//
+//   S1  by g0, which passes by every 61 schedules at the latest: it saw the same slice slice_ns before
+//   S2  by the monitor, for Gs that compute for longer in between. While others are queued it asks the G that runs to yield, as at the end of
+//       any slice (preempt.h), by which its next switch goes through g0. It takes the P only from a G that has run for a slice by itself.
+//
+// Then a G of the global queue or the ring runs, and what is in run_next goes to the tail of the ring: so of several chains of hand-offs on one
+// P each has a slice in turn. A G that yields at the end of a slice, or is made to, is queued after what it leaves in run_next. If nothing is
+// queued, the chain goes on with a slice of its own; and so it does when its P has changed hands.
+//
+// Rejected. A limit for the hand-offs in a row: with pieces of 5 ms sixteen of them are 80 ms, and it costs each hand-off a test. A look at the
+// clock at each hand-off. The global queue for what is in run_next: beside a ring that never runs dry its turn comes every 61st schedule.
+//
+// Another P's run_next is only stolen by a thief that has seen the same G there at the same tick at least 3 µs before: the thief keeps
+// the time, so that a push costs nothing.
 //
 // Who: g0 of the M, but for pick_local: also a G that leaves.
 #pragma once
@@ -48,24 +62,32 @@ namespace weft::detail {
     __builtin_prefetch(top - cache_line);
 }
 
+// Step 4, for the owner of p.
+[[nodiscard, gnu::always_inline]] inline G* pick_queued(P* p) noexcept {
+    G* ahead = nullptr;
+    G* g = p->queue.pop(ahead);
+    if (g != nullptr && ahead != nullptr) [[unlikely]]
+        prefetch_resume(ahead);
+    return g;
+}
+
+// Whether m, whose P's time slice goes on, was asked to end it: Q2 of preempt.h. In the runtime, or with m's P in any other way.
+[[nodiscard]] inline bool slice_was_ended(const M* m) noexcept {
+    return m->slice_over.load(acquire) == m->p->slice() + 1;  // acquire: pairs with Q2
+}
+
+// The time slice of m's P ends: what would inherit it goes to the tail of the ring. In the runtime, before the G that has used it up is queued.
+void end_slice(M* m) noexcept;
+
 // Steps 3 and 4, for the owner of p.
 [[nodiscard, gnu::always_inline]] inline G* pick_local(P* p) noexcept {
     G* next = p->run_next.load(relaxed);  // relaxed: ours while we are in the runtime
-    if (next != nullptr && p->run_next_left != 0) {
+    if (next != nullptr) {
         p->run_next.store(nullptr, relaxed);  // relaxed: as above
-        --p->run_next_left;
+        p->inherited.add();
         return next;
     }
-    p->run_next_left = P::run_next_in_a_row;
-    G* ahead = nullptr;
-    G* g = p->queue.pop(ahead);
-    if (g == nullptr) [[unlikely]] {
-        if (next != nullptr) p->run_next.store(nullptr, relaxed);  // relaxed: as above. Its turn has come after all
-        return next;
-    }
-    if (ahead != nullptr) [[unlikely]]
-        prefetch_resume(ahead);
-    return g;
+    return pick_queued(p);
 }
 
 // Nothing to run in the P's own queue. Whether g0 may find something else, or is to give back what the P keeps.

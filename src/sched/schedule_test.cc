@@ -100,10 +100,11 @@ protected:
     // From here on the next look at the global queue is a whole round away.
     static void begin_round() {
         my_p()->restart_ticks();
-        my_p()->run_next_left = P::run_next_in_a_row;
+        my_p()->begin_slice();
     }
 
-    runtime rt_{{.procs = 1, .retake = false}};  // who keeps its P busy keeps its P
+    // A G that keeps its P busy keeps its P, and its time slice does not end.
+    runtime rt_{{.procs = 1, .retake = false, .slice = std::chrono::seconds(10)}};
     chronicle ran_;
     wait_group all_;
 };
@@ -251,30 +252,74 @@ TEST_F(Schedule, TimersThatFireAllTheTimeDoNotKeepTheGlobalQueueWaiting) {
     });
 }
 
-TEST_F(Schedule, AfterSixteenHandOffsInARowTheRingHasItsTurn) {
-    int hand_offs = 0;
-    int hand_offs_before_the_third = -1;
+TEST_F(Schedule, WhatComesFromRunNextInheritsTheTimeSlice) {
+    std::vector<uint64_t> slices;
     rt_.run([&] {
         const chan<int> ping;
         const chan<int> pong;
         all_.go([&] {
             while (ping.recv()) {
-                ++hand_offs;
+                slices.push_back(my_p()->slice());
                 pong.send(1);
             }
         });
         yield();
         begin_round();
-        all_.go([&] { hand_offs_before_the_third = hand_offs; });
-        while (hand_offs_before_the_third < 0 && hand_offs < 1000) {
+        const uint64_t mine = my_p()->slice();
+        for (int i = 0; i < 100; ++i) {
             ping.send(1);
             pong.recv();
-            ++hand_offs;
+            slices.push_back(my_p()->slice());
+        }
+        EXPECT_EQ(slices, std::vector(200, mine));
+        ping.close();
+        all_.wait();
+    });
+}
+
+TEST_F(Schedule, WhatComesFromTheRingBeginsATimeSlice) {
+    rt_.run([&] {
+        const uint64_t mine = my_p()->slice();
+        uint64_t others = mine;
+        all_.go([&] {
+            all_.go([&] { others = my_p()->slice(); });
+            all_.go([] {});  // and so the first one is in the ring
+        });
+        all_.wait();
+        EXPECT_NE(others, mine);
+    });
+}
+
+// S1: without the monitor, too.
+TEST_F(Schedule, AtTheEndOfATimeSliceTheRingHasItsTurnBeforeRunNext) {
+    std::atomic<bool> third_ran{false};
+    runtime rt({.procs = 1, .retake = false, .slice = std::chrono::microseconds(100)});
+    rt.run([&] {
+        const chan<int> ping;
+        const chan<int> pong;
+        all_.go([&] {
+            while (ping.recv()) pong.send(1);
+        });
+        yield();
+        all_.go([&] { third_ran = true; });
+        while (!third_ran) {
+            ping.send(1);
+            pong.recv();
         }
         ping.close();
         all_.wait();
     });
-    EXPECT_EQ(hand_offs_before_the_third, static_cast<int>(P::run_next_in_a_row));
+}
+
+TEST_F(Schedule, TheEndOfATimeSlicePutsRunNextBehindTheRing) {
+    rt_.run([&] {
+        begin_round();
+        start(0, 3);
+        end_slice(current_m());
+        EXPECT_EQ(my_p()->run_next.load(), nullptr);
+        all_.wait();
+    });
+    EXPECT_EQ(ran_.all(), (std::vector{0, 1, 2}));
 }
 
 TEST_F(Schedule, HandOffsWithoutAnybodyWaitingAreNotBounded) {

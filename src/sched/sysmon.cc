@@ -240,6 +240,7 @@ void monitor::disregard(int64_t missed_ns, int64_t now_ns) noexcept {
     for (uint32_t i = 0; i < home_->ps.made(); ++i) {
         observation& seen = seen_[i];
         if (seen.m == nullptr) continue;
+        seen.slice_since_ns = std::min(seen.slice_since_ns + missed_ns, now_ns);
         seen.since_ns = std::min(seen.since_ns + missed_ns, now_ns);
         seen.call_since_ns = std::min(seen.call_since_ns + missed_ns, now_ns);
         if (seen.asked_ns != 0) seen.asked_ns = std::min(seen.asked_ns + missed_ns, now_ns);
@@ -377,6 +378,7 @@ uint32_t monitor::look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noe
 // Whether m has been at the same schedule since the last look. A call that began in between is no new schedule: the slice goes on.
 bool monitor::observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept {
     const uint64_t tick = p.tick();
+    const uint64_t slice = p.slice();
     const uint64_t calls = m->calls.load(relaxed);  // relaxed: a look
     const bool same_m = seen.m == m;
     const bool as_before = same_m && seen.tick == tick;
@@ -394,6 +396,10 @@ bool monitor::observe(observation& seen, const P& p, const M* m, int64_t now_ns)
     if (as_before) return true;
     seen.tick = tick;
     seen.since_ns = now_ns;
+    if (!same_m || seen.slice != slice) {
+        seen.slice = slice;
+        seen.slice_since_ns = now_ns;
+    }
     seen.cpu_at_ns = seen.cpu_ns = seen.asked_ns = 0;
     return false;
 }
@@ -424,6 +430,7 @@ monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m,
         seen.cpu_at_ns = now_ns;
         seen.cpu_ns = os::thread_cpu_ns(m->tid());
     }
+    end_chain(seen, p, m, now_ns);
     if (m->in_runtime.load(relaxed) != 0) return why::none;  // relaxed: looked at again by the handshake
     const bool in_call = m->in_call.load(relaxed);           // relaxed: as above
     if (in_call) {
@@ -443,12 +450,29 @@ monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m,
 monitor::why monitor::judge_late(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
     amiss_ = true;
     if (seen.asked_ns != 0) return has_heard(seen, m, now_ns) ? why::burning : why::none;
-    seen.asked_ns = now_ns;
+    ask_to_yield(seen, p, m, now_ns);
+    look_again_in(after_request_ns);
+    return why::none;
+}
+
+void monitor::ask_to_yield(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
+    seen.asked_ns = seen.cpu_at_ns = now_ns;
     seen.cpu_ns = os::thread_cpu_ns(m->tid());
     request_preempt(*home_, p);
     count.requests.fetch_add(1, relaxed);  // relaxed: statistics
-    look_again_in(after_request_ns);
-    return why::none;
+}
+
+// If Gs that come from run_next have gone on in one slice until it is over, and others are queued: asks the one that runs on m to yield.
+void monitor::end_chain(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
+    if (seen.slice_since_ns == seen.since_ns || seen.asked_ns != 0) return;
+    if (p.queue.empty() && home_->global.size() == 0) return;
+    const int64_t left_ns = seen.slice_since_ns + home_->slice_ns - now_ns;
+    if (left_ns > 0) {
+        look_again_in(left_ns);
+        return;
+    }
+    amiss_ = true;
+    ask_to_yield(seen, p, m, now_ns);
 }
 
 // Whether m, which was asked to yield, has run for long enough since to do so; or nobody can wait for that any longer.

@@ -23,6 +23,9 @@
 //   burning                                  a slice; then it is asked to yield, and when it has run for after_request_ns its P is
 //                                            taken: or after deaf_ns, if it does not get to run
 //
+// Gs that come from run_next share a slice (schedule.h). When that is over, and others are queued, the G that runs is asked to yield, though it
+// may have begun only then; its P is taken when it has run for a slice by itself.
+//
 // If the monitor itself comes late by more than late_ns, the machine was busy elsewhere or stopped, and nothing can be said about what the
 // Ms did meanwhile: that time counts for nobody. What had been seen before still does: a process that is stopped again and again, as with a
 // small CPU quota, would else never see the end of a slice.
@@ -178,10 +181,12 @@ private:
     struct observation {
         const M* m = nullptr;
         uint64_t tick = 0;
+        uint64_t slice = 0;
         uint64_t calls = 0;
-        int64_t since_ns = 0;       // when this schedule was first seen: for the slice
-        int64_t call_since_ns = 0;  // when this call was, or the schedule: for the call's allowance
-        int64_t cpu_at_ns = 0;      // when cpu_ns was read; 0: not yet
+        int64_t slice_since_ns = 0;  // when this slice was first seen
+        int64_t since_ns = 0;        // when this schedule was first seen
+        int64_t call_since_ns = 0;   // when this call was, or the schedule: for the call's allowance
+        int64_t cpu_at_ns = 0;       // when cpu_ns was read; 0: not yet
         int64_t cpu_ns = 0;
         int64_t asked_ns = 0;  // when it was asked to yield; 0: it was not
 
@@ -214,6 +219,8 @@ private:
     bool observe(observation& seen, const P& p, const M* m, int64_t now_ns) noexcept;
     why judge(observation& seen, bool as_before, P& p, const M* m, int64_t now_ns) noexcept;
     why judge_late(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
+    void ask_to_yield(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
+    void end_chain(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
     bool has_heard(const observation& seen, const M* m, int64_t now_ns) noexcept;
     bool is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
     bool has_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;

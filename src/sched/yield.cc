@@ -17,13 +17,16 @@ using namespace detail;
 
 [[gnu::noinline]] bool look_at_slice(M* m, uint64_t ticks) noexcept {
     const int64_t now_ns = os::monotonic_ns();
-    const uint64_t tick = m->p->tick();
+    const uint64_t slice = m->p->slice();
     m->checkpoint_clock_due = ticks + os::clock_interval;
-    if (m->checkpoint_tick != tick) {
-        m->checkpoint_tick = tick;
+    if (m->checkpoint_slice != slice) {
+        m->checkpoint_slice = slice;
         m->slice_began_ns = now_ns;
     }
-    return now_ns - m->slice_began_ns >= m->home->slice_ns;
+    if (now_ns - m->slice_began_ns < m->home->slice_ns) return false;
+    if (enter(m)) end_slice(m);
+    leave(m);
+    return true;
 }
 
 // yield() by way of g0.
@@ -34,6 +37,7 @@ using namespace detail;
         leave(m);
         return false;
     }
+    if (slice_was_ended(m)) end_slice(m);
     const uint64_t tick = p->tick();
     m->after.what = after_switch::kind::requeue;
     m->after.g = m->g;
@@ -45,10 +49,10 @@ using namespace detail;
     return another;
 }
 
-// Whether the G that runs on m has done so for a time slice. Looks at the clock every now and then only.
+// Whether the time slice in which m's G runs is over; then it is ended. Looks at the clock every now and then only.
 [[gnu::always_inline]] inline bool slice_is_over(M* m) noexcept {
     const uint64_t ticks = os::cpu_ticks();
-    if (m->checkpoint_tick == m->p->tick() && ticks < m->checkpoint_clock_due) [[likely]]
+    if (m->checkpoint_slice == m->p->slice() && ticks < m->checkpoint_clock_due) [[likely]]
         return false;
     return look_at_slice(m, ticks);
 }

@@ -1,7 +1,10 @@
 // scheduling_test.cc: who runs when: progress, fairness, order, and that no processor idles while work waits.
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -209,6 +212,154 @@ TEST_P(Scheduling, APairThatWakesEachOtherDoesNotStarveTheQueue) {
         stop = true;
         all.wait();
     });
+}
+
+// Chains of hand-offs of which each green thread computes for a piece of the time slice. next makes the one that follows ready.
+class ChainOfHandOffs : private calm, public ::testing::Test {
+protected:
+    static constexpr auto slice = 4ms;
+    static constexpr auto piece = 1ms;
+
+    // How many pieces the chain runs from when third is queued until it runs: the median.
+    template <typename StartChain>
+    int pieces_before_the_third(StartChain&& start_chain) {
+        runtime rt({.procs = 1, .slice = slice});
+        return rt.run([&] {
+            wait_group all;
+            start_chain(all);
+            std::vector<int> waited;
+            while (waited.size() < 21) {
+                const int before = pieces_;
+                weft::yield();
+                waited.push_back(pieces_ - before);
+            }
+            stop_ = true;
+            all.wait();
+            std::ranges::sort(waited);
+            return waited[waited.size() / 2];
+        });
+    }
+
+    void compute_piece() {
+        ++pieces_;
+        compute_for(piece);
+    }
+
+    // A slice has room for four. On a loaded machine the monitor is late, and the green thread that is asked computes on until its piece ends.
+    static constexpr int most_pieces = 12;
+
+    std::atomic<int> pieces_{0};
+    std::atomic<bool> stop_{false};
+};
+
+TEST_F(ChainOfHandOffs, OfAPairByChannelsEndsWithItsTimeSlice) {
+    const chan<int> ping;
+    const chan<int> pong;
+    const int pieces = pieces_before_the_third([&](wait_group& all) {
+        all.go([&] {
+            while (!stop_) {
+                compute_piece();
+                ping.send(1);
+                pong.recv();
+            }
+            ping.close();
+        });
+        all.go([&] {
+            for (const int v : ping) {
+                compute_piece();
+                pong.send(v);
+            }
+        });
+    });
+    EXPECT_LE(pieces, most_pieces);
+}
+
+TEST_F(ChainOfHandOffs, OfGreenThreadsThatStartEachOtherEndsWithItsTimeSlice) {
+    std::function<void()> run;
+    const int pieces = pieces_before_the_third([&](wait_group& all) {
+        run = [&] {
+            compute_piece();
+            if (!stop_) all.go(run);
+        };
+        all.go(run);
+    });
+    EXPECT_LE(pieces, most_pieces);
+}
+
+TEST_F(ChainOfHandOffs, OfYieldersThatStartEachOtherEndsWithItsTimeSlice) {
+    std::function<void()> run;
+    const int pieces = pieces_before_the_third([&](wait_group& all) {
+        run = [&] {
+            compute_piece();
+            if (!stop_) all.go(run);
+            weft::yield();
+        };
+        all.go(run);
+    });
+    EXPECT_LE(pieces, most_pieces);
+}
+
+// Each piece ends in a wait, so the timer is seen; what it wakes is queued behind the chain.
+TEST_F(ChainOfHandOffs, DoesNotHoldUpASleeper) {
+    runtime rt({.procs = 1, .slice = slice});
+    const int late = rt.run([&] {
+        std::array<event, 3> turn;
+        wait_group all;
+        for (std::size_t i = 0; i < turn.size(); ++i) {
+            all.go([&, i] {
+                while (!stop_) {
+                    turn[i].wait();
+                    turn[i].reset();
+                    if (!stop_) compute_piece();
+                    turn[(i + 1) % turn.size()].set();
+                }
+            });
+        }
+        turn[0].set();
+        std::vector<int> waited;
+        while (waited.size() < 21) {
+            const int before = pieces_;
+            weft::sleep_for(piece);
+            waited.push_back(pieces_ - before);
+        }
+        stop_ = true;
+        for (event& e : turn) e.set();
+        all.wait();
+        std::ranges::sort(waited);
+        return waited[waited.size() / 2];
+    });
+    EXPECT_LE(late, most_pieces);
+}
+
+// A green thread of another thread's waits in the queue that all processors share.
+TEST_F(ChainOfHandOffs, LetsWhatAPlainThreadStartsHaveItsTurn) {
+    runtime rt({.procs = 1, .slice = slice});
+    const int pieces = rt.run([&] {
+        std::function<void()> run;
+        wait_group all;
+        run = [&] {
+            compute_piece();
+            if (!stop_) all.go(run);
+        };
+        all.go(run);
+        std::vector<int> waited;
+        while (waited.size() < 11) {
+            event came;
+            int before = 0;
+            std::thread plain([&] {
+                before = pieces_;
+                rt.go([&] { came.set(); });
+            });
+            came.wait();
+            waited.push_back(pieces_ - before);
+            plain.join();
+        }
+        stop_ = true;
+        all.wait();
+        std::ranges::sort(waited);
+        return waited[waited.size() / 2];
+    });
+    EXPECT_LE(pieces, 2 * most_pieces) << "its turn, and then that of who waits for it";
 }
 
 // A pair that computes a millisecond per turn does not keep a pair with short turns from having its own.
