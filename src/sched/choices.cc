@@ -114,6 +114,20 @@ uint32_t choose_threads_max() noexcept {
     return static_cast<uint32_t>(os::env_number("RUN_MAX_THREADS", 1, 1 << 20, default_threads_max));
 }
 
+uint32_t procs_within(uint32_t threads_max, uint32_t wanted) noexcept {
+    return std::min(wanted, std::max(threads_max - 1, uint32_t{1}));
+}
+
+void warn_of_few_threads(uint32_t threads_max, uint32_t wanted) noexcept {
+    const uint32_t procs = procs_within(threads_max, wanted);
+    if (threads_max == 1) {
+        warn("RUN_MAX_THREADS=1 leaves no thread for others while a green thread blocks in a call; 2 or more do");
+    } else if (procs != wanted) {
+        warn("RUN_MAX_THREADS=%u leaves no thread for blocking calls beside %u processors; using %u", threads_max,
+             wanted, procs);
+    }
+}
+
 int64_t choose_thread_idle() noexcept {
     return os::env_time_ns("RUN_THREAD_IDLE", 1 * ms, 3'600 * sec, default_thread_idle_ns);
 }

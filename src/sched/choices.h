@@ -43,6 +43,12 @@ inline constexpr std::size_t default_stack_size = 256 * 1024;
 // How many OS threads there may be.
 [[nodiscard]] uint32_t choose_threads_max() noexcept;
 
+// The number of Ps, wanted or fewer: a blocking call needs a thread beside those that hold Ps. One at least.
+[[nodiscard]] uint32_t procs_within(uint32_t threads_max, uint32_t wanted) noexcept;
+
+// Says on stderr if threads_max leaves no thread for a blocking call beside wanted Ps, and what is done about it.
+void warn_of_few_threads(uint32_t threads_max, uint32_t wanted) noexcept;
+
 // After how many ns without work one that is too many ends.
 [[nodiscard]] int64_t choose_thread_idle() noexcept;
 

@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "os/commit.h"
 #include "os/os.h"
+#include "sched/choices.h"
 #include "sched/classes.h"
 #include "sched/recycle.h"
 #include "sched/retake.h"
@@ -149,7 +150,7 @@ void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>
 }  // namespace
 
 void change_procs(scheduler& s, uint32_t n, procs_by who) {
-    WEFT_ASSERT(n >= 1 && n <= procs_max);
+    WEFT_ASSERT(n >= 1 && n <= procs_max && n == procs_within(s.threads_max, n));
     processors& all = s.ps;
     idle_state& idle = s.idle;
     all.changing_.lock();

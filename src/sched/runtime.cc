@@ -49,7 +49,10 @@ unsigned change_max_procs(scheduler& s, unsigned n) {
                                     ") is more than 1024, the most there are");
     const uint32_t before = s.ps.in_use();
     const bool follows = n == 0 && usual_procs_follow();
-    change_procs_and_wait(s, n != 0 ? n : usual_procs(), follows ? procs_by::request_to_follow : procs_by::request);
+    const uint32_t wanted = n != 0 ? n : usual_procs();
+    warn_of_few_threads(s.threads_max, wanted);
+    change_procs_and_wait(s, procs_within(s.threads_max, wanted),
+                          follows ? procs_by::request_to_follow : procs_by::request);
     checkpoint();
     return before;
 }

@@ -38,21 +38,22 @@ constexpr uint32_t few_threads = 256;  // a limit below which threads are always
 constexpr int64_t stop_look_ns = 10'000'000;
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
-// How many threads there may be for Ps and calls. With a high limit, calls that began while threads were not scarce have the other half.
-uint32_t threads_shared(const scheduler& s) noexcept {
-    return s.threads_max < few_threads ? s.threads_max : s.threads_max / 2;
+// Whether threads are always scarce with n Ps: the limit is low, or the Ps need more than half of it.
+bool always_scarce(const scheduler& s, uint32_t procs) noexcept {
+    return s.threads_max < few_threads || s.threads_max / 2 <= procs;
 }
 
-// Whether a declared blocking call may find nobody to take its P over: with a low limit always, with a high one when half of it is used.
-// Not where there are not even enough threads for the Ps: then it keeps its P, and nobody is helped if it waits.
+// Whether a declared blocking call may find no thread to take its P over: when half of the limit is used, if not always. Not with a single
+// thread: then the call keeps its P, and no other G is helped if it waits.
 bool are_scarce(const scheduler& s, uint32_t count) noexcept {
-    return threads_shared(s) > s.ps.in_use() && (s.threads_max < few_threads || 2 * count > s.threads_max);
+    return s.threads_max > 1 && (always_scarce(s, s.ps.in_use()) || 2 * count > s.threads_max);
 }
 
-// As many as Ms may be without a P; but one at least, for those who wait when it is found that nobody need wait any more.
+// As many as Ms may be without a P. Calls that began while threads were not scarce have the other half of the limit. With a single thread
+// one, for Gs that wait when the number of Ps changes.
 std::ptrdiff_t call_places_for(const scheduler& s, uint32_t procs) noexcept {
-    const uint32_t most = threads_shared(s);
-    return most > procs ? std::ptrdiff_t{most} - procs : 1;
+    const uint32_t shared = always_scarce(s, procs) ? s.threads_max : s.threads_max / 2;
+    return s.threads_max > 1 ? std::ptrdiff_t{shared} - procs : 1;
 }
 
 }  // namespace
@@ -330,8 +331,8 @@ void reap_default() noexcept {
 }  // namespace
 
 scheduler* make_scheduler(const runtime_options& options) {
-    const uint32_t procs = options.procs != 0 ? options.procs : usual_procs();
-    if (procs > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
+    const uint32_t procs_wanted = options.procs != 0 ? options.procs : usual_procs();
+    if (procs_wanted > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
     const int interrupt_signal = choose_signal(options);
     const int64_t slice_ns = choose_slice(options);
     const int64_t memory_idle_ns = choose_memory_idle(options);
@@ -343,6 +344,9 @@ scheduler* make_scheduler(const runtime_options& options) {
         reap_default();
     });
     static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
+    const uint32_t threads_max = choose_threads_max();
+    warn_of_few_threads(threads_max, procs_wanted);
+    const uint32_t procs = procs_within(threads_max, procs_wanted);
     const debug_options debug = read_debug_options();
     if (debug.random_seed) shuffle_everything(*debug.random_seed);
     auto s = std::make_unique<scheduler>(options, procs, choose_stacks(options, procs, debug, memory_idle_ns));
@@ -358,7 +362,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->deadlocks = debug.deadlock;
     if (debug.lock_owners) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
     s->watch.start(*s, debug, choose_watchdog(options));
-    s->threads_max = choose_threads_max();
+    s->threads_max = threads_max;
     s->thread_idle_ns = choose_thread_idle();
     s->memory_idle_ns = memory_idle_ns;
     s->call_places = std::make_unique<call_places>(call_places_for(*s, procs));

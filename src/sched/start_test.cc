@@ -139,8 +139,8 @@ TEST_F(Environment, JunkIsOneLineEachAndTheDefault) {
     EXPECT_EQ(said_, "weft: RUN_MAXPROCS=\"all\" is not a number from 1 to 1024; using " +
                          std::to_string(os::usable_cpus()) +
                          "\n"
-                         "weft: RUN_STACK_MAX=\"1 MB\" is not a number from 16384 to 67108864; using 262144\n"
-                         "weft: RUN_MAX_THREADS=\"-1\" is not a number from 1 to 1048576; using 10000\n");
+                         "weft: RUN_MAX_THREADS=\"-1\" is not a number from 1 to 1048576; using 10000\n"
+                         "weft: RUN_STACK_MAX=\"1 MB\" is not a number from 16384 to 67108864; using 262144\n");
 }
 
 TEST_F(Environment, TooLittleIsTheDefault) {
@@ -166,8 +166,8 @@ TEST_F(Environment, TooMuchIsTheMost) {
     EXPECT_EQ(s.threads_max, 1U << 20);
     EXPECT_EQ(said_,
               "weft: RUN_MAXPROCS=1025 is more than 1024; using 1024\n"
-              "weft: RUN_STACK_MAX=1G is more than 67108864; using 67108864\n"
-              "weft: RUN_MAX_THREADS=2000000 is more than 1048576; using 1048576\n");
+              "weft: RUN_MAX_THREADS=2000000 is more than 1048576; using 1048576\n"
+              "weft: RUN_STACK_MAX=1G is more than 67108864; using 67108864\n");
 }
 
 TEST_F(Environment, TheEndsOfTheRangesAreInThem) {
@@ -178,12 +178,27 @@ TEST_F(Environment, TheEndsOfTheRangesAreInThem) {
     EXPECT_EQ(least.procs, 1U);
     EXPECT_EQ(least.stack_size, 16 * kib);
     EXPECT_EQ(least.threads_max, 1U);
-    EXPECT_EQ(said_, "");
+    EXPECT_EQ(said_,
+              "weft: RUN_MAX_THREADS=1 leaves no thread for others while a green thread blocks in a call; 2 or more "
+              "do\n");
+    ::unsetenv("RUN_MAX_THREADS");
     if (!test::untouched_pages_are_free()) GTEST_SKIP() << "the emulator keeps notes on every page of the stacks";
     ::setenv("RUN_MAXPROCS", "1024", 1);
     ::setenv("RUN_STACK_MAX", "64M", 1);
     EXPECT_EQ(seen().procs, 1024U);
     EXPECT_EQ(said_, "");
+}
+
+// Beside them a blocking call needs a thread.
+TEST_F(Environment, ThereAreFewerProcessorsThanThreads) {
+    ::setenv("RUN_MAX_THREADS", "6", 1);
+    EXPECT_EQ(seen({.procs = 5}).procs, 5U);
+    EXPECT_EQ(said_, "");
+    EXPECT_EQ(seen({.procs = 6}).procs, 5U);
+    EXPECT_EQ(said_, "weft: RUN_MAX_THREADS=6 leaves no thread for blocking calls beside 6 processors; using 5\n");
+    runtime rt({.procs = 2});
+    EXPECT_EQ(rt.set_max_procs(8), 2U);
+    EXPECT_EQ(rt.procs(), 5U);
 }
 
 TEST_F(Environment, AtMostThatManyThreadsAreStarted) {

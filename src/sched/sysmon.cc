@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "sched/arrivals.h"
+#include "sched/choices.h"
 #include "sched/preempt.h"
 #include "sched/retake.h"
 #include "sched/scheduler.h"
@@ -345,9 +346,10 @@ void monitor::follow_cpus(int64_t now_ns) noexcept {
     const uint32_t n = std::min(os::usable_cpus(), procs_max);
     s.cpus.store(n, relaxed);                   // relaxed: a number
     if (!s.follows_cpus.load(relaxed)) return;  // relaxed: change_procs looks again
-    if (n == s.ps.in_use()) return;
+    const uint32_t procs = procs_within(s.threads_max, n);
+    if (procs == s.ps.in_use()) return;
     try {
-        change_procs(s, n, procs_by::monitor);
+        change_procs(s, procs, procs_by::monitor);
     } catch (...) {}  // no memory: it is tried again
 }
 

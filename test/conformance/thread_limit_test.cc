@@ -373,6 +373,35 @@ TEST(ThreadLimitOfTwo, PinnedOnesThatWakeEachOtherBothGoOn) {
     EXPECT_TRUE(over);
 }
 
+// The number of processors, which is that of the CPUs by default, may be as high as the limit.
+TEST(ThreadLimitBelowTheProcessors, CallsThatAnotherGreenThreadEndsAllEnd) {
+    for (const char* limit : {"2", "3", "6", "8"}) {
+        const auto rt = runtime_of(limit, 8);
+        const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
+        int ends[2];
+        ASSERT_EQ(::pipe(ends), 0);
+        std::atomic<int> ended = 0;
+        rt->run([&] {
+            constexpr int calls = 50;
+            wait_group all;
+            for (int i = 0; i < calls; ++i) {
+                all.go([&] {
+                    blocking([&] {
+                        char byte = 0;
+                        if (::read(ends[0], &byte, 1) == 1) ++ended;
+                    });
+                });
+            }
+            sleep_for(1ms);
+            for (int i = 0; i < calls; ++i) EXPECT_EQ(::write(ends[1], "x", 1), 1);
+            all.wait();
+            EXPECT_EQ(ended, calls);
+        });
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+}
+
 // The limit is met, and then there is room again.
 TEST_P(ThreadLimit, LimitsOnceMetDoNoLastingHarm) {
     for (int round = 0; round < 3; ++round) {
