@@ -10,8 +10,8 @@
 // A class decides who is picked next, not who is interrupted: a high green thread that becomes runnable waits until the one that
 // runs parks, yields or ends, unless another P is free.
 //
-// Whoever waits for a weft::mutex lends its class to the one that holds it, and that one to the holder of what it waits for itself, if
-// theirs is lower: until they hold no mutex any more. It takes effect when the holder is queued the next time.
+// A green thread that waits for a weft::mutex lends its class to the holder, and that one to the holder of what it waits for itself, if
+// theirs is lower: at once, until they hold no lock any more. The same for the writer of a shared_mutex; its readers are lent nothing.
 //
 // Children are of the normal class unless they are given another one. Programs that use none pay for two predictable instructions
 // when a mutex is locked, and when a green thread is queued.

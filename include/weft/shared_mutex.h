@@ -14,6 +14,9 @@
 // destroyed as soon as nobody holds it. Unlocking what is not locked that way, or destroying one that is locked or waited for,
 // is a fatal error. lock() and lock_shared() are not cancellation points.
 //
+// Green threads that wait, be it to read or to write, lend their class to the writer that has the lock (weft/priority.h). Readers are not known, and are
+// lent nothing.
+//
 // Invariants: I1. Bit waiting is set whenever a queue is not empty (abandoned waiters may leave it set).
 //             I2. Bit pending: readers are in, and the first of writers_ gets the lock when they have left; new ones wait.
 //             I3. If writers_ is not empty, then writer, pending or woken is set; if readers_ is not, writer or pending.
@@ -72,7 +75,10 @@ public:
     // Whoever has it alone.
     void unlock() noexcept {
         uint32_t seen = writer;
-        if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed)) unlock_slow();  // R1
+        if (detail::classes_in_use() ||
+            !state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed)) {  // R1
+            unlock_slow();
+        }
     }
 
     // Any thread. Blocks until we are one of its readers. Fatal beyond max_readers.
@@ -125,7 +131,14 @@ private:
     void lock_slow() noexcept;
     bool try_lock_spread() noexcept;
     void unlock_slow() noexcept;
+
+    // For green threads of several classes, see src/sched/lending.h.
     void took() noexcept;
+    void gives() noexcept;
+    void lend_to_writer(uint32_t bits) noexcept;
+    static void waits_no_longer() noexcept;
+    void hand_to(const detail::waiter& w) noexcept;
+
     void lock_shared_slow() noexcept;
     void unlock_shared_slow() noexcept;
 
@@ -147,7 +160,7 @@ private:
 
     detail::guarded_word state_;          // the bits above, the count, and the lock of what follows
     detail::atomic<uint32_t> misses_{0};  // how often readers got into each other's way since the last writer, roughly
-    detail::atomic<uint32_t> writer_{0};  // who took it alone last, once classes are in use: see detail::writer_of
+    detail::atomic<uint32_t> writer_{0};  // its writer, once classes are in use, and who waits: see src/sched/lending.h
     detail::wait_queue writers_;          // guarded by state_
     detail::wait_queue readers_;          // guarded by state_
     detail::atomic<detail::reader_slots*> slots_{nullptr};  // set once, under the guard

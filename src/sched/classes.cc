@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "sched/arrivals.h"
 #include "sched/park.h"
 
 namespace weft::detail {
@@ -16,6 +17,13 @@ void come_back_next_time(P* p) noexcept { p->restart_ticks(2); }
 void push_preempted(M* m, G* g) noexcept {
     g->special.fetch_and(static_cast<uint16_t>(~special::preempted), relaxed);  // relaxed: ours, but for frozen
     push_shared(*m->home, g);
+}
+
+// Q3. g was pushed onto low, and may have run since.
+void leave_low_if_raised(shared_queue& low, G* g) noexcept {
+    WEFT_FULL_FENCE();
+    if ((g->special.load(relaxed) & special::low) != 0) return;  // relaxed: the fence
+    if (low.take_if_short(g)) push_arrival(g);
 }
 
 G* take_low(scheduler& s, P* p) noexcept {
@@ -72,6 +80,7 @@ void push_apart(M* m, G* g, bool next) noexcept {
     } else {
         p->low.push(g);
         if (!p->low_waits) begin_low_turns(p);
+        leave_low_if_raised(p->low, g);
     }
     after_push(s, s.idle);
 }
@@ -83,9 +92,49 @@ bool push_class_outside(G* g) noexcept {
     const uint32_t preferred = g->last_p;
     const bool high = (bits & special::high) != 0;
     (high ? s.high : s.low).push(g);  // from here on g may run, and be gone
+    if (!high) leave_low_if_raised(s.low, g);
     wake_for_outside(s, preferred);
     if (high) ask_to_hurry(s.ps[preferred]);
     return true;
+}
+
+void move_raised(scheduler& s, G* g, priority before) noexcept {
+    const uint32_t n = s.ps.reach();
+    bool found = false;
+    if (before == priority::low) {
+        found = s.low.take_if_short(g);
+        for (uint32_t i = 0; i < n && !found; ++i) found = s.ps[i].low.take_if_short(g);
+    } else {
+        found = s.arrivals.take_if_short(g) || s.global.take_if_short(g);
+    }
+    if (found) {
+        push_arrival(g);
+    } else if (before == priority::normal) {
+        s.raised.fetch_add(1, release);  // C3. Pairs with move_raised_of
+        for (uint32_t i = 0; i < n; ++i) ask_to_hurry(s.ps[i]);
+    }
+}
+
+void move_raised_of(scheduler& s, M* m) noexcept {
+    P* p = m->p;
+    p->raised_seen = s.raised.load(acquire);                                                          // pairs with C3
+    const auto is_high = [](const G* g) { return (g->special.load(relaxed) & special::high) != 0; };  // relaxed: C3
+    G* next = p->run_next.load(relaxed);                                                              // relaxed: ours
+    if (next != nullptr && is_high(next)) {
+        p->run_next.store(nullptr, relaxed);  // relaxed: as above
+        p->high.push(next);
+    }
+    for (uint32_t left = p->queue.size(); left != 0; --left) {
+        G* g = p->queue.pop();
+        if (g == nullptr) break;
+        if (is_high(g)) {
+            p->high.push(g);
+        } else {
+            const bool fits = p->queue.push(g);
+            WEFT_ASSERT(fits);  // we have made room
+        }
+    }
+    after_push(s, s.idle);  // a thread that looked while they were in our hands has not seen them
 }
 
 G* take_high(scheduler& s, P* p) noexcept {

@@ -20,6 +20,20 @@
 // Work conservation. Class lists count as a P's work (P::has_work), so the idle protocol holds for them as it does for rings: a push is
 // followed by after_push, a look includes them.
 //
+// Raised. A G whose class is raised while it is queued (lending.h) is moved at once. What is in a list is taken out of it under the list's lock;
+// a list of more than shared_queue::walk_max is left alone. Into a ring only the owner of its P reaches, so all Ps are asked to hurry, and g0 goes through
+// its own ring:
+//
+//      thread that raises a class                     thread that queues the G
+//      C1  the class bits of the G                    Q1  its state: runnable
+//      C2  full fence                                 Q2  reads the class bits, and pushes
+//      C3  its state is runnable: searches the        Q3  onto a low list: full fence, reads the class bits again; if they are raised
+//          lists; not found: raised += 1,                 takes the G out again, if it is still there, and moves it
+//          and asks all Ps
+//
+// If C3 does not see the state, Q3 sees the bits. A normal G has no Q3: one that is pushed onto a ring at that very moment, or is on its way
+// from one ring to another, may be missed. Then it has its turn there.
+//
 // RUN_DEBUG=random marks all Gs with special::shuffled: whether they go to run_next or to the ring is drawn by lot.
 //
 // Rejected. Three rings for each P and a bitmap of those that are not empty: a test more in each switch, 4 KiB for each P. High Gs in
@@ -34,6 +48,8 @@
 // See:        docs/priorities.md
 #pragma once
 
+#include <weft/priority.h>
+
 #include "sched/scheduler.h"
 
 namespace weft::detail {
@@ -46,6 +62,13 @@ void ask_to_hurry(P& p) noexcept;
 
 // g, which is runnable, goes to the tail of the scheduler's queue of its class: all Ps take from there. In the runtime.
 void push_shared(scheduler& s, G* g) noexcept;
+
+// C3. g, which was runnable after its class was raised, is moved from the queue of the class before to that of its own, or the P in whose ring it is
+// does so soon. g may have run meanwhile, and may have ended. Any thread; s, which is g's, is pinned.
+void move_raised(scheduler& s, G* g, priority before) noexcept;
+
+// As move_raised has asked: Gs of m's P that are high by now leave run_next and the ring. On g0.
+void move_raised_of(scheduler& s, M* m) noexcept;
 
 // The G whose turn it is before all normal ones; nullptr: theirs.
 [[nodiscard]] G* take_turn(scheduler& s, P* p) noexcept;

@@ -6,6 +6,7 @@
 
 #include <weft/detail/spin_lock.h>
 
+#include "sched/classes.h"
 #include "sched/fork.h"
 #include "sched/g.h"
 #include "sched/switch.h"
@@ -180,10 +181,16 @@ void lend(holder_handle who, priority c) noexcept {
     while (record* r = lock_record(who)) {
         // Who has freed all since we looked would keep what we lend.
         const bool higher = r->held != 0 && above(c, due_class(*r));
+        scheduler* to_move = nullptr;
+        G* g = r->g;
+        const priority before = queued_class(*g);
         if (higher) {
             r->lends = true;
             r->lent = c;
-            set_queued_class(*r->g, c);
+            set_queued_class(*g, c);
+            WEFT_FULL_FENCE();                                                   // C2 of classes.h
+            if (g->state.load(relaxed) == g_state::runnable) to_move = g->home;  // relaxed: the fence
+            if (to_move != nullptr) to_move->pin();  // g has not ended, which keeps it alive until here
         }
         who = 0;
         if (higher && r->waits_for != nullptr) {
@@ -191,6 +198,9 @@ void lend(holder_handle who, priority c) noexcept {
             who = r->waits_for->fetch_or(bit, relaxed) & ~passed_by::any;  // relaxed: locked again, and compared
         }
         r->lock.unlock();
+        if (to_move == nullptr) continue;
+        move_raised(*to_move, g, before);
+        to_move->unpin();
     }
 }
 

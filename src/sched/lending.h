@@ -18,6 +18,8 @@
 // bit recorded says that the holder is known, and leads unlock() to the slow path, which forgets it. So where classes are
 // not used, lock() pays for one look at a word that nobody writes, and unlock() for nothing.
 //
+// A holder that is queued is moved to the queue of its new class at once: Raised, in classes.h.
+//
 // What is lent is given back when the G holds no recorded mutex any more; not before, since it may hold another one for the same waiter. The
 // bits are cleared with the waiting bit, so a waiter that has given up may be remembered until the queue is empty: then somebody runs in
 // a higher class than is due, for as long as it holds the mutex.

@@ -109,9 +109,10 @@ struct alignas(2 * cache_line) P {
     shared_queue high;
     shared_queue low;
     uint32_t high_left = high_in_a_row;
-    bool low_waits = false;   // low ones were seen to wait
-    uint64_t low_due = 0;     // if so: the tick from which on one of them has its turn
-    uint64_t global_due = 0;  // the tick from which on the global queue is looked at
+    bool low_waits = false;    // low ones were seen to wait
+    uint64_t low_due = 0;      // if so: the tick from which on one of them has its turn
+    uint64_t global_due = 0;   // the tick from which on the global queue is looked at
+    uint32_t raised_seen = 0;  // what scheduler::raised was when move_raised_of last looked
 
     // Whose turn it is, arrivals' or the others': see arrivals.h.
     int64_t arrival_began_ns = 0;      // an arrival runs, since; 0: none

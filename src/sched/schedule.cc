@@ -201,6 +201,8 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             give_caches_back(s, *p);
         const bool countdown_over = p->ticks_left.load(relaxed) <= 1;  // relaxed: ours
         if (countdown_over) p->restart_ticks(P::global_every + 1);     // this schedule ends the old countdown
+        if (s.raised.load(relaxed) != p->raised_seen) [[unlikely]]
+            move_raised_of(s, m);  // relaxed: the request to hurry publishes it
         if (G* g = take_turn(s, p)) return g;
         const bool after_arrival = p->arrival_began_ns != 0;
         if (G* g = take_arrival(s, p)) return g;

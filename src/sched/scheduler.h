@@ -77,6 +77,7 @@ struct scheduler {
     shared_queue arrivals;  // those that come back without a P, or were woken without one: see arrivals.h
     shared_queue high;      // Gs of these classes that were made ready from outside
     shared_queue low;
+    atomic<uint32_t> raised{0};  // counts Gs that may be in a ring and were raised: see move_raised
 
     // Whether any G waits that is on no P. A look.
     [[nodiscard]] bool has_shared_work() const noexcept {

@@ -65,9 +65,27 @@ public:
     // Takes g, wherever it is in the list. False: it is not. Walks the list.
     [[nodiscard]] bool take(G* g) noexcept {
         if (size() == 0) return false;
+        lock_.lock();
+        const bool found = take_locked(g);
+        lock_.unlock();
+        return found;
+    }
+
+    static constexpr uint32_t walk_max = 4096;
+
+    // As take(), but looks into no list of more than walk_max.
+    [[nodiscard]] bool take_if_short(G* g) noexcept {
+        if (size() == 0) return false;
+        lock_.lock();
+        const bool found = list_.size() <= walk_max && take_locked(g);
+        lock_.unlock();
+        return found;
+    }
+
+private:
+    bool take_locked(G* g) noexcept {
         bool found = false;
         fifo<G> others;
-        lock_.lock();
         while (G* next = list_.pop_front()) {
             if (next == g) {
                 found = true;
@@ -77,11 +95,9 @@ public:
         }
         list_ = others;
         publish_locked();
-        lock_.unlock();
         return found;
     }
 
-private:
     void publish_locked() noexcept { size_.store(list_.size(), relaxed); }  // relaxed: see size()
 
     spin_lock lock_;

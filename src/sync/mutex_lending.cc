@@ -1,5 +1,7 @@
-// mutex_lending.cc: what a weft::mutex does when green threads of several classes use it. The protocol is in lending.h. A shared_mutex
-// does not lend; it remembers who has it alone, for reports.
+// mutex_lending.cc: what a weft::mutex and a weft::shared_mutex do when green threads of several classes use them. The protocol is in lending.h.
+//
+// A shared_mutex lends to its writer only: whoever reads is merely counted. Its state word has no bits to spare. So the classes of those that
+// wait are kept beside the writer's name, where a walk leaves them, too; and unlock() looks whether classes are used, instead of at a bit.
 #include <weft/mutex.h>
 #include <weft/shared_mutex.h>
 
@@ -19,6 +21,12 @@ uint32_t exchange_holder(atomic<uint32_t>& holder, holder_handle h) noexcept {
     return seen & passed_by::any;
 }
 
+// Lends the highest of the classes in passed, if any, to holder.
+void lend_passed(holder_handle holder, uint32_t passed) noexcept {
+    if (passed == 0) return;
+    lend(holder, (passed & passed_by::high) != 0 ? weft::priority::high : weft::priority::normal);
+}
+
 }  // namespace
 
 // The caller has it, and does not hold the guard. It may have been handed over, with its name.
@@ -34,9 +42,9 @@ void mutex::took() noexcept {
 }
 
 void mutex::lend_for(uint32_t holder, uint32_t bits, uint32_t passed) noexcept {
-    if ((bits & (high_waits | normal_waits)) == 0 && passed == 0) return;
-    const bool high = (bits & high_waits) != 0 || (passed & passed_by::high) != 0;
-    lend(holder, high ? weft::priority::high : weft::priority::normal);
+    if ((bits & high_waits) != 0) passed |= passed_by::high;
+    if ((bits & normal_waits) != 0) passed |= passed_by::normal;
+    lend_passed(holder, passed);
 }
 
 // It is going to be freed, or handed over. Requires: the guard is held, recorded was set.
@@ -67,12 +75,53 @@ uint32_t mutex::hand_to(const waiter& w, uint32_t bits) noexcept {
     return recorded;
 }
 
-// The caller has it alone.
-void shared_mutex::took() noexcept { writer_.store(handle_of_caller(), relaxed); }  // relaxed: for reports
+// The caller has it alone, and does not hold the guard. It may have been handed over, with its name.
+void shared_mutex::took() noexcept {
+    const holder_handle me = handle_of_caller();
+    if (me == 0) return;
+    const uint32_t bits = state_.lock_bits();
+    const uint32_t seen =
+        writer_.load(relaxed);  // relaxed: under the guard, but for walks, which only add to passed_by
+    if ((seen & ~passed_by::any) != me) {
+        count_held(me, 1);
+        const uint32_t passed = exchange_holder(writer_, me);
+        if ((bits & waiting) != 0) lend_passed(me, passed);
+    }
+    state_.unlock_bits(bits);
+}
+
+// It is going to be freed, or handed over. Requires: the guard is held.
+void shared_mutex::gives() noexcept {
+    const bool any_waits = !writers_.empty() || !readers_.empty();
+    // relaxed: as in exchange_holder
+    const uint32_t seen = any_waits ? writer_.fetch_and(passed_by::any, relaxed) : writer_.exchange(0, relaxed);
+    count_held(seen & ~passed_by::any, -1);
+}
+
+// The caller is about to wait. Requires: the guard is held; bits are the lock's.
+void shared_mutex::lend_to_writer(uint32_t bits) noexcept {
+    set_waits_for(&writer_);  // before the look at our class, as in mutex::lend_to_holder
+    const weft::priority mine = class_of_caller();
+    if (mine == weft::priority::low) return;
+    const uint32_t bit = mine == weft::priority::high ? passed_by::high : passed_by::normal;
+    const uint32_t seen = writer_.fetch_or(bit, relaxed);  // relaxed: under the guard
+    if ((bits & writer) != 0) lend(seen & ~passed_by::any, mine);
+}
+
+void shared_mutex::waits_no_longer() noexcept { set_waits_for(nullptr); }
+
+// w, a writer that is claimed and about to be made ready, is given the lock. Requires: the guard is held.
+void shared_mutex::hand_to(const waiter& w) noexcept {
+    const holder_handle holder = handle_of(w.g);
+    if (holder == 0) return;
+    count_held(holder, 1);
+    const uint32_t passed = exchange_holder(writer_, holder);
+    if (!writers_.empty() || !readers_.empty()) lend_passed(holder, passed);
+}
 
 uint32_t detail::writer_of(shared_mutex& m) noexcept {
-    const uint32_t seen = m.state_.word().load(relaxed);                      // relaxed: a look
-    return (seen & shared_mutex::writer) != 0 ? m.writer_.load(relaxed) : 0;  // relaxed: as above
+    const uint32_t seen = m.state_.word().load(relaxed);  // relaxed: a look, as below
+    return (seen & shared_mutex::writer) != 0 ? m.writer_.load(relaxed) & ~passed_by::any : 0;
 }
 
 }  // namespace weft

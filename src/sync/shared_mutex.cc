@@ -84,6 +84,8 @@ void shared_mutex::settle(uint32_t bits) noexcept {
             if (next != nullptr) {
                 next->ok = true;
                 bits |= writer;
+                if (classes_in_use()) [[unlikely]]
+                    hand_to(*next);
             }
         } else if (writers_.empty()) {
             bits &= ~pending;  // who was to be next has given up
@@ -113,6 +115,8 @@ void shared_mutex::settle(uint32_t bits) noexcept {
                 if (next != nullptr && (bits & starving) != 0) {
                     next->ok = true;
                     bits |= writer;
+                    if (classes_in_use()) [[unlikely]]
+                        hand_to(*next);
                 } else if (next != nullptr) {
                     bits |= woken;
                 }
@@ -151,12 +155,16 @@ wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
         if (waiting_since_ns == 0) waiting_since_ns = now;
         if (was_woken && now - waiting_since_ns > starving_after_ns) bits |= starving;
 
+        const bool lends = classes_in_use();
+        if (lends) [[unlikely]]
+            lend_to_writer(bits);
         lock_waiter me(this, &pass_on);
         constexpr auto reason = wait_reason::shared_mutex_lock;
         if constexpr (interruptible) {
             const wait_result result =
                 wait_untold(was_woken, me, writers_, state_, bits | waiting, reason, deadline_ns);
             if (result != wait_result::served) {
+                if (lends) waits_no_longer();
                 settle(state_.lock_bits());
                 return result;
             }
@@ -165,6 +173,7 @@ wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
         } else {
             wait(me, writers_, state_, bits | waiting, reason);
         }
+        if (lends) waits_no_longer();
         if (me.ok) {
             // It is ours already. relaxed: only who has it clears the bit, and only a woken waiter sets it
             if ((state_.word().load(relaxed) & starving) != 0 &&
@@ -206,6 +215,8 @@ void shared_mutex::unlock_slow() noexcept {
         state_.unlock_bits(bits);
         fatal("unlock of a weft::shared_mutex that is not locked, or locked shared");
     }
+    if (classes_in_use()) [[unlikely]]
+        gives();
     settle(bits & ~writer);
 }
 
@@ -258,17 +269,22 @@ wait_result shared_mutex::contend_shared(int64_t deadline_ns) noexcept {
         if (waiting_since_ns == 0) waiting_since_ns = now;
         if (now - waiting_since_ns > starving_after_ns) bits |= hungry;
 
+        const bool lends = classes_in_use();
+        if (lends) [[unlikely]]
+            lend_to_writer(bits);
         lock_waiter me(this, &pass_on_shared);
         constexpr auto reason = wait_reason::shared_mutex_lock_shared;
         if constexpr (interruptible) {
             const wait_result result = wait_untold(false, me, readers_, state_, bits | waiting, reason, deadline_ns);
             if (result != wait_result::served) {
+                if (lends) waits_no_longer();
                 settle(state_.lock_bits());
                 return result;
             }
         } else {
             wait(me, readers_, state_, bits | waiting, reason);
         }
+        if (lends) waits_no_longer();
         if (me.ok) break;  // whoever let us in has counted us
     }
     return wait_result::served;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -286,6 +287,100 @@ TEST_P(PriorityOnOneProcessor, AMutexThatIsHandedOverComesWithTheClassOfThoseWho
         all.wait();
     });
     EXPECT_LT(turns, 400U + static_cast<unsigned>(scaled(1000)) / 8U);
+}
+
+// The turns of others while a G of class waits waits for lock, whose holder, of class holds, is queued and unlocks in its next turn.
+template <typename Lock, typename Wait>
+uint64_t others_turns_before_a_queued_holder(priority holds, priority waits, Wait wait) {
+    wait_group all;
+    Lock lock;
+    bool locked = false;
+    all.go({.priority = holds}, [&] {
+        lock.lock();
+        locked = true;
+        weft::yield();
+        lock.unlock();
+    });
+    while (!locked) weft::yield();
+    workers normal(all, 50, priority::normal);
+    uint64_t turns = 0;
+    all.go({.priority = waits}, [&] {
+        const uint64_t before = normal.turns;
+        wait(lock);
+        turns = normal.turns - before;
+        normal.over = true;
+    });
+    all.wait();
+    return turns;
+}
+
+template <typename Lock>
+void wait_alone(Lock& lock) {
+    const std::lock_guard hold(lock);
+}
+
+void wait_shared(shared_mutex& lock) { const std::shared_lock hold(lock); }
+
+// Each of the fifty others would have several turns before the holder has its own.
+constexpr uint64_t at_once = 20;
+
+TEST_P(PriorityOnOneProcessor, ALowHolderThatIsQueuedIsMovedAtOnce) {
+    rt().run([] {
+        for (const priority waits : {priority::high, priority::normal}) {
+            EXPECT_LT(others_turns_before_a_queued_holder<mutex>(priority::low, waits, wait_alone<mutex>), at_once)
+                << (waits == priority::high ? "high" : "normal");
+        }
+    });
+}
+
+TEST_P(PriorityOnOneProcessor, ANormalHolderThatIsQueuedIsMovedAtOnce) {
+    rt().run([] {
+        EXPECT_LT(others_turns_before_a_queued_holder<mutex>(priority::normal, priority::high, wait_alone<mutex>),
+                  at_once);
+    });
+}
+
+TEST_P(PriorityOnOneProcessor, WhoWaitsForASharedMutexLendsItsClassToTheWriter) {
+    rt().run([] {
+        for (const priority holds : {priority::low, priority::normal}) {
+            EXPECT_LT(
+                others_turns_before_a_queued_holder<shared_mutex>(holds, priority::high, wait_alone<shared_mutex>),
+                at_once);
+            EXPECT_LT(others_turns_before_a_queued_holder<shared_mutex>(holds, priority::high, wait_shared), at_once);
+        }
+    });
+}
+
+// As AMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait, and what was lent goes back with the lock.
+TEST_P(PriorityOnOneProcessor, ASharedMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait) {
+    rt().run([] {
+        shared_mutex m;
+        wait_group all;
+        bool got_it = false;
+        bool others_over = false;
+        m.lock_shared();
+        all.go({.priority = priority::low}, [&] {
+            m.lock();  // given by the last reader that leaves
+            for (int i = 0; i < 3; ++i) weft::yield();
+            EXPECT_FALSE(others_over);
+            m.unlock();
+        });
+        sleep_for(2ms);  // it waits
+        all.go({.priority = priority::high}, [&] {
+            m.lock_shared();
+            got_it = true;
+            m.unlock_shared();
+        });
+        weft::yield();  // this one, too
+        EXPECT_FALSE(got_it);
+        all.go([&] {
+            for (int i = 0; i < 100; ++i) weft::yield();
+            others_over = true;
+        });
+        m.unlock_shared();
+        all.wait();
+        EXPECT_TRUE(got_it);
+    });
 }
 
 TEST_P(PriorityOnOneProcessor, WhatWasLentIsGivenBackWithTheLastMutex) {
