@@ -9,8 +9,9 @@
 // milliseconds (idle.h). It then is awake, without a P and on no list, and this is what it does, holding no lock:
 //
 //   1  For each runtime: it does not stop; all Ps are idle, nothing is queued, no timer is set, no G runs, or is in a call, without a P, and
-//      every M but the caller is asleep or has ended; nobody from outside is at work on it. One that was left to stragglers, which are all
-//      back, does not count. There is at least one G.
+//      every M but the caller is asleep or has ended; nobody from outside is at work on it. Its monitor, and its maker of threads if there is
+//      one, have begun: until then 2 does not know them, and would take them for threads of others, which put the next look off for long.
+//      One that was left to stragglers, which are all back, does not count. There is at least one G.
 //   2  Each thread of the process is an M, a monitor, or a maker of threads. With deadlock=strict this is not asked.
 //   3  There is no external_waker, and nobody waits for a file or a signal (weft/signals.h).
 //   4  A moment later all of it is so still, and none of the counters of schedules, starts and wakes has changed.
@@ -88,7 +89,7 @@ struct activity {
             s.idle.lock.unlock();
             return;
         }
-        asleep = asleep && all_asleep;
+        asleep = asleep && all_asleep && s.sysmon.has_begun() && !s.maker.is_starting();
         const bool all_idle = s.idle.idle_p_count.load(relaxed) == s.ps.alive() && s.idle.off_p == 0 &&
                               s.idle.spinning.load(relaxed) == 0;  // relaxed: locked
         s.idle.lock.unlock();

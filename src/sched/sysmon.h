@@ -165,7 +165,10 @@ public:
     // and has been told so parting_ns ago.
     [[nodiscard]] bool look_meanwhile() noexcept;
 
-    // Of its thread; 0 if there is none.
+    // Whether its thread, which start() has made, has run.
+    [[nodiscard]] bool has_begun() const noexcept { return tid() != 0; }
+
+    // Of its thread; 0 if that has not begun.
     [[nodiscard]] int tid() const noexcept { return tid_.load(acquire); }  // pairs with run
 
     // What it has done, for stats.

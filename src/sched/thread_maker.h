@@ -30,6 +30,11 @@ public:
     // As os::start_thread, made by the thread if there is one. Blocks until that is done.
     [[nodiscard]] int make(os::thread_id& id, void* (*body)(void*), void* argument) noexcept;
 
+    // Whether its thread is being made, or has not begun.
+    [[nodiscard]] bool is_starting() const noexcept {
+        return state_.load(acquire) != none && tid() == 0;
+    }  // pairs with start
+
     // Of its thread; 0 if there is none.
     [[nodiscard]] int tid() const noexcept { return tid_.load(acquire); }  // pairs with run
 
