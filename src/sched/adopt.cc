@@ -128,6 +128,7 @@ void leave_this_stack(adopted& a) noexcept {
     drop_labels(*a.g);
     if ((a.g->traits & trait::recorded) != 0) drop_record(*a.g);
     a.leaving.lock_bits();
+    exchange_default(a.default_before);  // as in run_main
     request_stop(*a.s);
     M* m = current_m();
     const bool has_p = enter(m);
@@ -140,7 +141,6 @@ void leave_this_stack(adopted& a) noexcept {
     m->g = nullptr;
     a.g->set_state(g_state::running, g_state::dead);
     abandon_thread(m);
-    exchange_default(a.default_before);
 }
 
 // Frees a if its scheduler has ended; if not, somebody may still look at the G.

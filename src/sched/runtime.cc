@@ -173,6 +173,7 @@ void run_main(const runtime_options& options,
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
     if (!claim_main()) fatal("weft::main() was called while another weft::main() runs; use weft::runtime");
     scheduler* s = nullptr;
+    scheduler* before = nullptr;  // the default one
     M* m = nullptr;
     G* g = nullptr;
     try {
@@ -183,11 +184,12 @@ void run_main(const runtime_options& options,
         s->is_mains = true;
         const bool fits = enlist(*s, m);
         WEFT_ASSERT(fits);
-        auto whole = [body, closure, s] {
+        auto whole = [body, closure, s, &before] {
             body(closure);
             if (current_m() == nullptr) fatal("%s", returned_in_child);
             end_locals();                                  // as long as others run
             s->main_ended_by.store(current_m(), relaxed);  // relaxed: read by that M
+            exchange_default(before);  // what plain threads start from now on, Ms that end among them, is to run
             request_stop(*s);
         };
         using entry = decltype(whole);
@@ -203,7 +205,7 @@ void run_main(const runtime_options& options,
     }
     s->main_code = code;
     s->main_error = error;
-    scheduler* before = exchange_default(s);
+    before = exchange_default(s);
 
     adopt_thread(m);
     acquire_first_p(*s, m);
@@ -221,7 +223,6 @@ void run_main(const runtime_options& options,
     }
     os::futex_wake_one(s->main_thread_back);
 
-    exchange_default(before);
     static_cast<void>(finish_main(s));  // what stays behind harms nobody
     release_main();
 }

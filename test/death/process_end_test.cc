@@ -63,6 +63,41 @@ TEST_F(ProcessEnd, AfterMain) {
                 ::testing::ExitedWithCode(4), "^$");
 }
 
+// A thread's own objects are destroyed when its runtime does not schedule any more: what their destructors start runs on the default one.
+TEST_F(ProcessEnd, WithAThreadLocalWhoseDestructorWaitsForAGreenThread) {
+    struct late {
+        ~late() {
+            event ran;
+            go([&] { ran.set(); });
+            ran.wait();
+        }
+
+        int uses = 0;
+    };
+
+    const auto use = [] {
+        static thread_local late one;
+        ++one.uses;
+    };
+    EXPECT_EXIT(
+        {
+            for (int round = 0; round < 5; ++round) {
+                weft::main({.procs = 8}, [&] {
+                    wait_group all;
+                    for (int i = 0; i < 100; ++i) {
+                        all.go([&] {
+                            ::usleep(300);
+                            use();
+                        });
+                    }
+                    all.wait();
+                });
+            }
+            std::exit(0);
+        },
+        ::testing::ExitedWithCode(0), "^$");
+}
+
 TEST_F(ProcessEnd, InAGreenThread) {
     if (built_with_asan) GTEST_SKIP() << "what only the stack of the calling thread knows is a leak then";
     EXPECT_EXIT(weft::main({.procs = 2},
