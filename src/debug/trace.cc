@@ -25,8 +25,6 @@ const char* text(p_state state) noexcept {
             return "idle";
         case p_state::running:
             return "running";
-        case p_state::in_call:
-            return "in_call";
         case p_state::stopped:
             return "stopped";
         case p_state::dead:
