@@ -34,7 +34,7 @@ enum class guard_policy {
 };
 
 struct runtime_options {
-    unsigned procs = 0;  // Ps: green threads running at once. 0: RUN_MAXPROCS, else what affinity and cgroup allow
+    unsigned procs = 0;  // Ps: green threads scheduled at once. 0: RUN_MAXPROCS, else what affinity and cgroup allow
     std::size_t stack_size = 0;  // usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB, 64 if fixed
     guard_policy guard = guard_policy::when_possible;
     bool retake = true;  // processors are taken from who blocks or computes while others wait. See docs/retake.md
@@ -230,7 +230,7 @@ private:
         openness::open;  // guarded by lock_, under which others than its own green threads pin the scheduler
 };
 
-// From now on n green threads of the caller's runtime run at once, or of the default one if the caller is a plain thread; 1 to 1024.
+// From now on n green threads of the caller's runtime are scheduled at once, or of the default one if the caller is a plain thread; 1 to 1024.
 // 0: the usual number, RUN_MAXPROCS, else as many as affinity and CPU quota allow, followed from then on while they change.
 // Nothing is lost: what is queued and what sleeps on a processor that goes is taken over by others. Returns when it is so, how
 // many it was before. Throws std::invalid_argument, and std::bad_alloc or resource_exhausted with nothing changed.

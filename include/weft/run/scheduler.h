@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-// The most processors (green threads that run at once), and what RUN_MAX_THREADS is if it is not set: the most OS threads.
+// The most processors (green threads that are scheduled at once), and what RUN_MAX_THREADS is if it is not set: the most OS threads.
 #define RUN_MAX_P_COUNT 1024
 #define RUN_MAX_M_COUNT 10000
 
