@@ -170,7 +170,8 @@ private:
         }
     }
 
-    [[gnu::visibility("hidden")]] static constexpr detail::local_type type_of_node = {&destroy_node, &forget_node, copier()};
+    [[gnu::visibility("hidden")]] static constexpr detail::local_type type_of_node = {&destroy_node, &forget_node,
+                                                                                      copier()};
 
     // Where values come from, if not from T().
     struct source {

@@ -17,8 +17,8 @@
 // those that this program has made inheritable itself.
 //
 // A process object that is destroyed, or assigned to, leaves its program running, and closes the pipes to it; the library sees to it that it does
-// not stay behind as a zombie. To end it is to be said: kill(), or kill_group() with all that it has started, and then wait(). (Killing what nobody waits for would lose the work of a
-// program that was to outlive its starter, such as a daemon; waiting for it could take for ever, in a destructor.)
+// not stay behind as a zombie. A program is ended by a call: kill(), or kill_group() together with all that it has started; then wait(). (A
+// destructor that killed it would lose the work of a program that was to outlive its starter, such as a daemon; one that waited could wait for ever.)
 //
 // Other parts of the program may handle SIGCHLD. If one of them waits for any child, or the signal is ignored, the system may forget how a
 // program has ended before it is asked: from Linux 6.15 on it tells nevertheless, however soon the program has ended, else wait() fails with

@@ -32,8 +32,8 @@ public:
 
     // Whether its thread is being made, or has not begun.
     [[nodiscard]] bool is_starting() const noexcept {
-        return state_.load(acquire) != none && tid() == 0;
-    }  // pairs with start
+        return state_.load(acquire) != none && tid() == 0;  // pairs with start
+    }
 
     // Of its thread; 0 if there is none.
     [[nodiscard]] int tid() const noexcept { return tid_.load(acquire); }  // pairs with run

@@ -76,8 +76,8 @@ struct slab {
     }
 
     [[nodiscard]] stack* record(uint32_t index) const noexcept {
-        return record_in(base.load(relaxed), index);
-    }  // as above
+        return record_in(base.load(relaxed), index);  // relaxed: locked
+    }
 
     // Whether address lies in the mapping that begins at at.
     [[nodiscard]] bool holds(const std::byte* at, const void* address) const noexcept {

@@ -120,8 +120,8 @@ void shared_mutex::hand_to(const waiter& w) noexcept {
 }
 
 uint32_t detail::writer_of(shared_mutex& m) noexcept {
-    const uint32_t seen = m.state_.word().load(relaxed);  // relaxed: a look, as below
-    return (seen & shared_mutex::writer) != 0 ? m.writer_.load(relaxed) & ~passed_by::any : 0;
+    if ((m.state_.word().load(relaxed) & shared_mutex::writer) == 0) return 0;  // relaxed: a look
+    return m.writer_.load(relaxed) & ~passed_by::any;                           // relaxed: as above
 }
 
 }  // namespace weft

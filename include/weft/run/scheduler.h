@@ -51,8 +51,9 @@ typedef struct run_scheduler_opts {
     int preempt_signal;  // what interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG; or RUN_NO_SIGNAL
     int64_t
         watchdog_ns;  // stderr says which green thread runs, or waits for a processor, for longer. 0: RUN_DEBUG=watchdog=, else none
-    int64_t
-        memory_idle_ns;  // memory of ended green threads that was not needed for so long goes back to the system, 1 ms to 1 h. 0: RUN_MEMORY_IDLE, else 2 s; or RUN_KEEP_MEMORY
+    // Memory of ended green threads that was not needed for so long goes back to the system; 1 ms to 1 h. 0: RUN_MEMORY_IDLE, else 2 s; or
+    // RUN_KEEP_MEMORY.
+    int64_t memory_idle_ns;
 } run_scheduler_opts_t;
 
 // As preempt_signal: nothing interrupts.
