@@ -2,8 +2,11 @@
 //
 //   23_files           makes a folder of its own, and removes it
 //   23_files FOLDER    counts the lines of the files in FOLDER
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -41,6 +44,20 @@ void write_table(const std::string& path) {
     table.sync();  // until here a power failure could have taken it
 }
 
+// A FIFO is waited for like a socket: what another process has not written yet holds up nothing, and a deadline ends the wait.
+void read_commands(const std::string& path) {
+    if (::mkfifo(path.c_str(), 0600) != 0) return;
+    weft::scope([&](auto& s) {
+        s.go([&] { fs::write_file(path, "reload\n"); });
+        std::printf("command: %s", fs::read_file(path).c_str());
+    });
+    try {
+        weft::with_timeout(std::chrono::milliseconds(20), [&] { static_cast<void>(fs::read_file(path)); });
+    } catch (const weft::timed_out&) {
+        std::printf("no more commands\n");
+    }
+}
+
 int main(int argc, char** argv) {
     return weft::main([=] {
         if (argc > 1) {
@@ -53,6 +70,8 @@ int main(int argc, char** argv) {
         write_table(folder + "/table");
         for (int i = 0; i < 10; ++i) fs::write_file(folder + "/small" + std::to_string(i), "one\ntwo\n");
         std::printf("%ld lines\n", count_lines(folder));
+
+        read_commands(folder + "/commands");
 
         char last[10];
         static_cast<void>(fs::file(folder + "/table").pread(last, 250));

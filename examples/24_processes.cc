@@ -38,6 +38,26 @@ void give_up_on_a_slow_one() {
     }
 }
 
+// The shell has started two programs. All three are in a group of their own, and end together.
+void end_a_command_with_its_children() {
+    weft::process shell({"sh", "-c", "sleep 1000 & sleep 1000 & echo started; wait"},
+                        {.out = weft::stdio::pipe, .group = weft::process_group::own});
+    char line[8];
+    static_cast<void>(shell.out().read(line));
+    shell.kill_group(SIGTERM);
+    static_cast<void>(shell.out().read(line));  // to the end: no program has the other side of the pipe any longer
+    std::printf("the shell %s\n", shell.wait().to_string().c_str());
+}
+
+// run_process does the same when it is interrupted.
+void give_up_on_a_slow_command() {
+    try {
+        weft::with_timeout(20ms, [] { static_cast<void>(weft::run_process({"sh", "-c", "sleep 1000 | cat"})); });
+    } catch (const weft::timed_out&) {
+        std::printf("the slow command is gone, with its children\n");
+    }
+}
+
 int main() {
     return weft::main([] {
         const weft::process_output sorted = weft::run_process({"sort", "-n"}, "20\n3\n100\n");
@@ -49,6 +69,8 @@ int main() {
         std::printf("the calculator %s\n", c.end().to_string().c_str());
 
         give_up_on_a_slow_one();
+        end_a_command_with_its_children();
+        give_up_on_a_slow_command();
         try {
             const weft::process none({"no-such-program"});
         } catch (const std::system_error& e) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -29,6 +30,13 @@ void a_name_is_dialled() {
     } catch (const std::system_error& e) {
         std::printf("%s\n", e.what());
     }
+}
+
+// A name server that answers about one version only delays nothing for long.
+void a_name_is_looked_up() {
+    std::error_code ec;
+    const auto all = resolve("localhost", 80, ec, {.resolution_delay = std::chrono::milliseconds(20)});
+    std::printf("localhost has %s\n", all.empty() ? "no address" : "an address");
 }
 
 void datagrams_arrive_whole() {
@@ -98,6 +106,7 @@ void a_library_waits() {
 int main() {
     return weft::main([] {
         a_name_is_dialled();
+        a_name_is_looked_up();
         datagrams_arrive_whole();
         a_file_is_handed_over();
         a_library_waits();
