@@ -57,27 +57,30 @@ os::open_flags flags_of(const open_options& how) noexcept {
             .data_sync = how.data_sync};
 }
 
-// Opens path, on an OS thread. awaits_reader: it is a FIFO that no process reads, to be tried again. A FIFO is opened so that it does not wait
-// for its other side.
-int open_once(const char* path, const open_options& how, bool& awaits_reader) noexcept {
+// A file that was opened, or was not.
+struct opening {
+    int fd = -1;                  // or minus errno's value
+    bool is_nonblocking = false;  // it is a FIFO, or was one a moment before
+};
+
+// On an OS thread. A FIFO is opened so that it does not wait for its other side.
+opening open_once(const char* path, const open_options& how) noexcept {
     os::open_flags flags = flags_of(how);
     os::file_status s{};
     const bool must_be_new = how.create && how.exclusive;
     flags.nonblocking = !must_be_new && os::file_status_at(path, true, s) == 0 && s.kind == os::file_kind::fifo;
-    const int fd = os::file_open(path, flags, how.permissions);
-    awaits_reader = flags.nonblocking && fd == -ENXIO;
-    return fd;
+    return {os::file_open(path, flags, how.permissions), flags.nonblocking};
 }
 
 constexpr std::chrono::milliseconds shortest_pause(1);
 constexpr std::chrono::milliseconds longest_pause(50);
 
 // The same, and waits for a reader of a FIFO: the system reports its coming to nobody, so it is asked again and again.
-int open_file(const char* path, const open_options& how) {
+opening open_file(const char* path, const open_options& how) {
     for (auto pause = shortest_pause;; pause = std::min(2 * pause, longest_pause)) {
-        bool awaits_reader = false;
-        const int fd = blocking([&] { return open_once(path, how, awaits_reader); });
-        if (!awaits_reader) return fd;
+        const opening o = blocking([&] { return open_once(path, how); });
+        const bool awaits_reader = o.is_nonblocking && o.fd == -ENXIO;
+        if (!awaits_reader) return o;
         sleep_for(pause);
     }
 }
@@ -210,11 +213,11 @@ file::file(const std::string& path, const open_options& how, std::error_code& ec
         return;
     }
     try {
-        const int fd = open_file(path.c_str(), how);
-        set_result(ec, fd);
-        if (fd < 0) return;
-        way_ = weft::detail::way_of_opened(fd);
-        handle_ = fd_handle(fd);
+        const opening o = open_file(path.c_str(), how);
+        set_result(ec, o.fd);
+        if (o.fd < 0) return;
+        way_ = weft::detail::way_of_opened(o.fd, o.is_nonblocking);
+        handle_ = fd_handle(o.fd);
     } catch (const cancelled&) {
         ec = errc::cancelled;
     } catch (const timed_out&) {

@@ -100,9 +100,8 @@ bool may_wait(file_way way) noexcept { return way == file_way::polled || way == 
 
 }  // namespace
 
-file_way way_of_opened(int fd) noexcept {
+file_way way_of_opened(int fd, bool is_nonblocking) noexcept {
     const file_way way = way_of(fd, true);
-    const bool is_nonblocking = os::is_nonblocking(fd);
     if (way == file_way::polled && !is_nonblocking && os::make_nonblocking(fd) != 0) return file_way::asked;
     // Another file has taken the place of a FIFO meanwhile.
     if (way != file_way::polled && is_nonblocking) static_cast<void>(os::make_blocking(fd));

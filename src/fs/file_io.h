@@ -57,8 +57,8 @@ enum class file_way : uint8_t {
     asked,   // as above
 };
 
-// That of a file which was just opened here, and is made non-blocking if it is polled; or of one that is taken over.
-[[nodiscard]] file_way way_of_opened(int fd) noexcept;
+// That of a file which was just opened here, and is made non-blocking exactly if it is polled; or of one that is taken over.
+[[nodiscard]] file_way way_of_opened(int fd, bool is_nonblocking) noexcept;
 [[nodiscard]] file_way way_of_adopted(int fd) noexcept;
 
 // By a user of a file: one system call that moves bytes. offset: or os::own_position.
