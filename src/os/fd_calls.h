@@ -60,8 +60,6 @@ inline constexpr std::size_t files_most = 253;
 [[nodiscard]] int socket_peer(int fd, int64_t& pid, uint32_t& uid, uint32_t& gid) noexcept;
 
 [[nodiscard]] int make_nonblocking(int fd) noexcept;
-[[nodiscard]] int make_blocking(int fd) noexcept;
-[[nodiscard]] bool is_nonblocking(int fd) noexcept;
 int fd_close(int fd) noexcept;
 
 // Whether one may read (POLLIN) or write (POLLOUT) without waiting: what poll(2) says about it, without waiting.

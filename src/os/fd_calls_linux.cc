@@ -170,16 +170,6 @@ WEFT_OS_CALL int make_nonblocking(int fd) noexcept {
     return or_errno(flags < 0 ? flags : ::fcntl(fd, F_SETFL, flags | O_NONBLOCK));
 }
 
-WEFT_OS_CALL int make_blocking(int fd) noexcept {
-    const int flags = ::fcntl(fd, F_GETFL);
-    return or_errno(flags < 0 ? flags : ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK));
-}
-
-WEFT_OS_CALL bool is_nonblocking(int fd) noexcept {
-    const int flags = ::fcntl(fd, F_GETFL);
-    return flags >= 0 && (flags & O_NONBLOCK) != 0;
-}
-
 WEFT_OS_CALL int socket_peer(int fd, int64_t& pid, uint32_t& uid, uint32_t& gid) noexcept {
     ucred who{};
     socklen_t size = sizeof(who);

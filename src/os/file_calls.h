@@ -45,6 +45,10 @@ inline constexpr int64_t own_position = -1;  // as an offset: where the descript
 // interrupts it.
 [[nodiscard]] ssize_t stream_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept;
 
+// The mode of an open file, which all that share it have: calls on it wait, or do not.
+[[nodiscard]] int make_blocking(int fd) noexcept;
+[[nodiscard]] bool is_nonblocking(int fd) noexcept;
+
 // Whether a poller can tell when the file is ready. -1: that cannot be found out, because there are too many descriptors.
 [[nodiscard]] int can_be_polled(int fd) noexcept;
 

@@ -131,6 +131,16 @@ WEFT_OS_CALL ssize_t stream_write(int fd, const iovec* from, std::size_t count, 
     return written;
 }
 
+WEFT_OS_CALL int make_blocking(int fd) noexcept {
+    const int flags = ::fcntl(fd, F_GETFL);
+    return or_errno(flags < 0 ? flags : ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK));
+}
+
+WEFT_OS_CALL bool is_nonblocking(int fd) noexcept {
+    const int flags = ::fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_NONBLOCK) != 0;
+}
+
 WEFT_OS_CALL int can_be_polled(int fd) noexcept {
     const int poller = ::epoll_create1(EPOLL_CLOEXEC);
     if (poller < 0) return -1;
