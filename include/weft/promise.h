@@ -217,7 +217,7 @@ struct when_any_result {
 };
 
 // A future for the first to end, however it ends. Uses the futures up, and gives them back in its result. cancel() of it cancels all, unless
-// the first has ended: then the others go on, and whoever has them may cancel them.
+// the first has ended: then the others go on, and may be cancelled one by one.
 template <typename... T>
     requires(sizeof...(T) > 0)
 [[nodiscard]] future<when_any_result<std::tuple<future<T>...>>> when_any(future<T>... futures) {

@@ -32,16 +32,16 @@ void report_unobserved(const std::exception_ptr& e, unobserved_source from, int6
     try {
         std::rethrow_exception(e);
     } catch (const cancelled&) {
-        return;  // somebody has asked for that
+        return;  // it was asked for
     } catch (const timed_out&) {
-        if (deadline_ns <= now_ns()) return;  // so has he who set it
+        if (deadline_ns <= now_ns()) return;  // so was this, by the deadline
     } catch (...) {}
     if (auto hook = unobserved_hook.load(acquire)) {  // pairs with set_unobserved_exception_hook
         hook(e);
         return;
     }
     const char* const what = from == unobserved_source::future
-                                 ? "nobody took the exception of a weft::future"
+                                 ? "the exception of a weft::future was never taken"
                                  : "an exception in a weft::scope that has thrown another one already";
     try {
         std::rethrow_exception(e);
@@ -66,7 +66,7 @@ std::shared_ptr<future_core> derivation::source(std::size_t index) noexcept {
 }
 
 void future_core::cancel() noexcept {
-    derivation* const derived = derivation_;  // first: one that nobody holds is gone once it is complete
+    derivation* const derived = derivation_;  // first: without an owner, this is gone once it is complete
     cancel_this();
     if (derived == nullptr || derived->cancelled_.exchange(true, acq_rel)) return;  // with that of another walk
     std::shared_ptr<future_core> to_visit;  // the first of a chain: derived ones, cancelled, whose sources are not

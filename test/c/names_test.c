@@ -1,4 +1,4 @@
-// names_test.c: snippets in the words of the GMP design, as somebody would write them who knows only that: docs/c_api.md#names.
+// names_test.c: snippets in the words of the GMP design, written from that document alone: docs/c_api.md#names.
 //
 // What the design leaves to the scheduler's own code (queues, lists, the loop) is looked at by the accessors; where a function differs from the
 // design's, the snippet uses it as it is here.

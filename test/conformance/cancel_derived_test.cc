@@ -346,7 +346,7 @@ TEST_P(CancelWhenAny, EndsAllAndGivesThemBack) {
     });
 }
 
-// From the moment at which the first is known the others belong to whoever gets the result.
+// From the moment at which the first is known the others belong to the result.
 TEST_P(CancelWhenAny, LosersAreNotCancelledOnceThereIsAWinner) {
     rt().run([] {
         const chan<int> gate;

@@ -22,8 +22,8 @@
 // Invariants: F1. Whoever takes claim_ from open to taken is the only one to write the result of a promise.
 //             F2. Once a derived future is complete, it has no sources.
 // Ordering:   R1 (claim_ is given back) pairs with A1 (claim_ is taken). The result itself is published by the count word.
-// Locks:      derivation::lock_ is a leaf: under it nothing is cancelled, and nobody is made ready.
-// Who:        cancel: any thread; the rest: whoever fulfils it.
+// Locks:      derivation::lock_ is a leaf: under it nothing is cancelled, and nothing is made ready.
+// Who:        cancel: any thread; the rest: the thread that fulfils it.
 // See:        docs/futures.md
 #pragma once
 
@@ -44,7 +44,7 @@ namespace weft::detail {
 
 class future_core;
 
-// The caller is about to wait for a future that it is to fulfil itself, if who is its name (owner.h): fatal.
+// The caller is about to wait for a future that it is to fulfil itself, if `who` names the caller (owner.h): fatal.
 void check_not_oneself(const void* who) noexcept;
 
 // Where an exception comes from that no caller will get.
@@ -99,7 +99,7 @@ public:
     // After wait(). If there is an exception: gives it to another future, which passes it on, and returns true.
     bool pass_error(future_core& to) noexcept;
 
-    // Wakes whoever waits. What was around its function may go before this does.
+    // Wakes all that wait. What was around its function may go before this does.
     void complete() noexcept {
         fulfiller_.store(nullptr, relaxed);  // relaxed: only our own name matters to us
         context_.detach();
@@ -154,7 +154,7 @@ protected:
     atomic<claim_state> claim_;
 
     // Written before complete(), read after wait().
-    bool error_is_expected_ = false;  // nothing went wrong if nobody takes it: a promise was dropped
+    bool error_is_expected_ = false;  // not reported if it is never taken: a promise was dropped
     std::exception_ptr error_;
 
 private:
