@@ -35,7 +35,7 @@ int64_t shortfall(std::chrono::nanoseconds duration) {
     for (int i = 0; i < 5; ++i) {
         const auto start = steady_clock::now();
         sleep_for(duration);
-        worst = std::max(worst, (duration - (steady_clock::now() - start)).count());
+        worst = std::max<int64_t>(worst, (duration - (steady_clock::now() - start)).count());
     }
     return worst;
 }
