@@ -1,5 +1,6 @@
 // max_procs_test.cc: the number of processors changes while green threads run, and nothing is lost.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -310,6 +311,28 @@ TEST_P(MaxProcs, StoppingMeanwhileIsNoTrouble) {
         eventually([&] { return other.stats().switches > 20; });
         other.stop();
     }
+}
+
+// Where no P is taken away, one P means one green thread at a time: then counters that nothing guards lose nothing.
+TEST(OneProcessorWithoutRetakes, RunsGreenThreadsOneAtATime) {
+    runtime rt({.procs = 1, .retake = false, .slice = std::chrono::microseconds(100)});
+    std::atomic<int> running = 0;
+    int most = 0;
+    rt.run([&] {
+        wait_group all;
+        for (int i = 0; i < 4; ++i) {
+            all.go([&] {
+                for (int turn = 0; turn < 20; ++turn) {
+                    most = std::max(most, ++running);
+                    compute_for(std::chrono::microseconds(300));
+                    --running;
+                    weft::yield();
+                }
+            });
+        }
+        all.wait();
+    });
+    EXPECT_EQ(most, 1);
 }
 
 }  // namespace
