@@ -49,7 +49,8 @@ struct process_end {
 };
 
 // By its descriptor, or, if that is -1, by its number. process_look: how it has ended, without forgetting it; -EAGAIN: it has not;
-// -ECHILD: the system has forgotten it. process_recall: how it has ended although that was forgotten; needs the descriptor.
+// -ECHILD: the system has forgotten it. process_recall: how it has ended although that was forgotten; needs the descriptor. -EBUSY: it has ended, and
+// the system does not tell yet: between the two moments the process is gone for waitid, and still there for this call.
 // process_reap: forgets it.
 [[nodiscard]] int process_look(int fd, int pid, process_end& e) noexcept;
 [[nodiscard]] int process_recall(int fd, process_end& e) noexcept;

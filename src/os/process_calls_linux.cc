@@ -1,5 +1,6 @@
 // process_calls_linux.cc: see process_calls.h.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -94,7 +95,10 @@ WEFT_OS_CALL int process_recall(int fd, process_end& e) noexcept {
     info.mask = info_of_end;
     const int result = or_errno(::ioctl(fd, get_info, &info));
     if (result < 0) return result;
-    if ((info.mask & info_of_end) == 0) return -ECHILD;
+    if ((info.mask & info_of_end) == 0) {
+        pollfd ended{fd, POLLIN, 0};
+        return ::poll(&ended, 1, 0) == 1 ? -EBUSY : -ECHILD;
+    }
     e = end_of_status(info.status);
     return 0;
 }

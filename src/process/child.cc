@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "os/os.h"
 #include "os/process_calls.h"
 #include "process/reaper.h"
 
@@ -14,6 +15,11 @@ namespace {
 
 constexpr int64_t shortest_pause_ns = 1'000'000;
 constexpr int64_t longest_pause_ns = 50'000'000;
+
+// Between the end of a process that the system forgets at once and the moment it tells how are microseconds of the process itself, which may
+// have no CPU just then.
+constexpr int64_t last_moments_pause_ns = 50'000;
+constexpr int64_t last_moments_ns = 500'000'000;
 
 // Waits for no one. False: result says why not to go on.
 bool pause_until(int64_t until_ns, int64_t deadline_ns, io_result& result) noexcept {
@@ -39,7 +45,7 @@ bool pause_until(int64_t until_ns, int64_t deadline_ns, io_result& result) noexc
 child::child(int pid, fd_handle descriptor, bool leads_group) noexcept
     : descriptor_(std::move(descriptor)), pid_(pid), leads_group_(leads_group) {}
 
-// W1 to W3. Returns 0: status_ is filled; -EAGAIN: it still runs; -ECHILD.
+// W1 to W3. Returns 0: status_ is filled; -EAGAIN: it still runs; -EBUSY: it is to be looked again in a moment; or how that cannot be known.
 int child::look_locked() noexcept {
     int result = 0;
     if (!known_) {
@@ -47,7 +53,7 @@ int child::look_locked() noexcept {
         result = os::process_look(descriptor_.fd(), pid_, end);
         if (result == -ECHILD) {
             reaped_ = true;
-            if (descriptor_.fd() >= 0 && os::process_recall(descriptor_.fd(), end) == 0) result = 0;
+            if (descriptor_.fd() >= 0) result = os::process_recall(descriptor_.fd(), end);
         }
         if (result == 0) {
             status_ = {.code = end.code, .signal = end.signal, .core_dumped = end.core_dumped};
@@ -65,11 +71,15 @@ void child::reap_locked() noexcept {
 }
 
 ssize_t child::look(exit_status& status) noexcept {
-    lock_.lock();
-    const int result = look_locked();
-    if (result == 0) status = status_;
-    lock_.unlock();
-    return result;
+    for (int64_t waited_ns = 0;; waited_ns += last_moments_pause_ns) {
+        lock_.lock();
+        const int result = look_locked();
+        if (result == 0) status = status_;
+        lock_.unlock();
+        if (result == 0 || result == -EAGAIN) return result;
+        if (result != -EBUSY || waited_ns >= last_moments_ns) return -ECHILD;
+        os::sleep_ns(last_moments_pause_ns);
+    }
 }
 
 io_result child::wait(exit_status& status, int64_t deadline_ns) noexcept {

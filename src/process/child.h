@@ -8,7 +8,8 @@
 //   W3  make the system forget, under lock
 //
 // Whoever finds at W1 that the system has forgotten looks at what is written down. If nothing is, somebody else in the process has asked; newer systems
-// tell the descriptor's owner nevertheless (process_recall); else the answer is lost.
+// tell the descriptor's owner nevertheless (process_recall), a moment later than they forget: for that moment a caller looks again and again. Else
+// the answer is lost.
 //
 // Where the system has no descriptors of processes (before Linux 5.3, or forbidden) waiting is looking, again and again, with pauses of 1 to 50
 // ms: it can be interrupted like any other wait, which a waitid that blocks its thread could not. Signals are sent by number, under lock,
