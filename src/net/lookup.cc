@@ -4,8 +4,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <weft/debug.h>

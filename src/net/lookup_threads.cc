@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <system_error>
 
 #include "base/atomic.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <barrier>
 #include <mutex>
 #include <optional>
 #include <semaphore>
