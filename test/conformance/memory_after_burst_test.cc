@@ -102,7 +102,7 @@ TEST_P(MemoryAfterBurst, StacksPageTablesAndGsOfManyParkedGreenThreadsGoBack) {
         const auto all = static_cast<uint64_t>(count);
         eventually([&] {
             const stats_snapshot s = stats();
-            return s.stack_bytes_trimmed >= all * 5 * kib && s.g_bytes_trimmed >= all * 256 &&
+            return s.stack_bytes_trimmed >= all * 5 * kib && s.g_bytes_trimmed >= all * 256 * 8 / 10 &&
                    s.stacks_unmapped >= all / 2;
         });
     });
