@@ -84,8 +84,8 @@ std::chrono::milliseconds watched_for() {
     return std::chrono::seconds(number_from_environment("WEFT_STRESS_SECONDS", 1));
 }
 
-// Longer than from one look at unused stacks to the next: when that passes without one, the last of them is over.
-constexpr auto longer_than_a_period = 1300ms;
+// Longer than memory_idle, from one round that gives memory back to the next: when that passes without one, the last of them is over.
+constexpr auto longer_than_a_period = 2600ms;
 
 void expect_rest(const new_threads& threads) {
     eventually([&] { return threads.wakes_during(longer_than_a_period) == 0; });
