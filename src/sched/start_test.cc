@@ -218,6 +218,8 @@ TEST(RuntimeOptions, WhatCannotBeIsInvalid) {
     EXPECT_THROW(runtime({.procs = 1025}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .stack_size = 16 * kib - 1}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .stack_size = 64 * mib + 1}), std::invalid_argument);
+    EXPECT_THROW(runtime({.procs = 1, .memory_idle = std::chrono::microseconds(999)}), std::invalid_argument);
+    EXPECT_THROW(runtime({.procs = 1, .memory_idle = std::chrono::hours(2)}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .slice = std::chrono::microseconds(9)}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .slice = std::chrono::seconds(11)}), std::invalid_argument);
     EXPECT_THROW(runtime({.procs = 1, .slice = std::chrono::nanoseconds(-1)}), std::invalid_argument);
