@@ -14,8 +14,8 @@
 // destroyed as soon as nobody holds it. Unlocking what is not locked that way, or destroying one that is locked or waited for,
 // is a fatal error. lock() and lock_shared() are not cancellation points.
 //
-// Green threads that wait, be it to read or to write, lend their class to the writer that has the lock (weft/priority.h). Readers are not known, and are
-// lent nothing.
+// Green threads that wait, be it to read or to write, lend their class to the writer that has the lock (weft/priority.h). Readers are not
+// known, and are lent nothing.
 //
 // Invariants: I1. Bit waiting is set whenever a queue is not empty (abandoned waiters may leave it set).
 //             I2. Bit pending: readers are in, and the first of writers_ gets the lock when they have left; new ones wait.

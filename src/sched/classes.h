@@ -20,9 +20,9 @@
 // Work conservation. Class lists count as a P's work (P::has_work), so the idle protocol holds for them as it does for rings: a push is
 // followed by after_push, a look includes them.
 //
-// Raised. A G whose class is raised while it is queued (lending.h) is moved at once. What is in a list is taken out of it under the list's lock;
-// a list of more than shared_queue::walk_max is left alone. Into a ring only the owner of its P reaches, so all Ps are asked to hurry, and g0 goes through
-// its own ring:
+// Raised. A G whose class is raised while it is queued (lending.h) is moved at once. What is in a list is taken out of it under the list's
+// lock; a list of more than shared_queue::walk_max is left alone. Into a ring only the owner of its P reaches, so all Ps are asked to hurry,
+// and g0 goes through its own ring:
 //
 //      thread that raises a class                     thread that queues the G
 //      C1  the class bits of the G                    Q1  its state: runnable

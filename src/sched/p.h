@@ -1,6 +1,7 @@
 // p.h: P, the right to run green threads, with everything that goes with it: queue, timers, caches.
 //
-// There are as many Ps as Gs are scheduled at once; a G whose M has lost its P goes on beside those. A P belongs to one M at a time, or is on the idle list.
+// There are as many Ps as Gs are scheduled at once; a G whose M has lost its P goes on beside those. A P belongs to one M at a time, or is on the
+// idle list.
 //
 // The owner word holds the M and, in its low bits, whatever wants the M's attention. The hot path compares the whole word with the M
 // once per runtime entry: a difference means that somebody works on the P, wants the G to go through g0, or has taken the P away:
