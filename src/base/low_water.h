@@ -19,9 +19,6 @@ public:
     // The quantity has fallen to value.
     void fell_to(uint64_t value) noexcept { lowest_ = std::min(lowest_, value); }
 
-    // n more were there all the while.
-    void rose_by(uint64_t n) noexcept { lowest_ += n; }
-
     // The minimum since restart(); 0 before the first one.
     [[nodiscard]] uint64_t lowest() const noexcept { return lowest_; }
 

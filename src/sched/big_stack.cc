@@ -10,6 +10,7 @@
 #include "context/call_on_stack.h"
 #include "os/os.h"
 #include "sched/crash.h"
+#include "sched/fork.h"
 #include "sched/scheduler.h"
 #include "sched/spawn.h"
 #include "sched/switch.h"
@@ -92,6 +93,7 @@ private:
         move_belongings(on_, below_);
         on_.continues = false;
         on_.owner = nullptr;
+        if (is_from_before_fork(*g_.home)) return;  // the pool's lock may be held by a thread that is not here
         give_stack(*g_.home, &on_);
     }
 

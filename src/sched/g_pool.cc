@@ -99,13 +99,6 @@ bool g_pool::give(fifo<G>& batch) noexcept {
     return tell;
 }
 
-void g_pool::give_unneeded(fifo<G>& batch) noexcept {
-    lock_.lock();
-    unused_.rose_by(batch.size());
-    depot_.take_all(batch);
-    lock_.unlock();
-}
-
 g_pool::chunk* g_pool::with_blank_locked() noexcept {
     chunk* c = filling_;
     while (c != nullptr && c->blank == 0) c = c->next.load(relaxed);  // relaxed: locked

@@ -64,9 +64,6 @@ public:
     // True: the caller has to see to it that trim() is called from now on, until that is over.
     [[nodiscard]] bool give(fifo<G>& batch) noexcept;
 
-    // As give(), of Gs that nobody has needed since the last round of trim().
-    void give_unneeded(fifo<G>& batch) noexcept;
-
     // Makes more Gs and puts them into the depot. Throws std::bad_alloc.
     void add_block();
 

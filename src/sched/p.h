@@ -126,10 +126,9 @@ struct alignas(2 * cache_line) P {
     // What g0 knows of the time slice, see schedule.h.
     uint64_t slice_seen = 0;    // the one at its last look …
     int64_t slice_seen_ns = 0;  // … and when it first saw that one
+    bool ring_first = false;    // the last slice to end was followed by a G of the ring, if there was one, not of the global queue
 
-    // Of trim.h.
-    uint64_t idle_tick = 0;          // guarded by idle.lock
-    atomic<bool> gives_back{false};  // the owner is to give what it keeps for reuse to the pools
+    atomic<bool> gives_back{false};  // the owner is to give what it keeps for reuse to the pools: trim.h
 
     struct {
         counter spawned, finished, parks, steals, steal_rounds, global_gets, overflows, timers_fired;

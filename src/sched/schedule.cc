@@ -164,11 +164,14 @@ bool slice_is_over(const scheduler& s, const M* m) noexcept {
     return false;
 }
 
-// The slice is over: a G of those that are queued, behind all of which goes what is in run_next; nullptr: none is queued.
+// The slice is over: a G of those that are queued, behind all of which goes what is in run_next; nullptr: none is queued. The ring and the global
+// queue come first in turns: either may hold nothing but chains of hand-offs, each of which takes a slice.
 G* take_queued_first(scheduler& s, M* m) noexcept {
     P* p = m->p;
     poll_in_passing(s, m);
-    G* g = take_global(s, p, p->queue.empty() ? global_share(s) : 1);
+    p->ring_first = !p->ring_first;
+    G* g = p->ring_first ? pick_queued(p) : nullptr;
+    if (g == nullptr) g = take_global(s, p, p->queue.empty() ? global_share(s) : 1);
     if (g == nullptr) g = pick_queued(p);
     if (g != nullptr) {
         end_slice(m);

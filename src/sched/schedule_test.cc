@@ -311,6 +311,45 @@ TEST_F(Schedule, AtTheEndOfATimeSliceTheRingHasItsTurnBeforeRunNext) {
     });
 }
 
+// Two green threads that hand a token to each other for three slices of 100 us.
+void run_chain(wait_group& all) {
+    const chan<int> ping;
+    const chan<int> pong;
+    all.go([=] {
+        while (ping.recv()) pong.send(1);
+    });
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(300);
+    while (std::chrono::steady_clock::now() < end) {
+        ping.send(1);
+        pong.recv();
+    }
+    ping.close();
+}
+
+TEST_F(Schedule, ChainsInTheGlobalQueueDoNotStarveTheRing) {
+    constexpr int chains = 20;
+    std::atomic<int> begun{0};
+    int begun_before_the_ring = -1;
+    runtime rt({.procs = 1, .retake = false, .slice = std::chrono::microseconds(100)});
+    rt.run([&] {
+        std::thread([&] {
+            for (int i = 0; i < chains; ++i) {
+                all_.add();
+                rt.go([&] {
+                    ++begun;
+                    run_chain(all_);
+                    all_.done();
+                });
+            }
+        }).join();
+        all_.go([&] { begun_before_the_ring = begun; });
+        run_chain(all_);
+        all_.wait();
+    });
+    EXPECT_GE(begun_before_the_ring, 0);
+    EXPECT_LE(begun_before_the_ring, 2);
+}
+
 TEST_F(Schedule, TheEndOfATimeSlicePutsRunNextBehindTheRing) {
     rt_.run([&] {
         begin_round();

@@ -33,11 +33,10 @@ void collect_locked(scheduler& s, P& p, kept& into) noexcept {
     s.stacks.unreserve(std::exchange(p.credits, 0));
 }
 
-// W2.
+// W2. What idle Ps kept reaches the pools before any of them can run again: the pools' reserve covers the caches of all Ps once.
 void begin_round(scheduler& s) noexcept {
     s.trims = {.on = true};
-    kept needed;
-    kept unneeded;
+    kept unused;
     s.idle.lock.lock();
     for (uint32_t i = 0; i < s.ps.reach(); ++i) {
         P& p = s.ps[i];
@@ -46,14 +45,11 @@ void begin_round(scheduler& s) noexcept {
             ask_to_hurry(p);
             continue;
         }
-        const bool stayed_idle = std::exchange(p.idle_tick, p.tick()) == p.tick();
-        collect_locked(s, p, stayed_idle ? unneeded : needed);
+        collect_locked(s, p, unused);
     }
+    static_cast<void>(s.stacks.give(unused.stacks));  // we are the ones to be told
+    static_cast<void>(s.gs.give(unused.gs));
     s.idle.lock.unlock();
-    static_cast<void>(s.stacks.give(needed.stacks));  // we are the ones to be told
-    static_cast<void>(s.gs.give(needed.gs));
-    s.stacks.give_unneeded(unneeded.stacks);
-    s.gs.give_unneeded(unneeded.gs);
 }
 
 }  // namespace

@@ -13,8 +13,7 @@
 // How the pools decide what was not needed, and what they do with it: src/stack/trim.cc, g_pool.h.
 //
 // Ps keep up to 32 stacks apart from dead Gs, and up to 64 dead Gs of which 32 have stacks. When a P is idle these are nobody's: whoever holds
-// idle.lock and finds it on the list of idle Ps may empty them. A P that has been idle since the round before did not need them: the present round
-// gives them back. A P that runs sees P::gives_back when it next goes through g0.
+// idle.lock and finds it on the list of idle Ps may empty them. A P that runs sees P::gives_back when it next goes through g0.
 //
 // Rejected. A thread of its own: it would wake an idle process as well, and cost 8 MiB of address space. A timer in the program's own Ps: they may
 // all compute. A round at the end of each burst: there is no telling where a burst ends. malloc_trim(): with 1 GB of small blocks half of which are free it

@@ -373,14 +373,6 @@ bool stack_pool::give(fifo<stack>& batch) noexcept {
     return tell;
 }
 
-void stack_pool::give_unneeded(fifo<stack>& batch) noexcept {
-    lock_.lock();
-    shelf& all = shelves_[0];
-    all.unused.rose_by(batch.size());
-    all.depot.take_all(batch);
-    lock_.unlock();
-}
-
 uint64_t stack_pool::mapped() noexcept {
     lock_.lock();
     uint64_t all = 0;

@@ -161,9 +161,6 @@ public:
     [[nodiscard]] bool give(stack* s) noexcept;
     [[nodiscard]] bool give(fifo<stack>& batch) noexcept;  // all of class 0
 
-    // As give(), of stacks of class 0 that nobody has needed since the last round of trim(): the present one gives their memory back, too.
-    void give_unneeded(fifo<stack>& batch) noexcept;
-
     // What lies on s stays where it is, also when the pool is gone.
     void keep(const stack& s) noexcept;
 
