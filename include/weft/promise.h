@@ -150,7 +150,7 @@ auto sources_of(const std::vector<future<T>>& futures) {
 // A future made of those in all: body(all, state) waits for them on a green thread of its own and stores in state what comes of it.
 // cancel() does not interrupt that wait: it cancels what is waited for, which ends it. A runtime that stops does interrupt it.
 template <typename T, typename Sources, typename All, typename Body>
-future<T> derive(Sources sources, All all, Body body, std::source_location where = std::source_location::current()) {
+future<T> derive(Sources sources, All all, Body body, source_location where = source_location::current()) {
     auto state = std::make_shared<derived_state<T, Sources>>(std::move(sources));
     spawn(
         nullptr, nullptr,

@@ -90,14 +90,17 @@ void future_core::cancel() noexcept {
 // Without its sources.
 void future_core::cancel_this() noexcept {
     context_.cancel();
-    claim_state seen = claim_state::open;
-    if (claim_.compare_exchange_strong(seen, claim_state::taken, acquire, acquire)) {  // A1
-        error_ = std::make_exception_ptr(cancelled());
-        complete();
-        return;
+    for (claim_state seen = claim_state::open;;) {
+        if (seen == claim_state::open) {
+            if (!claim_.compare_exchange_strong(seen, claim_state::taken, acquire, relaxed)) continue;  // A1
+            error_ = std::make_exception_ptr(cancelled());
+            complete();
+            return;
+        }
+        if (seen != claim_state::taken) return;
+        // acq_rel: pairs with unclaim, which then does it. relaxed: looked at again
+        if (claim_.compare_exchange_strong(seen, claim_state::asked, acq_rel, relaxed)) return;
     }
-    // acq_rel: pairs with unclaim, which then does it
-    if (seen == claim_state::taken) claim_.compare_exchange_strong(seen, claim_state::asked, acq_rel, relaxed);
 }
 
 bool future_core::claim() noexcept {

@@ -19,13 +19,13 @@
 #include "support/eventually.h"
 #include "support/resources.h"
 #include "support/scale.h"
+#include "support/units.h"
 
 namespace weft::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kib = 1024;
 constexpr std::size_t mib_in_kib = 1024;
 
 // Memory of page tables, in KiB.

@@ -321,7 +321,7 @@ suites_step() {
 
 # root_leg SUITE COMPILER: a preset of the compiler's name, in a root of that release of Debian.
 root_leg() {
-    local suite=$1 compiler=$2 options=() within
+    local suite=$1 compiler=$2 options=() within launcher=  # there is no cache in a root
     need "${base_packages[@]}" debootstrap
     within=(test/legs/root.sh "$suite" "$(root_packages "$suite")")
     suites_step "$compiler"

@@ -131,10 +131,10 @@ public:
     count_word& pending() noexcept { return pending_; }
 
 protected:
-    enum class claim_state : uint8_t {
-        open,   // a promise's, which has not given anything
-        taken,  // its result is being written, or was; and all that belong to no promise
-        asked,  // the same, and it was cancelled meanwhile
+    enum claim_state : uint8_t {  // unscoped: model checks print it
+        open,                     // a promise's, which has not given anything
+        taken,                    // its result is being written, or was; and all that belong to no promise
+        asked,                    // the same, and it was cancelled meanwhile
     };
 
     // In parent (nullptr: in nothing).
