@@ -54,7 +54,7 @@ public:
     template <typename F>
     void fulfil(F& f) noexcept {
         const ambient_scope ambient(&context_, false);
-        fulfiller_.store(current_owner().who, relaxed);  // relaxed: only our own name matters to us
+        begin();
         try {
             if constexpr (std::is_void_v<T>) {
                 f();

@@ -103,6 +103,34 @@ void future_core::cancel_this() noexcept {
     }
 }
 
+future_core::future_core(cancel_context* parent, claim_state claim, derivation* derived) noexcept
+    : context_(parent, never), fulfiller_(nullptr), derivation_(derived), claim_(claim) {
+    pending_.increment();
+}
+
+future_core::~future_core() {
+    if (error_ && !error_is_expected_) report_unobserved(error_, unobserved_source::future, context_.deadline_ns());
+}
+
+void future_core::begin() noexcept {
+    fulfiller_.store(current_owner().who, relaxed);  // relaxed: only our own name matters to us
+}
+
+void future_core::complete() noexcept {
+    fulfiller_.store(nullptr, relaxed);  // relaxed: only our own name matters to us
+    context_.detach();
+    pending_.decrement();
+}
+
+bool future_core::wait_until(int64_t deadline_ns) {
+    if (!pending_.is_zero()) [[unlikely]]
+        check_not_oneself(fulfiller_.load(relaxed));  // relaxed: only our own name matters to us
+    const wait_result result = pending_.wait_cancellable(wait_reason::future_get, deadline_ns, &fulfiller_);
+    if (result != wait_result::served && result != wait_result::timed_out) [[unlikely]]
+        throw_interrupted(result);
+    return result == wait_result::served;
+}
+
 bool future_core::claim() noexcept {
     claim_state seen = claim_state::open;
     return claim_.compare_exchange_strong(seen, claim_state::taken, acquire, relaxed);  // A1

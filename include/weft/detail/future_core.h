@@ -99,12 +99,11 @@ public:
     // After wait(). If there is an exception: gives it to another future, which passes it on, and returns true.
     bool pass_error(future_core& to) noexcept;
 
+    // The caller is about to run its function.
+    void begin() noexcept;
+
     // Wakes all that wait. What was around its function may go before this does.
-    void complete() noexcept {
-        fulfiller_.store(nullptr, relaxed);  // relaxed: only our own name matters to us
-        context_.detach();
-        pending_.decrement();
-    }
+    void complete() noexcept;
 
     // For promises. Whether the caller is the one that provides the result (F1); else it was cancelled.
     [[nodiscard]] bool claim() noexcept;
@@ -116,14 +115,7 @@ public:
     void break_promise() noexcept;
 
     // Whether it is complete by deadline_ns. Throws cancelled and timed_out.
-    bool wait_until(int64_t deadline_ns) {
-        if (!pending_.is_zero()) [[unlikely]]
-            check_not_oneself(fulfiller_.load(relaxed));  // relaxed: only our own name matters to us
-        const wait_result result = pending_.wait_cancellable(wait_reason::future_get, deadline_ns, &fulfiller_);
-        if (result != wait_result::served && result != wait_result::timed_out) [[unlikely]]
-            throw_interrupted(result);
-        return result == wait_result::served;
-    }
+    bool wait_until(int64_t deadline_ns);
 
     [[nodiscard]] bool is_ready() noexcept { return pending_.is_zero(); }
 
@@ -131,26 +123,21 @@ public:
     count_word& pending() noexcept { return pending_; }
 
 protected:
-    enum claim_state : uint8_t {  // unscoped: model checks print it
-        open,                     // a promise's, which has not given anything
-        taken,                    // its result is being written, or was; and all that belong to no promise
-        asked,                    // the same, and it was cancelled meanwhile
+    enum class claim_state : uint8_t {
+        open,   // a promise's, which has not given anything
+        taken,  // its result is being written, or was; and all that belong to no promise
+        asked,  // the same, and it was cancelled meanwhile
     };
 
     // In parent (nullptr: in nothing).
-    future_core(cancel_context* parent, claim_state claim, derivation* derived) noexcept
-        : context_(parent, never), derivation_(derived), claim_(claim) {
-        pending_.increment();
-    }
+    future_core(cancel_context* parent, claim_state claim, derivation* derived) noexcept;
 
-    ~future_core() {
-        if (error_ && !error_is_expected_) report_unobserved(error_, unobserved_source::future, context_.deadline_ns());
-    }
+    ~future_core();
 
     count_word pending_;  // 1 until complete()
     cancel_context context_;
-    atomic<const void*> fulfiller_{nullptr};  // while its function runs
-    derivation* const derivation_;            // nullptr: it is not derived
+    atomic<const void*> fulfiller_;  // while its function runs; else nullptr
+    derivation* const derivation_;   // nullptr: it is not derived
     atomic<claim_state> claim_;
 
     // Written before complete(), read after wait().
