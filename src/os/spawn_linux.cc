@@ -179,6 +179,9 @@ WEFT_IN_CHILD void run_child(void* argument) noexcept {
 
 // S2. The child calls run(argument) on the stack that ends at top; run does not return. Returns as the system call does: the child's number, or minus
 // errno's value.
+//
+// The child's stack has no frame before run: the frame pointer is zero. The compiler may keep an operand in that register, so the child copies
+// argument and run out of their registers first.
 WEFT_OS_CALL long clone_child(
     unsigned long flags, void* top, int* descriptor, void (*run)(void*) noexcept, void* argument) noexcept {
 #if defined(__x86_64__)
@@ -189,9 +192,10 @@ WEFT_OS_CALL long clone_child(
         "syscall\n\t"
         "testq %%rax, %%rax\n\t"
         "jnz 1f\n\t"
-        "xorl %%ebp, %%ebp\n\t"
         "movq %[argument], %%rdi\n\t"
-        "call *%[run]\n\t"
+        "movq %[run], %%rax\n\t"
+        "xorl %%ebp, %%ebp\n\t"
+        "call *%%rax\n\t"
         "ud2\n"
         "1:"
         : "+a"(result)
@@ -209,9 +213,10 @@ WEFT_OS_CALL long clone_child(
         "mov x8, %[number]\n\t"
         "svc #0\n\t"
         "cbnz x0, 1f\n\t"
-        "mov x29, xzr\n\t"
         "mov x0, %[argument]\n\t"
-        "blr %[run]\n\t"
+        "mov x1, %[run]\n\t"
+        "mov x29, xzr\n\t"
+        "blr x1\n\t"
         "brk #1\n"
         "1:\n\t"
         "mov %[result], x0"
