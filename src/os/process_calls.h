@@ -57,8 +57,8 @@ struct process_end {
 void process_reap(int fd, int pid) noexcept;
 [[nodiscard]] int process_signal(int fd, int pid, int signal) noexcept;
 
-// To all processes of the group that a child leads: by the child's descriptor where the system can do so (Linux 6.9), else by the number
-// leader; 0: that is not the child's any more. -ESRCH: there is no process in the group.
+// To all processes of the group that a child leads: by the child's descriptor where the system can do so (Linux 6.9) and permits it, else by the
+// number leader; 0: that is not the child's any more. -ESRCH: there is no process in the group. A leader that is a zombie is one.
 [[nodiscard]] int group_signal(int fd, int leader, int signal) noexcept;
 
 // ---- Many processes behind one descriptor, which is readable when one of them has ended.

@@ -117,7 +117,9 @@ WEFT_OS_CALL int group_signal(int fd, int leader, int signal) noexcept {
     if (fd >= 0) {
         const auto result =
             static_cast<int>(or_errno(::syscall(call_pidfd_send_signal, fd, signal, nullptr, to_group)));
-        if (result != -EINVAL && result != -ENOSYS) return result;
+        if (result != -EINVAL && result != -ENOSYS && result != -EPERM) return result;
+        // A filter refuses the call, or the group belongs to another user: then kill() is refused, too.
+        if (result == -EPERM && leader <= 0) return result;
     }
     return leader > 0 ? or_errno(::kill(-leader, signal)) : -ESRCH;
 }

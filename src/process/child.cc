@@ -110,8 +110,12 @@ int child::kill(int signal) noexcept {
     lock_.lock();
     // Without a descriptor there is only the number, which is another's once somebody has taken the status.
     if (!reaped_ && descriptor_.fd() < 0) static_cast<void>(look_locked());
-    const bool has_ended = known_ || reaped_;
-    const int result = has_ended ? -ESRCH : os::process_signal(descriptor_.fd(), pid_, signal);
+    int result = has_ended_locked() ? -ESRCH : os::process_signal(descriptor_.fd(), pid_, signal);
+    if (descriptor_.fd() >= 0 && (result == -EPERM || result == -ENOSYS)) {
+        // The call by descriptor is refused, or the program belongs to another user: then kill() is refused, too.
+        static_cast<void>(look_locked());
+        result = has_ended_locked() ? -ESRCH : os::process_signal(-1, pid_, signal);
+    }
     lock_.unlock();
     return -result;
 }

@@ -13,7 +13,8 @@
 //
 // Where the system has no descriptors of processes (before Linux 5.3, or forbidden) waiting is looking, again and again, with pauses of 1 to 50
 // ms: it can be interrupted like any other wait, which a waitid that blocks its thread could not. Signals are sent by number, under lock,
-// as long as the system has not been made to forget.
+// as long as the system has not been made to forget. They are also sent so where there are descriptors, but a filter of system calls refuses
+// pidfd_send_signal, as containers' filters did that are older than the call.
 //
 // A program that leads a process group is not forgotten (W3) before leave(): until then its number means that group, which may have members left
 // after the program has ended, and no other process gets the number.
@@ -53,6 +54,9 @@ public:
 
 private:
     [[nodiscard]] int look_locked() noexcept;
+
+    [[nodiscard]] bool has_ended_locked() const noexcept { return known_ || reaped_; }
+
     void reap_locked() noexcept;
     [[nodiscard]] ssize_t look(exit_status& status) noexcept;
     [[nodiscard]] io_result wait_by_looking(exit_status& status, int64_t deadline_ns) noexcept;

@@ -43,6 +43,8 @@ constexpr long clone_call =
 #else
     220;
 #endif
+constexpr long pidfd_send_signal_call = 424;
+constexpr long pidfd_open_call = 434;
 constexpr uint32_t clone_with_descriptor = 0x1000;
 
 #define EXPECT_FINE(statement) EXPECT_EXIT(statement, ::testing::ExitedWithCode(0), "^$")
@@ -106,6 +108,33 @@ TEST_F(ProcessDeath, AreWaitedForWithoutDescriptorsOfProcesses) {
             process next({"true"});  // whoever starts one looks after those that were left
             await_gone(left);
             next.wait();
+            std::_Exit(0);
+        });
+    }
+}
+
+// Filters of containers that are older than these calls refuse both.
+TEST_F(ProcessDeath, AreKilledWhereSignalsByDescriptorAreRefused) {
+    if (emulated) GTEST_SKIP() << "the emulator has no filters";
+    for (const uint32_t error : {EPERM, ENOSYS}) {
+        EXPECT_FINE({
+            fail_from_now_on(pidfd_send_signal_call, error);
+            fail_from_now_on(pidfd_open_call, error);
+            runtime rt({.procs = 2});
+            rt.run([] {
+                use_processes();
+                try {
+                    with_timeout(20ms, [] { static_cast<void>(run_process({"sleep", "1000"})); });
+                    std::_Exit(60);
+                } catch (const timed_out&) {}
+                // Its end is not known to the object before the signal is sent.
+                process ended({"true"});
+                siginfo_t info{};
+                require(::waitid(P_PID, static_cast<id_t>(ended.pid()), &info, WEXITED | WNOWAIT) == 0, 61);
+                require(!ended.kill(SIGTERM), 62);
+                require(ended.wait().ok(), 63);
+            });
+            use_processes();
             std::_Exit(0);
         });
     }
@@ -187,6 +216,22 @@ TEST_F(ProcessDeath, EndAlsoWhereSigchldIsIgnored) {
         runtime rt({.procs = 2});
         rt.run(wait_for_a_forgotten_one);
         wait_for_a_forgotten_one();
+        std::_Exit(0);
+    });
+}
+
+// The zombie that counts as a member of the group is gone with the status.
+TEST_F(ProcessDeath, AnEmptyGroupIsNotKilledWhereSigchldIsIgnored) {
+    EXPECT_FINE({
+        ::signal(SIGCHLD, SIG_IGN);
+        runtime rt({.procs = 2});
+        rt.run([] {
+            process p({"true"}, {.group = process_group::own});
+            std::error_code ec;
+            p.wait(ec);
+            eventually([&] { return !p.kill_group(SIGTERM, ec); });
+            require(!ec, 36);
+        });
         std::_Exit(0);
     });
 }
