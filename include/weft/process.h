@@ -135,9 +135,12 @@ public:
     bool kill(int signal, std::error_code& ec);
 
     // Sends a signal to all processes of the group that it leads: to it, and to what it has started. Also after it has ended, and after wait().
-    // False: no process of the group is left. Error: std::errc::invalid_argument if it leads none (see process_options::group).
-    // Processes that have left the group, such as daemons, are not reached. Until this object is destroyed or detached, the system
-    // keeps the number of a program that leads a group, as that of a zombie.
+    // Processes that have left the group, such as daemons, are not reached. Error: std::errc::invalid_argument if it leads none (see
+    // process_options::group).
+    // Until this object is destroyed or detached, the system keeps the number of a program that leads a group, as that of a zombie, which is a
+    // member of the group. So the result is true as long, also if no other process of the group is left: do not call it in a loop until it is
+    // false. To learn that all have ended, read from a pipe that they have inherited to its end. False: there is no program (pid() is 0); or
+    // another part of this program has taken its status, or SIGCHLD is ignored, and the system finds no process of the group.
     bool kill_group(int signal);
     bool kill_group(int signal, std::error_code& ec);
 

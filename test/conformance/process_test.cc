@@ -239,6 +239,20 @@ TEST_P(Process, AGroupIsKilledAfterItsLeaderHasEnded) {
     });
 }
 
+// The zombie of the leader is the last member, and stays until the object lets go of it.
+TEST_P(Process, KillGroupIsTrueAsLongAsTheObjectKeepsTheLeader) {
+    rt().run([] {
+        for (const process_group group : {process_group::own, process_group::own_session}) {
+            process p({"true"}, {.group = group});
+            EXPECT_TRUE(p.wait().ok());
+            EXPECT_FALSE(p.kill(SIGTERM)) << "it has ended";
+            for (int i = 0; i < 3; ++i) EXPECT_TRUE(p.kill_group(SIGTERM));
+            p.detach();
+            EXPECT_FALSE(p.kill_group(SIGTERM));
+        }
+    });
+}
+
 TEST_P(Process, AGroupIsKilledWithItsLeader) {
     rt().run([] {
         process p(shell("sleep 1000 & echo x; wait"), {.out = stdio::pipe, .group = process_group::own});
