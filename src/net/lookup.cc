@@ -44,9 +44,10 @@ public:
     }
 
     ~question() {
+        using leaving = lookup_threads::leaving;
         const std::scoped_lock held(threads_.lock);
         for (const auto* l : {&whole_, &v4_, &v6_}) {
-            if (*l != nullptr) threads_.leave(caller_, *l);
+            if (*l != nullptr) threads_.leave(caller_, *l, has_answer_ ? leaving::with_answer : leaving::without);
         }
     }
 
@@ -61,7 +62,10 @@ public:
                 caller_.news.reset();
                 const auto now = clock::now();
                 if (now >= split_at_) split_locked();
-                if (std::optional<lookup_result> found = found_locked(now)) return std::move(*found);
+                if (std::optional<lookup_result> found = found_locked(now)) {
+                    has_answer_ = true;
+                    return std::move(*found);
+                }
                 next = std::min({split_at_, enough_at_, hurry_locked(now)});
             }
             static_cast<void>(caller_.news.wait_until(next));
@@ -84,17 +88,21 @@ private:
 
     // Q3 and Q4.
     std::optional<lookup_result> found_locked(clock::time_point now) {
-        if (whole_->has_ended) return whole_->result;
-        if (has_ended(v4_) && has_ended(v6_)) return both_results();
-        if (!has_addresses(v4_) && !has_addresses(v6_)) return std::nullopt;
+        const bool one_has = has_addresses(v4_) || has_addresses(v6_);
+        const bool both_have = has_addresses(v4_) && has_addresses(v6_);
+        if (has_addresses(whole_) || (whole_->has_ended && !one_has)) return whole_->result;
+        const bool both_have_ended = has_ended(v4_) && has_ended(v6_);
+        if (both_have_ended && (!both_have || whole_->has_ended)) return results_of_versions();
+        if (!one_has) return std::nullopt;
         const std::chrono::nanoseconds grace =
             has_addresses(v4_) ? delay_ : std::max<std::chrono::nanoseconds>(delay_, ipv4_grace);
         enough_at_ = std::min(enough_at_, now + grace);
         if (now < enough_at_) return std::nullopt;
-        return has_addresses(v4_) ? v4_->result : v6_->result;
+        return results_of_versions();
     }
 
-    [[nodiscard]] lookup_result both_results() const {
+    // IPv6 first. A version that has not ended counts as one without addresses.
+    [[nodiscard]] lookup_result results_of_versions() const {
         lookup_result all = v6_->result;
         all.addresses.insert(all.addresses.end(), v4_->result.addresses.begin(), v4_->result.addresses.end());
         if (!all.addresses.empty()) {
@@ -128,6 +136,7 @@ private:
     clock::time_point hurry_at_;
     std::chrono::nanoseconds patience_ = first_patience;
     lookup_caller caller_;
+    bool has_answer_ = false;
     std::shared_ptr<lookup> whole_;
     std::shared_ptr<lookup> v4_;
     std::shared_ptr<lookup> v6_;

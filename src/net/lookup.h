@@ -7,8 +7,10 @@
 //   Q1  the lookup of both versions is begun. It is the best answer: the system has sorted all addresses together (RFC 6724, /etc/gai.conf)
 //   Q2  it has not ended after the resolution delay: each version is looked up by itself, too
 //   Q3  one version has addresses: the rest is waited for as long again, and then left alone. IPv4 is waited for longer (ipv4_grace),
-//       because many machines have nothing else
-//   Q4  both versions have ended, or the lookup of both: that is the answer
+//       because many machines have nothing else. If both versions have addresses, the rest is the lookup of both, which knows their order;
+//       without it those of IPv6 come first
+//   Q4  the lookup of both has addresses: they are the answer. If it has failed, its error is the answer unless a version has addresses: the two
+//       lookups may ask different servers, or the same one at different times. Or both versions have ended, and there is nothing to sort
 //
 // Threads that do it: lookup_threads.h. While a lookup is under way the program is in no deadlock (external_waker).
 //

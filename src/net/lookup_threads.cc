@@ -80,16 +80,24 @@ std::shared_ptr<lookup> lookup_threads::join(const lookup_key& what, lookup_call
     return l;
 }
 
-void lookup_threads::leave(lookup_caller& caller, const std::shared_ptr<lookup>& l) noexcept {
+void lookup_threads::leave(lookup_caller& caller, const std::shared_ptr<lookup>& l, leaving how) noexcept {
     std::erase(l->callers, &caller);
-    if (!l->callers.empty() || l->has_begun) return;
+    if (!l->callers.empty() || l->has_ended) return;
+    if (l->has_begun && how == leaving::with_answer) return;
+    forget(l);
+    if (l->has_begun) return;
     std::erase(l->domain->queue, l);
     count(l->domain);
-    under_way_.erase(l->what);
 }
 
 void lookup_threads::hurry() noexcept {
-    if (runnable_ > idle_ && threads_ < threads_max) static_cast<void>(start_thread());
+    const unsigned most = working_ < shared_max ? shared_max : threads_max;
+    if (may_begin() > idle_ && threads_ < most) static_cast<void>(start_thread());
+}
+
+void lookup_threads::forget(const std::shared_ptr<lookup>& l) noexcept {
+    const auto at = under_way_.find(l->what);
+    if (at != under_way_.end() && at->second == l) under_way_.erase(at);
 }
 
 unsigned lookup_threads::callers_for_test() const {
@@ -114,12 +122,15 @@ lookup_threads::domains::iterator lookup_threads::domain_of(const std::string& h
     return others_.begin();
 }
 
-// N1 and N2, after d has changed. A domain without lookups is forgotten: d is invalid then.
+// N1 to N3, after d has changed. A domain without lookups is forgotten: d is invalid then.
 void lookup_threads::count(domains::iterator d) noexcept {
     const unsigned threads_left = domain_max - d->threads;
     const unsigned runnable = std::min(static_cast<unsigned>(d->queue.size()), threads_left);
     runnable_ += runnable - d->runnable;
     d->runnable = runnable;
+    const unsigned first = runnable != 0 && d->threads == 0 ? 1 : 0;
+    first_ += first - d->first;
+    d->first = first;
     if ((runnable != 0) != d->has_turn) {
         d->has_turn = !d->has_turn;
         if (d->has_turn) {
@@ -135,13 +146,19 @@ void lookup_threads::count(domains::iterator d) noexcept {
 
 // L2.
 void lookup_threads::find_a_thread() {
-    if (runnable_ <= idle_) {
+    if (may_begin() <= idle_) {
         more_.notify_one();
         return;
     }
     if (threads_ >= at_once_max) return;
     if (const int error = start_thread(); error != 0 && threads_ == 0)
         throw std::system_error(error, std::generic_category(), "weft: start a thread for looking up names");
+}
+
+// L4.
+lookup_threads::domains::iterator lookup_threads::next_domain() noexcept {
+    if (working_ < shared_max) return turns_.begin();
+    return std::ranges::find_if(turns_, [](const lookup_domain& d) { return d.threads == 0; });
 }
 
 int lookup_threads::start_thread() noexcept {
@@ -161,12 +178,12 @@ void* lookup_threads::run_thread(void* argument) noexcept {
 void lookup_threads::serve() noexcept {
     std::unique_lock held(lock);
     for (;;) {
-        while (!turns_.empty()) {  // L4
-            const domains::iterator d = turns_.begin();
+        for (domains::iterator d = next_domain(); d != turns_.end(); d = next_domain()) {
             turns_.splice(turns_.end(), turns_, d);
             const std::shared_ptr<lookup> next = std::move(d->queue.front());
             d->queue.pop_front();
             ++d->threads;
+            ++working_;
             count(d);
             next->has_begun = true;
             held.unlock();
@@ -174,13 +191,14 @@ void lookup_threads::serve() noexcept {
             held.lock();
             next->result = std::move(result);
             next->has_ended = true;
-            under_way_.erase(next->what);
+            forget(next);
             for (lookup_caller* c : next->callers) c->news.set();  // L5
             --d->threads;
+            --working_;
             count(d);
         }
         ++idle_;
-        const bool is_asked = more_.wait_for(held, linger, [&] { return !turns_.empty(); });
+        const bool is_asked = more_.wait_for(held, linger, [&] { return may_begin() != 0; });
         --idle_;
         if (is_asked) continue;
         --threads_;  // L7

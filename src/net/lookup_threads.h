@@ -2,34 +2,47 @@
 //
 // The problem. getaddrinfo blocks for as long as a name server takes, and cannot be interrupted. A lookup whose caller has left goes on until the
 // name server has answered or the system gives up, 5 to 30 s by a usual resolv.conf. Such lookups must not keep others waiting, and neither must
-// the lookups of one domain whose server is silent.
+// the lookups of some domains whose servers are silent.
 //
 //   L1  join: a caller finds the lookup of that name under way, or queues a new one
 //   L2  a lookup that is queued goes to a thread that is idle; else to a new one, up to at_once_max of them
 //   L3  hurry: a caller whose lookup has not been begun after a while asks for one more thread, up to threads_max: so what is queued waits for
 //       threads that work, and not for those that wait for a server
 //   L4  a thread that is free takes a lookup from the domain whose turn it is; domains have turns one after the other, and one domain has
-//       domain_max threads at most
+//       domain_max threads at most. While shared_max lookups or more are performed, only a domain that has no thread gets one
 //   L5  the lookup has ended: its callers are told
 //   L6  leave: the last caller takes a lookup that no thread has begun out of the queue. One that a thread has begun goes on, and keeps the
-//       thread, but no place that another lookup needs: L3 makes up for it
+//       thread, but no place that another lookup needs: L3 makes up for it. If that caller leaves without an answer, the lookup is forgotten: the
+//       next caller begins a new one (L1), because the server may have recovered, and the old one would tell of it only when it asks again
 //   L7  a thread that finds nothing to do for linger ends
 //
 // Why not all threads at once: each thread that looks a name up reads the resolver's configuration and keeps its state; where names are answered
 // soon, eight threads do what is needed.
 //
+// A caller with an answer leaves lookups that a version has overtaken (lookup.h). They are not forgotten: a name one of whose versions is never answered
+// would take two more threads each time it is asked for.
+//
 // A domain is the last two labels of a name, which is a guess at what one server answers for. It decides about the order only.
+//
+// How many silent domains hold up no other: threads_max - shared_max - 1. Beyond shared_max each lookup that begins is the only one of its domain, so k
+// silent domains have shared_max + k threads at most, and a domain that is answered gets one of the others.
 //
 // Rejected. A thread for each lookup (Go: up to 500): a burst of names would start as many threads, though a few could do it. To cancel a lookup
 // (gai_cancel): it works for those that have not begun only.
 //
-// Invariants: N1. runnable_ is the number of lookups that a thread may begin now: of each domain as many as are queued, and as it has threads left.
+// Rejected, too: fewer threads for each domain. A domain that is slow, and answered, needs them, and the number of silent domains that fill all threads
+// is still small. A domain may have as many threads as are free: of domains that fall silent one after the other each takes half of what is left.
+//
+// Invariants: N1. runnable_ is the number of lookups that may begin while less than shared_max are performed: of each domain as many as are
+//                 queued, and as it has threads left.
 //             N2. A domain is in turns_ exactly if it has such a lookup.
+//             N3. first_ is the number of those domains that have no thread.
 // Locks:      lock, a weft::mutex, because its holders allocate.
 // Who:        any thread.
 // See:        docs/sockets.md
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <list>
 #include <map>
@@ -63,6 +76,7 @@ struct lookup_domain {
     std::deque<std::shared_ptr<lookup>> queue;  // not begun
     unsigned threads = 0;                       // that have begun one, which has not ended
     unsigned runnable = 0;                      // its part of runnable_
+    unsigned first = 0;                         // its part of first_
     bool has_turn = false;                      // it is in turns_
 };
 
@@ -83,7 +97,9 @@ class lookup_threads {
 public:
     static constexpr unsigned at_once_max = 8;
     static constexpr unsigned threads_max = 128;
+    static constexpr unsigned shared_max = 96;
     static constexpr unsigned domain_max = threads_max / 2;
+    static_assert(domain_max < shared_max && shared_max < threads_max);
 
     // Those of this process: the child of a fork begins with none.
     [[nodiscard]] static lookup_threads& of_this_process();
@@ -97,7 +113,8 @@ public:
     [[nodiscard]] std::shared_ptr<lookup> join(const lookup_key& what, lookup_caller& caller);
 
     // L6: it is none any more.
-    void leave(lookup_caller& caller, const std::shared_ptr<lookup>& l) noexcept;
+    enum class leaving : uint8_t { with_answer, without };
+    void leave(lookup_caller& caller, const std::shared_ptr<lookup>& l, leaving how) noexcept;
 
     // L3. By a caller of a lookup that has not begun.
     void hurry() noexcept;
@@ -114,13 +131,20 @@ private:
     void find_a_thread();
     [[nodiscard]] domains::iterator domain_of(const std::string& host);
     void count(domains::iterator d) noexcept;
+    void forget(const std::shared_ptr<lookup>& l) noexcept;
+    [[nodiscard]] domains::iterator next_domain() noexcept;
+
+    // How many lookups a thread may begin now; not 0 exactly if there is a next_domain().
+    [[nodiscard]] unsigned may_begin() const noexcept { return working_ < shared_max ? runnable_ : first_; }
 
     condition_variable more_;
-    std::map<lookup_key, std::shared_ptr<lookup>> under_way_;  // not ended
+    std::map<lookup_key, std::shared_ptr<lookup>> under_way_;  // not ended, nor forgotten
     std::map<std::string, domains::iterator> by_name_;
     domains turns_;
     domains others_;
     unsigned runnable_ = 0;
+    unsigned first_ = 0;
+    unsigned working_ = 0;  // lookups that are performed
     unsigned threads_ = 0;
     unsigned idle_ = 0;
 };

@@ -1,7 +1,9 @@
 // resolve_test.cc: names, and connections to the first address that answers.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -39,25 +41,44 @@ using net::detail::set_lookup_function;
 std::atomic<int> lookups = 0;
 std::atomic<int> at_the_gate = 0;
 std::atomic<bool> gate_open = false;
+std::atomic<int> lookups_of_a_version = 0;
 
 bool is_silent(const std::string& host, std::optional<endpoint::ip> only) {
     if (host.starts_with("half4")) return only != endpoint::ip::v4;
     if (host.starts_with("half6")) return only != endpoint::ip::v6;
+    if (host.starts_with("late")) return !only;
     return host.starts_with("slow");
 }
 
 lookup_result fake(const std::string& host, std::optional<endpoint::ip> only) {
     ++lookups;
+    if (only) ++lookups_of_a_version;
     if (is_silent(host, only)) {
         ++at_the_gate;
         gate_open.wait(false);
         --at_the_gate;
+        if (host.ends_with("try-again")) return {{}, resolve_errc::try_again};
+        if (host.starts_with("late")) return {{endpoint::loopback(0), endpoint::loopback_v6(0)}, {}};
     }
     if (host.starts_with("none")) return {{}, resolve_errc::not_found};
     lookup_result found;
     if (only != endpoint::ip::v4) found.addresses.push_back(endpoint::loopback_v6(0));
     if (only != endpoint::ip::v6) found.addresses.push_back(endpoint::loopback(0));
     return found;
+}
+
+// The same for lookups that end in the order of their numbers, from 0 on, as soon as more than that are allowed to. Those of localhost are not
+// held up.
+std::atomic<int> allowed = 0;
+std::atomic<int> ended = 0;
+
+lookup_result numbered(const std::string& host, std::optional<endpoint::ip>) {
+    const int number = lookups++;
+    if (!host.starts_with("localhost")) {
+        eventually([&] { return allowed > number; });
+    }
+    ++ended;
+    return {{endpoint::loopback(0)}, {}};
 }
 
 // One lookup for a name, however long it takes.
@@ -68,7 +89,28 @@ protected:
     Resolve() {
         lookups = 0;
         gate_open = false;
+        lookups_of_a_version = 0;
         set_lookup_function(&fake);
+    }
+
+    static void numbered_lookups() {
+        allowed = 0;
+        ended = 0;
+        set_lookup_function(&numbered);
+    }
+
+    // A lookup of that host is under way, and a caller gives up waiting for it.
+    static void give_up_one(const std::string& host) {
+        scope([&](task_scope& s) {
+            const unsigned before = callers_for_test();
+            s.go([&] {
+                std::error_code ec;
+                static_cast<void>(resolve(host, 80, ec, patient));
+                EXPECT_EQ(ec, errc::cancelled);
+            });
+            eventually([&] { return lookups >= 1 && callers_for_test() == before + 1; });
+            s.cancel();
+        });
     }
 
     static void open_gate() {
@@ -78,6 +120,7 @@ protected:
 
     void TearDown() override {
         open_gate();
+        allowed = INT_MAX;
         eventually([] { return at_the_gate == 0; });
         set_lookup_function(nullptr);
         procs_test::TearDown();
@@ -158,11 +201,57 @@ TEST_P(Resolve, WhoIsCancelledGoesOnAtOnce) {
         with_timeout(1ms, [&] { static_cast<void>(resolve("slow", 80, ec, patient)); });
         EXPECT_EQ(ec, errc::timed_out);
         wait_group all;
-        all.go([] { EXPECT_EQ(resolve("slow", 80, patient).size(), 2U); });  // the one that they have begun
+        all.go([] { EXPECT_EQ(resolve("slow", 80, patient).size(), 2U); });
         eventually([] { return callers_for_test() == 1; });
         open_gate();
         all.wait();
+    });
+}
+
+// The server may have recovered since that lookup began.
+TEST_P(Resolve, ALookupThatWasGivenUpIsNotShared) {
+    numbered_lookups();
+    rt().run([] {
+        give_up_one("host");
+        wait_group all;
+        const auto ask = [&all] { all.go([] { EXPECT_EQ(resolve("host", 80, patient).size(), 1U); }); };
+        ask();
+        eventually([] { return lookups == 2; });
+        allowed = 1;  // the one that was given up ends, and does not take the place of the other
+        eventually([] { return ended == 1; });
+        EXPECT_EQ(resolve("localhost.", 80, {.only = endpoint::ip::v4}).size(), 1U) << "is never held up";
+        ask();
+        eventually([] { return callers_for_test() == 2; });
+        EXPECT_EQ(lookups, 3) << "the first, the second, and localhost";
+        allowed = INT_MAX;
+        all.wait();
+        EXPECT_EQ(lookups, 3);
+    });
+}
+
+// One caller is left, who has not given up.
+TEST_P(Resolve, ALookupThatSomeCallersHaveGivenUpIsShared) {
+    numbered_lookups();
+    rt().run([] {
+        wait_group all;
+        all.go([] { EXPECT_EQ(resolve("host", 80, patient).size(), 1U); });
+        eventually([] { return lookups == 1; });
+        give_up_one("host");
+        all.go([] { EXPECT_EQ(resolve("host", 80, patient).size(), 1U); });
+        eventually([] { return callers_for_test() == 2; });
+        allowed = INT_MAX;
+        all.wait();
         EXPECT_EQ(lookups, 1);
+    });
+}
+
+// What an answer has overtaken goes on, and is shared: or each question would leave two threads behind.
+TEST_P(Resolve, ANameHalfOfWhichIsSilentKeepsTwoThreads) {
+    rt().run([] {
+        for (int i = 0; i < 50; ++i) {
+            EXPECT_EQ(resolve("half4", 80, {.resolution_delay = 1ms}), std::vector{endpoint("127.0.0.1:80")});
+        }
+        EXPECT_LE(at_the_gate, 2) << "both versions, and IPv6";
     });
 }
 
@@ -229,6 +318,89 @@ TEST_P(Resolve, ADomainWhoseServerIsSilentDelaysNoOther) {
             EXPECT_EQ(at_the_gate, 64);
             s.cancel();
         });
+    });
+}
+
+// However many names they have. A domain that has no thread gets one.
+TEST_P(Resolve, DomainsWhoseServersAreSilentDelayNoOther) {
+    static constexpr int names = 640;
+    for (const int domains : {2, 3, 31}) {
+        rt().run([&] {
+            scope([&](task_scope& s) {
+                const auto ask = [&](int domain, int name) {
+                    s.go([domain, name] {
+                        std::error_code ec;
+                        const std::string host = "slow" + std::to_string(name) + ".silent" + std::to_string(domain);
+                        static_cast<void>(resolve(host + ".example", 80, ec, patient));
+                    });
+                };
+                // The first one has all that one domain may have.
+                for (int i = 0; i < names / domains; ++i) ask(0, i);
+                eventually([&] { return at_the_gate >= std::min(64, names / domains); });
+                for (int d = 1; d < domains; ++d) {
+                    for (int i = 0; i < names / domains; ++i) ask(d, i);
+                }
+                eventually([&] { return at_the_gate >= 96; });
+                for (int i = 0; i < 10; ++i) {
+                    EXPECT_EQ(resolve("host" + std::to_string(i) + ".other.example", 80).size(), 2U);
+                    EXPECT_EQ(resolve("host.other" + std::to_string(i) + ".example", 80).size(), 2U);
+                }
+                EXPECT_LE(at_the_gate, 96 + domains);
+                s.cancel();
+            });
+        });
+        open_gate();
+        eventually([] { return at_the_gate == 0; });
+        gate_open = false;
+    }
+}
+
+// The error of the lookup of both versions came later than the addresses of one.
+TEST_P(Resolve, AnErrorAboutBothVersionsIsNoAnswerWhereOneHasAddresses) {
+    rt().run([] {
+        for (const char* host : {"half4.try-again", "half6.try-again"}) {
+            const bool is_v4 = host[4] == '4';
+            const endpoint::ip answered = is_v4 ? endpoint::ip::v4 : endpoint::ip::v6;
+            std::error_code ec;
+            std::vector<endpoint> found;
+            wait_group all;
+            lookups_of_a_version = 0;
+            all.go([&] { found = resolve(host, 80, ec, {.resolution_delay = 300ms}); });
+            eventually([] { return lookups_of_a_version == 2; });
+            // It has ended if the next one is another lookup.
+            eventually([&] {
+                static_cast<void>(resolve(host, 80, {.only = answered}));
+                return lookups_of_a_version >= 3;
+            });
+            open_gate();  // the lookup of both fails, and so does that of the other version
+            all.wait();
+            EXPECT_FALSE(ec) << host << ": " << ec.message();
+            EXPECT_EQ(found, std::vector{endpoint(is_v4 ? "127.0.0.1:80" : "[::1]:80")});
+            eventually([] { return at_the_gate == 0; });
+            gate_open = false;
+        }
+    });
+}
+
+// It has sorted them (RFC 6724), and the lookups of each version cannot.
+TEST_P(Resolve, TheOrderOfBothVersionsIsWaitedForALittle) {
+    rt().run([] {
+        using list = std::vector<endpoint>;
+        list found;
+        wait_group all;
+        all.go([&] { found = resolve("late", 80, {.resolution_delay = 1s}); });
+        eventually([] { return lookups_of_a_version == 2; });
+        eventually([] {
+            static_cast<void>(resolve("late", 80, {.only = endpoint::ip::v4}));
+            static_cast<void>(resolve("late", 80, {.only = endpoint::ip::v6}));
+            return lookups_of_a_version >= 4;
+        });
+        open_gate();
+        all.wait();
+        EXPECT_EQ(found, (list{endpoint("127.0.0.1:80"), endpoint("[::1]:80")}));
+        gate_open = false;
+        found = resolve("late", 80, {.resolution_delay = 500ms});
+        EXPECT_EQ(found, (list{endpoint("[::1]:80"), endpoint("127.0.0.1:80")})) << "no longer than that";
     });
 }
 

@@ -5,9 +5,10 @@
 // Names are looked up as every other program of this machine does it (getaddrinfo: /etc/hosts, DNS, whatever nsswitch.conf says), which blocks
 // a thread, often for milliseconds, and for many seconds when a name server does not answer. So it is done by threads of its own, which are started
 // when they are needed, and end when nothing has been asked for two seconds: 8 at once, one more for each lookup that no thread has begun after 10 ms,
-// 128 at most, and no more than half of these for the names of one domain. A green thread that waits for a name waits like any other: a
-// cancellation or deadline ends the wait at once, and the lookup goes on without it. Callers that ask for the same at the same time share one lookup.
-// Nothing is kept.
+// 128 at most, no more than half of these for the names of one domain (their last two labels), and the last 32 only for domains that have none: up to
+// 31 domains whose servers are silent do not keep the names of others waiting. A green thread that waits for a name waits like any other: a
+// cancellation or deadline ends the wait at once, and the lookup goes on without it. Callers that ask for the same at the same time share one lookup;
+// one that all its callers have given up is not shared. Nothing is kept.
 //
 // Any thread. See: docs/sockets.md
 #pragma once
@@ -30,14 +31,15 @@ struct resolve_options {
     std::optional<endpoint::ip> only = {};  // addresses of that version; otherwise of both
 
     // Of both versions: how long the second answer is waited for when there is a first one (RFC 8305). A lookup that takes longer than this is
-    // made for each version by itself, too; addresses of IPv4 are enough if those of IPv6 do not come for as long again. Those of IPv6
-    // alone are enough after a second at least.
+    // made for each version by itself, too; addresses of IPv4 are enough if those of IPv6, or the lookup of both, do not come for as long again.
+    // Those of IPv6 alone are enough after a second at least.
     std::chrono::nanoseconds resolution_delay = std::chrono::milliseconds(50);
 };
 
-// The addresses of a host, in the order in which they should be tried (RFC 6724), each with that port. An address in place of a name is taken
-// as it is, at once, and so is an empty host: every address of this machine. Throws std::system_error, with a code of
-// resolve_category() or of the system; weft::cancelled, weft::timed_out.
+// The addresses of a host, in the order in which they should be tried (RFC 6724), each with that port. Where the lookup of both versions takes so
+// long that only those of each version have ended (resolution_delay), the addresses of each version are in that order, and those of IPv6 come first.
+// An address in place of a name is taken as it is, at once, and so is an empty host: every address of this machine. Throws
+// std::system_error, with a code of resolve_category() or of the system; weft::cancelled, weft::timed_out.
 [[nodiscard]] std::vector<endpoint> resolve(std::string_view host, uint16_t port, const resolve_options& how = {});
 [[nodiscard]] std::vector<endpoint> resolve(std::string_view host,
                                             uint16_t port,
