@@ -23,7 +23,7 @@ io_result result_of(ssize_t moved) noexcept {
     return {moved, 0, io_result::how::done};
 }
 
-file_way way_of(int fd, bool is_polled) noexcept {
+file_way way_of(int fd, file_way of_streams) noexcept {
     os::file_status s{};
     if (os::file_status_of(fd, s) != 0) return file_way::called;
     switch (s.kind) {
@@ -33,12 +33,12 @@ file_way way_of(int fd, bool is_polled) noexcept {
         case os::file_kind::directory:
         case os::file_kind::symlink:
             return file_way::called;
-        case os::file_kind::fifo:
         case os::file_kind::socket:
-            return is_polled ? file_way::polled : file_way::asked;
+            return file_way::socket;
+        case os::file_kind::fifo:
+            return of_streams;
         default:
-            if (os::can_be_polled(fd) <= 0) return file_way::called;
-            return is_polled ? file_way::polled : file_way::asked;
+            return os::can_be_polled(fd) > 0 ? of_streams : file_way::called;
     }
 }
 
@@ -60,55 +60,98 @@ ssize_t read_stored(int fd, const iovec* into, std::size_t count, int64_t offset
     return blocking([&] { return os::file_read(fd, into, count, offset); });  // R3
 }
 
-// Whether a read or write would not wait, and nothing more: an error is for the call to find.
-bool is_ready(int fd, short events) noexcept {
+// Whether a read or write would not wait: 0, or -EAGAIN. Another negative: the system cannot tell.
+int check_ready(int fd, short events) noexcept {
     short ready = 0;
-    return os::fd_poll(fd, events, ready) != 0 && ready != 0;
+    const int count = os::fd_poll(fd, events, ready);
+    return count > 0 ? 0 : count == 0 ? -EAGAIN : count;
 }
 
-bool has_hung_up(int fd) noexcept {
-    short ready = 0;
-    return os::fd_poll(fd, POLLIN, ready) < 0 || (ready & POLLHUP) != 0;
-}
-
-// A FIFO that waits for its first writer looks like one whose last writer has left. Of terminals and sockets a read of 0 is the end.
-bool awaits_first_writer(int fd) noexcept {
+bool is_fifo(int fd) noexcept {
     os::file_status s{};
-    return os::file_status_of(fd, s) == 0 && s.kind == os::file_kind::fifo && !has_hung_up(fd);
+    return os::file_status_of(fd, s) == 0 && s.kind == os::file_kind::fifo;
 }
 
-// These two return as the system call, and -EAGAIN where it would wait.
+// Whether the system has only said that it would wait, or that it cannot tell.
+bool is_no_answer(ssize_t result) noexcept {
+    return result == -EAGAIN || result == -EOPNOTSUPP || result == -EINVAL || result == -ENOSYS;
+}
+
+// These return as the system call, and -EAGAIN where it would wait.
+ssize_t read_polled(int fd, const iovec* into, std::size_t count, int64_t offset) noexcept {
+    const ssize_t got = os::file_read(fd, into, count, offset);
+    if (got != 0 || !is_fifo(fd)) return got;
+    if (const int error = check_ready(fd, POLLIN)) return error;
+    return os::file_read(fd, into, count, offset);
+}
+
+template <typename Try, typename Call>
+ssize_t ask(int fd, short events, Try attempt, Call call) {
+    ssize_t moved = attempt();  // Q1
+    if (moved > 0 || (moved < 0 && !is_no_answer(moved))) return moved;
+    if (const int error = check_ready(fd, events)) return error;  // Q2
+    moved = attempt();                                            // Q3
+    return is_no_answer(moved) ? blocking(call) : moved;          // Q4
+}
+
+// Q4: calls f with a description of the terminal's own. Returns what f returns; -EOPNOTSUPP: there is none.
+template <typename F>
+ssize_t with_own_terminal(int fd, bool writes, F f) noexcept {
+    const int own = os::open_terminal_again(fd, writes);
+    if (own < 0) return -EOPNOTSUPP;
+    const ssize_t moved = f(own);
+    os::fd_close(own);
+    return moved;
+}
+
+ssize_t read_ready(int fd, const iovec* into, std::size_t count, int64_t offset) noexcept {
+    const auto read = [&](int from) { return os::file_read(from, into, count, offset); };
+    const ssize_t got = os::is_terminal(fd) ? with_own_terminal(fd, false, read) : -EOPNOTSUPP;
+    return got == -EOPNOTSUPP ? read(fd) : got;
+}
+
+ssize_t write_ready(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept {
+    const auto write = [&](int to) { return os::stream_write(to, from, count, offset); };
+    const bool is_terminal = os::is_terminal(fd);
+    const ssize_t written = is_terminal ? with_own_terminal(fd, true, write) : -EOPNOTSUPP;
+    if (written != -EOPNOTSUPP) return written;
+    if (os::is_nonblocking(fd)) return write(fd);
+    const std::size_t promised = is_terminal ? 1 : PIPE_BUF;
+    const iovec first{from->iov_base, std::min(from->iov_len, promised)};
+    return os::stream_write(fd, &first, 1, offset);
+}
+
 ssize_t try_read(int fd, file_way way, const iovec* into, std::size_t count, int64_t offset) {
-    if (way == file_way::polled) {
-        const ssize_t got = os::file_read(fd, into, count, offset);
-        return got == 0 && awaits_first_writer(fd) ? -EAGAIN : got;
-    }
-    const ssize_t got = os::try_file_read(fd, into, count, offset);
-    if (got > 0) return got;
-    if (!is_ready(fd, POLLIN)) return -EAGAIN;
-    return blocking([&] { return os::file_read(fd, into, count, offset); });
+    if (way == file_way::polled) return read_polled(fd, into, count, offset);
+    if (way == file_way::socket) return offset == os::own_position ? os::try_socket_read(fd, into, count) : -ESPIPE;
+    return ask(
+        fd, POLLIN, [&] { return os::try_file_read(fd, into, count, offset); },
+        [&] { return read_ready(fd, into, count, offset); });
 }
 
 ssize_t try_write(int fd, file_way way, const iovec* from, std::size_t count, int64_t offset) {
     if (way == file_way::polled) return os::stream_write(fd, from, count, offset);
-    if (!is_ready(fd, POLLOUT)) return -EAGAIN;
-    const iovec first{from->iov_base, std::min<std::size_t>(from->iov_len, PIPE_BUF)};
-    return blocking([&] { return os::stream_write(fd, &first, 1, offset); });
+    if (way == file_way::socket) return offset == os::own_position ? os::try_socket_write(fd, from, count) : -ESPIPE;
+    return ask(
+        fd, POLLOUT, [&] { return os::try_stream_write(fd, from, count, offset); },
+        [&] { return write_ready(fd, from, count, offset); });
 }
 
-bool may_wait(file_way way) noexcept { return way == file_way::polled || way == file_way::asked; }
+bool may_wait(file_way way) noexcept {
+    return way == file_way::polled || way == file_way::socket || way == file_way::asked;
+}
 
 }  // namespace
 
 file_way way_of_opened(int fd, bool is_nonblocking) noexcept {
-    const file_way way = way_of(fd, true);
+    const file_way way = way_of(fd, file_way::polled);
     if (way == file_way::polled && !is_nonblocking && os::make_nonblocking(fd) != 0) return file_way::asked;
     // Another file has taken the place of a FIFO meanwhile.
     if (way != file_way::polled && is_nonblocking) static_cast<void>(os::make_blocking(fd));
     return way;
 }
 
-file_way way_of_adopted(int fd) noexcept { return way_of(fd, os::is_nonblocking(fd)); }
+file_way way_of_adopted(int fd) noexcept { return way_of(fd, file_way::asked); }
 
 io_result read_file_piece(const fd_use& use, file_way way, const iovec* into, std::size_t count, int64_t offset) {
     poll_desc& d = use.desc();

@@ -22,17 +22,27 @@
 // socket does (net/fd_io.h): a deadline, a cancellation or close() ends the wait. There are two ways, because a descriptor's mode belongs to all
 // that share the open file, other programs included: a shell finds its terminal non-blocking, and so does whatever writes to the same terminal.
 //
-//   polled   it was opened here, or found non-blocking: the system call does not wait
-//   asked    it was taken over in blocking mode, which stays: the system is asked first (poll), and the call is made when it is ready, on
-//            this thread with the processor given to others. A write is no longer than what a pipe that is ready takes (PIPE_BUF). If
-//            another process takes what was there between the two, the call waits on its OS thread for the next byte
+//   polled   it was opened here: the system call does not wait
+//   socket   MSG_DONTWAIT makes each call one that does not wait
+//   asked    anything else that was taken over. Its mode stays, and is not relied on, because another process may change it at any time:
+//
+//     Q1  read or write with RWF_NOWAIT: done, if it moves a byte or more, or fails for good. An error may be reported only once.
+//     Q2  poll: if it is not ready, wait in the poller
+//     Q3  Q1 again, because the bytes may have come between Q1 and Q2: done, unless the system cannot tell (a terminal; pipes before Linux 6.4)
+//     Q4  call on this thread with the processor given to others. A terminal is opened once more for it, non-blocking: a description of its
+//         own. Of what cannot be opened so, a write is no longer than poll() promises: one byte of a terminal, PIPE_BUF of anything else
+//
+// What remains of Q4: a terminal that cannot be opened once more, a device, or an older system. If another process takes what poll() has
+// seen, or a line's end needs two bytes where the terminal has room for one, the call waits on its OS thread.
 //
 // A FIFO that no process has opened for writing since this one opened it to read has not ended: its first writer is still to come. The system
-// returns 0 from a read of it, as at the end, but only at the end does it report that the other side has hung up.
+// returns 0 from a read of it, as at the end, but only at the end does poll() report that the other side has hung up. A writer may have come,
+// written and left between the two: so a read of 0 counts only if it follows a report by poll().
 //
-// Rejected. To make each descriptor that is taken over non-blocking: other programs lose output for it. To open the file a second time through
-// /proc/self/fd: the main side of a pseudo-terminal becomes another terminal, sockets cannot be opened, and /proc may be missing. To interrupt the
-// thread by a signal: it may come just before the system call.
+// Rejected. To make each descriptor that is taken over non-blocking: other programs lose output for it. To open every file a second time through
+// /proc/self/fd: the main side of a pseudo-terminal becomes another terminal, sockets cannot be opened, and /proc may be missing. To keep the
+// second description of a terminal: one open and close for each write cost less than a descriptor for each file. To interrupt the thread by a
+// signal: it may come just before the system call.
 //
 // Who:  any thread. In a plain thread a call on a stored file is just the call.
 // See:  docs/files.md
@@ -54,10 +64,12 @@ enum class file_way : uint8_t {
     called,  // on an OS thread: a directory, a device that cannot be polled
     stored,  // R1 to R3
     polled,  // as above
-    asked,   // as above
+    socket,  // as above
+    asked,   // Q1 to Q4
 };
 
-// That of a file which was just opened here, and is made non-blocking exactly if it is polled; or of one that is taken over.
+// That of a file which was just opened here, and is made non-blocking exactly if it is polled; or of one that is taken over, which is never
+// polled.
 [[nodiscard]] file_way way_of_opened(int fd, bool is_nonblocking) noexcept;
 [[nodiscard]] file_way way_of_adopted(int fd) noexcept;
 

@@ -45,6 +45,19 @@ inline constexpr int64_t own_position = -1;  // as an offset: where the descript
 // interrupts it.
 [[nodiscard]] ssize_t stream_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept;
 
+// As stream_write, but never blocks, whatever the mode of the open file: -EAGAIN, or -EOPNOTSUPP where the system cannot tell.
+[[nodiscard]] ssize_t try_stream_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept;
+
+// As readv and writev on a socket, but never block, whatever the mode of the open file: -EAGAIN. -EPIPE comes without a signal.
+[[nodiscard]] ssize_t try_socket_read(int fd, const iovec* into, std::size_t count) noexcept;
+[[nodiscard]] ssize_t try_socket_write(int fd, const iovec* from, std::size_t count) noexcept;
+
+[[nodiscard]] bool is_terminal(int fd) noexcept;
+
+// Opens the terminal that fd refers to once more, non-blocking: a description of its own, so the mode of the first one stays. Negative:
+// that is impossible (no /proc, no permission, no descriptor), or fd is the main side of a pseudo-terminal, which would become another one.
+[[nodiscard]] int open_terminal_again(int fd, bool writes) noexcept;
+
 // The mode of an open file, which all that share it have: calls on it wait, or do not.
 [[nodiscard]] int make_blocking(int fd) noexcept;
 [[nodiscard]] bool is_nonblocking(int fd) noexcept;

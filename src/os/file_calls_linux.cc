@@ -2,6 +2,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -21,6 +23,9 @@ namespace weft::detail::os {
 namespace {
 
 constexpr int write_without_signal = 0x100;  // RWF_NOSIGNAL, Linux 6.18
+
+// Whether pwritev2 knows that flag. Relaxed: a thread that learns late that it does not asks once more.
+constinit atomic<bool> knows_write_without_signal{true};
 
 // Calls f until no signal has interrupted it.
 template <typename F>
@@ -117,18 +122,60 @@ WEFT_OS_CALL ssize_t try_file_read(int fd, const iovec* into, std::size_t count,
 }
 
 WEFT_OS_CALL ssize_t stream_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept {
-    static constinit atomic<bool> knows_flag{true};
     const int pieces = static_cast<int>(count);
-    if (knows_flag.load(relaxed)) {  // relaxed: a thread that finds it out late asks once more
+    if (knows_write_without_signal.load(relaxed)) {  // relaxed: see there
         const ssize_t written = or_errno(::pwritev2(fd, from, pieces, offset, write_without_signal));
         if (written != -EOPNOTSUPP && written != -EINVAL && written != -ENOSYS) return written;
-        knows_flag.store(false, relaxed);  // relaxed: as above
+        knows_write_without_signal.store(false, relaxed);  // relaxed: see there
     }
     const sigpipe_held_back signal;
     const ssize_t written =
         or_errno(offset == own_position ? ::writev(fd, from, pieces) : ::pwritev(fd, from, pieces, offset));
     if (written == -EPIPE) signal.take();
     return written;
+}
+
+WEFT_OS_CALL ssize_t try_stream_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept {
+    const int pieces = static_cast<int>(count);
+    if (knows_write_without_signal.load(
+            relaxed))  // relaxed: see there. -EOPNOTSUPP leads to stream_write, which learns.
+        return or_errno(::pwritev2(fd, from, pieces, offset, RWF_NOWAIT | write_without_signal));
+    const sigpipe_held_back signal;
+    const ssize_t written = or_errno(::pwritev2(fd, from, pieces, offset, RWF_NOWAIT));
+    if (written == -EPIPE) signal.take();
+    return written;
+}
+
+WEFT_OS_CALL ssize_t try_socket_read(int fd, const iovec* into, std::size_t count) noexcept {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(into);  // only read
+    message.msg_iovlen = count;
+    return or_errno(::recvmsg(fd, &message, MSG_DONTWAIT));
+}
+
+WEFT_OS_CALL ssize_t try_socket_write(int fd, const iovec* from, std::size_t count) noexcept {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(from);  // only read
+    message.msg_iovlen = count;
+    return or_errno(::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+WEFT_OS_CALL bool is_terminal(int fd) noexcept { return ::isatty(fd) != 0; }
+
+WEFT_OS_CALL int open_terminal_again(int fd, bool writes) noexcept {
+    int number = 0;
+    if (::ioctl(fd, TIOCGPTN, &number) == 0) return -ENXIO;  // the main side
+    char path[32];
+    std::snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    const int own = or_errno(::open(path, (writes ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (own < 0) return own;
+    // /dev/tty is the caller's terminal of now, which may be another one than when fd was opened.
+    unsigned first = 0;
+    unsigned second = 0;
+    const bool is_same = ::ioctl(fd, TIOCGDEV, &first) == 0 && ::ioctl(own, TIOCGDEV, &second) == 0 && first == second;
+    if (is_same) return own;
+    ::close(own);
+    return -ENXIO;
 }
 
 WEFT_OS_CALL int make_blocking(int fd) noexcept {
