@@ -165,8 +165,9 @@ public:
     [[nodiscard]] int release() { return handle_.detach(); }
 
     // Takes a descriptor over. name: for the texts of errors. Throws std::bad_alloc, and has closed it then. Whether it is non-blocking stays as
-    // it is, because other programs may share the open file (a terminal). If it is blocking, each call asks the system first; should another
-    // process take what was there in between, the call holds an OS thread until more comes.
+    // it is, because other programs may share the open file (a terminal), and they may change it. A call holds an OS thread until more comes
+    // only where the system cannot read or write without waiting (a terminal that cannot be opened once more through /proc, the main side of a
+    // pseudo-terminal in blocking mode, some devices, pipes before Linux 6.4), and another process takes what was there at the same moment.
     [[nodiscard]] static file adopt(int fd, std::string name);
 
     // The path it was opened with.

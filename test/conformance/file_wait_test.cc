@@ -2,6 +2,7 @@
 // every_wait.h; here is what such a call does when it is served.
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -124,6 +125,26 @@ TEST_P(FileWait, AFifoAwaitsItsFirstWriter) {
     });
 }
 
+// The writer may come, write and leave between a read of 0 and the look at whether there was one.
+TEST_P(FileWait, TheEndOfAFifoNeverPrecedesItsData) {
+    constexpr int rounds = 300;
+    for (int i = 0; i < rounds; ++i) {
+        file f(fifo_);
+        std::thread writer([&] {
+            const int fd = ::open(fifo_.c_str(), O_WRONLY | O_CLOEXEC);
+            EXPECT_EQ(::write(fd, "hello", 5), 5);
+            ::close(fd);
+        });
+        std::size_t got = 0;
+        rt().run([&] {
+            char b[8];
+            got = f.read_some(b);
+        });
+        writer.join();
+        ASSERT_EQ(got, 5U) << "round " << i;
+    }
+}
+
 TEST_P(FileWait, AWriterThatLeavesWithoutAWordEndsAFifo) {
     rt().run([&] {
         file f(fifo_);
@@ -225,6 +246,86 @@ TEST_P(FileWait, ATerminalIsReadLineByLine) {
         EXPECT_EQ(::write(ends.write_end(), "line\n", 5), 5);
         all.wait();
     });
+}
+
+// It takes what fits, and a deadline ends the rest. Its mode stays.
+TEST_P(FileWait, ATerminalInBlockingModeThatNobodyReadsHoldsUpNoWrite) {
+    for (const char filling : {'x', '\n'}) {
+        two_ends ends = two_ends::of_terminal();
+        if (!ends) GTEST_SKIP() << "the system has no terminals";
+        file terminal = file::adopt(::dup(ends.write_end()), "terminal");
+        std::error_code ec;
+        rt().run([&] { with_timeout(20ms, [&] { terminal.write_all(std::string(mib, filling), ec); }); });
+        EXPECT_EQ(ec, errc::timed_out);
+        EXPECT_FALSE(is_nonblocking(ends.write_end()));
+    }
+}
+
+// A shell gives its terminal the mode that it likes, at any time.
+TEST_P(FileWait, ADescriptorThatBecomesBlockingHoldsUpNoCall) {
+    for (const bool is_socket : {false, true}) {
+        two_ends ends = is_socket ? two_ends::of_sockets() : two_ends::of_pipe();
+        for (const int fd : {ends.read_end(), ends.write_end()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
+        file from = file::adopt(::dup(ends.read_end()), "read end");
+        file to = file::adopt(::dup(ends.write_end()), "write end");
+        for (const int fd : {ends.read_end(), ends.write_end()}) ::fcntl(fd, F_SETFL, 0);
+        std::error_code read_error;
+        std::error_code write_error;
+        rt().run([&] {
+            char b[8];
+            with_timeout(2ms, [&] { static_cast<void>(from.read_some(b, read_error)); });
+            with_timeout(20ms, [&] { to.write_all(much(), write_error); });
+        });
+        EXPECT_EQ(read_error, errc::timed_out) << is_socket;
+        EXPECT_EQ(write_error, errc::timed_out) << is_socket;
+    }
+}
+
+// The system reports it once.
+TEST_P(FileWait, TheErrorOfAnAdoptedSocketIsReported) {
+    for (const int flags : {0, static_cast<int>(SOCK_NONBLOCK)}) {
+        const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof(address);
+        auto* name = reinterpret_cast<sockaddr*>(&address);
+        ASSERT_EQ(::bind(listener, name, size), 0);
+        ASSERT_EQ(::listen(listener, 1), 0);
+        ASSERT_EQ(::getsockname(listener, name, &size), 0);
+        const int peer = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ASSERT_EQ(::connect(peer, name, size), 0);
+        file f = file::adopt(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | flags), "socket");
+        ::close(listener);
+        constexpr linger reset{1, 0};
+        ASSERT_EQ(::setsockopt(peer, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+        ::close(peer);
+        std::error_code ec;
+        rt().run([&] {
+            char b[8];
+            static_cast<void>(f.read_some(b, ec));
+        });
+        EXPECT_EQ(ec, std::errc::connection_reset) << flags;
+    }
+}
+
+// Even where a call without a position would wait.
+TEST_P(FileWait, APositionOfAnAdoptedDescriptorIsRefused) {
+    for (const bool is_socket : {false, true}) {
+        two_ends ends = is_socket ? two_ends::of_sockets() : two_ends::of_pipe();
+        ends.fill();
+        two_ends empty = is_socket ? two_ends::of_sockets() : two_ends::of_pipe();
+        file from = file::adopt(::dup(empty.read_end()), "read end");
+        file to = file::adopt(::dup(ends.write_end()), "write end");
+        rt().run([&] {
+            char b[8] = {};
+            std::error_code ec;
+            static_cast<void>(from.pread(b, 0, ec));
+            EXPECT_EQ(ec, std::errc::invalid_seek) << is_socket;
+            to.pwrite(b, 0, ec);
+            EXPECT_EQ(ec, std::errc::invalid_seek) << is_socket;
+        });
+    }
 }
 
 TEST_P(FileWait, PlainThreadsWaitToo) {
