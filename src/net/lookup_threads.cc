@@ -197,13 +197,13 @@ void lookup_threads::serve() noexcept {
             --working_;
             count(d);
         }
+        if (threads_ > at_once_max) break;
         ++idle_;
         const bool is_asked = more_.wait_for(held, linger, [&] { return may_begin() != 0; });
         --idle_;
-        if (is_asked) continue;
-        --threads_;  // L7
-        return;
+        if (!is_asked) break;
     }
+    --threads_;  // L7
 }
 
 }  // namespace weft::net::detail

@@ -14,7 +14,7 @@
 //   L6  leave: the last caller takes a lookup that no thread has begun out of the queue. One that a thread has begun goes on, and keeps the
 //       thread, but no place that another lookup needs: L3 makes up for it. If that caller leaves without an answer, the lookup is forgotten: the
 //       next caller begins a new one (L1), because the server may have recovered, and the old one would tell of it only when it asks again
-//   L7  a thread that finds nothing to do for linger ends
+//   L7  a thread that finds nothing to do ends: at once if there are more than at_once_max, else after linger
 //
 // Why not all threads at once: each thread that looks a name up reads the resolver's configuration and keeps its state; where names are answered
 // soon, eight threads do what is needed.

@@ -126,7 +126,8 @@ struct alignas(2 * cache_line) P {
     // What g0 knows of the time slice, see schedule.h.
     uint64_t slice_seen = 0;    // the one at its last look …
     int64_t slice_seen_ns = 0;  // … and when it first saw that one
-    bool ring_first = false;    // the last slice to end was followed by a G of the ring, if there was one, not of the global queue
+    uint32_t ring_popped = 0;   // run_queue::popped() then …
+    int64_t ring_waits_ns = 0;  // … and since when it is the same, while the ring is not empty
 
     atomic<bool> gives_back{false};  // the owner is to give what it keeps for reuse to the pools: trim.h
 

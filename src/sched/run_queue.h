@@ -9,7 +9,7 @@
 //              I3. Every G in [head, tail) is runnable and on no other queue.
 // Ordering:    R1 (the owner publishes tail) pairs with A1 (a thief reads tail).
 //              R2 (a consumer advances head) pairs with A2 (anyone reads head).
-// Who:         every call is made by the M that holds the calling P, but size() and empty(): anybody.
+// Who:         every call is made by the M that holds the calling P, but size(), empty() and popped(): anybody.
 // See:         docs/run_queue.md, test/model/run_queue_model.cc
 #pragma once
 
@@ -102,6 +102,9 @@ public:
     }
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+
+    // How many have left it so far, modulo 2^32.
+    [[nodiscard]] uint32_t popped() const noexcept { return head_.load(relaxed); }  // relaxed: a look
 
 private:
     static constexpr uint32_t mask = capacity - 1;

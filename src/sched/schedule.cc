@@ -164,13 +164,20 @@ bool slice_is_over(const scheduler& s, const M* m) noexcept {
     return false;
 }
 
-// The slice is over: a G of those that are queued, behind all of which goes what is in run_next; nullptr: none is queued. The ring and the global
-// queue come first in turns: either may hold nothing but chains of hand-offs, each of which takes a slice.
-G* take_queued_first(scheduler& s, M* m) noexcept {
+// Whether nothing has left the ring for a time slice, although it is not empty: S3.
+bool ring_is_due(const scheduler& s, P* p) noexcept {
+    const uint32_t popped = p->queue.popped();
+    if (popped == p->ring_popped && !p->queue.empty()) return p->now_ns - p->ring_waits_ns >= s.slice_ns;
+    p->ring_popped = popped;
+    p->ring_waits_ns = p->now_ns;
+    return false;
+}
+
+// The slice is over: a G of those that are queued, behind all of which goes what is in run_next; nullptr: none is queued.
+G* take_queued_first(scheduler& s, M* m, bool ring_due) noexcept {
     P* p = m->p;
     poll_in_passing(s, m);
-    p->ring_first = !p->ring_first;
-    G* g = p->ring_first ? pick_queued(p) : nullptr;
+    G* g = ring_due ? pick_queued(p) : nullptr;
     if (g == nullptr) g = take_global(s, p, p->queue.empty() ? global_share(s) : 1);
     if (g == nullptr) g = pick_queued(p);
     if (g != nullptr) {
@@ -209,9 +216,10 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         if (G* g = take_turn(s, p)) return g;
         const bool after_arrival = p->arrival_began_ns != 0;
         if (G* g = take_arrival(s, p)) return g;
-        if (slice_is_over(s, m)) [[unlikely]] {
-            p->global_due = p->tick() + P::global_every;
-            if (G* g = take_queued_first(s, m)) return g;
+        const bool ring_due = ring_is_due(s, p);
+        if (ring_due || slice_is_over(s, m)) [[unlikely]] {
+            if (!ring_due) p->global_due = p->tick() + P::global_every;
+            if (G* g = take_queued_first(s, m, ring_due)) return g;
         }
         if (countdown_over && p->tick() >= p->global_due) {
             p->global_due = p->tick() + P::global_every;

@@ -18,9 +18,12 @@
 //   S2  by the monitor, for Gs that compute for longer in between. While others are queued it asks the G that runs to yield, as at the end of
 //       any slice (preempt.h), by which its next switch goes through g0. It takes the P only from a G that has run for a slice by itself.
 //
-// Then a G of the ring or of the global queue runs, in turns, and what is in run_next goes to the tail of the ring: so of several chains of
-// hand-offs on one P each has a slice in turn. A G that yields at the end of a slice, or is made to, is queued after what it leaves in run_next. If nothing is
-// queued, the chain goes on with a slice of its own; and so it does when its P has changed hands.
+// Then a G of the global queue or the ring runs, and what is in run_next goes to the tail of the ring: so of several chains of
+// hand-offs on one P each has a slice in turn. A G that yields at the end of a slice, or is made to, is queued after what it leaves in
+// run_next. If nothing is queued, the chain goes on with a slice of its own; and so it does when its P has changed hands.
+//
+//   S3  The global queue comes before run_next and the ring at the end of a slice, and at each 61st schedule. If it never runs dry, and holds chains
+//       of hand-offs, the ring would wait for ever. So g0 takes a G of the ring first if nothing has left the ring for a slice.
 //
 // Rejected. A limit for the hand-offs in a row: with pieces of 5 ms sixteen of them are 80 ms, and it costs each hand-off a test. A look at the
 // clock at each hand-off. The global queue for what is in run_next: beside a ring that never runs dry its turn comes every 61st schedule.

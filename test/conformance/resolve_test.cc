@@ -20,6 +20,7 @@
 #include "support/eventually.h"
 #include "support/outside_poller.h"
 #include "support/procs_test.h"
+#include "support/resources.h"
 #include "support/scale.h"
 
 namespace weft::test {
@@ -118,11 +119,15 @@ protected:
         gate_open.notify_all();
     }
 
+    static constexpr std::size_t lookup_threads_that_stay = 16;  // and some of the runtime; others end at once
+    std::size_t threads_before_ = resources::now().threads;
+
     void TearDown() override {
         open_gate();
         allowed = INT_MAX;
         eventually([] { return at_the_gate == 0; });
         set_lookup_function(nullptr);
+        eventually([&] { return resources::now().threads <= threads_before_ + lookup_threads_that_stay; });
         procs_test::TearDown();
     }
 };
