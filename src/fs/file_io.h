@@ -28,7 +28,8 @@
 //
 //     Q1  read or write with RWF_NOWAIT: done, if it moves a byte or more, or fails for good. An error may be reported only once.
 //     Q2  poll: if it is not ready, wait in the poller
-//     Q3  Q1 again, because the bytes may have come between Q1 and Q2: done, unless it would wait once more, or the system cannot tell (a terminal; pipes before Linux 6.4)
+//     Q3  Q1 again, because the bytes may have come between Q1 and Q2: done, unless it would wait once more, or the system cannot tell (a
+//         terminal; pipes before Linux 6.4)
 //     Q4  call on this thread with the processor given to others. A terminal is opened once more for it, non-blocking: a description of its
 //         own. Of what cannot be opened so, a write is no longer than poll() promises: one byte of a terminal, PIPE_BUF of anything else
 //
