@@ -123,7 +123,8 @@ std::size_t abandon_gs(scheduler& s) noexcept {
         if ((g.traits & trait::recorded) != 0) drop_record(g);
         if (!g.closure_is_inline()) free_closure(*g.entry, g.closure());
     });
-    static_cast<void>(await_outsiders(s, never));  // threads that have lent to a holder: lend() pins us while the record is there
+    static_cast<void>(
+        await_outsiders(s, never));  // threads that have lent to a holder: lend() pins us while the record is there
     return count;
 }
 

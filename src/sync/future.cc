@@ -79,10 +79,10 @@ void future_core::cancel() noexcept {
             source->cancel_this();
             derivation* const further = source->derivation_;
             if (further == nullptr || further->cancelled_.exchange(true, acq_rel)) continue;  // as above
-            further->next_to_visit_ = std::move(to_visit);
+            further->next_to_visit_ = std::exchange(to_visit, nullptr);
             to_visit = std::move(source);
         }
-        visited = std::move(to_visit);
+        visited = std::exchange(to_visit, nullptr);
         if (visited != nullptr) to_visit = std::move(visited->derivation_->next_to_visit_);
     }
 }
