@@ -431,7 +431,7 @@ void expect_left_behind(unsigned procs, auto straggle, auto release, const char*
     // It comes back to a runtime that is no more, and its thread ends.
     release();
     eventually([&] { return is_back.load(); });
-    eventually([&] { return resources::now().threads == threads; });
+    eventually([&] { return resources::now().threads <= threads; });  // fewer: threads of lookups end by themselves
 }
 
 TEST_P(Stragglers, OneThatReads) {
@@ -589,7 +589,7 @@ TEST(StragglerWithoutAG, TheMonitor) {
     EXPECT_NE(text.find(std::to_string(monitor) + ", its monitor"), std::string::npos) << text;
     EXPECT_FALSE(rt.running());
     may_go_on = true;
-    eventually([&] { return resources::now().threads == threads; });
+    eventually([&] { return resources::now().threads <= threads; });  // fewer: threads of lookups end by themselves
 }
 
 // On a busy machine a thread may have no CPU for longer than stragglers are waited for. These have nothing to do but to end.
