@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <source_location>
 
+#include <weft/detail/require.h>
+
 namespace weft {
 
 #if defined(__cpp_lib_source_location)
