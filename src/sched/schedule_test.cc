@@ -326,8 +326,10 @@ void run_chain(wait_group& all) {
     ping.close();
 }
 
+// S3. Without it the ring's turn comes when all chains have begun. With it a few begin before, one at each 61st schedule within a slice: 6 at most were
+// seen, of which a faster machine makes more and a busy one fewer.
 TEST_F(Schedule, ChainsInTheGlobalQueueDoNotStarveTheRing) {
-    constexpr int chains = 20;
+    constexpr int chains = 200;
     std::atomic<int> begun{0};
     int begun_before_the_ring = -1;
     runtime rt({.procs = 1, .retake = false, .slice = std::chrono::microseconds(100)});
@@ -347,7 +349,7 @@ TEST_F(Schedule, ChainsInTheGlobalQueueDoNotStarveTheRing) {
         all_.wait();
     });
     EXPECT_GE(begun_before_the_ring, 0);
-    EXPECT_LE(begun_before_the_ring, 2);
+    EXPECT_LE(begun_before_the_ring, chains / 2);
 }
 
 TEST_F(Schedule, TheEndOfATimeSlicePutsRunNextBehindTheRing) {
