@@ -17,6 +17,7 @@
 #include "sched/trim.h"
 #include "support/build.h"
 #include "support/eventually.h"
+#include "support/procs_test.h"
 #include "support/resources.h"
 #include "support/scale.h"
 #include "support/units.h"
@@ -61,7 +62,7 @@ protected:
     }
 };
 
-INSTANTIATE_TEST_SUITE_P(Ps, MemoryAfterBurst, ::testing::Values(1U, 2U, 4U), ::testing::PrintToStringParamName());
+WEFT_SWEEP_OVER(MemoryAfterBurst, 1U, 2U, 4U);
 
 // Starts count green threads that use so much of their stacks and then wait, lets them go, and returns what was resident while they waited.
 std::size_t burst(int count, std::size_t depth) {
