@@ -231,9 +231,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             if (G* g = pick_queued(p)) return g;
         }
         if (G* g = pick_local(p)) return g;
-        if (s.global.size() != 0) {
-            if (G* g = take_global(s, p, global_share(s))) return g;
-        }
+        if (G* g = take_share_of_global(s, p)) return g;
         if (G* g = take_any_arrival(s, p)) return g;
         if (G* g = take_high(s, p)) return g;
         if (G* g = take_polled(s, m)) return g;
@@ -256,6 +254,10 @@ bool has_died(const after_switch& after) noexcept {
 }
 
 }  // namespace
+
+G* take_share_of_global(scheduler& s, P* p) noexcept {
+    return s.global.size() == 0 ? nullptr : take_global(s, p, global_share(s));
+}
 
 void schedule_loop(M* m) noexcept {
     scheduler& s = *m->home;

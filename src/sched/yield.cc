@@ -38,6 +38,7 @@ using namespace detail;
         return false;
     }
     if (slice_was_ended(m)) end_slice(m);
+    if (m->picked == nullptr && !p->has_work()) m->picked = take_share_of_global(*m->home, p);
     const uint64_t tick = p->tick();
     m->after.what = after_switch::kind::requeue;
     m->after.g = m->g;

@@ -56,6 +56,19 @@ TEST_P(Scheduling, YieldSaysWhetherAnotherOneRan) {
     EXPECT_FALSE(rt().run([] { return weft::yield(); }));  // alone
 }
 
+// Also those that the caller's own queue has no room for.
+TEST_P(OneProcessor, YieldLetsThousandsOfOthersRunFirst) {
+    rt().run([] {
+        constexpr int count = 4000;
+        std::atomic<int> ran = 0;
+        for (int i = 0; i < count; ++i) weft::go([&] { ++ran; });
+        int yields = 0;
+        for (; ran != count && yields < count; ++yields) EXPECT_TRUE(weft::yield());
+        EXPECT_LE(yields, count / 64);  // a batch comes first each time
+        EXPECT_EQ(ran, count);
+    });
+}
+
 TEST_P(OneProcessor, YieldSaysThatAnotherOneRan) {
     const bool other_ran = rt().run([] {
         bool ran = false;
