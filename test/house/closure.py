@@ -1,13 +1,27 @@
 """closure.py: the files of this repository that a C++ source includes, directly or not, and hashes of them.
 
-Only files of the repository count: what a check found should not depend on the patch level of the standard library; where it does,
-./dev test full finds it.
+Only files of the repository count, so that a result does not depend on the patch level of the standard library. Where it does,
+./dev test full finds it. Comments do not count, except those that a tool reads: NOLINT, and the lines "mutants:" and "spin:" of models.
 """
 import hashlib
 import os
 import re
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+# Literals come first: what looks like a comment in one is none.
+COMMENT = re.compile(r'''R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/''', re.DOTALL)
+READ_BY_TOOLS = re.compile(r"NOLINT|^(//|/\*) *(mutants|spin):")
+
+
+def without_comments(text):
+    """The text of a C++ source without comments, indentation and empty lines."""
+    def keep(match):
+        found = match.group()
+        return found if found[0] != "/" or READ_BY_TOOLS.search(found) else " "
+
+    lines = (" ".join(line.split()) for line in COMMENT.sub(keep, text).splitlines())
+    return "\n".join(line for line in lines if line)
 
 
 class closure:
@@ -32,7 +46,7 @@ class closure:
                         found.append(candidate)
                         break
             self._includes[path] = found
-            self._digests[path] = hashlib.sha256(text.encode()).hexdigest()
+            self._digests[path] = hashlib.sha256(without_comments(text).encode()).hexdigest()
         return self._includes[path]
 
     def files(self, path):

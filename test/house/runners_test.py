@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""runners_test.py: the verdicts of mutant.py, spin_run.py and run_example.py, on what must pass and what must not."""
+"""runners_test.py: the verdicts of mutant.py, spin_run.py and run_example.py, and what closure.py hashes."""
 import os
 import signal
 import sys
@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import closure  # noqa: E402
 import mutant  # noqa: E402
 import run_example  # noqa: E402
 import spin_run  # noqa: E402
@@ -72,6 +73,24 @@ class Example(unittest.TestCase):
             self.assertEqual(run_example.run(["echo", "hello you"], expected.name), [])
             self.assertNotEqual(run_example.run(["echo", "goodbye"], expected.name), [])
             self.assertNotEqual(run_example.run(["false"], None), [])
+
+
+class Digest(unittest.TestCase):
+    def same(self, one, other):
+        return closure.without_comments(one) == closure.without_comments(other)
+
+    def test_comments_and_indentation_do_not_count(self):
+        self.assertTrue(self.same("int a;  // one\n\n/* two\n three */\nint b;\n", "int a;\n   int b;  // other\n"))
+
+    def test_code_counts_where_it_looks_like_a_comment(self):
+        self.assertFalse(self.same('f("//a");', 'f("//b");'))
+        self.assertFalse(self.same('f(R"x(/* " a */)x");', 'f(R"x(/* " b */)x");'))
+        self.assertFalse(self.same("int a = 1'000; /* x */ int b;", "int a = 1'000; /* x */ int c;"))
+
+    def test_what_tools_read_counts(self):
+        self.assertFalse(self.same("a();  // NOLINT(x)\n", "a();\n"))
+        self.assertFalse(self.same("// mutants: A\n", "// mutants: B\n"))
+        self.assertFalse(self.same("/* spin: a expect=ok */\n", "/* spin: a expect=fail */\n"))
 
 
 if __name__ == "__main__":
