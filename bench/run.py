@@ -74,7 +74,7 @@ def machine():
 
 def weft_version():
     changelog = toolchain.ROOT / "CHANGELOG.md"
-    heading = re.search(r"^## (\d+\.\d+\.\d+)", changelog.read_text(encoding="utf-8"), re.MULTILINE)
+    heading = re.search(r"^## \[(\d+\.\d+\.\d+)", changelog.read_text(encoding="utf-8"), re.MULTILINE)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=toolchain.ROOT, capture_output=True, text=True,
                             check=False).stdout.strip()
     return " ".join(filter(None, [heading[1] if heading else "?", f"({commit})" if commit else ""]))
