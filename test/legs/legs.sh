@@ -12,7 +12,7 @@
 # One line each: the name, and what it is about. In the order in which they run: those that fail soonest come first.
 legs() {
     cat <<'END'
-lint        format, layers, tidiness, documentation, clang-tidy
+lint        format, layers, tidiness, words, documentation, clang-tidy
 native      GCC: all suites, examples, instruction budgets; every public header compiles alone
 model       model checks of the real headers, Spin models, their mutants
 asan        Clang, address and undefined-behaviour sanitizers
@@ -148,6 +148,7 @@ leg_lint() {
     repeat
     step "layers" python3 test/house/layers.py || status=1
     step "tidiness" python3 tools/tidy.py || status=1
+    step "words" python3 tools/words.py || status=1
     step "documentation" python3 tools/docs.py || status=1
     step "format (./dev format repairs it)" format_check || status=1
     step "configure" cmake --preset clang -DWEFT_PRECOMPILE=OFF "-DCMAKE_CXX_COMPILER_LAUNCHER=" &&
