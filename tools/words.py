@@ -6,7 +6,7 @@ Two rules, for the comments of C and C++ sources and the paragraphs of Markdown 
   1. No word of WORDS. Each has the word to use instead; docs/glossary.md explains the terms.
   2. No sentence of more than LONGEST words.
 
-tools/words_todo.txt lists the files that have not been rewritten: they are not looked at. A file that passes must not be in the list.
+tools/words_left.txt lists the files that have not been rewritten: they are not looked at. A file that passes must not be in the list.
 """
 import os
 import re
@@ -15,7 +15,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import docs  # noqa: E402
 
-TODO = "tools/words_todo.txt"
+LEFT = "tools/words_left.txt"
 LONGEST = 40
 
 # (pattern, what to write instead)
@@ -121,21 +121,21 @@ def is_checked(path):
 
 def check(root):
     """Returns complaints about the files under root."""
-    todo_path = os.path.join(root, TODO)
-    todo = set()
-    if os.path.exists(todo_path):
-        with open(todo_path, encoding="utf-8") as file:
-            todo = {line.strip() for line in file if line.strip() and not line.startswith("#")}
+    left_path = os.path.join(root, LEFT)
+    left_files = set()
+    if os.path.exists(left_path):
+        with open(left_path, encoding="utf-8") as file:
+            left_files = {line.strip() for line in file if line.strip() and not line.startswith("#")}
     complaints = []
     files = {path: text for path, text in docs.text_files(root) if text is not None and is_checked(path)}
     for path, text in files.items():
         found = list(check_file(path, text))
-        if path not in todo:
+        if path not in left_files:
             complaints += found
         elif not found:
-            complaints.append(f"{TODO}: {path} passes: take it out of the list")
-    complaints += [f"{TODO}: {path} does not exist: take it out of the list" for path in sorted(todo - set(files))]
-    return complaints, len(files) - len(todo), len(todo)
+            complaints.append(f"{LEFT}: {path} passes: take it out of the list")
+    complaints += [f"{LEFT}: {path} does not exist: take it out of the list" for path in sorted(left_files - set(files))]
+    return complaints, len(files) - len(left_files), len(left_files)
 
 
 def main():

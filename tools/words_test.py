@@ -48,7 +48,7 @@ class Words(unittest.TestCase):
                     file.write(text)
 
             write("docs/a.md", "Tell who waits.\n")
-            write(words.TODO, "docs/a.md\n")
+            write(words.LEFT, "docs/a.md\n")
             self.assertEqual(words.check(root)[0], [])
             write("docs/a.md", "Name the waiter.\n")
             self.assertEqual(len(words.check(root)[0]), 1)
