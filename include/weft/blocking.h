@@ -6,8 +6,8 @@
 //
 //     std::string text = weft::blocking([&] { return read_whole(path); });
 //
-// An unannounced blocking call delays others too, only longer, because the monitor must first
-// detect it. See docs/blocking.md.
+// An unannounced blocking call does not stop others either, but it delays them longer, because the
+// monitor must first detect it. See docs/blocking.md.
 //
 // In f the caller counts as a plain thread: mutexes, channels and the like block the OS thread,
 // this_g::id() is 0, and go() starts green threads of the same runtime. errno is as f has left it.
