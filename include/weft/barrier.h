@@ -1,14 +1,14 @@
 // barrier.h: a number of parties that meet repeatedly; none continues before the last has arrived.
 //
-// Names and semantics are those of the standard's barrier. A phase ends when the expected number of
-// parties has arrived. The last one calls the completion function on its own stack, with no lock
-// held; then the next phase begins and all waiters continue. Arriving takes a lock briefly, because
-// a phase's count does not share a word with the lock. Waiting is a join and not a cancellation
-// point: a party that left would block the others for ever.
+// Names and semantics are those of the standard. A phase ends when the expected number of parties
+// has arrived. The last one calls the completion function on its own stack, with no lock held; then
+// the next phase begins and all waiters continue. Arriving takes a lock briefly, because the count
+// does not share a word with it. Waiting is a join, not a cancellation point: a party that left
+// would block the others for ever.
 //
-// The barrier may be destroyed as soon as every wait of the last phase has returned: phase number
+// The barrier may be destroyed as soon as every wait of the last phase has returned. Phase number
 // and lock share one word, and the last arrival accesses nothing after the store that begins the
-// next phase. More arrivals than expected, and destroying a barrier with waiters, are fatal.
+// next phase. Fatal: more arrivals than expected, and destroying a barrier with waiters.
 //
 // Invariants: I1. Bit waiting is set whenever the queue is not empty.
 //             I2. Every queued waiter waits for the end of the current phase.

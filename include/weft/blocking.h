@@ -6,13 +6,13 @@
 //
 //     std::string text = weft::blocking([&] { return read_whole(path); });
 //
-// An unannounced blocking call does not stop others either, but it delays them longer, because the
-// monitor must first detect it. See docs/blocking.md.
+// An unannounced blocking call does not stop others either, but delays them longer: the monitor
+// must first detect it. See docs/blocking.md.
 //
-// In f the caller counts as a plain thread: mutexes, channels and the like block the OS thread,
+// In f the caller counts as a plain thread. Mutexes, channels and the like block the OS thread,
 // this_g::id() is 0, and go() starts green threads of the same runtime. errno is as f has left it.
-// Scopes and deadlines around the caller apply in f. weft::yield() and weft::local are fatal there.
-// blocking() within f, or in a plain thread, simply calls.
+// Scopes and deadlines around the caller apply. weft::yield() and weft::local are fatal. blocking()
+// in f, or in a plain thread, is a plain call.
 //
 // A blocking_pool limits how many calls run at once, for resources such as a database or a disk.
 // Callers beyond the limit wait as green threads.
@@ -64,9 +64,9 @@ struct open_call {
     void* top;
 };
 
-// The three steps of blocking() for function(argument), which must not throw. All are called
-// directly from blocking(). After a system call, a return from an older frame may cost as much as
-// all the rest (call_at.h); with call_at there is none.
+// The steps of blocking() for function(argument), which must not throw, all called directly from
+// it. After a system call, a return from an older frame may cost as much as all the rest
+// (call_at.h); call_at avoids it.
 void begin_blocking(open_call& call, const call_site& site, hand_off when);
 void make_blocking(const open_call& call, void (*function)(void*) noexcept, void* argument);
 void end_blocking(const open_call& call, call_site& site) noexcept;
@@ -159,7 +159,7 @@ private:
     std::exception_ptr error_;
 };
 
-// Best inlined, like blocking(): otherwise its own return is one from an older frame. Not
+// Best inlined, like blocking(): its own return would be one from an older frame. Not
 // always_inline, so that functions compiled for another target can use it.
 template <typename F>
 inline std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& f) {

@@ -5,19 +5,21 @@
 //         store(reply);
 //     });
 //
-// Cancellation points are: channel send and receive, select, sleeping, future.get() and wait(),
-// waits for a condition variable, a semaphore or an event, and every form with _for or _until. They
-// are interrupted only where they wait: an operation that is possible at once is performed, and a
-// completed one is never undone. Never interrupted are lock(), call_once and joins
-// (wait_group::wait, latch::wait, barriers, the end of a scope); their forms with a deadline are.
+// Cancellation points: channel send and receive, select, sleeping, future.get() and wait(), waits
+// for a condition variable, a semaphore or an event, and every form with _for or _until. They are
+// interrupted only where they wait: an operation possible at once is performed, and a completed one
+// is never undone.
+//
+// Never interrupted: lock(), call_once and joins (wait_group::wait, latch::wait, barriers, the end
+// of a scope). Their forms with a deadline are.
 //
 // An interrupted operation throws weft::cancelled or weft::timed_out (error.h), which are not
 // std::exceptions. The next wait throws again. While an exception unwinds the stack, contexts
-// around the throw do not interrupt, so destructors can wait. A deadline or scope that a destructor
-// opens itself does interrupt.
+// around the throw interrupt nothing, so destructors can wait; a deadline or scope that a
+// destructor opens does.
 //
-// Any thread, green or plain. Green threads that go() and async() start are not covered; those of a
-// scope (scope.h) are.
+// Any thread, green or plain. Green threads of go() and async() are not covered; those of a scope
+// (scope.h) are.
 //
 // See: docs/cancellation.md
 #pragma once
@@ -71,8 +73,8 @@ decltype(auto) with_stop_token(std::stop_token token, F&& f) {
     return std::forward<F>(f)();
 }
 
-// Calls f; enclosing contexts do not interrupt its waits. For work that must be finished, such as
-// an orderly shutdown.
+// Calls f; nothing around it interrupts its waits. For work that must be finished, such as an
+// orderly goodbye.
 template <typename F>
 decltype(auto) shield(F&& f) {
     const detail::ambient_scope scope(detail::shield_context(), false);
@@ -85,10 +87,10 @@ void throw_if_cancelled();
 
 namespace this_g {
 
-// Returns a token that is stopped when the caller's waits are cancelled or their deadline passes.
-// For code that computes, or that takes a token. Empty (stop_possible() is false) if nothing can
-// cancel the caller. May outlive the context. Under a deadline it uses a timer, and may throw what
-// after_func() throws. Throws std::bad_alloc.
+// A token that is stopped when the caller's waits are cancelled or their deadline passes. For code
+// that computes, or takes a token. Empty (stop_possible() is false) if nothing can cancel. May
+// outlive its cause. Under a deadline it takes a timer, and throws what after_func() throws. Throws
+// std::bad_alloc.
 [[nodiscard]] std::stop_token stop_token();
 
 }  // namespace this_g

@@ -1,17 +1,16 @@
 // chan.h: typed channels between threads, as in Go.
 //
-// A chan<T> is a handle, copied like a shared_ptr. The channel lives as long as any handle to it.
-// - An unbuffered channel (capacity 0) hands each value from sender to receiver directly, stack to
-//   slot.
-// - A buffered channel holds up to capacity values; further senders block.
+// A chan<T> is a handle, copied like a shared_ptr; the channel lives as long as any handle.
+// - Unbuffered (capacity 0): a value goes directly from sender to receiver, stack to slot.
+// - Buffered: holds up to capacity values; further senders block.
 // - Values come out in the order they went in.
-// - Closing wakes all waiters. Receivers drain the buffer and then get nullopt; senders throw
+// - Closing wakes all waiters. Receivers drain the buffer, then get nullopt; senders throw
 //   channel_closed.
 //
-// send_chan<T> and recv_chan<T> are handles that can only send or only receive. Dropping a handle
-// does not close the channel.
+// send_chan<T> and recv_chan<T> can only send or only receive. Dropping a handle does not close the
+// channel.
 //
-// Any thread may call every operation. A plain OS thread blocks where a green thread would park.
+// Any thread may call every operation; a plain thread blocks where a green thread would park.
 //
 // Invariants:  I1. count > 0 implies no waiting receiver; count < capacity implies no waiting
 //                  sender.
@@ -50,11 +49,10 @@ class recv_chan;
 
 namespace detail {
 
-// Converts a failed channel operation's status to an error.
+// The error of a channel operation that failed.
 [[nodiscard]] std::error_code error_of(chan_status status, wait_result interrupted) noexcept;
 
-// For select: returns the state behind a handle; nullptr for a nil channel. For timers: makes
-// another handle.
+// For select: the state behind a handle; nullptr for a nil channel. For timers: another handle.
 struct chan_access {
     template <typename T>
     static chan<T> handle(chan_state<T>& s) noexcept {
@@ -117,8 +115,7 @@ struct recv_result {
     const T* operator->() const noexcept { return &*value; }
 };
 
-// A channel of T. T must be nothrow move constructible, because a value is moved while other
-// threads wait for it.
+// A channel of T. T must be nothrow move constructible: values are moved while other threads wait.
 template <typename T>
 class chan {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -131,12 +128,11 @@ public:
     // Makes an unbuffered channel. Throws std::bad_alloc.
     chan() : chan(0) {}
 
-    // Makes a channel that holds up to capacity values. Throws std::bad_alloc, also if capacity
-    // exceeds any possible memory.
+    // Makes a channel for up to capacity values. Throws std::bad_alloc, also if capacity exceeds
+    // any possible memory.
     explicit chan(std::size_t capacity) : state_(detail::chan_state<T>::create(capacity)) {}
 
-    // Returns the nil channel: it is never ready, and every operation on it blocks for ever.
-    // Closing it is fatal.
+    // The nil channel: never ready; every operation blocks for ever, and closing is fatal.
     static chan nil() noexcept { return chan(nullptr_tag{}); }
 
     chan(const chan& other) noexcept : state_(other.state_) { retain(); }
@@ -152,7 +148,7 @@ public:
         if (state_ != nullptr) state_->drop();
     }
 
-    // Sends value; blocks while the channel is full (unbuffered: until a receiver takes the value).
+    // Sends value. Blocks while the channel is full; if unbuffered, until a receiver takes it.
     // Throws channel_closed if the channel is or becomes closed; value is then unchanged.
     void send(T&& value) const {
         if (send_slot(value, detail::never) != chan_status::ok) throw channel_closed();
@@ -165,19 +161,17 @@ public:
         send(std::move(copy));
     }
 
-    // Like send(), but stores errors in ec instead of throwing: errc::channel_closed, cancelled or
-    // timed_out.
+    // Like send(), but reports errors in ec: errc::channel_closed, cancelled or timed_out.
     void send(T&& value, std::error_code& ec) const {
         detail::wait_result interrupted{};
         const chan_status status = send_slot(value, detail::never, &interrupted);
         ec = detail::error_of(status, interrupted);
     }
 
-    // Sends without waiting. Returns ok, would_block or closed. value is moved from only on ok.
+    // Sends without waiting: ok, would_block or closed. value is moved from only on ok.
     [[nodiscard]] chan_status try_send(T&& value) const { return send_slot(value, 0); }
 
-    // Sends, waiting at most for timeout. Returns ok, timeout or closed. value is moved from only
-    // on ok.
+    // Sends, waiting at most for timeout: ok, timeout or closed. value is moved from only on ok.
     template <typename Rep, typename Period>
     [[nodiscard]] chan_status send_for(T&& value, std::chrono::duration<Rep, Period> timeout) const {
         return send_slot(value, detail::deadline_after(timeout));
@@ -188,16 +182,15 @@ public:
         return send_slot(value, detail::deadline_at(deadline));
     }
 
-    // Receives the oldest value; blocks while there is none. Returns nullopt once the channel is
-    // closed and drained.
+    // Receives the oldest value; blocks until there is one. nullopt: closed and drained.
     std::optional<T> recv() const {
         std::optional<T> value;
         recv_slot(value, detail::never);
         return value;
     }
 
-    // Like recv(), but stores errors in ec instead of throwing: errc::cancelled or timed_out. ec is
-    // clear if nullopt means closed.
+    // Like recv(), but reports errors in ec: errc::cancelled or timed_out. ec is clear if nullopt
+    // means closed.
     std::optional<T> recv(std::error_code& ec) const {
         std::optional<T> value;
         detail::wait_result interrupted{};
@@ -206,10 +199,10 @@ public:
         return value;
     }
 
-    // Receives without waiting. Status: ok, would_block or closed.
+    // Receives without waiting: ok, would_block or closed.
     [[nodiscard]] recv_result<T> try_recv() const { return recv_result_by(0); }
 
-    // Receives, waiting at most for timeout. Status: ok, timeout or closed.
+    // Receives, waiting at most for timeout: ok, timeout or closed.
     template <typename Rep, typename Period>
     [[nodiscard]] recv_result<T> recv_for(std::chrono::duration<Rep, Period> timeout) const {
         return recv_result_by(detail::deadline_after(timeout));
@@ -220,21 +213,20 @@ public:
         return recv_result_by(detail::deadline_at(deadline));
     }
 
-    // Closes the channel and wakes all waiters. Closing a channel twice, or nil, is fatal.
+    // Closes the channel and wakes all waiters. Closing twice, or closing nil, is fatal.
     // O(waiters).
     void close() const { detail::chan_close(state_); }
 
     // Returns whether the channel has been closed. Values may still be buffered.
     [[nodiscard]] bool closed() const noexcept { return state_ != nullptr && state_->is_closed(); }
 
-    // Number of buffered values, and the maximum. A snapshot: other threads may change the number
-    // concurrently.
+    // Number of buffered values, and its maximum. A snapshot: other threads may change it.
     [[nodiscard]] std::size_t len() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
 
     [[nodiscard]] std::size_t cap() const noexcept { return state_ == nullptr ? 0 : state_->cap(); }
 
-    // Handles are equal if they refer to the same channel, whatever their direction. Nil handles
-    // are equal. The order is arbitrary, for use in maps and sets. std::hash agrees with ==.
+    // Handles are equal if they refer to the same channel, in any direction; nil handles are equal.
+    // The order is arbitrary, for maps and sets. std::hash agrees with ==.
     friend bool operator==(const chan& a, const chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const chan& a, const chan& b) noexcept {

@@ -2,7 +2,7 @@
 // same lock.
 //
 // Names and semantics are those of the standard. condition_variable works with
-// std::unique_lock<weft::mutex>, condition_variable_any with any lock that has lock() and unlock().
+// std::unique_lock<weft::mutex>, condition_variable_any with anything that has lock() and unlock().
 // Every wait also has a form with a std::stop_token.
 //
 //     std::unique_lock lock(m);                                  const std::lock_guard lock(m);
@@ -10,19 +10,17 @@
 //     take(queue);                                               ready.notify_one();
 //
 // Beyond the standard:
-// - Waiters are woken in order of arrival. A notify_one() never goes to a waiter that came after
-//   it.
+// - Waiters are woken in order of arrival; a notify_one() never goes to a waiter that came later.
 // - There are no spurious wake-ups.
-// - A notify is never lost: if the waiter has timed out or is cancelled, it goes to the next one.
+// - A notify is never lost: if a waiter has timed out or is cancelled, the next one gets it.
 //
 // A wait is a cancellation point: it throws weft::cancelled or weft::timed_out, with the lock held
 // again. Relocking is not a cancellation point.
 //
-// As in the standard, the condition variable may be destroyed as soon as all waiters have been
-// notified, even before they return. A notified waiter does not access it. A waiter that another
-// cause ends at the same moment does access it; the destructor waits until that waiter has left.
-// These are fatal errors: destroying it before all waiters have been notified, waiting with two
-// mutexes at a time, and waiting without holding the lock.
+// As in the standard, it may be destroyed as soon as all waiters have been notified, even before
+// they return, because a notified waiter does not access it. A waiter that something else ends at
+// that moment does; the destructor waits until it has left. Fatal: destroying it before all have
+// been notified, waiting with two mutexes at a time, and waiting without the lock.
 //
 // Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter that timed out may
 //                 leave it set).
@@ -64,12 +62,11 @@ public:
         if (state_.word().load(acquire) != 0) wait_for_returns();  // acquire: with come_back's unlock
     }
 
-    // Unlocks m and blocks until a subsequent notify, until deadline_ns, until a stop is requested
-    // (stop may be nullptr), or until the caller is cancelled. The object may be gone when this
-    // returns.
+    // Unlocks m and blocks until a later notify, until deadline_ns, until stop is requested (may be
+    // nullptr), or until the caller is cancelled. The object may be gone when this returns.
     wait_result wait(mutex& m, int64_t deadline_ns, const std::stop_token* stop) noexcept;
 
-    // relaxed, in both: a waiter locks the word before it unlocks the mutex. This load is ordered
+    // relaxed, in both: a waiter locks the word before it unlocks the mutex; this load is ordered
     // after that, or need not see it.
     void notify_one() noexcept {
         if (state_.word().load(relaxed) != 0) notify_one_slow();  // relaxed: as above
@@ -103,8 +100,7 @@ private:
 // Returns lock's mutex. Fatal if lock does not hold one.
 [[nodiscard]] mutex& mutex_held_by(const std::unique_lock<mutex>& lock) noexcept;
 
-// Throws if result is a cancellation or an expired context; otherwise returns whether the wait
-// timed out.
+// Throws if result is cancelled or expired; otherwise returns whether the wait timed out.
 inline bool time_is_up(wait_result result) {
     if (result == wait_result::cancelled || result == wait_result::expired) throw_interrupted(result);
     return result == wait_result::timed_out;
@@ -198,7 +194,7 @@ private:
 // For std::unique_lock<weft::mutex>.
 class condition_variable : public detail::condition_waits<condition_variable> {
 public:
-    // Any thread, holding the mutex or not. Wakes the longest waiter, if there is one.
+    // Any thread, holding the mutex or not. Wakes the oldest waiter, if any.
     void notify_one() noexcept { core_.notify_one(); }
 
     // Any thread, holding the mutex or not. Wakes all waiters. The condition variable may be
@@ -231,8 +227,8 @@ public:
 private:
     friend detail::condition_waits<condition_variable_any>;
 
-    // A thread that notifies after lock was unlocked takes inner_, so it comes after this waiter
-    // has joined the queue. The wait does not access inner_ again.
+    // A thread that notifies after lock was unlocked takes inner_, so this waiter has joined the
+    // queue by then. inner_ is not accessed again.
     template <typename Lock>
     bool wait_ns(Lock& lock, int64_t deadline_ns, const std::stop_token* stop) {
         inner_.lock();

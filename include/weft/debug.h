@@ -139,20 +139,20 @@ struct stack_use_at {
     std::size_t touched = 0;  // bytes down to the lowest page touched: this much suffices
 };
 
-// Fills in start places of the caller's runtime, or of the default one, deepest first. Returns the
-// number of places, which may exceed the size of into. Measures all green threads that wait or are
-// runnable, and adds earlier measurements: by stack_use() and dump(), and, for one in 64 of the
-// stacks that went back to a pool, at the end of the green thread. A peak between two measurements
-// is missed.
-// touched counts whole pages. Because stacks are reused, an earlier green thread may have touched
-// them. With RUN_DEBUG=stack_use each green thread gets a fresh stack, measured at its end: then
-// touched is its own, to the page.
-// Any thread. Costs about 1 us per live green thread; allocates nothing.
+// Fills in the start places in the caller's runtime, or in the default one, deepest first. Returns
+// their number, which may exceed the size of into. Measures all green threads that wait or are
+// runnable. Earlier measurements are added: those of stack_use() and dump(), and those of ending
+// green threads (one in 64 whose stacks went back to a pool). A peak between two measurements is
+// missed.
+// touched counts whole pages, possibly touched by an earlier green thread with the same stack. With
+// RUN_DEBUG=stack_use each green thread gets a fresh stack, measured at its end: then touched is
+// its own, to the page.
+// Any thread. About 1 us per live green thread; allocates nothing.
 std::size_t stack_use(std::span<stack_use_at> into) noexcept;
 
 // Writes a report on every green thread of the caller's runtime (or the default one) to the file
-// descriptor fd: state, wait reason and duration, start location, entry function, last P,
-// backtrace. Any thread. Inspects Gs one by one, holding each for a moment. A running G is listed
+// descriptor fd. It has state, wait reason and duration, start location, entry function, last P and
+// backtrace. Any thread. Gs are inspected one by one, each held for a moment; a running G is listed
 // without its stack. Allocates nothing.
 void dump(int fd) noexcept;
 

@@ -1,8 +1,7 @@
 // error.h: exceptions and error codes of weft, and the status of operations with a bounded wait.
 //
 // Misuse (unlocking an unlocked lock, closing twice) is not reported here: it ends the process with
-// a report that names the green thread. All other conditions are reported by value or by one of
-// these types.
+// a report that names the green thread. Other conditions are reported by value or by these types.
 #pragma once
 
 #include <stdexcept>
@@ -19,9 +18,9 @@ public:
     channel_closed() : std::runtime_error("weft: send on closed channel") {}
 };
 
-// Thrown by go, async and runtime::start if address space for stacks, or threads, are exhausted.
-// code() is the operating system's reason; what() says what was requested and what to do. No state
-// is lost; the call can be repeated.
+// Thrown by go, async and runtime::start if address space for stacks, or threads, run out. code()
+// is the operating system's reason. what() says what was requested and what to do. Nothing is lost;
+// the call can be repeated.
 class resource_exhausted : public std::system_error {
 public:
     resource_exhausted(std::error_code why, const std::string& what) : std::system_error(why, what) {}

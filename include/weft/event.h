@@ -6,13 +6,13 @@
 // reset() that cleared it. So a consumer that resets the event, checks for work, and waits if there
 // is none, misses nothing.
 //
-// The event may be destroyed as soon as every wait has returned: flag, lock and waiting bit share
+// The event may be destroyed as soon as every wait has returned. Flag, lock and waiting bit share
 // one word, and set() accesses nothing after the store that sets the flag. Destroying an event with
 // waiters is fatal. The waits are cancellation points.
 //
 // Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter that timed out may
 //                 leave it set).
-//             I2. While bit set is set, the queue holds only waiters that another thread has
+//             I2. While bit set is set, the queue holds only waiters that something else has
 //                 claimed.
 //             I3. After the store that sets the bit, set() does not access the event.
 // Ordering:   R1 (set) pairs with A1 (a wait, is_set, or reset).
@@ -35,9 +35,8 @@ class event;
 
 namespace detail {
 
-// The event as a wait on several objects uses it: it takes the lock of word, checks bit set, adds
-// itself to waiters with a claim, and leaves bit waiting set. A waiter that was served has been
-// unlinked and has ok set.
+// For a wait on several objects: it takes the lock of word, checks bit set, joins waiters with a
+// claim, and leaves bit waiting set. A waiter that was served has been unlinked and has ok set.
 struct event_core {
     static constexpr uint32_t set = 2;
     static constexpr uint32_t waiting = 4;

@@ -4,24 +4,22 @@
 //     log.write_all("started\n");
 //     std::string text = weft::fs::read_file("app.conf");
 //
-// Data in the page cache is read at once. If a disk is needed, the P is free for others: either the
+// Data in the page cache is read at once. If a disk is needed, other Gs run during the wait: the
 // system reads asynchronously (io_uring, where available), or the call is made on an OS thread that
 // hands off its P, as with weft::blocking. A plain thread simply makes the call.
 //
 // Operations that may never complete wait in the poller: reads and writes of a FIFO, a terminal, a
-// socket or another pollable device, and opening a FIFO for writing. They are cancellation points:
-// an enclosing deadline or cancellation ends the wait, and so does close(). Writing to a FIFO or
-// socket without a reader is the error std::errc::broken_pipe; SIGPIPE is not raised.
+// socket or another pollable device, and opening a FIFO for writing. These are cancellation points:
+// an enclosing deadline or cancellation ends them, and so does close(). Writing to a FIFO or socket
+// without a reader is the error std::errc::broken_pipe; SIGPIPE is not raised.
 //
-// Calls on regular files and directories are not cancellation points. A buffer cannot be returned
-// while the system may still write into it, so a call is waited for to its end, even in a cancelled
-// scope and after a deadline. A disk answers soon. A file on an unreachable server holds an OS
-// thread until the system gives up.
+// Calls on regular files and directories are not cancellation points. The system may still write
+// into the buffer, so such a call is always waited for, even when cancelled or after a deadline. A
+// disk answers soon; a file on an unreachable server holds an OS thread until the system gives up.
 //
 // Each call has two forms. One throws std::system_error, whose text names the file; the other fills
-// a std::error_code, which a successful call clears. Other exceptions: both throw std::bad_alloc;
-// the first throws weft::cancelled and weft::timed_out, which the second reports as errc::cancelled
-// and errc::timed_out.
+// a std::error_code, which success clears. Both throw std::bad_alloc. The first throws
+// weft::cancelled and weft::timed_out, the second reports errc::cancelled and errc::timed_out.
 //
 // See: docs/files.md
 #pragma once
@@ -81,7 +79,7 @@ enum class seek_from : uint8_t { begin, current, end };
 // - Reads and writes at an offset are independent.
 // - Those at the file's own position advance it by what they have transferred, in no order; read()
 //   and write_all() consist of several such calls.
-// - There is no buffering and no locking here.
+// - Nothing is buffered or locked here.
 // close() may be called at any time. Moving, assigning and destroying require that no other thread
 // uses the object.
 //
@@ -91,8 +89,8 @@ public:
     // Closed.
     file() noexcept = default;
 
-    // Opens path, a file of any kind. Opening a FIFO for writing waits for a reader, polled for
-    // with pauses of 1 to 50 ms. Opening one for reading does not wait; the first read waits for a
+    // Opens path, a file of any kind. Opening a FIFO for writing waits for a reader, checking with
+    // pauses of 1 to 50 ms. Opening one for reading does not wait; the first read waits for a
     // writer.
     explicit file(const std::string& path, const open_options& how = {});
     file(const std::string& path, const open_options& how, std::error_code& ec);
@@ -176,12 +174,13 @@ public:
     [[nodiscard]] int release() { return handle_.detach(); }
 
     // Takes ownership of a descriptor. name: for error texts. Throws std::bad_alloc; the descriptor
-    // is then closed. The blocking mode is not changed, because other programs may share the open
-    // file (a terminal), and they may change it too.
-    // A call can hold an OS thread until more data comes, only if both hold: the system cannot read
-    // or write it without waiting (a terminal that cannot be reopened through /proc, the main side
-    // of a pseudo-terminal in blocking mode, some devices, pipes before Linux 6.4), and another
-    // process takes the data at the same moment.
+    // is then closed. Its blocking mode stays: other programs may share the open file (a terminal),
+    // and change it.
+    // A call holds an OS thread until more data comes only if both apply:
+    // - The system cannot read or write without waiting: a terminal that cannot be reopened through
+    //   /proc, the main side of a pseudo-terminal in blocking mode, some devices, pipes before
+    //   Linux 6.4.
+    // - Another process takes the data at that moment.
     [[nodiscard]] static file adopt(int fd, std::string name);
 
     // The path it was opened with.

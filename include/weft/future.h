@@ -1,10 +1,9 @@
 // future.h: the result of a green thread, and waiting for it.
 //
-// async(f) starts f and returns a future for what f returns or throws. get() waits, parking a green
-// thread or blocking a plain one. Dropping a future neither waits nor cancels. If no get() has
-// taken an exception when the last reference is dropped, a hook is called; by default it prints one
-// line on stderr. It is fatal if a function waits for the future it must fulfil, because it would
-// wait for ever.
+// async(f) starts f and returns a future for its result or exception. get() waits, parking a green
+// thread or blocking a plain one. Dropping a future neither waits nor cancels. An exception that no
+// get() has taken when the last reference goes is passed to a hook; the default prints one line on
+// stderr. A function that waits for the future it must fulfil would wait for ever: fatal.
 //
 // See: docs/futures.md
 #pragma once
@@ -33,8 +32,8 @@
 
 namespace weft {
 
-// The hook for exceptions that no get() has taken. It must not throw; any thread may call it.
-// Returns the previous hook. nullptr restores the default, a line on stderr.
+// The hook for exceptions that no get() has taken. Any thread may call it; it must not throw.
+// Returns the previous hook. nullptr restores the line on stderr.
 using unobserved_exception_hook = void (*)(const std::exception_ptr&);
 unobserved_exception_hook set_unobserved_exception_hook(unobserved_exception_hook hook) noexcept;
 
@@ -123,7 +122,7 @@ struct future_access;
 
 }  // namespace detail
 
-// The result of an async() call. Move-only. Must not be used by several threads at once.
+// The result of an async() call. Move-only. Only one thread may use it at a time.
 template <typename T>
 class [[nodiscard]] future {
 public:
@@ -140,30 +139,29 @@ public:
     // Returns whether get() would return at once. Requires valid().
     [[nodiscard]] bool is_ready() const { return checked().is_ready(); }
 
-    // Blocks until the result is available. Requires valid(); otherwise throws std::future_error.
-    // This and all other waits are cancellation points (cancel.h): if interrupted they throw
-    // cancelled or timed_out, and the future stays valid.
+    // Blocks until the result is available. Throws std::future_error unless valid(). This and all
+    // other waits are cancellation points (cancel.h): interrupted, they throw cancelled or
+    // timed_out, and the future stays valid.
     void wait() const { checked().wait_until(detail::never); }
 
-    // Calls f(result) on a new green thread once the result is available, never within the call
-    // that provides it. Returns a future for what f returns or throws. An exception instead of a
-    // result goes directly to the new future. Consumes this future. Binds no stack while it waits.
-    // Throws what go() throws; this future is then unchanged.
+    // Calls f(result) on a new green thread when the result is available, never within the call
+    // that provides it. Returns a future for what f returns or throws; an exception instead of the
+    // result goes there directly. Consumes this future. Binds no stack while it waits. Throws as
+    // go(), with this future unchanged.
     // cancel() of the new future also cancels this one. An f that has not begun by then is not
     // called; get() throws cancelled, or this future's exception if that comes first.
     template <typename F>
     [[nodiscard]] auto then(F f, source_location where = source_location::current());
 
-    // Requests that the work for the result end. Does not wait for that; get() does, and returns
-    // the outcome. Any thread; requires valid().
+    // Asks the work for the result to end, without waiting; get() waits and returns the outcome.
+    // Any thread; requires valid().
     // - async: subsequent waits of the green thread throw cancelled (cancel.h).
     // - a promise: the future becomes ready, with cancelled, unless there is a result.
     // - then, when_all, when_any: also cancels all futures it was made from.
     // - a coroutine: no effect.
     void cancel() const { checked().cancel(); }
 
-    // Blocks until the result is available or the time is up: std::future_status::ready or
-    // ::timeout.
+    // Blocks until the result is available or time is up: std::future_status::ready or ::timeout.
     template <typename Rep, typename Period>
     [[nodiscard]] std::future_status wait_for(std::chrono::duration<Rep, Period> timeout) const {
         return status_of(checked().wait_until(detail::deadline_after(timeout)));
@@ -174,9 +172,8 @@ public:
         return status_of(checked().wait_until(detail::deadline_at(deadline)));
     }
 
-    // Blocks until the result is available and moves it out, or throws the exception that ended the
-    // green thread. The future is invalid afterwards. Throws std::future_error if it is invalid
-    // already.
+    // Blocks until the result is available. Moves it out, or throws the exception that ended the
+    // green thread. The future is invalid afterwards. Throws std::future_error if it already is.
     T get() {
         wait();
         const std::shared_ptr<detail::future_state<T>> state = std::move(state_);

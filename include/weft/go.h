@@ -1,11 +1,11 @@
 // go.h: starts green threads; id, name and labels of the calling one.
 //
-// go(f) starts f as a green thread (a G) and returns at once. Until its first run a G costs 256
-// bytes plus its closure; then it also has a stack, of which only the touched pages cost memory.
+// go(f) starts f as a green thread (a G) and returns at once. Before its first run a G costs 256
+// bytes plus its closure; after that also a stack, of which only touched pages cost memory.
 // Closures of up to 64 bytes are stored in the G; larger ones are allocated.
 //
-// Who: any thread may call go(). A plain thread's Gs run on the process's default runtime: the one
-// of weft::main, or else one that is started on first use.
+// Who: any thread may call go(). A plain thread's Gs run on the default runtime: that of
+// weft::main, or one started on first use.
 // See: docs/green_threads.md
 #pragma once
 
@@ -25,13 +25,11 @@
 
 namespace weft {
 
-// Options for starting a green thread. Use designated initializers: weft::go({.name = "acceptor"},
-// f).
+// How to start a green thread. Use designated initializers: weft::go({.name = "acceptor"}, f).
 struct spawn_options {
     std::string_view name = {};  // shown in dumps and reports; copied, cut at 31 bytes
     std::size_t stack_size = 0;  // usable bytes; 0: the runtime's default. Rounded up to a size class
-    // This G changes rounding or exception masks (MXCSR, x87, FPCR); switches save and restore
-    // them.
+    // This G changes rounding or exception masks (MXCSR, x87, FPCR); they migrate with it.
     bool own_fp_control = false;
     bool inherit_locals = false;  // starts with copies of the starter's copyable locals
     weft::priority priority = weft::priority::normal;
@@ -50,8 +48,8 @@ struct entry_type {
     void (*destroy)(void* closure) noexcept;  // destroys it without a call
     std::size_t size;
     std::size_t align;
-    // For closures of the C interface, which begin with the address of a C function. Does the
-    // remaining work if that function ends its green thread from within. nullptr for all others.
+    // For closures of the C interface, which begin with the address of a C function: does the
+    // remaining work if that function ends its green thread from within. nullptr for others.
     void (*end_early)(void* closure) = nullptr;
 };
 
@@ -73,21 +71,21 @@ struct spawning {
     void* closure;
 };
 
-// Takes a G for runtime s, with room for a closure of type entry. s == nullptr means the caller's
+// Takes a G of runtime s, with room for a closure of type entry. s == nullptr: the caller's
 // runtime, or the default one. options may be nullptr. Throws resource_exhausted or std::bad_alloc.
-// Must be followed by exactly one of the other two functions.
+// Exactly one of the other two functions must follow.
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, source_location where);
 void spawn_commit(G* g) noexcept;
 void spawn_abandon(G* g) noexcept;
 
-// Replaces spawn_commit: g begins when a wait ends. Links w into queue, whose lock must be held,
-// and releases the lock with bits. w must not move until the wait ends. The closure must begin with
+// Replaces spawn_commit: g begins when a wait ends. Links w into queue, whose lock is held, and
+// releases the lock with bits. w must not move until then. The closure must begin with
 // wait_is_over().
 void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
 void wait_is_over() noexcept;
 
-// All three steps in one, for the caller's runtime (or the default one). The closure must be
-// trivially copyable, fit into a G, and lie in a buffer of whole words.
+// All three in one, for the caller's runtime (or the default one). The closure must be trivially
+// copyable, fit into a G, and lie in a buffer of whole words.
 void spawn_copy(const entry_type& entry, const void* closure, source_location where);
 
 inline constexpr std::size_t copied_closure_max = 64;
@@ -121,14 +119,11 @@ void spawn(scheduler* s, const spawn_options* options, F&& f, source_location wh
 
 }  // namespace detail
 
-// Starts f() as a green thread. f is copied or moved; this must not block, because the runtime
-// cannot stop while it runs.
-// An exception that leaves f ends the process with a report that names the green thread. To
-// propagate exceptions use async() or wait_group::go().
-// Throws resource_exhausted or std::bad_alloc if there is no room for another G, and
-// std::invalid_argument if stack_size exceeds the largest class or priority is invalid. Nothing has
-// been started then.
-// O(1), no allocation for closures of up to 64 bytes.
+// Starts f() as a green thread. f is copied or moved, which must not block: the runtime cannot stop
+// during it. An exception that leaves f ends the process with a report that names the green thread;
+// async() and wait_group::go() propagate it instead. Throws resource_exhausted or std::bad_alloc if
+// there is no room for a G, std::invalid_argument if stack_size exceeds the largest class or
+// priority is invalid; nothing is started then. O(1); no allocation for closures of up to 64 bytes.
 template <typename F>
 void go(F&& f, source_location where = source_location::current()) {
     detail::spawn(nullptr, nullptr, std::forward<F>(f), where);
@@ -139,34 +134,33 @@ void go(const spawn_options& options, F&& f, source_location where = source_loca
     detail::spawn(nullptr, &options, std::forward<F>(f), where);
 }
 
-// Lets other runnable green threads run first. Returns whether another one ran. Fatal in a plain
-// thread. The caller may be on another OS thread afterwards.
+// Lets other runnable green threads run first. Returns whether one ran. Fatal in a plain thread.
+// The caller may continue on another OS thread.
 bool yield();
 
-// Preemption point for long computations. Yields if the scheduler has asked for it, or if the time
-// slice is over, counted from the first checkpoint in it. Otherwise costs about ten nanoseconds.
-// Any thread may call it; does nothing in a plain thread.
+// A preemption point for long computations. Yields if the scheduler has asked for it, or the time
+// slice is over, counted from its first checkpoint; else costs about 10 ns. Any thread; does
+// nothing in a plain one.
 void checkpoint();
 
 // The calling green thread.
 namespace this_g {
 
-// Returns its number, unique in its runtime, counted from 1 (the main G); 0 in a plain thread.
+// Its number, unique in its runtime, counted from 1 (the main G); 0 in a plain thread.
 [[nodiscard]] uint64_t id() noexcept;
 
-// Returns its name, empty if it has none. Valid until the green thread ends or is renamed.
+// Its name; empty if it has none. Valid until it ends or is renamed.
 [[nodiscard]] std::string_view name() noexcept;
 
-// Renames it; name is cut at 31 bytes, an empty name removes it. A concurrent dump may show a mix
-// of both names. Does nothing in a plain thread.
+// Renames it; name is cut at 31 bytes, an empty one removes it. A concurrent dump may mix both
+// names. Does nothing in a plain thread.
 void set_name(std::string_view name) noexcept;
 
-// Returns its labels; none in a plain thread.
+// Its labels; none in a plain thread.
 [[nodiscard]] label_set labels() noexcept;
 
-// set_labels replaces its labels. set_label adds one, or replaces the one with the same key; throws
-// std::bad_alloc, and then the labels are unchanged. Green threads that it starts afterwards
-// inherit the new labels. Both do nothing in a plain thread.
+// Replaces its labels, or adds one (replaces one with the same key; throws std::bad_alloc, with the
+// labels unchanged). Green threads that it starts later inherit them. Do nothing in a plain thread.
 void set_labels(label_set labels) noexcept;
 void set_label(std::string_view key, std::string_view value);
 

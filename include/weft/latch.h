@@ -1,12 +1,12 @@
 // latch.h: a count that falls to zero once, and then releases its waiters for good.
 //
-// Names and semantics are those of the standard's latch. count_down is one compare-exchange, except
-// for the one that wakes. wait() is a join and not a cancellation point; wait_for and wait_until,
-// which the standard lacks, are.
+// Names and semantics are those of the standard. count_down is one compare-exchange, except for the
+// one that wakes. wait() is a join, not a cancellation point; wait_for and wait_until, which the
+// standard lacks, are cancellation points.
 //
-// The latch may be destroyed as soon as every wait has returned: count, lock and waiting bit share
-// one word, and count_down accesses nothing after the store of zero. Counting below zero, and
-// destroying a latch with waiters, are fatal.
+// The latch may be destroyed as soon as every wait has returned. Count, lock and waiting bit share
+// one word, and count_down accesses nothing after the store of zero. Fatal: counting below zero,
+// and destroying a latch with waiters.
 //
 // Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter that timed out may
 //                 leave it set).

@@ -8,13 +8,13 @@
 //
 // A local may have static or dynamic storage. A green thread's value is made at its first use. It
 // is destroyed when the green thread ends: after its function object, before a joiner
-// (wait_group::go, async) continues, in reverse order of construction. A destructor may use locals,
-// even destroyed ones: those are constructed again and destroyed in the next round. There are four
-// rounds. Values made in the last one are not destroyed; one line on stderr says so.
+// (wait_group::go, async) continues, in reverse order of construction. A destructor may use locals.
+// Those already destroyed are made again, and destroyed in the next of four rounds; what the last
+// one makes stays, and one line on stderr says so.
 //
 // Values keep their address when the green thread migrates; pointers to them are valid until it
-// ends. Children start without values. With spawn_options{.inherit_locals = true} they start with
-// copies of the starter's values whose types can be copied.
+// ends. Children start without values, or, with spawn_options{.inherit_locals = true}, with copies
+// of the starter's copyable values.
 //
 // Rejected. A map from keys to values: a search at each use. A thread_local swapped at each switch:
 // every switch pays, and compilers keep addresses of thread-locals across calls.

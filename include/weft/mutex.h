@@ -1,17 +1,17 @@
 // mutex.h: mutual exclusion for green threads and plain threads.
 //
-// Without contention lock and unlock are one atomic each. A contended lock parks the green thread
-// (or blocks the plain thread), never the M.
+// Uncontended, lock and unlock are one atomic each. A contended lock parks the green thread (or
+// blocks the plain thread), never the M.
 //
-// In normal mode a freed mutex goes to whichever thread takes it first, which keeps it on the core
-// that is using it. A waiter that has waited for more than 1 ms switches the mutex to starvation
-// mode: it is handed off in queue order. This ends when a waiter gets it in less than 1 ms, or is
-// the last. Go's sync.Mutex works the same way.
+// In normal mode whichever thread comes first takes a freed mutex, which keeps it on the core that
+// uses it. A waiter that has waited for more than 1 ms switches to starvation mode, with hand-offs
+// in queue order. This ends when a waiter gets the mutex in less than 1 ms or is the last, as in
+// Go's sync.Mutex.
 //
-// Works with std::unique_lock, std::scoped_lock, std::lock_guard. Not recursive. A green thread may
-// unlock a mutex that another one locked. The mutex may be destroyed as soon as the last unlock has
-// been called. Unlocking an unlocked mutex, or destroying a locked one, is fatal. lock() is not a
-// cancellation point; the forms with a deadline are in timed_mutex.h.
+// Works with std::unique_lock, std::scoped_lock, std::lock_guard. Not recursive. Another green
+// thread than its holder may unlock it. It may be destroyed as soon as the last unlock has been
+// called. Fatal: unlocking an unlocked mutex, destroying a locked one. lock() is not a cancellation
+// point; timed_mutex.h has forms with a deadline.
 //
 // Invariants: I1. Bit waiting is set whenever the queue is not empty (abandoned waiters may leave
 //                 it set).
@@ -96,7 +96,7 @@ private:
     void give_up() noexcept;
     static void pass_on(detail::lock_waiter& w, bool served) noexcept;
 
-    // Fatal, with the object named by what, unless no thread can use it any longer.
+    // Fatal, naming the object as what, unless no thread can use it any longer.
     void check_destroyed(const char* what) noexcept {
         // relaxed: the destroying thread has synchronised with all users
         if (state_.word().load(detail::relaxed) != 0) [[unlikely]]

@@ -1,16 +1,16 @@
 // once.h: runs a function exactly once, however many threads ask for it.
 //
-// call_once(flag, f) calls f unless a call through flag has already succeeded. Concurrent callers
-// wait for that call. If f throws, the exception leaves that call_once, and another caller tries.
-// Like std::call_once, for green threads and plain threads.
+// call_once(flag, f) calls f unless a call through flag has succeeded. Concurrent callers wait for
+// that call. If f throws, the exception leaves that call_once, and another caller tries. Like
+// std::call_once, for green and plain threads.
 //
 // once_value(f) is a callable that calls f the first time, and returns its result by const
-// reference each time. An exception is stored too, and thrown each time. Like Go's sync.OnceValue,
+// reference each time. An exception is also stored and thrown each time. Like Go's sync.OnceValue,
 // or sync.OnceFunc if f returns nothing.
 //
-// After the call, each costs one load. Neither is a cancellation point, but f may contain some; a
-// cancelled f counts as not called. It is fatal if f calls call_once with its own flag, or if a
-// flag is destroyed during a call.
+// Afterwards each costs one load. Neither is a cancellation point, but f may contain some; a
+// cancelled f counts as not called. Fatal: call_once by f with its own flag, and destroying a flag
+// during a call.
 //
 // Invariants: I1. The queue is empty unless running is set.
 // Ordering:   R1 (the end of a call) pairs with A1: the effects of f are visible after every
@@ -113,9 +113,9 @@ public:
     once_value& operator=(const once_value&) = delete;
     ~once_value() = default;
 
-    // Any thread. Returns or throws what f did, calling it if necessary. weft::cancelled and
-    // weft::timed_out are thrown but not stored, because they concern only this caller; the next
-    // caller calls f again.
+    // Any thread. Returns or throws what f did, calling it if necessary. Does not store
+    // weft::cancelled and weft::timed_out: they concern only this caller, and the next one calls f
+    // again.
     result_type operator()() const {
         call_once(flag_, [this] { compute(); });
         if (error_) std::rethrow_exception(error_);

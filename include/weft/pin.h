@@ -1,4 +1,4 @@
-// pin.h: keeps a green thread on its OS thread, as Go's runtime.LockOSThread.
+// pin.h: keeps a green thread on its OS thread, like Go's runtime.LockOSThread.
 //
 //     {
 //         weft::pin here;              // from here on it stays on this OS thread, and nothing else runs there
@@ -36,9 +36,8 @@ public:
     pin(const pin&) = delete;
     pin& operator=(const pin&) = delete;
 
-    // Makes the pin permanent: the destructor does not unpin, and the OS thread ends with the green
-    // thread. (The thread that called weft::main runs nothing else then until main's green thread
-    // returns.)
+    // For good: the destructor does not unpin, and the OS thread ends with the green thread. (The
+    // thread that called weft::main then runs nothing until main's green thread returns.)
     void keep() noexcept;
 
 private:

@@ -1,11 +1,11 @@
 // pipe.h: the two ends of a pipe: a stream of bytes in one direction, to or from another program.
 //
-// Works like a network stream (net/stream.h). Calls block only the calling green thread. Each is a
-// cancellation point where it waits, and obeys the deadline that was set. Each has two forms: one
-// stores a std::error_code, the other throws std::system_error, or weft::cancelled and
-// weft::timed_out if a scope or deadline around the caller ends the wait. Any thread may call
-// close() at any time; it wakes waiters with weft::errc::closed. Moving, assigning and destroying
-// require that no other thread uses the object.
+// Works like a network stream (net/stream.h): calls block only the calling green thread. Each is a
+// cancellation point where it waits, obeys the deadline that was set, and has two forms. One stores
+// a std::error_code. The other throws std::system_error, or weft::cancelled and weft::timed_out if
+// a scope or deadline around the caller ends the wait. Any thread may call close() at any time;
+// waiters wake with weft::errc::closed. Moving, assigning and destroying require that no other
+// thread uses the object.
 //
 // SIGPIPE is never raised: writing without a reader is the error std::errc::broken_pipe.
 //

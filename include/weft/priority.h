@@ -10,10 +10,10 @@
 // A class decides which G is picked next; it interrupts none. A high G that becomes runnable waits
 // until the running one parks, yields or ends, unless another P is free.
 //
-// Priority inheritance: a green thread that waits for a weft::mutex lends its class to a holder of
-// a lower class, and on to the holder of the mutex that this one waits for. It takes effect at
-// once, until the holder holds no lock. The same applies to the writer of a shared_mutex; readers
-// inherit nothing.
+// Priority inheritance: a green thread that waits for a weft::mutex lends its class to the holder.
+// If that one waits too, it passes the class on to the holder of what it waits for. Only lower
+// classes are raised, at once, until they hold no lock. The same holds for the writer of a
+// shared_mutex; readers inherit nothing.
 //
 // Children get the normal class unless another is given. Programs without priorities pay two
 // predictable instructions when a mutex is locked, and when a green thread is queued.

@@ -10,22 +10,21 @@
 //     weft::process_output date = weft::run_process({"date", "-u"});
 //
 // Starting makes a system call that lasts until the program has begun, about a millisecond; the P
-// is handed off during it. Waiting parks: the process's descriptor (pidfd) is in the poller, and
-// its end is an ordinary event. So there is no thread and no SIGCHLD handler, and a signal never
-// reaches another process that has reused the pid.
+// is handed off for it. Waiting parks: the process's descriptor (pidfd) is in the poller, and its
+// end is an event like others. So no thread and no SIGCHLD handler is needed, and a signal never
+// reaches another process that has got the same number.
 //
-// The program starts as from a shell: no signal is blocked, and all have their default actions. It
-// inherits only descriptors 0, 1 and 2, and those that this program has made inheritable itself.
+// The program starts as from a shell: no signal is blocked, all have their default actions. It
+// inherits only descriptors 0, 1 and 2, and those that this program has made inheritable.
 //
-// Destroying or assigning to a process object leaves its program running and closes its pipes; the
-// library prevents a zombie. To end a program, call kill(), or kill_group() for it and all it has
+// Destroying or assigning to a process object leaves its program running and closes the pipes; the
+// library prevents a zombie. To end a program, call kill(), or kill_group() to include what it has
 // started; then wait(). (A destructor that killed would lose the work of a program meant to outlive
-// its starter, such as a daemon; one that waited might wait for ever.)
+// its starter, such as a daemon. One that waited might wait for ever.)
 //
-// Other parts of the program may handle SIGCHLD. If one of them waits for any child, or the signal
-// is ignored, the system may discard the exit status before wait() reads it. Since Linux 6.15 it is
-// still available, however soon the program has ended; before, wait() fails with
-// std::errc::no_child_process.
+// Other parts of this program may handle SIGCHLD. If one waits for any child, or the signal is
+// ignored, the system may forget the exit status before it is read. Linux 6.15 and later report it
+// even then; on older systems wait() fails with std::errc::no_child_process.
 //
 // Each call that may fail has two forms: one throws std::system_error, the other fills a
 // std::error_code.
@@ -151,12 +150,11 @@ public:
     // as daemons, are not reached. Error: std::errc::invalid_argument if the program leads no group
     // (see process_options::group).
     //
-    // Until this object is destroyed or detached, the system keeps the number of a program that
-    // leads a group, as that of a zombie in the group. So the result stays true, even if no other
-    // process of the group is left: do not loop until it is false. To learn that all have ended,
-    // read an inherited pipe to its end. Returns false if there is no program (pid() is 0), or if
-    // another part of this program has taken its status or SIGCHLD is ignored, and the system finds
-    // no process of the group.
+    // Until this object is destroyed or detached, the system keeps the number of a group leader, as
+    // that of a zombie in the group. So the result stays true even if no other process of the group
+    // is left: do not loop until it is false. To learn that all have ended, read an inherited pipe
+    // to its end. False: there is no program (pid() is 0), or the system finds no process of the
+    // group after another part of this program has taken the status, or with SIGCHLD ignored.
     bool kill_group(int signal);
     bool kill_group(int signal, std::error_code& ec);
 
@@ -179,11 +177,11 @@ struct process_output {
     std::string err;  // its standard error
 };
 
-// Runs a command with input, until it has ended and all holders of its output, such as programs it
+// Runs a command with input to its end, and until all holders of its output, such as programs it
 // has started, have closed it. Ignores options.in, out and err. Throws as process's constructor; a
 // status that is not ok() is not an error. If a scope or deadline around the caller interrupts it,
-// kills the program and its process group. The program leads that group, unless options.group is
-// process_group::inherit; then only the program is killed. Uses three green threads.
+// the program and its process group are killed. The program leads that group, unless options.group
+// is process_group::inherit; then only the program is killed. Takes three green threads.
 [[nodiscard]] process_output run_process(const std::vector<std::string>& command,
                                          net::const_buffer input = {nullptr, 0},
                                          process_options options = {});

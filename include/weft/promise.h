@@ -150,8 +150,8 @@ auto sources_of(const std::vector<future<T>>& futures) {
 }
 
 // Makes a future from those in all. body(all, state) waits for them on a new green thread and
-// stores its outcome in state. cancel() does not interrupt that wait; it cancels the sources, which
-// ends the wait. A runtime that stops does interrupt it.
+// stores the outcome in state. cancel() does not interrupt that wait; it cancels the sources, which
+// ends it. A stopping runtime does interrupt it.
 template <typename T, typename Sources, typename All, typename Body>
 future<T> derive(Sources sources, All all, Body body, source_location where = source_location::current()) {
     auto state = std::make_shared<derived_state<T, Sources>>(std::move(sources));
@@ -179,9 +179,9 @@ bool pass_error(const future<T>& from, future_core& to) {
 
 }  // namespace detail
 
-// Returns a future for a tuple of all results, with std::monostate for void. Ready when all have
-// ended; if several have failed, the first in argument order is thrown. cancel() of it cancels all.
-// Consumes the futures. Throws as async().
+// A future for a tuple of all results (std::monostate for void), ready when all have ended. If
+// several have failed, the first in argument order is thrown. cancel() of it cancels all. Consumes
+// the futures. Throws as async().
 template <typename... T>
 [[nodiscard]] future<std::tuple<detail::held_value<T>...>> when_all(future<T>... futures) {
     using result = std::tuple<detail::held_value<T>...>;
@@ -221,9 +221,9 @@ struct when_any_result {
     Futures futures;
 };
 
-// Returns a future for the first to end, with a result or an exception. Consumes the futures and
-// returns them in its result. cancel() of it cancels all, unless the first has ended. Then the
-// others continue, and can be cancelled individually.
+// A future for the first to end, with a result or an exception. Consumes the futures and returns
+// them in its result. cancel() of it cancels all, unless the first has ended; then the others
+// continue, and can be cancelled one by one.
 template <typename... T>
     requires(sizeof...(T) > 0)
 [[nodiscard]] future<when_any_result<std::tuple<future<T>...>>> when_any(future<T>... futures) {
@@ -255,10 +255,10 @@ template <typename T>
 }
 
 // Waits for a foreign std::future without blocking the OS thread: f.get() for a green thread. The
-// standard offers no notification, so waiting for a future that is not ready occupies an OS thread
-// of its own. A deferred one is computed here. A plain thread simply waits. A cancellation point;
-// if interrupted, it leaves that thread waiting, and f is consumed. Throws what f holds, and
-// std::system_error if there is no thread.
+// standard offers no notification, so one that is not ready costs an OS thread while it waits. A
+// deferred one is computed here. A plain thread just waits. A cancellation point; interrupted, it
+// leaves that thread waiting and f consumed. Throws what f holds, and std::system_error if no
+// thread can be made.
 template <typename T>
 T await(std::future<T> f) {
     if (this_g::id() == 0 || f.wait_for(std::chrono::seconds(0)) != std::future_status::timeout) return f.get();

@@ -5,9 +5,9 @@
 // (mutex.h). Works with std::unique_lock, std::scoped_lock, std::lock_guard; recursive_timed_mutex
 // meets the standard's TimedLockable requirements.
 //
-// The holder is the green thread, not its OS thread, so a green thread may park while it holds one.
+// It belongs to the green thread, not to its OS thread: a green thread may park while it holds one.
 // Fatal: unlocking one that the caller does not hold, and destroying one that is held or waited
-// for. lock() is not a cancellation point. try_lock_for and try_lock_until are where they wait, as
+// for. lock() is not a cancellation point; try_lock_for and try_lock_until are, where they wait, as
 // in weft::timed_mutex.
 //
 // Invariants: I1. holder_ names the holder. It never equals another thread's own value, so it may

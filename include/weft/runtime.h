@@ -1,8 +1,8 @@
 // runtime.h: the scheduler as an object, with its own Ps, threads and green threads.
 //
-// Most programs need only weft::main. It makes the body of main() the first green thread of the
-// default runtime, and the process's main thread the first M. A runtime object is for libraries and
-// tests. It runs on threads of its own, several may exist at once, and each may be stopped and
+// Most programs need only weft::main, which makes the body of main() the first green thread of the
+// default runtime, and the process's main thread its first M. A runtime object is for libraries and
+// tests: it runs on its own threads, several may exist at once, and each may be stopped and
 // restarted.
 //
 // See: docs/runtime.md
@@ -48,29 +48,27 @@ struct runtime_options {
     stack_policy stacks = stack_policy::automatic;
 
     static constexpr int no_signal = -1;
-    // Interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: never
-    // interrupted.
+    // Interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: none.
     int preempt_signal = 0;
 
     // How long a G may run while others wait, 10 us to 10 s. 0: RUN_SLICE, else 10 ms.
     std::chrono::nanoseconds slice{0};
 
-    // Report a G that runs, or waits for a P, for longer than this. 0: RUN_DEBUG=watchdog=, else
-    // never.
+    // Report a G that runs, or waits for a P, for longer. 0: RUN_DEBUG=watchdog=, else never.
     std::chrono::milliseconds watchdog{0};
 
     static constexpr std::chrono::nanoseconds keep_memory{-1};
-    // Memory of ended green threads goes back to the system after this time without use, 1 ms to 1
-    // h. 0: RUN_MEMORY_IDLE, else 2 s. keep_memory: never. See docs/stacks.md.
+    // Memory of ended green threads unused for this long goes back to the system, 1 ms to 1 h. 0:
+    // RUN_MEMORY_IDLE, else 2 s. keep_memory: never. See docs/stacks.md.
     std::chrono::nanoseconds memory_idle{0};
 };
 
 // Result of a runtime::stop() with a deadline.
 struct stop_outcome {
     std::size_t drained = 0;    // Gs that finished during the stop
-    std::size_t cancelled = 0;  // waits that it interrupted, without those that would have begun later
+    std::size_t cancelled = 0;  // interrupted waits, without those that would have begun later
     std::size_t abandoned = 0;  // unfinished Gs; only those of stragglers may still finish
-    // OS threads whose G has not come back. They are left behind, with the memory of the runtime.
+    // OS threads whose G has not come back: left behind, with the memory of the runtime.
     std::size_t stragglers = 0;
 };
 
@@ -103,15 +101,14 @@ private:
 
 }  // namespace detail
 
-// A scheduler with its own Ps and threads. Neither copyable nor movable, because green threads
-// refer to it.
+// A scheduler with its own Ps and threads. Not copyable or movable: green threads refer to it.
 class runtime {
 public:
-    // Starts the runtime. Throws resource_exhausted if it cannot get stacks or the first thread.
+    // Starts it. Throws resource_exhausted if there are no stacks or no first thread.
     explicit runtime(runtime_options options = {});
 
-    // Calls stop(). If one of its own green threads has called exit(), which destroys static
-    // objects, it leaves the runtime as it is.
+    // Calls stop(). But if one of its own green threads has called exit(), which destroys static
+    // objects, the runtime is left as it is.
     ~runtime();
 
     runtime(const runtime&) = delete;
@@ -122,20 +119,21 @@ public:
 
     // Stops it: no G is scheduled afterwards. Running Gs first reach their next scheduling point;
     // one that never does blocks stop(). Unfinished Gs are abandoned without unwinding, as in Go
-    // when main returns, and are removed from the queues of objects that outlive them. Returns
-    // their number. Fatal in a G of this runtime.
+    // when main returns, and leave the queues of objects that outlive them. Returns their number.
+    // Fatal in a G of this runtime.
     std::size_t stop();
 
-    // Stops it gracefully. Cancels all its Gs, as if by a scope around them: every wait that is a
-    // cancellation point (cancel.h) ends with weft::cancelled. Then waits until all Gs have
-    // finished, at most until the deadline, and proceeds as stop(). shield() protects a wait; Gs
-    // that compute check throw_if_cancelled(). A G started with go() may end by that exception. Any
-    // thread may start further Gs until then; they are cancelled and waited for too.
+    // Stops it gracefully. Every wait of its Gs that is a cancellation point (cancel.h) ends with
+    // weft::cancelled, as if a scope around them all were cancelled. Then waits for all Gs to
+    // finish, until the deadline at most, and proceeds as stop(). shield() protects a wait; Gs that
+    // compute can call throw_if_cancelled(). A G started with go() may end by that exception. Gs
+    // that any thread starts during this are cancelled and waited for too.
     //
     // Gs that still compute, or are in a system call, 100 ms after the deadline are stragglers.
-    // They are named on stderr. They, their OS threads and the memory of the runtime are left
-    // behind. If one comes back, its thread ends. Threads that run no G get another 5 s. The object
-    // may then be destroyed or restarted. Fatal in a G of this runtime. Not a cancellation point.
+    // They are named on stderr and left behind, with their OS threads and the memory of the
+    // runtime. If one comes back, its thread ends. Threads that run no G get another 5 s. The
+    // object may then be destroyed or restarted. Fatal in a G of this runtime. Not a cancellation
+    // point.
     template <typename Clock, typename Duration>
     stop_outcome stop(std::chrono::time_point<Clock, Duration> deadline) {
         return stop_by(detail::deadline_at(deadline));
@@ -146,7 +144,7 @@ public:
         return stop_by(detail::deadline_after(timeout));
     }
 
-    // Returns whether it is started. False in the child of a fork, which may start it again.
+    // Whether it is started. False in the child of a fork, which may start it again.
     [[nodiscard]] bool running() const noexcept;
 
     // Waits until every G has finished, including those started during the wait. Fatal in a G of
@@ -170,15 +168,14 @@ public:
     // As weft::dump, for this runtime.
     void dump(int fd) const noexcept;
 
-    // Returns whether its green threads are in a deadlock: there are some, all of them wait, and
-    // neither a timer nor a green thread of any runtime in this process could end that. If so,
-    // writes a report to the file descriptor fd. The caller must rule out other threads as wakers;
-    // external_waker objects are taken into account. Takes some milliseconds. Not from one of its
-    // own green threads.
+    // Whether its green threads are deadlocked: there are some, all wait, and neither a timer nor a
+    // green thread of any runtime in this process could end that. If so, writes a report to the
+    // file descriptor fd. Other threads are the caller's responsibility; external_waker objects
+    // count. Takes some milliseconds. Not from one of its own green threads.
     [[nodiscard]] bool report_deadlock(int fd) const noexcept;
 
-    // As weft::go and weft::async, but always on this runtime. Fatal if it is stopped; its own Gs
-    // may still call them while it stops.
+    // As weft::go and weft::async, but on this runtime for every caller. Fatal when it is stopped;
+    // its own Gs may call them while it stops.
     template <typename F>
     void go(F&& f, source_location where = source_location::current()) {
         detail::spawn(checked(), nullptr, std::forward<F>(f), where);
@@ -189,8 +186,8 @@ public:
         detail::spawn(checked(), &options, std::forward<F>(f), where);
     }
 
-    // As go, but returns false and does nothing after stop(), and in its last phase. For callers
-    // that do not know whether the runtime is being stopped.
+    // As go, but returns false and does nothing after stop(), and in the last phase of one. For
+    // callers that do not know whether it is being stopped.
     template <typename F>
     [[nodiscard]] bool try_go(F&& f, source_location where = source_location::current()) {
         const detail::runtime_use s = use();
@@ -216,8 +213,8 @@ public:
     }
 
     // Runs f as a green thread of this runtime and blocks the caller until it returns. Returns or
-    // throws what f does. Other Gs continue to run. Not a cancellation point: f may refer to the
-    // caller's frame.
+    // throws what f does. Other Gs continue. Not a cancellation point: f may refer to the caller's
+    // frame.
     template <typename F>
     decltype(auto) run(F&& f, source_location where = source_location::current()) {
         const spawn_options named{.name = "run"};
@@ -245,22 +242,21 @@ private:
     detail::atomic<detail::scheduler*> left_behind_{nullptr};  // by the last stop, with stragglers
     uint32_t started_in_ = 0;                                  // fork generation
     mutable detail::spin_lock lock_;
-    // Guarded by lock_, under which other threads than its own green threads pin the scheduler.
+    // Guarded by lock_, under which threads other than its own green threads pin the scheduler.
     openness open_ = openness::open;
 };
 
 // Sets the number of Ps of the caller's runtime, or of the default one in a plain thread: 1 to
-// 1024. 0: the default, RUN_MAXPROCS, else what affinity and CPU quota allow, following later
-// changes of these. Other Ps take over what is queued or sleeping on a removed P. Returns the
-// previous number once the change is complete. Throws std::invalid_argument, and std::bad_alloc or
-// resource_exhausted with nothing changed.
+// 1024. 0: the default, which is RUN_MAXPROCS, else what affinity and CPU quota allow, following
+// their changes. Other Ps take over what is queued or sleeping on a removed P. Returns the previous
+// number when the change is complete. Throws std::invalid_argument; std::bad_alloc or
+// resource_exhausted, with nothing changed.
 unsigned set_max_procs(unsigned n);
 
 namespace detail {
 
-// Runs body(closure) as the main G of the default runtime on the calling thread; see weft::main.
-// code, error: where body stores the exit code or an exception, in case the calling thread does not
-// come back.
+// Runs body(closure) as the main G of the default runtime on the calling thread; see weft::main. If
+// the calling thread does not come back, the exit code or exception is found in code, error.
 void run_main(const runtime_options& options,
               void (*body)(void*),
               void* closure,
@@ -271,9 +267,9 @@ void run_main(const runtime_options& options,
 }  // namespace detail
 
 // Runs f as the main green thread; the calling thread becomes M0 of the default runtime. Returns
-// what f returns (0 for void); rethrows an exception of f. When f returns, no other G is scheduled
-// and unfinished ones are abandoned, as when main returns in Go. Fatal in a green thread or while
-// another weft::main runs.
+// what f returns (0 for void) or throws what it throws. When f returns, no other G is scheduled and
+// unfinished ones are abandoned, as in Go. Fatal in a green thread or while another weft::main
+// runs.
 template <typename F>
 int main(const runtime_options& options, F&& f, source_location where = source_location::current()) {
     struct call {

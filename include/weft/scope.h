@@ -6,12 +6,12 @@
 //     });                                  // here both have ended
 //
 // scope() returns when its function and all green threads started in it have ended, so these may
-// use objects around the scope. The first exception that leaves one of them, or the function,
-// cancels all others (cancel.h). It is rethrown when they have ended. Further exceptions are
-// counted and passed to the hook for unobserved exceptions (future.h). cancelled and timed_out that
-// result from the cancellation are not.
+// use objects around it. The first exception that leaves one of them, or the function, cancels all
+// others (cancel.h), and is rethrown when they have ended. Further exceptions are counted and given
+// to the hook for unobserved exceptions (future.h), except cancelled and timed_out that result from
+// the cancellation.
 //
-// The end of a scope is a join. It is not interrupted itself, but the code in the scope is.
+// The end of a scope is a join: it is not interrupted, but the code in the scope is.
 //
 // Any thread. Scopes nest, in one green thread and across green threads.
 //
@@ -34,15 +34,14 @@
 
 namespace weft {
 
-// The argument of a scope's function. Lives as long as the scope; not copyable. All code in the
-// scope may use it.
+// The argument of a scope's function, for all code in the scope. Lives as long as the scope; not
+// copyable.
 class task_scope {
 public:
     task_scope(const task_scope&) = delete;
     task_scope& operator=(const task_scope&) = delete;
 
-    // Starts f as a green thread of this scope. Throws what weft::go throws; nothing has been
-    // started then.
+    // Starts f as a green thread of this scope. Throws as weft::go, with nothing started.
     template <typename F>
     void go(F&& f, source_location where = source_location::current()) {
         spawn(nullptr, std::forward<F>(f), where);
@@ -53,8 +52,8 @@ public:
         spawn(&options, std::forward<F>(f), where);
     }
 
-    // Starts f as a green thread of this scope, with a future for what it returns or throws. An
-    // exception of f goes to the future only: it does not cancel the others.
+    // Starts f as a green thread of this scope, with a future for its result or exception. An
+    // exception of f goes only to the future; it does not cancel the others.
     template <typename F>
     [[nodiscard]] auto async(F&& f, source_location where = source_location::current()) {
         using result = std::invoke_result_t<std::decay_t<F>&>;
@@ -78,12 +77,12 @@ public:
         return detail::future_access::make<result>(std::move(state));
     }
 
-    // Cancels everything that runs in this scope, including its function. The scope then ends as if
-    // all had returned. Any thread.
+    // Cancels everything in this scope, including its function. The scope then ends as if all had
+    // returned. Any thread.
     void cancel() noexcept;
 
-    // Returns whether the scope is cancelled (by cancel(), an exception, or an enclosing context),
-    // or an enclosing deadline has passed.
+    // Whether the scope is cancelled, by cancel(), an exception or from outside, or a deadline
+    // around it has passed.
     [[nodiscard]] bool cancelled() noexcept {
         return context_.requested() ||
                (context_.deadline_ns() != detail::never && context_.deadline_ns() <= detail::now_ns());

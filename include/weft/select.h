@@ -1,4 +1,4 @@
-// select.h: waits until one of several operations can proceed, and performs it, as Go's select.
+// select.h: waits until one of several operations can proceed, and performs it, like Go's select.
 //
 //     weft::select(
 //         weft::on_recv(requests, [&](std::optional<request> r) { … }),      // nullopt: closed and drained
@@ -9,19 +9,18 @@
 //     auto r = weft::select(weft::recv(a), weft::send(b, 42), weft::timeout(1s));   // no functions: a std::variant
 //     if (r.index() == 0) use(std::get<0>(r));
 //
-// - Exactly one case happens. Among several ready cases one is chosen at random, with equal
-//   probability. select_first takes the first in the order written.
+// - Exactly one case happens. Of several ready cases one is chosen at random, with equal
+//   probability; select_first takes the first in the order written.
 // - A closed channel is ready: a receive yields nullopt, a send throws channel_closed. A nil
 //   channel is never ready.
-// - A select without a case that can ever happen waits for ever.
-// - Functions are called last, when the select holds no more state. They may block, throw or select
+// - A select without a possible case waits for ever.
+// - Functions are called last, when the select holds no state. They may block, throw or select
 //   again.
 // - A case refers to its channel and its value: make cases within the call, as above.
+// - For cases known only at run time use select_set (select_set.h).
 //
-// select_set (select_set.h) takes cases that are only known at run time.
-//
-// Any thread may call these functions. A select that waits is a cancellation point, unless it has
-// an on_cancel case. O(cases); allocates nothing.
+// Any thread. A cancellation point where it waits, unless there is an on_cancel case. O(cases);
+// allocates nothing.
 //
 // See: docs/select.md
 #pragma once
@@ -50,8 +49,8 @@ namespace detail {
 // The function of a case in value form.
 struct no_function {};
 
-// A case. prepare() fills in its part of the select. If the case happens, a select in value form
-// returns result(), and one in callback form calls call().
+// A case. prepare() fills in its part of the select. If it happens, a select in value form returns
+// result(); one in callback form calls call().
 template <typename T, typename F>
 class recv_select_case {
 public:
@@ -219,7 +218,7 @@ auto select_of(Cases&&... cases) {
 
 }  // namespace detail
 
-// ---- Cases with a function that is called if the case happens.
+// ---- Cases with a function, called if the case happens.
 
 // Receives from c; f takes a std::optional<T>. c must outlive the call.
 template <typename T, typename F>
@@ -254,8 +253,8 @@ template <typename T, typename F>
     return detail::send_select_case<T, T, F>(detail::chan_access::state(c), T(value), std::move(f));
 }
 
-// Happens when the select has waited for timeout, or until deadline. A timeout of zero or less acts
-// like otherwise(). So does a deadline in the past, except that a cancelled caller is interrupted.
+// Happens after timeout, or at deadline. A timeout of zero or less acts like otherwise(), and so
+// does a past deadline, except that a cancelled caller is interrupted.
 template <typename Rep, typename Period, typename F>
 [[nodiscard]] auto on_timeout(std::chrono::duration<Rep, Period> timeout, F f) {
     return detail::timeout_select_case<F>(detail::deadline_after(timeout), std::move(f));
@@ -267,7 +266,7 @@ template <typename Clock, typename Duration, typename F>
 }
 
 // Happens when the result of fut is available; fut.get() then does not wait. Throws
-// std::future_error if fut has no shared state.
+// std::future_error unless fut.valid().
 template <typename T, typename F>
 [[nodiscard]] auto on_future(const future<T>& fut, F f) {
     return detail::future_select_case<T, F>(detail::future_access::state(fut), std::move(f));
@@ -279,7 +278,7 @@ template <typename F>
     return detail::event_select_case<F>(detail::core_of(e), std::move(f));
 }
 
-// Happens when a scope or deadline around the select cancels the wait. Replaces the exception.
+// Happens when a scope or deadline around the select cancels the wait, instead of an exception.
 template <typename F>
 [[nodiscard]] auto on_cancel(F f) {
     return detail::cancel_select_case<F>(std::move(f));
@@ -291,8 +290,7 @@ template <typename F>
     return detail::otherwise_select_case<F>(std::move(f));
 }
 
-// ---- The same without functions. The select yields std::optional<T> for recv, std::monostate for
-// all other cases.
+// ---- The same without functions: recv yields std::optional<T>, all others std::monostate.
 
 template <typename T>
 [[nodiscard]] auto recv(const chan<T>& c) {
@@ -347,17 +345,16 @@ template <typename T>
 
 // ---- The select itself.
 
-// Performs one case, chosen at random among those that are ready; waits until one is. Callback
+// Performs one case, chosen at random among the ready ones; waits until there is one. Callback
 // form: calls the case's function and returns its index. Value form: returns a std::variant with
-// one alternative per case.
-// Throws channel_closed if the chosen case is a send on a closed channel, cancelled or timed_out on
-// cancellation, and whatever the function throws.
+// one alternative per case. Throws channel_closed for a chosen send on a closed channel, cancelled
+// or timed_out on cancellation, and what the function throws.
 template <typename... Cases>
 auto select(Cases&&... cases) {
     return detail::select_of<false>(std::forward<Cases>(cases)...);
 }
 
-// Like select(), but takes the first ready case instead of a random one.
+// Like select(), but takes the first of the ready cases.
 template <typename... Cases>
 auto select_first(Cases&&... cases) {
     return detail::select_of<true>(std::forward<Cases>(cases)...);

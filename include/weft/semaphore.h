@@ -1,16 +1,16 @@
-// semaphore.h: a number of units that threads take and give back; a thread that finds none waits.
+// semaphore.h: a number of units to take and give back; a thread that finds none waits.
 //
-// Names and semantics are those of the standard's semaphores. Without waiters, acquire and release
-// are one compare-exchange each. Waiters get units in order of arrival: release() hands a unit
-// directly to the oldest waiter, so no newcomer can take it first. The price is a hand-off at each
-// release of a contended semaphore; where throughput matters more than order, use a mutex.
+// Names and semantics are those of the standard. Without waiters, acquire and release are one
+// compare-exchange each. Waiters get units in order of arrival: release() hands a unit to the
+// oldest waiter, so no newcomer can take it first. The price is a hand-off at each release of a
+// contended semaphore; if that matters more than order, use a mutex.
 //
 // release() accesses nothing after the store that lets an acquire() return. So the semaphore may be
-// destroyed as soon as the last acquire() has returned, and can signal the end of a task. What
-// happened before release() is visible after the acquire() that took the unit. Destroying a
-// semaphore with waiters is fatal, and so are more than max() units.
+// destroyed when the last acquire() has returned, and can signal the end of a task. What happened
+// before release() is visible after the acquire() that took the unit. Fatal: destroying a semaphore
+// with waiters, and more than max() units.
 //
-// acquire() and the timed forms are cancellation points where they wait. If a cancellation comes
+// acquire() and the timed forms are cancellation points where they wait. If the cancellation comes
 // too late, they succeed.
 //
 // Who: any thread.
@@ -41,7 +41,7 @@ public:
     constexpr explicit counting_semaphore(std::ptrdiff_t desired) noexcept : core_(checked(desired)) {}
 
     // Takes a unit; waits if there is none. A cancellation point where it waits: throws
-    // weft::cancelled or weft::timed_out, and has then taken nothing.
+    // weft::cancelled or weft::timed_out, without a unit.
     void acquire() {
         if (!core_.try_take()) core_.take(detail::never);
     }

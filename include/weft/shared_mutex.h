@@ -1,24 +1,22 @@
 // shared_mutex.h: many readers or one writer, for green threads and plain threads.
 //
 // Neither side starves the other:
-// - A writer that finds readers inside keeps new readers out, and gets the lock when the readers
-//   have left.
-// - When a writer unlocks, all waiting readers are woken, and one writer if any waits. The first to
-//   arrive takes the lock.
-// - After more than 1 ms a waiter no longer competes. The next unlock of a writer lets in all waiting
-//   readers together, before the next writer. Writers get the lock in queue order, as with
-//   weft::mutex.
+// - A writer that finds readers inside keeps new readers out, and gets the lock when they have
+//   left.
+// - When a writer unlocks, all waiting readers and one waiting writer are woken; the first to come
+//   takes the lock.
+// - After more than 1 ms a waiter does not compete. The next unlock of a writer lets in all waiting
+//   readers, before the next writer. Writers get the lock in queue order, as with weft::mutex.
 //
-// Without contention, each operation is one atomic on one word. When readers contend for that word,
-// they are counted in one cache line per processor, allocated on first need. The next writer closes
-// these slots and adds them up. Readers then share the word until they contend too often again.
+// Uncontended, each operation is one atomic on one word. When readers contend for it, they are
+// counted in one cache line per processor, allocated on first need. The next writer closes these
+// slots and adds them up; readers share the word again until they contend too often.
 //
 // Works with std::shared_lock, std::unique_lock, std::lock_guard, std::scoped_lock. Not recursive,
-// not even shared: a reader that locks again would wait for a writer that waits for that reader.
-// Any thread may unlock it, not only the one that locked it. It may be destroyed as soon as no
-// thread holds it. These are fatal errors: an unlock that does not match how it is locked, and
-// destroying one that is locked or waited for. lock() and lock_shared() are not cancellation
-// points.
+// not even shared: a reader that locks again waits for the writer that waits for it. Another thread
+// than its holder may unlock it. It may be destroyed as soon as no thread holds it. Fatal:
+// unlocking in a mode in which it is not locked, destroying one that is locked or waited for.
+// lock() and lock_shared() are not cancellation points.
 //
 // Priority inheritance: waiting green threads, readers and writers, lend their class to the writer
 // that holds the lock (weft/priority.h). Readers are not recorded and inherit nothing.
@@ -51,8 +49,8 @@ namespace detail {
 
 class reader_slots;
 
-// For reports: the handle (src/sched/lending.h) of the writer that holds m; 0 if none does, it is a
-// plain thread, or unknown.
+// For reports: the handle (src/sched/lending.h) of the writer that holds m; 0: none, a plain
+// thread, or unknown.
 [[nodiscard]] uint32_t writer_of(shared_mutex& m) noexcept;
 
 }  // namespace detail
@@ -124,8 +122,8 @@ private:
     static constexpr uint32_t starving = 16;  // newcomers never take it: writers get it in order
     static constexpr uint32_t waiting = 32;   // I1
     static constexpr uint32_t spread = 64;    // I4: readers are counted in slots_
-    // A reader has waited too long: the next unlock of a writer lets all readers in instead of only
-    // waking them.
+    // A reader has waited too long: the next writer's unlock lets all readers in, instead of waking
+    // them.
     static constexpr uint32_t hungry = 128;
     static constexpr uint32_t flags = 255;  // all of these and the guard
     static constexpr uint32_t shift = 8;

@@ -3,8 +3,7 @@
 // A weft::shared_mutex that can also be locked, and locked shared, with a deadline. Same size, fast
 // path and bounds on waiting (shared_mutex.h). Meets the standard's SharedTimedMutex requirements.
 // Usable as a weft::shared_mutex, and reports of misuse call it that.
-//
-// The forms with a deadline are cancellation points where they wait: they throw weft::cancelled or
+// The forms with a deadline are cancellation points where they wait. They throw weft::cancelled or
 // weft::timed_out (error.h) if a scope or deadline around the caller ends the wait; nothing is
 // locked then. A writer that gives up lets in the readers that it kept out.
 //

@@ -5,15 +5,15 @@
 //         weft::on_recv(stop.channel(), [](std::optional<int> signal) { … }),
 //         weft::on_recv(requests, […]));
 //
-// While a signal is subscribed to, its default action is disabled; previously installed handlers
-// are still called. When its last subscription ends, the state from before the first is restored.
-// Each subscription gets each of its signals while its channel has room. A full channel drops
-// signals, as in Go, so a slow receiver delays none. Signals of one kind in quick succession may
-// arrive as one, as the system defines.
+// While a signal is subscribed to, its default action is disabled; earlier handlers are still
+// called. After its last subscription the previous state is restored. Each subscription gets each
+// of its signals while its channel has room; a full channel drops them, as in Go, so a slow
+// receiver delays no signal. Signals of one kind in quick succession may arrive as one, as the
+// system defines.
 //
 // No thread is needed: the handler sets a mark and makes a descriptor readable. A poller waits for
-// that descriptor: that of the runtime of the first subscription, or the one of plain threads once
-// that runtime has stopped. No deadlock is reported while a thread waits for a signal.
+// it: that of the first subscription's runtime, or, once that has stopped, that of plain threads.
+// No deadlock is reported while a thread waits for a signal.
 //
 // A signal is delivered to a thread of the program that does not block it: usually the first one,
 // or that of weft::main. If all block it, it does not arrive.

@@ -20,8 +20,8 @@ void sleep_until_ns(int64_t deadline_ns);
 
 }  // namespace detail
 
-// Blocks the caller for at least duration. Returns at once if it is zero or negative; sleeps for
-// ever if it exceeds the clock's range. Any thread. A cancellation point (cancel.h).
+// Blocks the caller for at least duration; zero or less: not at all; beyond the clock's range: for
+// ever. Any thread. A cancellation point (cancel.h).
 template <typename Rep, typename Period>
 void sleep_for(std::chrono::duration<Rep, Period> duration) {
     detail::sleep_until_ns(detail::deadline_after(duration));

@@ -4,7 +4,7 @@
 // bound on waiting (mutex.h). Meets the standard's TimedLockable requirements. Usable as a
 // weft::mutex, and reports of misuse call it that.
 //
-// try_lock_for and try_lock_until are cancellation points where they wait: they throw
+// try_lock_for and try_lock_until are cancellation points where they wait. They throw
 // weft::cancelled or weft::timed_out (error.h) if a scope or deadline around the caller ends the
 // wait; the mutex is not locked then.
 //

@@ -6,18 +6,17 @@
 //     weft::timer later = weft::after_func(1s, f); // f() on a green thread of its own, unless stopped or dropped before
 //
 // A tick is the time at which it was due, even if it comes late. It stays in the channel until it
-// is received, stopped or reset. After stop() or reset() returns, no earlier tick is received. So
-// the channel counts as unbuffered: its len() and cap() are 0. A ticker skips ticks while one waits
-// in the channel.
+// is received, stopped or reset: after stop() or reset() has returned, no earlier tick is received.
+// So the channel counts as unbuffered: its len() and cap() are 0. While one tick waits, a ticker
+// skips the next ones.
 //
-// Dropping a timer or ticker stops it; only a tick already waiting can still be received, and later
-// receives wait for ever. A detach()ed timer runs on without its handle. after() returns the
-// channel of such a timer, which ends when the last handle of the channel is dropped.
+// Dropping a timer or ticker stops it, except for a tick that already waits; later receives wait
+// for ever. detach() lets a timer run without its handle. after() returns the channel of such a
+// timer, which is dropped with the last handle of the channel.
 //
-// A timer belongs to the runtime of the thread that starts it: the green thread that makes it, or
-// resets it when it is not running. For a plain thread that is the default runtime. Stopping that
-// runtime stops its timers. No timer fires early, and no time is rounded. Durations beyond the
-// clock's range never end; zero and negative ones end at once.
+// A timer belongs to the runtime of the green thread that makes it, or resets it when it is not
+// running; for a plain thread to the default runtime. It stops with that runtime. Nothing is early
+// or rounded. Durations beyond the clock's range never end; zero and negative ones end at once.
 //
 // Who:  any thread. Several threads may call stop() and reset() of one timer at once.
 // Cost: making, stopping and resetting are O(1) in the number of timers; one allocation per timer.
@@ -144,14 +143,14 @@ public:
         return detail::timer_chan(state("chan of an empty weft::timer"));
     }
 
-    // Stops the timer. Returns whether that prevented a tick from being received, or the function
-    // from being called. False if that had already happened, or the timer was stopped. Does not
-    // wait for a running function.
+    // Stops it. Returns whether that prevented a tick from being received, or the function from
+    // being called; false if either had happened, or the timer was stopped. Does not wait for a
+    // running function.
     bool stop() noexcept { return detail::timer_stop(state("stop of an empty weft::timer")); }
 
-    // Stops and restarts the timer, due in delay from now. Returns as stop(). Does not wait for a
-    // running function, so the next call may run concurrently. If it was not running, throws as the
-    // constructor or after_func(); nothing has changed then.
+    // Stops it and restarts it, due in delay from now. Returns as stop(). Does not wait for a
+    // running function, so calls may overlap. Throws as the constructor or after_func() if it was
+    // not running; nothing has changed then.
     template <typename Rep, typename Period>
     bool reset(std::chrono::duration<Rep, Period> delay) {
         return detail::timer_start(state("reset of an empty weft::timer"), detail::saturated_ns(delay), 0);
@@ -223,8 +222,8 @@ private:
     detail::timer_handle handle_;
 };
 
-// Returns a channel that gets one tick after delay. Like a detached timer: it is freed when the
-// tick was received, or when the last handle of the channel is dropped.
+// A channel that gets one tick after delay. Like a detached timer: it is freed when the tick is
+// received, or the last handle of the channel is gone.
 template <typename Rep, typename Period>
 [[nodiscard]] recv_chan<std::chrono::steady_clock::time_point> after(std::chrono::duration<Rep, Period> delay) {
     timer t(delay);
@@ -233,10 +232,10 @@ template <typename Rep, typename Period>
     return c;
 }
 
-// Calls f() after delay, on a new green thread. Everything for that is reserved now, so the call
-// cannot fail. f is copied or moved; it is destroyed when the timer is dropped and no call runs. An
+// Calls f() after delay, on a new green thread. Everything for that is reserved now, so it cannot
+// fail later. f is copied or moved, and destroyed when the timer is dropped and no call runs. An
 // exception that leaves f ends the process, as for go(). Throws as go(); f is not called then.
-// where: the start location shown in dumps.
+// where: the start location in dumps.
 template <typename Rep, typename Period, typename F>
 timer after_func(std::chrono::duration<Rep, Period> delay, F&& f, source_location where = source_location::current()) {
     using function = std::decay_t<F>;

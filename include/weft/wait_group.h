@@ -1,16 +1,16 @@
-// wait_group.h: waits for a number of tasks to finish, as Go's sync.WaitGroup.
+// wait_group.h: waits for a number of tasks to finish, like Go's sync.WaitGroup.
 //
 // Call add() before a task starts, done() when it is finished, and wait() to block until the count
-// is zero. go(f) starts f as a green thread, with its add() and done(). It keeps the first
-// exception that leaves an f; wait() rethrows it.
+// is zero. go(f) runs f as a green thread with its own add() and done(). wait() rethrows the first
+// exception that left such an f.
 //
-// The group may be destroyed as soon as every wait() has returned. The count, the waiting bit and
-// the lock of the waiters' queue share one word; after the store that sets it to zero, done()
-// accesses nothing of it.
+// The group may be destroyed as soon as every wait() has returned. Count, waiting bit and the lock
+// of the waiters' queue share one word; done() accesses nothing after the store that sets it to
+// zero.
 //
-// Any thread may call every member. A negative count is fatal, and so is destroying a group before
-// its count is zero. wait() is not a cancellation point. go() called by a plain thread starts its
-// Gs on the default runtime.
+// Any thread may call every member. Fatal: a negative count, and destroying a group before its
+// count is zero. wait() is not a cancellation point. In a plain thread go() uses the default
+// runtime.
 //
 // See: docs/wait_group.md, test/model/wait_group_model.cc
 #pragma once
@@ -37,23 +37,23 @@ public:
 
     ~wait_group() { count_.check_destroyed(); }
 
-    // Adds n tasks; a negative n removes tasks. Fatal if the count would become negative or exceed
+    // Adds n tasks; a negative n removes them. Fatal if the count would become negative or exceed
     // 2^30 - 1.
     void add(int n = 1) noexcept { count_.add(n); }
 
     // Marks one task as finished. The group may be gone when this returns.
     void done() noexcept { count_.decrement(); }
 
-    // Blocks until the count is zero. Then rethrows the first exception that left a function
-    // started by go(), if any.
+    // Blocks until the count is zero, then rethrows the first exception of a function started by
+    // go(), if any.
     void wait() {
         count_.wait(detail::wait_reason::wait_group_wait);
         if (failed_lock_.word().load(detail::acquire) != 0) [[unlikely]]
             rethrow_first();  // pairs with keep()
     }
 
-    // Starts f as a green thread that counts as one task. Throws what weft::go throws; the count is
-    // then unchanged.
+    // Starts f as a green thread that counts as one task. Throws as weft::go, with the count
+    // unchanged.
     template <typename F>
     void go(F&& f, source_location where = source_location::current()) {
         spawn(nullptr, std::forward<F>(f), where);
