@@ -15,7 +15,7 @@
 // Ordering:   R1 (the store that begins a phase) pairs with A1 (a wait reads its number). The lock
 //             orders arrivals: what happened before arriving is visible to the completion, and the
 //             completion's effects after waiting.
-// Who:        any thread.
+// Threads:    any thread.
 // See:        docs/latch_barrier_event.md
 #pragma once
 

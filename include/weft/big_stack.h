@@ -11,7 +11,7 @@
 // Costs about as much as a call (about 50 ns) if a stack of the class is pooled; the first use of a
 // class maps some. An overflow is reported as that green thread's.
 //
-// Who: any thread. See: docs/stacks.md
+// Threads: any thread. See: docs/stacks.md
 #pragma once
 
 #include <cstddef>

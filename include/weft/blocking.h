@@ -17,7 +17,7 @@
 // A blocking_pool limits how many calls run at once, for resources such as a database or a disk.
 // Callers beyond the limit wait as green threads.
 //
-// Who: any thread.
+// Threads: any thread.
 // See: docs/blocking.md
 #pragma once
 

@@ -26,7 +26,7 @@
 //                 leave it set).
 //             I2. The word counts the waiters that will come back to the lock although they are not
 //                 in the queue.
-// Who:        any thread.
+// Threads:    any thread.
 // See:        docs/condition_variable.md, test/model/condition_variable_model.cc
 #pragma once
 

@@ -16,59 +16,59 @@ namespace weft {
 // Counters of one runtime since its start, and its current state. Read without stopping anything:
 // each figure is correct, but they are not all of the same instant.
 struct stats_snapshot {
-    unsigned procs = 0;            // Ps
-    unsigned procs_idle = 0;       // Ps without an M
-    std::size_t threads = 0;       // live Ms
-    std::size_t threads_idle = 0;  // sleeping Ms
+    unsigned procs = 0;            // Ps.
+    unsigned procs_idle = 0;       // Ps without an M.
+    std::size_t threads = 0;       // Live Ms.
+    std::size_t threads_idle = 0;  // Sleeping Ms.
     std::size_t threads_spinning = 0;
 
-    uint64_t spawned = 0;       // Gs ever started
-    uint64_t finished = 0;      // Gs that have returned
-    uint64_t live = 0;          // spawned - finished
-    uint64_t switches = 0;      // Gs that were given an M to run on
-    uint64_t parks = 0;         // waits that really blocked
-    uint64_t steals = 0;        // Gs stolen from another P
-    uint64_t steal_rounds = 0;  // rounds of stealing
-    uint64_t global_gets = 0;   // Gs taken from the global queue
-    uint64_t overflows = 0;     // times a full ring moved half of its Gs to the global queue
-    uint64_t wakes = 0;         // futex wakes of sleeping Ms
+    uint64_t spawned = 0;       // Gs ever started.
+    uint64_t finished = 0;      // Gs that have returned.
+    uint64_t live = 0;          // Equals spawned - finished.
+    uint64_t switches = 0;      // Gs that were given an M to run on.
+    uint64_t parks = 0;         // Waits that really blocked.
+    uint64_t steals = 0;        // Gs stolen from another P.
+    uint64_t steal_rounds = 0;  // Rounds of stealing.
+    uint64_t global_gets = 0;   // Gs taken from the global queue.
+    uint64_t overflows = 0;     // Times a full ring moved half of its Gs to the global queue.
+    uint64_t wakes = 0;         // Futex wakes of sleeping Ms.
     uint64_t timers_fired = 0;
-    uint64_t retakes_blocked = 0;   // Ps retaken from a thread that did not run
-    uint64_t retakes_burning = 0;   // … that had computed for longer than a slice
-    uint64_t retakes_in_call = 0;   // … that was in blocking()
-    uint64_t yield_requests = 0;    // Gs asked to yield because their slice was over
-    uint64_t preempted = 0;         // … that did so in code compiled by weft_instrument()
-    uint64_t interrupted = 0;       // … that a signal interrupted in code marked as preemptible
-    uint64_t threads_moved = 0;     // threads with a P that shared a CPU, moved to one where a G computed without a P
-    uint64_t monitor_looks = 0;     // times the monitor has scanned the Ps
-    uint64_t thread_shortages = 0;  // times a thread was needed and not available
-    uint64_t stacks_mapped = 0;     // slots of mapped stack slabs
-    uint64_t stack_cache_hits = 0;  // stacks taken from the P's own cache
+    uint64_t retakes_blocked = 0;   // Ps retaken from a thread that did not run.
+    uint64_t retakes_burning = 0;   // Ps retaken from a thread that had computed for longer than a slice.
+    uint64_t retakes_in_call = 0;   // Ps retaken from a thread in blocking().
+    uint64_t yield_requests = 0;    // Gs asked to yield because their slice was over.
+    uint64_t preempted = 0;         // Those that did so in code compiled by weft_instrument().
+    uint64_t interrupted = 0;       // Those that a signal interrupted in code marked as preemptible.
+    uint64_t threads_moved = 0;     // Threads with a P that shared a CPU, moved to one where a G computed without a P.
+    uint64_t monitor_looks = 0;     // Times the monitor has scanned the Ps.
+    uint64_t thread_shortages = 0;  // Times a thread was needed and not available.
+    uint64_t stacks_mapped = 0;     // Slots of mapped stack slabs.
+    uint64_t stack_cache_hits = 0;  // Stacks taken from the P's own cache.
     uint64_t stack_cache_misses = 0;
-    uint64_t g_cache_hits = 0;  // dead Gs reused from the P's own cache
+    uint64_t g_cache_hits = 0;  // Dead Gs reused from the P's own cache.
     uint64_t g_cache_misses = 0;
-    uint64_t stack_bytes_trimmed = 0;  // memory of pooled stacks returned to the system
-    uint64_t stacks_unmapped = 0;      // slots of stack slabs unmapped, with their page tables
-    uint64_t g_bytes_trimmed = 0;      // memory of dead Gs returned to the system
+    uint64_t stack_bytes_trimmed = 0;  // Memory of pooled stacks returned to the system.
+    uint64_t stacks_unmapped = 0;      // Slots of stack slabs unmapped, with their page tables.
+    uint64_t g_bytes_trimmed = 0;      // Memory of dead Gs returned to the system.
 
     // Gs by current state. waiting is live minus all others.
-    uint64_t runnable = 0;           // queued
-    uint64_t running = 0;            // on a thread, with or without a P, and not in blocking()
-    uint64_t running_without_p = 0;  // of these, those whose P was retaken
-    uint64_t in_call = 0;            // in blocking()
+    uint64_t runnable = 0;           // Queued.
+    uint64_t running = 0;            // On a thread, with or without a P, and not in blocking().
+    uint64_t running_without_p = 0;  // Of these, those whose P was retaken.
+    uint64_t in_call = 0;            // In blocking().
     uint64_t waiting = 0;
 
     // Where the runnable ones are queued.
-    uint64_t queued_local = 0;   // on Ps, normal class
-    uint64_t queued_global = 0;  // in the global queue
-    uint64_t queued_high = 0;    // of these classes, in any queue
+    uint64_t queued_local = 0;   // On Ps, normal class.
+    uint64_t queued_global = 0;  // In the global queue.
+    uint64_t queued_high = 0;    // Of these classes, in any queue.
     uint64_t queued_low = 0;
 
-    std::size_t threads_with_p = 0;     // Ms that hold a P, including those that look for work
-    std::size_t threads_without_p = 0;  // Ms that run a G, or are in a call, without a P
-    uint64_t hand_offs = 0;             // Ps handed off by their own M
-    uint64_t preemptions = 0;           // Gs that entered the scheduler because they were asked to
-    uint64_t monitor_late = 0;          // times the monitor was late: the machine was busy elsewhere, or stopped
+    std::size_t threads_with_p = 0;     // Ms that hold a P, including those that look for work.
+    std::size_t threads_without_p = 0;  // Ms that run a G, or are in a call, without a P.
+    uint64_t hand_offs = 0;             // Ps handed off by their own M.
+    uint64_t preemptions = 0;           // Gs that entered the scheduler because they were asked to.
+    uint64_t monitor_late = 0;          // Times the monitor was late: the machine was busy elsewhere, or stopped.
 };
 
 // A histogram of durations, with four buckets per power of two.

@@ -3,8 +3,8 @@
 // Also known as a manual-reset event. wait() returns if the event was set during the wait, even if
 // it has been reset since. Without waiters set and reset are one compare-exchange each. Both always
 // order memory: what happened before set() is visible after a wait() that it ended, and after a
-// reset() that cleared it. So a consumer that resets the event, checks for work, and waits if there
-// is none, misses nothing.
+// reset() that cleared it. So a consumer that resets the event, checks for work, and otherwise
+// waits, misses nothing.
 //
 // The event may be destroyed as soon as every wait has returned. Flag, lock and waiting bit share
 // one word, and set() accesses nothing after the store that sets the flag. Destroying an event with
@@ -16,7 +16,7 @@
 //                 claimed.
 //             I3. After the store that sets the bit, set() does not access the event.
 // Ordering:   R1 (set) pairs with A1 (a wait, is_set, or reset).
-// Who:        any thread.
+// Threads:    any thread.
 // See:        docs/latch_barrier_event.md
 #pragma once
 

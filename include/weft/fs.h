@@ -51,12 +51,12 @@ enum class access : uint8_t { read, write, read_write };
 // How to open a file. Contradictory options are std::errc::invalid_argument.
 struct open_options {
     access mode = access::read;
-    bool create = false;          // makes the file if there is none
-    bool exclusive = false;       // with create: an existing file is an error
-    bool truncate = false;        // discards existing content; with access::write or read_write
-    bool append = false;          // each write goes to the current end; with access::write or read_write
-    bool data_sync = false;       // a write returns when it is on the disk (O_DSYNC)
-    uint32_t permissions = 0666;  // of a new file; reduced by the process's umask
+    bool create = false;          // Makes a missing file.
+    bool exclusive = false;       // With create: an existing file is an error.
+    bool truncate = false;        // Discards existing content; with access::write or read_write.
+    bool append = false;          // Each write goes to the current end; with access::write or read_write.
+    bool data_sync = false;       // A write returns when it is on the disk (O_DSYNC).
+    uint32_t permissions = 0666;  // Of a new file; reduced by the process's umask.
 };
 
 enum class file_type : uint8_t { unknown, regular, directory, symlink, fifo, socket, character_device, block_device };
@@ -169,7 +169,7 @@ public:
     // Valid until close().
     [[nodiscard]] int native_handle() const noexcept { return handle_.fd(); }
 
-    // Transfers the descriptor, which stays open, to the caller; -1 if there is none. Fatal while a
+    // Transfers the descriptor, which stays open, to the caller; -1 without one. Fatal while a
     // thread uses the file.
     [[nodiscard]] int release() { return handle_.detach(); }
 

@@ -4,7 +4,7 @@
 // bytes plus its closure; after that also a stack, of which only touched pages cost memory.
 // Closures of up to 64 bytes are stored in the G; larger ones are allocated.
 //
-// Who: any thread may call go(). A plain thread's Gs run on the default runtime: that of
+// Threads: any thread may call go(). A plain thread's Gs run on the default runtime: that of
 // weft::main, or one started on first use.
 // See: docs/green_threads.md
 #pragma once

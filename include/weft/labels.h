@@ -8,7 +8,7 @@
 // Sets are immutable and shared by green threads, so inheriting one costs a counter. Changing a
 // label makes a new set.
 //
-// Who: any thread.
+// Threads: any thread.
 // See: docs/labels.md
 #pragma once
 
@@ -63,7 +63,7 @@ public:
     // Label i, i < size(), in the order in which keys were added. The text belongs to the set.
     [[nodiscard]] label operator[](std::size_t i) const noexcept;
 
-    // The value of key; empty if there is none. O(size).
+    // The value of key; empty without one. O(size).
     [[nodiscard]] std::string_view find(std::string_view key) const noexcept;
 
     // This set plus the labels of more, which override equal keys. Throws std::bad_alloc.

@@ -13,7 +13,7 @@
 //             I2. After the store of 0 the latch is not accessed.
 // Ordering:   R1 (a count_down, or the store of 0) pairs with A1 (a read of zero): what happened
 //             before count_down() is visible after wait().
-// Who:        any thread.
+// Threads:    any thread.
 // See:        docs/latch_barrier_event.md
 #pragma once
 

@@ -19,7 +19,7 @@
 // Rejected. A map from keys to values: a search at each use. A thread_local swapped at each switch:
 // every switch pays, and compilers keep addresses of thread-locals across calls.
 //
-// Who: green threads; use by a plain thread is fatal (it has thread_local). Constructor and
+// Threads: green threads; use by a plain thread is fatal (it has thread_local). Constructor and
 // destructor: any thread.
 // See: docs/local.md
 #pragma once
@@ -126,9 +126,9 @@ public:
     // thread may use the local during this.
     ~local() { detail::local_drop(key_); }
 
-    // Returns the caller's value. Makes it if there is none: may throw what its construction
-    // throws, or std::bad_alloc. The reference is valid until the green thread ends, or reset().
-    // Otherwise O(1): about 25 instructions.
+    // Returns the caller's value, making it if necessary: may throw what its construction throws,
+    // or std::bad_alloc. The reference is valid until the green thread ends, or reset(). Otherwise
+    // O(1): about 25 instructions.
     [[nodiscard]] T& get() const {
         detail::local_node* n = detail::local_find(key_);
         if (n == nullptr) [[unlikely]]

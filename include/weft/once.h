@@ -15,7 +15,7 @@
 // Invariants: I1. The queue is empty unless running is set.
 // Ordering:   R1 (the end of a call) pairs with A1: the effects of f are visible after every
 //             call_once that has returned.
-// Who:        any thread.
+// Threads:    any thread.
 // See:        docs/once.md, test/model/once_model.cc
 #pragma once
 

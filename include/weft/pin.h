@@ -15,7 +15,7 @@
 // If a green thread ends while pinned, its OS thread ends too, so no other code sees the changes;
 // see keep(). A pinned thread never makes new OS threads, so none inherits its state.
 //
-// Who: green threads; in a plain thread, which stays on its own anyway, pin does nothing.
+// Threads: green threads; in a plain thread, which stays on its own anyway, pin does nothing.
 // See: docs/pin.md, test/model/pin.pml
 #pragma once
 

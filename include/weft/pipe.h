@@ -36,8 +36,8 @@ public:
     // The non-blocking descriptor: valid until close().
     [[nodiscard]] int native_handle() const noexcept { return handle_.fd(); }
 
-    // Transfers the descriptor, which stays open and non-blocking, to the caller; -1 if there is
-    // none. Fatal while a thread uses it.
+    // Transfers the descriptor, which stays open and non-blocking, to the caller; -1 without one.
+    // Fatal while a thread uses it.
     [[nodiscard]] int release() { return handle_.detach(); }
 
 protected:

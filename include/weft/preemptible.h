@@ -26,7 +26,7 @@
 // Scopes nest; the outermost one counts. A call that parks (against the rules, but harmless for a
 // yield) leaves the scope for its duration. A scope costs about 10 ns, the code inside nothing.
 //
-// Who: green threads; does nothing in a plain thread, which the operating system preempts.
+// Threads: green threads; does nothing in a plain thread, which the operating system preempts.
 // See: docs/preemption.md
 #pragma once
 

@@ -18,7 +18,7 @@
 // Children get the normal class unless another is given. Programs without priorities pay two
 // predictable instructions when a mutex is locked, and when a green thread is queued.
 //
-// Who: this_g::… by green threads; they do nothing in plain threads.
+// Threads: this_g::… by green threads; they do nothing in plain threads.
 // See: docs/priorities.md
 #pragma once
 

@@ -24,13 +24,14 @@
 //
 // Other parts of this program may handle SIGCHLD. If one waits for any child, or the signal is
 // ignored, the system may forget the exit status before it is read. Linux 6.15 and later report it
-// even then; on older systems wait() fails with std::errc::no_child_process.
+// even then, however soon the program has ended. On older systems wait() fails with
+// std::errc::no_child_process.
 //
 // Each call that may fail has two forms: one throws std::system_error, the other fills a
 // std::error_code.
 //
-// Who: any thread. Several threads may wait for one process at a time, and kill it. Moving,
-//      assigning and destroying require that no other thread uses the object.
+// Threads: any thread. Several threads may wait for one process at a time, and kill it. Moving,
+//          assigning and destroying require that no other thread uses the object.
 // See: docs/processes.md
 #pragma once
 

@@ -115,7 +115,7 @@ private:
 
 namespace detail {
 
-// Calls f(argument) on a new, detached plain thread. Throws std::system_error if there is none.
+// Calls f(argument) on a new, detached plain thread. Throws std::system_error if it cannot start.
 void run_on_thread(void (*f)(void*), void* argument);
 
 // Represents a future<void> in a tuple.

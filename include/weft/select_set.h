@@ -80,7 +80,7 @@ public:
         return true;
     }
 
-    // Removes case number index. Does nothing if there is none.
+    // Removes case number index, if it exists.
     void remove(std::size_t index) {
         if (index >= entries_.size() || entries_[index] == nullptr) return;
         entries_[index].reset();

@@ -13,7 +13,7 @@
 // acquire() and the timed forms are cancellation points where they wait. If the cancellation comes
 // too late, they succeed.
 //
-// Who: any thread.
+// Threads: any thread.
 // See: docs/semaphore.md
 #pragma once
 
@@ -40,7 +40,7 @@ public:
     // Starts with desired units. Fatal if that is negative or above max().
     constexpr explicit counting_semaphore(std::ptrdiff_t desired) noexcept : core_(checked(desired)) {}
 
-    // Takes a unit; waits if there is none. A cancellation point where it waits: throws
+    // Takes a unit, waiting for one if necessary. A cancellation point where it waits: throws
     // weft::cancelled or weft::timed_out, without a unit.
     void acquire() {
         if (!core_.try_take()) core_.take(detail::never);

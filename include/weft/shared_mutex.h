@@ -116,19 +116,19 @@ private:
     friend struct spread_for_test;
     friend uint32_t detail::writer_of(shared_mutex& m) noexcept;
 
-    static constexpr uint32_t writer = 2;     // held exclusively
-    static constexpr uint32_t pending = 4;    // I2
-    static constexpr uint32_t woken = 8;      // a woken writer is about to compete; no other is woken until then
-    static constexpr uint32_t starving = 16;  // newcomers never take it: writers get it in order
-    static constexpr uint32_t waiting = 32;   // I1
-    static constexpr uint32_t spread = 64;    // I4: readers are counted in slots_
+    static constexpr uint32_t writer = 2;     // Held exclusively.
+    static constexpr uint32_t pending = 4;    // I2.
+    static constexpr uint32_t woken = 8;      // A woken writer is about to compete; no other is woken until then.
+    static constexpr uint32_t starving = 16;  // Newcomers never take it: writers get it in order.
+    static constexpr uint32_t waiting = 32;   // I1.
+    static constexpr uint32_t spread = 64;    // I4: readers are counted in slots_.
     // A reader has waited too long: the next writer's unlock lets all readers in, instead of waking
     // them.
     static constexpr uint32_t hungry = 128;
-    static constexpr uint32_t flags = 255;  // all of these and the guard
+    static constexpr uint32_t flags = 255;  // All of these and the guard.
     static constexpr uint32_t shift = 8;
-    static constexpr uint32_t reader = 1U << shift;  // one in the count of readers
-    static constexpr uint32_t too_many = 1U << 31;   // the count's last bit: only the slow path continues from here
+    static constexpr uint32_t reader = 1U << shift;  // One in the count of readers.
+    static constexpr uint32_t too_many = 1U << 31;   // The count's last bit: only the slow path continues from here.
 
     // Counts one more reader; fails if that needs the slow path.
     bool enter_quickly() noexcept {

@@ -25,7 +25,7 @@
 // After fork the child has none: the previous actions apply there, and subscriptions receive
 // nothing.
 //
-// Who: any thread; not from a signal handler.
+// Threads: any thread; not from a signal handler.
 // See: docs/signals.md
 #pragma once
 

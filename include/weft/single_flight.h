@@ -9,7 +9,7 @@
 // If it is cancelled itself, one of the waiters calls its own f. It is fatal if f calls do_ for its
 // own key, or if the object is destroyed during calls.
 //
-// Who: any thread. See: docs/once.md
+// Threads: any thread. See: docs/once.md
 #pragma once
 
 #include <cstddef>

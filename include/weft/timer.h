@@ -3,7 +3,7 @@
 //     weft::timer t(100ms);                        // one tick on t.chan(), unless it is stopped or reset before
 //     weft::ticker every(10ms);                    // a tick every 10 ms
 //     auto c = weft::after(1s);                    // a channel alone
-//     weft::timer later = weft::after_func(1s, f); // f() on a green thread of its own, unless stopped or dropped before
+//     weft::timer later = weft::after_func(1s, f); // f() on a green thread of its own, unless stopped or dropped
 //
 // A tick is the time at which it was due, even if it comes late. It stays in the channel until it
 // is received, stopped or reset: after stop() or reset() has returned, no earlier tick is received.
@@ -11,16 +11,16 @@
 // skips the next ones.
 //
 // Dropping a timer or ticker stops it, except for a tick that already waits; later receives wait
-// for ever. detach() lets a timer run without its handle. after() returns the channel of such a
-// timer, which is dropped with the last handle of the channel.
+// for ever. A timer runs on without its handle after detach(). The timer behind after() is of that
+// kind, and is dropped with the last handle of its channel.
 //
 // A timer belongs to the runtime of the green thread that makes it, or resets it when it is not
 // running; for a plain thread to the default runtime. It stops with that runtime. Nothing is early
 // or rounded. Durations beyond the clock's range never end; zero and negative ones end at once.
 //
-// Who:  any thread. Several threads may call stop() and reset() of one timer at once.
-// Cost: making, stopping and resetting are O(1) in the number of timers; one allocation per timer.
-// See:  docs/timers.md
+// Threads: any thread. Several threads may call stop() and reset() of one timer at once.
+// Cost:    making, stopping and resetting are O(1) in the number of timers; one allocation per timer.
+// See:     docs/timers.md
 #pragma once
 
 #include <chrono>

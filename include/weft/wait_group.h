@@ -1,8 +1,8 @@
 // wait_group.h: waits for a number of tasks to finish, like Go's sync.WaitGroup.
 //
 // Call add() before a task starts, done() when it is finished, and wait() to block until the count
-// is zero. go(f) runs f as a green thread with its own add() and done(). wait() rethrows the first
-// exception that left such an f.
+// is zero. The member go(f) starts f as a green thread and calls add() and done() for it. The first
+// exception that leaves such an f is rethrown by wait().
 //
 // The group may be destroyed as soon as every wait() has returned. Count, waiting bit and the lock
 // of the waiters' queue share one word; done() accesses nothing after the store that sets it to
