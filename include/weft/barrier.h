@@ -1,19 +1,21 @@
-// barrier.h: a number of parties that meet again and again: nobody goes on before the last has come.
+// barrier.h: a number of parties that meet repeatedly; none continues before the last has arrived.
 //
-// Names and meaning are those of the standard's barrier. A phase ends when as many have arrived as are expected: the last one calls
-// the completion function, on its own stack and with no lock held, then the next phase begins and all who wait go on.
-// Arriving is a short lock, for the count of a phase does not share a word with it. Waiting is a join and no cancellation point: a
-// party that went away would leave the others there for ever.
+// Names and semantics are those of the standard. A phase ends when the expected number of parties
+// has arrived. The last one calls the completion function on its own stack, with no lock held; then
+// the next phase begins and all waiters continue. Arriving takes a lock briefly, because the count
+// does not share a word with it. Waiting is a join, not a cancellation point: a party that left
+// would block the others for ever.
 //
-// The barrier may be destroyed as soon as every wait of the last phase has returned: the number of the phase and the lock share one
-// word, and the last to arrive touches nothing after the store that begins the next phase. More arrivals than are expected, and
-// destroying a barrier that is waited for, are fatal errors.
+// The barrier may be destroyed as soon as every wait of the last phase has returned. Phase number
+// and lock share one word, and the last arrival accesses nothing after the store that begins the
+// next phase. Fatal: more arrivals than expected, and destroying a barrier with waiters.
 //
 // Invariants: I1. Bit waiting is set whenever the queue is not empty.
-//             I2. Whoever is in the queue waits for the end of the current phase.
-// Ordering:   R1 (the store that begins a phase) pairs with A1 (a wait reads its number). Arrivals are ordered by the lock: what was
-//             done before arriving is visible to the completion, and what that did after waiting.
-// Who:        any thread.
+//             I2. Every queued waiter waits for the end of the current phase.
+// Ordering:   R1 (the store that begins a phase) pairs with A1 (a wait reads its number). The lock
+//             orders arrivals: what happened before arriving is visible to the completion, and the
+//             completion's effects after waiting.
+// Threads:    any thread.
 // See:        docs/latch_barrier_event.md
 #pragma once
 
@@ -31,7 +33,7 @@ namespace weft {
 
 namespace detail {
 
-// A barrier was to expect so many.
+// Reports a barrier constructed with a count that it cannot hold.
 [[noreturn]] void fatal_barrier_count(int64_t expected) noexcept;
 
 // The barrier without its completion function.
@@ -48,26 +50,27 @@ public:
     barrier_core& operator=(const barrier_core&) = delete;
 
     ~barrier_core() {
-        // relaxed: whoever destroys it has synchronised with its users
+        // relaxed: the destroying thread has synchronised with all users
         if ((state_.word().load(relaxed) & (waiting | guarded_word::guard)) != 0) check_destroyed();
     }
 
-    // What an arrival has led to.
+    // Result of an arrival.
     struct arrived {
-        uint32_t phase;  // the phase that was arrived in
-        bool last;       // all have come: the caller has to call the completion function, and then complete()
+        uint32_t phase;  // the phase of the arrival
+        bool last;       // all have arrived: the caller must call the completion function, then complete()
     };
 
-    // n more have come. Fatal if that is not at least one and at most as many as are missing.
+    // Adds n arrivals. Fatal unless n is at least one and at most the number missing.
     [[nodiscard]] arrived arrive(std::ptrdiff_t n) noexcept;
 
-    // One more has come and waits for the others. Returns true at once if it is the last: as arrive().
+    // Adds one arrival and waits for the others. Returns true at once if it is the last: then as
+    // after arrive().
     [[nodiscard]] bool arrive_and_wait() noexcept;
 
-    // One more has come, who will not be expected in later phases.
+    // Adds one arrival, which later phases do not expect.
     [[nodiscard]] arrived arrive_and_drop() noexcept;
 
-    // Begins the next phase and wakes all who wait.
+    // Begins the next phase and wakes all waiters.
     void complete() noexcept;
 
     // Blocks until phase is over.
@@ -80,13 +83,14 @@ private:
     static constexpr uint32_t shift = 2;
     static constexpr uint32_t one = 1U << shift;
 
-    // n have come, with the lock held and the word's bits bits. True: they were the last.
+    // Adds n arrivals; the caller holds the lock, bits are the word's bits. Returns true if they
+    // were the last.
     bool take_locked(std::ptrdiff_t n, uint32_t bits) noexcept;
     void wait_slow(uint32_t phase) noexcept;
     void check_destroyed() noexcept;
 
     guarded_word state_;                // the number of the phase
-    wait_queue waiters_;                // guarded by state_, as all below
+    wait_queue waiters_;                // guarded by state_, like all members below
     guarded<std::ptrdiff_t> missing_;   // in this phase
     guarded<std::ptrdiff_t> expected_;  // in the next
 };
@@ -97,14 +101,14 @@ struct no_completion {
 
 }  // namespace detail
 
-// CompletionFunction is called without arguments and must not throw.
+// CompletionFunction takes no arguments and must not throw.
 template <typename CompletionFunction = detail::no_completion>
 class barrier {
     static_assert(std::is_nothrow_invocable_v<CompletionFunction&>,
                   "a weft::barrier's completion function must be noexcept");
 
 public:
-    // That somebody has arrived, and in which phase.
+    // Proof of an arrival, and its phase.
     class arrival_token {
     public:
         arrival_token(arrival_token&&) = default;
@@ -118,21 +122,22 @@ public:
         uint32_t phase_;
     };
 
-    // How many can be expected.
+    // The largest expected number.
     [[nodiscard]] static constexpr std::ptrdiff_t(max)() noexcept { return detail::barrier_core::max_count; }
 
     // Fatal if expected is negative or above max().
     constexpr explicit barrier(std::ptrdiff_t expected, CompletionFunction f = CompletionFunction())
         : completion_(std::move(f)), core_(expected) {}
 
-    // Arrives n times, without waiting. Fatal if n is below one, or if fewer are missing in this phase.
+    // Arrives n times without waiting. Fatal if n is below one, or if fewer are missing in this
+    // phase.
     [[nodiscard]] arrival_token arrive(std::ptrdiff_t n = 1) {
         const detail::barrier_core::arrived a = core_.arrive(n);
         if (a.last) complete();
         return arrival_token(a.phase);
     }
 
-    // Blocks until the phase of token is over. That must be the current one or the one before it.
+    // Blocks until the phase of token is over. It must be the current phase or the one before.
     void wait(arrival_token&& token) const { core_.wait(token.phase_); }
 
     // wait(arrive()).
@@ -140,7 +145,7 @@ public:
         if (core_.arrive_and_wait()) complete();
     }
 
-    // Arrives, and from the next phase on is not expected any more.
+    // Arrives, and leaves the barrier: later phases expect one party less.
     void arrive_and_drop() {
         if (core_.arrive_and_drop().last) complete();
     }

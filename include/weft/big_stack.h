@@ -1,16 +1,17 @@
-// big_stack.h: running a function that needs more stack than its green thread has.
+// big_stack.h: runs a function that needs more stack than its green thread has.
 //
 //     auto tree = weft::on_big_stack([&] { return parse(text); });             // 1 MiB
 //     weft::on_big_stack(16 << 20, [&] { sqlite_or_some_such(); });
 //
-// For the few calls that go deep: recursive parsers, libraries with large frames, regular expressions. The green thread stays the same:
-// it may wait, migrate, be cancelled and be dumped in f, its locals and locks are its own, and exceptions leave f as they leave any
-// function. Only its frames lie elsewhere until f returns; then the stack goes back to the runtime's pool, for the next one.
+// For the few calls that go deep: recursive parsers, libraries with large frames, regular
+// expressions. f runs in the same green thread. It may wait, migrate, be cancelled and be dumped,
+// keeps its locals and locks, and may throw. Only its frames are elsewhere until f returns; then
+// the stack goes back to the runtime's pool for reuse.
 //
-// Costs about as much as a call (some 50 ns) when a stack of the class is pooled; the first use of a class maps some. Running over the
-// end of it is reported as that green thread's overflow.
+// Costs about as much as a call (about 50 ns) if a stack of the class is pooled; the first use of a
+// class maps some. An overflow is reported as that green thread's.
 //
-// Who: any thread. See: docs/stacks.md
+// Threads: any thread. See: docs/stacks.md
 #pragma once
 
 #include <cstddef>
@@ -27,21 +28,22 @@ inline constexpr std::size_t big_stack_size = 1024 * 1024;
 
 namespace detail {
 
-// Calls function(argument) where there are size bytes of stack.
+// Calls function(argument) on a stack with size free bytes.
 void call_on_big_stack(std::size_t size, void (*function)(void*), void* argument);
 
 }  // namespace detail
 
 namespace this_g {
 
-// Bytes of stack that are left to the caller: of its green thread's, or of the plain thread's.
+// Bytes of stack left to the caller, a green or plain thread.
 [[nodiscard]] std::size_t stack_left() noexcept;
 
 }  // namespace this_g
 
-// Calls f() with at least size bytes of stack and returns what it returns, throws what it throws. If so much is left of the stack that
-// the caller is on, or it is a plain thread, that is a mere call. Throws resource_exhausted if there is no room for another stack,
-// std::invalid_argument if size is beyond the largest class, 64 MiB; f was not called then.
+// Calls f() with at least size bytes of stack; returns or throws what f does. A plain call if the
+// current stack has that much left, or in a plain thread. Throws resource_exhausted if there is no
+// room for another stack, and std::invalid_argument if size exceeds the largest class, 64 MiB; f
+// was not called then.
 template <typename F>
 decltype(auto) on_big_stack(std::size_t size, F&& f) {
     using result = std::invoke_result_t<F&>;

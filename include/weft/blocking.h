@@ -1,21 +1,23 @@
-// blocking.h: calls that block the OS thread: declared, so that nobody is held up by them.
+// blocking.h: calls that block the OS thread, announced so that they delay no other green thread.
 //
-// blocking(f) calls f on the OS thread's own stack, of the usual size for threads, and gives the processor to others when f takes
-// long: at once, where calls from this place have been long before, else when the monitor sees that others wait. When f has returned
-// the green thread waits for a processor, if it has lost its own.
+// blocking(f) calls f on the OS thread's own stack, of the usual thread size. If f takes long, the
+// P is handed off: at once if earlier calls from this place were long, otherwise when the monitor
+// sees that other Gs wait. After f the green thread waits for a P if it has lost its own.
 //
 //     std::string text = weft::blocking([&] { return read_whole(path); });
 //
-// A blocking call that is not declared holds nobody up either, but for longer: the monitor has to find out first. See docs/blocking.md.
+// An unannounced blocking call does not stop others either, but delays them longer: the monitor
+// must first detect it. See docs/blocking.md.
 //
-// In f the caller counts as a plain thread: mutexes, channels and the like block the OS thread, this_g::id() is 0, go() starts green
-// threads of the same runtime. errno is as f has left it. Scopes and deadlines around the caller hold in f, too. weft::yield() and weft::local are fatal errors
-// there. blocking() in f, or in a plain thread, just calls.
+// In f the caller counts as a plain thread. Mutexes, channels and the like block the OS thread,
+// this_g::id() is 0, and go() starts green threads of the same runtime. errno is as f has left it.
+// Scopes and deadlines around the caller apply. weft::yield() and weft::local are fatal. blocking()
+// in f, or in a plain thread, is a plain call.
 //
-// A blocking_pool lets only so many calls be under way at once, for what bears no more: a database, a disk. Who comes beyond that
-// waits as a green thread.
+// A blocking_pool limits how many calls run at once, for resources such as a database or a disk.
+// Callers beyond the limit wait as green threads.
 //
-// Who: any thread.
+// Threads: any thread.
 // See: docs/blocking.md
 #pragma once
 
@@ -34,40 +36,43 @@
 
 namespace weft {
 
-// When the processor is given to others.
+// When the P is handed off.
 enum class hand_off : uint8_t {
-    learned,  // at once if calls from this place have taken long, else as late
-    at_once,  // before the call, if anybody waits for it
-    late,     // when the call has taken long, and somebody waits
+    learned,  // at once if calls from this place have taken long, else late
+    at_once,  // before the call, if a G waits for it
+    late,     // when the call has taken long and a G waits
 };
 
 namespace detail {
 
-// What is known of the calls from one place in the program.
+// What is known about calls from one place in the program.
 class call_site {
 public:
-    // How long calls have taken lately, in nanoseconds; 0: not known.
+    // Recent duration of calls, in nanoseconds; 0: unknown.
     atomic<uint32_t> typical_ns{0};
 };
 
 struct M;
 class cancel_context;
 
-// A call under way. m: nullptr if the caller is no green thread.
+// A call in progress. m: nullptr if the caller is not a green thread.
 struct open_call {
     M* m;
-    int64_t began_ns;                // 0: it is not timed
+    int64_t began_ns;                // 0: not timed
     cancel_context* context_before;  // if the caller is in one that may be cancelled
-    void* top;  // where its frames go, if whoever has begun it may make it with call_at; nullptr: not so
+    // Top of the stack for the call's frames, if its initiator may use call_at; otherwise nullptr.
+    void* top;
 };
 
-// A call to function(argument), which throws nothing, as blocking() makes it: begun, made, ended, all from where blocking() is. A return from
-// a frame that was there before a system call may cost as much as all the rest (call_at.h); so there is none where call_at is.
+// The steps of blocking() for function(argument), which must not throw, all called directly from
+// it. After a system call, a return from an older frame may cost as much as all the rest
+// (call_at.h); call_at avoids it.
 void begin_blocking(open_call& call, const call_site& site, hand_off when);
 void make_blocking(const open_call& call, void (*function)(void*) noexcept, void* argument);
 void end_blocking(const open_call& call, call_site& site) noexcept;
 
-// What is to be done between begin_blocking and end_blocking: made() of Call, which derives from it and throws nothing.
+// The work between begin_blocking and end_blocking: made() of Call, which derives from this class
+// and does not throw.
 template <typename Call>
 class declared_call : private way_back {
 public:
@@ -90,7 +95,8 @@ private:
     }
 
 #if WEFT_CALL_AT
-    // Its end is no return: nobody may count on one. Aligned, as begin_blocking: see there.
+    // Ends without a return, so nothing may count on one. Aligned for the same reason as
+    // begin_blocking.
     [[gnu::no_instrument_function, gnu::aligned(64)]] static void run_and_go_back(way_back* from) noexcept {
         run(static_cast<declared_call*>(from));
         go_back(from);
@@ -98,7 +104,7 @@ private:
 #endif
 };
 
-// A call of f, and what came of it.
+// A call of f, and its result.
 template <typename F>
 class blocking_call : public declared_call<blocking_call<F>> {
 public:
@@ -153,8 +159,8 @@ private:
     std::exception_ptr error_;
 };
 
-// Better inlined, as blocking(): or its own return is one to such a frame. But not always: who compiles a function for another target than
-// the rest may use it, too.
+// Best inlined, like blocking(): its own return would be one from an older frame. Not
+// always_inline, so that functions compiled for another target can use it.
 template <typename F>
 inline std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& f) {
     blocking_call<F> call(f);
@@ -167,12 +173,13 @@ inline std::invoke_result_t<F> call_blocking(call_site& site, hand_off when, F& 
 
 }  // namespace detail
 
-// Calls f() and returns what it returns; see above. Throws what f throws. f is called exactly once, on the OS thread that the caller is
-// on; the caller may go on on another one. The second form says when the processor is to be given away.
+// Calls f() and returns its result; see above. Throws what f throws. f is called exactly once, on
+// the caller's current OS thread; the caller may continue on another one. The second form says when
+// to hand off the P.
 template <typename F>
     requires std::is_invocable_v<F>
 inline std::invoke_result_t<F> blocking(F&& f) {
-    static constinit detail::call_site site;  // one for each type of f, and so for each lambda
+    static constinit detail::call_site site;  // one per type of f, and so per lambda
     return detail::call_blocking<F>(site, hand_off::learned, f);
 }
 
@@ -183,16 +190,17 @@ inline std::invoke_result_t<F> blocking(hand_off when, F&& f) {
     return detail::call_blocking<F>(site, when, f);
 }
 
-// At most cap calls at once, of all that go through it.
+// At most cap concurrent calls through this object.
 class blocking_pool {
 public:
-    // cap: from 1 on. name: for people.
+    // cap: at least 1. name: for people.
     explicit blocking_pool(std::string name, std::ptrdiff_t cap);
 
     blocking_pool(const blocking_pool&) = delete;
     blocking_pool& operator=(const blocking_pool&) = delete;
 
-    // As blocking(f), once there is room: in order of arrival. A cancellation point while it waits: then f is not called.
+    // As blocking(f), once a place is free; in order of arrival. A cancellation point while it
+    // waits: then f is not called.
     template <typename F>
         requires std::is_invocable_v<F>
     std::invoke_result_t<F> run(F&& f) {
@@ -205,15 +213,17 @@ public:
 
     [[nodiscard]] std::ptrdiff_t cap() const noexcept { return cap_; }
 
-    // How many calls are under way, and how many wait for that; a moment ago.
-    [[nodiscard]] std::ptrdiff_t running() const noexcept { return running_.load(detail::relaxed); }  // relaxed: a look
+    // Number of running and of waiting calls; a snapshot.
+    [[nodiscard]] std::ptrdiff_t running() const noexcept {
+        return running_.load(detail::relaxed);
+    }  // relaxed: a snapshot
 
     [[nodiscard]] std::ptrdiff_t waiting() const noexcept {
         return waiting_.load(detail::relaxed);
     }  // relaxed: as above
 
 private:
-    // Counts one while it lives.
+    // Counts one while it exists.
     class counted {
     public:
         explicit counted(detail::atomic<std::ptrdiff_t>& count) noexcept : count_(count) {
@@ -229,7 +239,7 @@ private:
         detail::atomic<std::ptrdiff_t>& count_;
     };
 
-    // Room for one call.
+    // A place for one call.
     class place {
     public:
         explicit place(blocking_pool& pool);

@@ -1,21 +1,25 @@
-// cancel.h: deadlines and cancellation for whole pieces of code, without passing anything on.
+// cancel.h: deadlines and cancellation for a block of code, without a context parameter.
 //
 //     weft::with_timeout(1s, [&] {
-//         auto reply = ask(server);      // every wait in here ends after a second at the latest: it throws weft::timed_out
+//         auto reply = ask(server);      // every wait in here ends after at most a second: it throws weft::timed_out
 //         store(reply);
 //     });
 //
-// What may end so is called a cancellation point: sending to and receiving from a channel, select, sleeping, future.get() and wait(),
-// waiting for a condition variable, a semaphore or an event, and every form with _for or _until. There it is where they wait
-// that they are interrupted: an operation that can be done at once is done, and one that was done is never undone. Never interrupted
-// are lock() of anything, call_once, and whatever joins: wait_group::wait, latch::wait, barriers, the end of a scope; their
-// forms with a deadline are.
+// Cancellation points: channel send and receive, select, sleeping, future.get() and wait(), waits
+// for a condition variable, a semaphore or an event, and every form with _for or _until. They are
+// interrupted only where they wait: an operation possible at once is performed, and a completed one
+// is never undone.
 //
-// Interrupted, an operation throws weft::cancelled or weft::timed_out (error.h), which are not std::exceptions, and will do so again at
-// the next wait. While an exception unwinds the stack, what is around the place where it was thrown interrupts nothing, so that
-// destructors can wait; a deadline or a scope of a destructor's own does.
+// Never interrupted: lock(), call_once and joins (wait_group::wait, latch::wait, barriers, the end
+// of a scope). Their forms with a deadline are.
 //
-// Any thread, green or not. The green threads that go() and async() start are not part of it; those of a scope (scope.h) are.
+// An interrupted operation throws weft::cancelled or weft::timed_out (error.h), which are not
+// std::exceptions. The next wait throws again. While an exception unwinds the stack, contexts
+// around the throw interrupt nothing, so destructors can wait; a deadline or scope that a
+// destructor opens does.
+//
+// Any thread, green or plain. Green threads of go() and async() are not covered; those of a scope
+// (scope.h) are.
 //
 // See: docs/cancellation.md
 #pragma once
@@ -33,7 +37,7 @@ namespace weft {
 
 namespace detail {
 
-// A std::stop_callback, as with_stop_token needs it.
+// A std::stop_callback for with_stop_token.
 struct cancel_on_stop {
     cancel_context& context;
 
@@ -42,8 +46,8 @@ struct cancel_on_stop {
 
 }  // namespace detail
 
-// Calls f; waits in it end when deadline passes, by throwing timed_out. Returns what f returns. The earliest of the deadlines around
-// a wait counts.
+// Calls f and returns its result. Waits in f throw timed_out when deadline passes. Of nested
+// deadlines the earliest applies.
 template <typename Clock, typename Duration, typename F>
 decltype(auto) with_deadline(std::chrono::time_point<Clock, Duration> deadline, F&& f) {
     detail::cancel_context context(detail::enclosing_context(), detail::deadline_at(deadline));
@@ -59,7 +63,8 @@ decltype(auto) with_timeout(std::chrono::duration<Rep, Period> timeout, F&& f) {
     return std::forward<F>(f)();
 }
 
-// Calls f; waits in it end when token is asked to stop, by throwing cancelled. Returns what f returns.
+// Calls f and returns its result. Waits in f throw cancelled when a stop is requested through
+// token.
 template <typename F>
 decltype(auto) with_stop_token(std::stop_token token, F&& f) {
     detail::cancel_context context(detail::enclosing_context(), detail::never);
@@ -68,21 +73,24 @@ decltype(auto) with_stop_token(std::stop_token token, F&& f) {
     return std::forward<F>(f)();
 }
 
-// Calls f; nothing around this interrupts the waits in it. For what must be finished, such as saying goodbye.
+// Calls f; nothing around it interrupts its waits. For work that must be finished, such as an
+// orderly goodbye.
 template <typename F>
 decltype(auto) shield(F&& f) {
     const detail::ambient_scope scope(detail::shield_context(), false);
     return std::forward<F>(f)();
 }
 
-// Throws cancelled or timed_out if the next wait would. For long computations. Does nothing while an exception unwinds the stack.
+// Throws cancelled or timed_out if the next wait would. For long computations. Does nothing while
+// an exception unwinds the stack.
 void throw_if_cancelled();
 
 namespace this_g {
 
-// A token that is asked to stop when the waits of the caller are cancelled or their deadline passes: for code that computes, or that
-// takes one. Empty (stop_possible() is false) where nothing could cancel. Valid for longer than that. Under a deadline it takes a timer.
-// Throws std::bad_alloc, and then what after_func() throws.
+// A token that is stopped when the caller's waits are cancelled or their deadline passes. For code
+// that computes, or takes a token. Empty (stop_possible() is false) if nothing can cancel. May
+// outlive its cause. Under a deadline it takes a timer, and throws what after_func() throws. Throws
+// std::bad_alloc.
 [[nodiscard]] std::stop_token stop_token();
 
 }  // namespace this_g

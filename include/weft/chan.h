@@ -1,18 +1,23 @@
-// chan.h: channels: typed conduits between green threads, as in Go.
+// chan.h: typed channels between threads, as in Go.
 //
-// A chan<T> is a handle, copied like a shared_ptr; the channel lives as long as a handle does. An unbuffered channel
-// (capacity 0) hands each value from sender to receiver directly, stack to slot; a buffered one holds up to capacity values and
-// blocks senders beyond. Values come out in the order they went in. Closing wakes everybody: receivers drain what is
-// buffered and then get nullopt, senders throw channel_closed.
+// A chan<T> is a handle, copied like a shared_ptr; the channel lives as long as any handle.
+// - Unbuffered (capacity 0): a value goes directly from sender to receiver, stack to slot.
+// - Buffered: holds up to capacity values; further senders block.
+// - Values come out in the order they went in.
+// - Closing wakes all waiters. Receivers drain the buffer, then get nullopt; senders throw
+//   channel_closed.
 //
-// send_chan<T> and recv_chan<T> are handles that can only send or only receive; dropping them does not close.
+// send_chan<T> and recv_chan<T> can only send or only receive. Dropping a handle does not close the
+// channel.
 //
-// Every operation may be called by any thread, green or not; a plain OS thread blocks where a green thread would park.
+// Any thread may call every operation; a plain thread blocks where a green thread would park.
 //
-// Invariants:  I1. count > 0 implies no waiting receiver; count < capacity implies no waiting sender.
-//              I2. Buffered values are the oldest: a receiver takes the buffer's head, then the first waiting sender's
-//                  value moves into the freed place. (Serving a waiting sender first would break the order.)
-//              I3. Nobody is made runnable while the channel's lock is held.
+// Invariants:  I1. count > 0 implies no waiting receiver; count < capacity implies no waiting
+//                  sender.
+//              I2. Buffered values are the oldest. A receiver takes the buffer's head, then the
+//                  first waiting sender's value moves into the free slot. Serving a waiting sender
+//                  first would break the order.
+//              I3. No thread is made ready while the channel's lock is held.
 // See:         docs/channels.md, test/model/chan_model.cc
 #pragma once
 
@@ -44,10 +49,10 @@ class recv_chan;
 
 namespace detail {
 
-// What a channel operation that did not succeed is as an error.
+// The error of a channel operation that failed.
 [[nodiscard]] std::error_code error_of(chan_status status, wait_result interrupted) noexcept;
 
-// For select: what a handle refers to; nullptr for a nil channel. And, for timers, another handle.
+// For select: the state behind a handle; nullptr for a nil channel. For timers: another handle.
 struct chan_access {
     template <typename T>
     static chan<T> handle(chan_state<T>& s) noexcept {
@@ -73,7 +78,7 @@ struct chan_access {
     }
 };
 
-// Handles of any direction, as operands of == and <=> and for std::hash.
+// Operands of ==, <=> and std::hash: handles of any direction.
 template <typename A, typename B>
 [[nodiscard]] bool same_channel(const A& a, const B& b) noexcept {
     return chan_access::state(a) == chan_access::state(b);
@@ -93,7 +98,7 @@ struct chan_hash {
 
 }  // namespace detail
 
-// What a receive with a bounded wait returns: a status and, if it is ok, the value.
+// Result of a receive with a bounded wait: a status, and the value if the status is ok.
 template <typename T>
 struct recv_result {
     chan_status status;
@@ -110,7 +115,7 @@ struct recv_result {
     const T* operator->() const noexcept { return &*value; }
 };
 
-// A channel of T. T must be nothrow move constructible: a value is moved while others wait for it.
+// A channel of T. T must be nothrow move constructible: values are moved while other threads wait.
 template <typename T>
 class chan {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -120,13 +125,14 @@ class chan {
 public:
     using value_type = T;
 
-    // An unbuffered channel. Throws std::bad_alloc.
+    // Makes an unbuffered channel. Throws std::bad_alloc.
     chan() : chan(0) {}
 
-    // A channel that holds up to capacity values. Throws std::bad_alloc, also when capacity is beyond any memory.
+    // Makes a channel for up to capacity values. Throws std::bad_alloc, also if capacity exceeds
+    // any possible memory.
     explicit chan(std::size_t capacity) : state_(detail::chan_state<T>::create(capacity)) {}
 
-    // The channel on which every operation blocks for ever and which is never ready. close() of it is a fatal error.
+    // The nil channel: never ready; every operation blocks for ever, and closing is fatal.
     static chan nil() noexcept { return chan(nullptr_tag{}); }
 
     chan(const chan& other) noexcept : state_(other.state_) { retain(); }
@@ -142,8 +148,8 @@ public:
         if (state_ != nullptr) state_->drop();
     }
 
-    // Sends, blocking while the channel is full (unbuffered: until a receiver takes the value).
-    // Throws channel_closed if the channel is or becomes closed; value is then untouched.
+    // Sends value. Blocks while the channel is full; if unbuffered, until a receiver takes it.
+    // Throws channel_closed if the channel is or becomes closed; value is then unchanged.
     void send(T&& value) const {
         if (send_slot(value, detail::never) != chan_status::ok) throw channel_closed();
     }
@@ -155,14 +161,14 @@ public:
         send(std::move(copy));
     }
 
-    // As send(), but reports in ec what the other forms throw: errc::channel_closed, cancelled or timed_out.
+    // Like send(), but reports errors in ec: errc::channel_closed, cancelled or timed_out.
     void send(T&& value, std::error_code& ec) const {
         detail::wait_result interrupted{};
         const chan_status status = send_slot(value, detail::never, &interrupted);
         ec = detail::error_of(status, interrupted);
     }
 
-    // Sends only if that needs no waiting: ok, would_block or closed. value is moved from only on ok.
+    // Sends without waiting: ok, would_block or closed. value is moved from only on ok.
     [[nodiscard]] chan_status try_send(T&& value) const { return send_slot(value, 0); }
 
     // Sends, waiting at most for timeout: ok, timeout or closed. value is moved from only on ok.
@@ -176,14 +182,15 @@ public:
         return send_slot(value, detail::deadline_at(deadline));
     }
 
-    // Receives the oldest value, blocking while there is none; nullopt once the channel is closed and drained.
+    // Receives the oldest value; blocks until there is one. nullopt: closed and drained.
     std::optional<T> recv() const {
         std::optional<T> value;
         recv_slot(value, detail::never);
         return value;
     }
 
-    // As recv(), but reports in ec what the other form throws: errc::cancelled or timed_out. ec is clear when nullopt means closed.
+    // Like recv(), but reports errors in ec: errc::cancelled or timed_out. ec is clear if nullopt
+    // means closed.
     std::optional<T> recv(std::error_code& ec) const {
         std::optional<T> value;
         detail::wait_result interrupted{};
@@ -192,7 +199,7 @@ public:
         return value;
     }
 
-    // Receives only if that needs no waiting: ok, would_block or closed.
+    // Receives without waiting: ok, would_block or closed.
     [[nodiscard]] recv_result<T> try_recv() const { return recv_result_by(0); }
 
     // Receives, waiting at most for timeout: ok, timeout or closed.
@@ -206,19 +213,20 @@ public:
         return recv_result_by(detail::deadline_at(deadline));
     }
 
-    // Closes the channel and wakes all who wait on it. Closing twice, or closing nil, is a fatal error. O(waiters).
+    // Closes the channel and wakes all waiters. Closing twice, or closing nil, is fatal.
+    // O(waiters).
     void close() const { detail::chan_close(state_); }
 
-    // Whether the channel has been closed; values may still be buffered.
+    // Returns whether the channel has been closed. Values may still be buffered.
     [[nodiscard]] bool closed() const noexcept { return state_ != nullptr && state_->is_closed(); }
 
-    // Buffered values right now, and the most there can be. A snapshot: others may be at work.
+    // Number of buffered values, and its maximum. A snapshot: other threads may change it.
     [[nodiscard]] std::size_t len() const noexcept { return state_ == nullptr ? 0 : state_->len(); }
 
     [[nodiscard]] std::size_t cap() const noexcept { return state_ == nullptr ? 0 : state_->cap(); }
 
-    // Two handles are equal when they refer to the same channel, whatever each of them can do; nil handles are equal. The order is
-    // some order of the channels that exist, for maps and sets. std::hash agrees with ==.
+    // Handles are equal if they refer to the same channel, in any direction; nil handles are equal.
+    // The order is arbitrary, for maps and sets. std::hash agrees with ==.
     friend bool operator==(const chan& a, const chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const chan& a, const chan& b) noexcept {
@@ -289,7 +297,7 @@ private:
     detail::chan_state<T>* state_;
 };
 
-// A channel handle that can only send. Converts from chan<T>; members as there.
+// A channel handle that can only send. Converts from chan<T>; members as in chan<T>.
 template <typename T>
 class send_chan {
 public:
@@ -327,7 +335,7 @@ public:
 
     [[nodiscard]] std::size_t cap() const noexcept { return chan_.cap(); }
 
-    // As for chan.
+    // As in chan.
     friend bool operator==(const send_chan& a, const send_chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const send_chan& a, const send_chan& b) noexcept {
@@ -352,7 +360,7 @@ private:
     chan<T> chan_;
 };
 
-// A channel handle that can only receive. Converts from chan<T>; members as there.
+// A channel handle that can only receive. Converts from chan<T>; members as in chan<T>.
 template <typename T>
 class recv_chan {
 public:
@@ -386,7 +394,7 @@ public:
 
     std::default_sentinel_t end() const noexcept { return {}; }
 
-    // As for chan.
+    // As in chan.
     friend bool operator==(const recv_chan& a, const recv_chan& b) noexcept { return detail::same_channel(a, b); }
 
     friend std::strong_ordering operator<=>(const recv_chan& a, const recv_chan& b) noexcept {

@@ -1,27 +1,32 @@
-// condition_variable.h: waiting, under a lock, until something is so that others change under the same lock.
+// condition_variable.h: waiting, under a lock, for a condition that other threads change under the
+// same lock.
 //
-// Names and meaning are those of the standard's condition variables: condition_variable works with std::unique_lock<weft::mutex>,
-// condition_variable_any with whatever has lock() and unlock(). Every wait also has a form with a std::stop_token.
+// Names and semantics are those of the standard. condition_variable works with
+// std::unique_lock<weft::mutex>, condition_variable_any with anything that has lock() and unlock().
+// Every wait also has a form with a std::stop_token.
 //
 //     std::unique_lock lock(m);                                  const std::lock_guard lock(m);
 //     ready.wait(lock, [&] { return !queue.empty(); });          queue.push_back(job);
 //     take(queue);                                               ready.notify_one();
 //
-// Beyond the standard: waiters are woken in the order in which they came, a notify_one() is never taken by somebody who came to wait
-// after it, and nobody wakes up without a reason. A notify that meets a waiter whose time is up, or who is cancelled, goes to the
-// next one: it is never lost.
+// Beyond the standard:
+// - Waiters are woken in order of arrival; a notify_one() never goes to a waiter that came later.
+// - There are no spurious wake-ups.
+// - A notify is never lost: if a waiter has timed out or is cancelled, the next one gets it.
 //
-// A wait is a cancellation point: it throws weft::cancelled or weft::timed_out, with the lock held again. Taking the lock again is
-// not.
+// A wait is a cancellation point: it throws weft::cancelled or weft::timed_out, with the lock held
+// again. Relocking is not a cancellation point.
 //
-// As in the standard, the condition variable may be destroyed as soon as all waiters have been notified, although they may not have
-// returned yet: a waiter that was notified does not touch it. One that something else ends at that very moment does; the destructor
-// waits until it has left. Destroying it before all have been notified, waiting with two mutexes at a time,
-// and waiting without holding the lock are fatal errors.
+// As in the standard, it may be destroyed as soon as all waiters have been notified, even before
+// they return, because a notified waiter does not access it. A waiter that something else ends at
+// that moment does; the destructor waits until it has left. Fatal: destroying it before all have
+// been notified, waiting with two mutexes at a time, and waiting without the lock.
 //
-// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter whose time was up may leave it set).
-//             I2. The count in the word is that of those who come back to the lock, although nobody in the queue stands for them.
-// Who:        any thread.
+// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter that timed out may
+//                 leave it set).
+//             I2. The word counts the waiters that will come back to the lock although they are not
+//                 in the queue.
+// Threads:    any thread.
 // See:        docs/condition_variable.md, test/model/condition_variable_model.cc
 #pragma once
 
@@ -46,7 +51,7 @@ namespace detail {
 struct condition_waiter;
 struct stop_watch;
 
-// What both condition variables are made of. Does not lock again.
+// The core of both condition variables. Does not lock the mutex again.
 class condition_core {
 public:
     condition_core() = default;
@@ -57,11 +62,12 @@ public:
         if (state_.word().load(acquire) != 0) wait_for_returns();  // acquire: with come_back's unlock
     }
 
-    // Unlocks m and blocks until a notify that comes after that, until deadline_ns, until stop (which may be nullptr) is asked for, or
-    // until the caller is cancelled. The object may be gone when this returns.
+    // Unlocks m and blocks until a later notify, until deadline_ns, until stop is requested (may be
+    // nullptr), or until the caller is cancelled. The object may be gone when this returns.
     wait_result wait(mutex& m, int64_t deadline_ns, const std::stop_token* stop) noexcept;
 
-    // relaxed, in both: who waits has locked the word before he unlocked the mutex, and this comes after that, or need not see it.
+    // relaxed, in both: a waiter locks the word before it unlocks the mutex; this load is ordered
+    // after that, or need not see it.
     void notify_one() noexcept {
         if (state_.word().load(relaxed) != 0) notify_one_slow();  // relaxed: as above
     }
@@ -91,17 +97,17 @@ private:
     guarded<mutex*> used_with_ = nullptr;  // guarded by state_; while the queue is not empty
 };
 
-// lock's mutex. Fatal if it does not hold one.
+// Returns lock's mutex. Fatal if lock does not hold one.
 [[nodiscard]] mutex& mutex_held_by(const std::unique_lock<mutex>& lock) noexcept;
 
-// Throws if result says so; else whether the time is up.
+// Throws if result is cancelled or expired; otherwise returns whether the wait timed out.
 inline bool time_is_up(wait_result result) {
     if (result == wait_result::cancelled || result == wait_result::expired) throw_interrupted(result);
     return result == wait_result::timed_out;
 }
 
-// The waits of both condition variables. Each unlocks lock, blocks, and returns or throws with lock locked again. Self::wait_ns
-// does one wait and returns whether its time is up.
+// The waits of both condition variables. Each unlocks lock, blocks, and returns or throws with lock
+// locked again. Self::wait_ns does one wait and returns whether it timed out.
 template <typename Self>
 class condition_waits {
 public:
@@ -111,7 +117,7 @@ public:
         self().wait_ns(lock, never, nullptr);
     }
 
-    // The same, for a limited time.
+    // The same, with a timeout.
     template <typename Lock, typename Rep, typename Period>
     std::cv_status wait_for(Lock& lock, std::chrono::duration<Rep, Period> timeout) {
         return status(self().wait_ns(lock, deadline_after(timeout), nullptr));
@@ -122,13 +128,13 @@ public:
         return status(self().wait_ns(lock, deadline_at(when), nullptr));
     }
 
-    // Waits until pred(), which is called with lock locked, returns true.
+    // Waits until pred(), called with lock locked, returns true.
     template <typename Lock, typename Predicate>
     void wait(Lock& lock, Predicate pred) {
         while (!pred()) self().wait_ns(lock, never, nullptr);
     }
 
-    // The same, for a limited time. Returns what pred() returned last.
+    // The same, with a timeout. Returns the last result of pred().
     template <typename Lock, typename Rep, typename Period, typename Predicate>
     bool wait_for(Lock& lock, std::chrono::duration<Rep, Period> timeout, Predicate pred) {
         return wait_until_true(lock, deadline_after(timeout), nullptr, pred);
@@ -139,7 +145,7 @@ public:
         return wait_until_true(lock, deadline_at(when), nullptr, pred);
     }
 
-    // The same, and no longer than until stop is requested.
+    // The same, but also ends when stop is requested.
     template <typename Lock, typename Predicate>
     bool wait(Lock& lock, std::stop_token stop, Predicate pred) {  // NOLINT: by value, as in the standard
         return wait_until_true(lock, never, &stop, pred);
@@ -188,10 +194,11 @@ private:
 // For std::unique_lock<weft::mutex>.
 class condition_variable : public detail::condition_waits<condition_variable> {
 public:
-    // Any thread, holding the mutex or not. Wakes who has waited longest, if anybody waits.
+    // Any thread, holding the mutex or not. Wakes the oldest waiter, if any.
     void notify_one() noexcept { core_.notify_one(); }
 
-    // Any thread, holding the mutex or not. Wakes all who wait. The condition variable may be destroyed when this returns.
+    // Any thread, holding the mutex or not. Wakes all waiters. The condition variable may be
+    // destroyed when this returns.
     void notify_all() noexcept { core_.notify_all(); }
 
 private:
@@ -202,10 +209,11 @@ private:
     detail::condition_core core_;
 };
 
-// For any lock with lock() and unlock(). Costs a second mutex, held while the lock is given up, and at each notify.
+// For any lock with lock() and unlock(). Costs a second mutex, held while the lock is released and
+// at each notify.
 class condition_variable_any : public detail::condition_waits<condition_variable_any> {
 public:
-    // As condition_variable's.
+    // As in condition_variable.
     void notify_one() noexcept {
         const std::lock_guard hold(inner_);
         core_.notify_one();
@@ -219,7 +227,8 @@ public:
 private:
     friend detail::condition_waits<condition_variable_any>;
 
-    // Whoever notifies after lock was unlocked takes inner_, and so comes after we have joined the queue. We do not touch it again.
+    // A thread that notifies after lock was unlocked takes inner_, so this waiter has joined the
+    // queue by then. inner_ is not accessed again.
     template <typename Lock>
     bool wait_ns(Lock& lock, int64_t deadline_ns, const std::stop_token* stop) {
         inner_.lock();
@@ -234,7 +243,7 @@ private:
         return detail::time_is_up(result);
     }
 
-    // Whatever leaves lock() ends the process, as in the standard.
+    // An exception from lock() ends the process, as in the standard.
     template <typename Lock>
     static void lock_again(Lock& lock) noexcept {
         lock.lock();

@@ -1,4 +1,5 @@
-// coroutine.h: C++20 coroutines on weft's scheduler: for those who have them already, or who need ten million waits in little memory.
+// coroutine.h: C++20 coroutines on weft's scheduler, for code that already uses them, or for ten
+// million waits in little memory.
 //
 //     weft::task<int> sum(weft::chan<int> numbers) {
 //         int total = 0;
@@ -8,12 +9,12 @@
 //
 //     weft::future<int> f = weft::async(sum(numbers));      // runs on the scheduler; f.get(), or co_await std::move(f)
 //
-// Where a green thread would park, a coroutine is suspended and its stack goes to others. When its wait ends a green thread is started,
-// or rather was made beforehand, to resume it. So everything else that weft offers may be used in a coroutine as well, blocking
-// calls included: they park the green thread that runs it at the moment.
+// Where a green thread would park, a coroutine is suspended and its stack is reused. When its wait
+// ends, a green thread made beforehand starts and resumes it. So a coroutine may use everything
+// else in weft, including blocking calls: they park the green thread that currently runs it.
 //
-// A task begins when it is awaited or given to async(), not before. Awaiting is no cancellation point. Coroutines of other libraries may
-// await weft's awaitables; they are resumed on a green thread.
+// A task begins when it is awaited or passed to async(). Awaiting is not a cancellation point.
+// Coroutines of other libraries may await weft's awaitables; they are resumed on a green thread.
 //
 // See: docs/coroutines.md
 #pragma once
@@ -42,10 +43,11 @@ namespace weft {
 
 namespace detail {
 
-// What a green thread that resumes a coroutine runs. If it never does, because its runtime ends, the coroutine is destroyed with it.
+// The function of a green thread that resumes a coroutine. If it never runs because its runtime
+// ends, it destroys the coroutine.
 class resumption {
 public:
-    // root: the outermost of the coroutines that await each other; owns the others.
+    // root: the outermost coroutine of the await chain; owns the others.
     resumption(std::coroutine_handle<> inner, std::coroutine_handle<> root) noexcept : inner_(inner), root_(root) {}
 
     resumption(resumption&& other) noexcept : inner_(other.inner_), root_(std::exchange(other.root_, nullptr)) {}
@@ -62,7 +64,7 @@ public:
         inner_.resume();
     }
 
-    // The coroutine goes on in another way.
+    // Releases the coroutine, which continues in another way.
     void let_go() noexcept { root_ = nullptr; }
 
     template <typename Promise>
@@ -99,7 +101,7 @@ public:
         return false;
     }
 
-    // False: it has happened meanwhile. After true the coroutine may run elsewhere.
+    // False: it has happened already. After true the coroutine may run elsewhere.
     template <typename Promise>
     bool await_suspend(std::coroutine_handle<Promise> h, source_location where = source_location::current()) {
         struct waited {
@@ -113,7 +115,7 @@ public:
 
         const spawning made = spawn_begin(nullptr, nullptr, entry_type_of<waited>, where);
         if (state_ == nullptr) {
-            // Nobody will ever resume it.
+            // A nil channel: the coroutine is never resumed.
             ::new (made.closure) waited{resumption::of(h)};
             nobody_.lock();
             spawn_waiting(made.g, case_.w, nobody_waiters_, nobody_, 0, reason_);
@@ -137,7 +139,7 @@ protected:
     Slot& slot() noexcept { return slot_; }
 
 private:
-    // It has been done: frees the lock, and hands over.
+    // After the operation: releases the lock and completes the hand-off.
     void finish(uint32_t bits) noexcept {
         case_.lock->unlock_bits(bits);
         if (case_.partner != nullptr) case_.ops->finish(case_);
@@ -159,8 +161,8 @@ class task;
 namespace detail {
 
 struct task_promise_base {
-    std::coroutine_handle<> root;          // the outermost of those that await each other
-    std::coroutine_handle<> continuation;  // who awaits us
+    std::coroutine_handle<> root;          // the outermost of the await chain
+    std::coroutine_handle<> continuation;  // the coroutine that awaits this one
 
     std::suspend_always initial_suspend() noexcept { return {}; }
 
@@ -214,8 +216,8 @@ struct task_promise<void> : task_promise_base {
 
 }  // namespace detail
 
-// A coroutine that yields a T. Begins when awaited, once; the awaiting coroutine goes on when it has ended. Move-only; destroys the
-// coroutine.
+// A coroutine that yields a T. Begins when awaited, once; the awaiting coroutine continues when it
+// has ended. Move-only; its destructor destroys the coroutine.
 template <typename T = void>
 class [[nodiscard]] task {
 public:
@@ -226,7 +228,8 @@ public:
     task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
 
     task& operator=(task&& other) noexcept {
-        task taken(std::move(other));  // and then what was here: nothing changes if they are the same
+        // Drops the old handle last, so self-assignment changes nothing.
+        task taken(std::move(other));
         std::swap(handle_, taken.handle_);
         return *this;
     }
@@ -278,7 +281,7 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
     return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
 }
 
-// The outermost coroutine: nobody awaits it, and it destroys itself.
+// The outermost coroutine: no other awaits it, and it destroys itself.
 struct driver {
     struct promise_type {
         std::coroutine_handle<> root = std::coroutine_handle<promise_type>::from_promise(*this);
@@ -317,7 +320,7 @@ driver drive(task<T> whole, std::shared_ptr<future_state<T>> to) {
 
 }  // namespace detail
 
-// Runs t on the scheduler; a future for its result. Throws as go().
+// Runs t on the scheduler; returns a future for its result. Throws as go().
 template <typename T>
 [[nodiscard]] future<T> async(task<T> t, source_location where = source_location::current()) {
     auto state = std::make_shared<detail::future_state<T>>();
@@ -326,7 +329,7 @@ template <typename T>
     return detail::future_access::make<T>(std::move(state));
 }
 
-// co_await std::move(f): what f.get() returns or throws, without blocking.
+// co_await std::move(f): returns or throws what f.get() does, without blocking.
 template <typename T>
 class future_awaiter {
 public:
@@ -336,13 +339,14 @@ public:
 
     template <typename Promise>
     void await_suspend(std::coroutine_handle<Promise> h) {
-        // The state outlives us: we may be gone once the green thread has begun.
+        // The state outlives this awaiter, which may be gone once the green thread has begun.
         auto& state = detail::future_access::state(future_);
         auto go_on = detail::resumption::of(h);
         try {
             detail::go_when_zero(state.pending(), std::move(go_on), source_location::current());
         } catch (...) {
-            go_on.let_go();  // with the exception, which is thrown where it waits
+            // The coroutine continues with the exception, which is thrown at its co_await.
+            go_on.let_go();
             throw;
         }
     }
@@ -360,7 +364,8 @@ future_awaiter<T> operator co_await(future<T>&& f) {
 
 namespace co {
 
-// co_await recv(c): the oldest value, or nullopt once the channel is closed and drained. c outlives the wait.
+// co_await recv(c): the oldest value, or nullopt once the channel is closed and drained. c must
+// outlive the wait.
 template <typename T>
 class recv_awaiter : public detail::chan_awaiter<T, detail::chan_recv_case<T>, std::optional<T>> {
 public:
@@ -383,7 +388,7 @@ template <typename T>
     return recv_awaiter<T>(detail::chan_access::state(c));
 }
 
-// co_await send(c, value): sends, or throws channel_closed. c outlives the wait.
+// co_await send(c, value): sends, or throws channel_closed. c must outlive the wait.
 template <typename T>
 class send_awaiter : public detail::chan_awaiter<T, detail::chan_send_case<T>, T> {
 public:

@@ -1,19 +1,22 @@
-// event.h: a flag that can be waited for: set() lets through all who wait and all who come, until reset().
+// event.h: a flag to wait for: set() releases all current and later waiters, until reset().
 //
-// (Elsewhere known as a manual-reset event.) wait() returns once the event has been set while it waited, even if it was reset
-// since. set and reset are one compare-exchange each while nobody waits, and both always order: what was done before set() is
-// visible after a wait() that it ended, and after a reset() that took it back. So a consumer that resets the event, looks whether
-// there is work, and waits if there is none, misses nothing.
+// Also known as a manual-reset event. wait() returns if the event was set during the wait, even if
+// it has been reset since. Without waiters set and reset are one compare-exchange each. Both always
+// order memory: what happened before set() is visible after a wait() that it ended, and after a
+// reset() that cleared it. So a consumer that resets the event, checks for work, and otherwise
+// waits, misses nothing.
 //
-// The event may be destroyed as soon as every wait has returned: flag, lock and "somebody waits" share one word, and set()
-// touches nothing after the store that sets the flag. Destroying it while somebody waits is a fatal error. The waits are cancellation
-// points.
+// The event may be destroyed as soon as every wait has returned. Flag, lock and waiting bit share
+// one word, and set() accesses nothing after the store that sets the flag. Destroying an event with
+// waiters is fatal. The waits are cancellation points.
 //
-// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter whose time was up may leave it set).
-//             I2. While bit set is set, the queue holds only waiters that something else has claimed.
-//             I3. After the store that sets the bit, set() does not touch the event.
+// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter that timed out may
+//                 leave it set).
+//             I2. While bit set is set, the queue holds only waiters that something else has
+//                 claimed.
+//             I3. After the store that sets the bit, set() does not access the event.
 // Ordering:   R1 (set) pairs with A1 (a wait, is_set, or reset).
-// Who:        any thread.
+// Threads:    any thread.
 // See:        docs/latch_barrier_event.md
 #pragma once
 
@@ -32,8 +35,8 @@ class event;
 
 namespace detail {
 
-// An event, for whoever waits for more than one thing at a time: it takes the lock of word, looks at bit set, and joins waiters with
-// a claim, leaving bit waiting set. Whoever was served has been unlinked and has ok set.
+// For a wait on several objects: it takes the lock of word, checks bit set, joins waiters with a
+// claim, and leaves bit waiting set. A waiter that was served has been unlinked and has ok set.
 struct event_core {
     static constexpr uint32_t set = 2;
     static constexpr uint32_t waiting = 4;
@@ -53,12 +56,12 @@ public:
     event& operator=(const event&) = delete;
 
     ~event() {
-        // relaxed: whoever destroys it has synchronised with its users
+        // relaxed: the destroying thread has synchronised with all users
         const uint32_t bits = core_.word.word().load(detail::relaxed);
         if ((bits & (detail::event_core::waiting | detail::guarded_word::guard)) != 0) check_destroyed();
     }
 
-    // From now on nobody waits. All who do are woken. The event may be gone when this returns.
+    // Sets the event and wakes all waiters. The event may be gone when this returns.
     void set() noexcept {
         uint32_t seen = core_.word.word().load(detail::relaxed);  // relaxed: the exchange decides
         const bool plain = (seen & (detail::event_core::waiting | detail::guarded_word::guard)) == 0;
@@ -69,7 +72,7 @@ public:
         }
     }
 
-    // From now on whoever comes waits.
+    // Clears the event: later waits block.
     void reset() noexcept {
         uint32_t seen = core_.word.word().load(detail::relaxed);  // relaxed: the exchange decides
         const bool plain = (seen & detail::guarded_word::guard) == 0;
@@ -80,17 +83,18 @@ public:
         }
     }
 
-    // Whether it is set at this moment.
+    // Returns whether the event is currently set.
     [[nodiscard]] bool is_set() const noexcept {
         return (core_.word.word().load(detail::acquire) & detail::event_core::set) != 0;  // A1
     }
 
-    // Blocks until the event is set. A cancellation point where it waits: throws weft::cancelled or weft::timed_out.
+    // Blocks until the event is set. A cancellation point where it waits: throws weft::cancelled or
+    // weft::timed_out.
     void wait() {
         if (!is_set()) wait_until_ns(detail::never);
     }
 
-    // As wait(), but returns false if the time is up first.
+    // As wait(), but returns false on timeout.
     template <typename Rep, typename Period>
     [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> timeout) {
         return is_set() || wait_until_ns(detail::deadline_after(timeout));

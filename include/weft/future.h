@@ -1,9 +1,9 @@
-// future.h: the result of a green thread, waited for.
+// future.h: the result of a green thread, and waiting for it.
 //
-// async(f) starts f and returns a future for what it returns or throws. get() waits, parking a green thread or blocking a
-// plain one. Dropping a future neither waits nor cancels. An exception that nobody has taken out when the last
-// party lets go is reported to a hook; by default that is one line on stderr.
-// A function that waits for the future that it is to fulfil would wait for ever: a fatal error.
+// async(f) starts f and returns a future for its result or exception. get() waits, parking a green
+// thread or blocking a plain one. Dropping a future neither waits nor cancels. An exception that no
+// get() has taken when the last reference goes is passed to a hook; the default prints one line on
+// stderr. A function that waits for the future it must fulfil would wait for ever: fatal.
 //
 // See: docs/futures.md
 #pragma once
@@ -32,14 +32,14 @@
 
 namespace weft {
 
-// What is called with an exception that no get() has taken. Any thread, must not throw. Returns the previous hook; nullptr
-// restores the line on stderr.
+// The hook for exceptions that no get() has taken. Any thread may call it; it must not throw.
+// Returns the previous hook. nullptr restores the line on stderr.
 using unobserved_exception_hook = void (*)(const std::exception_ptr&);
 unobserved_exception_hook set_unobserved_exception_hook(unobserved_exception_hook hook) noexcept;
 
 namespace detail {
 
-// Shared by the future and what will fulfil it.
+// Shared by the future and its producer.
 template <typename T>
 class future_state : public future_core {
 public:
@@ -47,10 +47,10 @@ public:
                                       std::monostate,
                                       std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
 
-    // Of an async call, in parent (nullptr: in nothing).
+    // State of an async call in context parent (nullptr: none).
     explicit future_state(cancel_context* parent = nullptr) : future_core(parent, claim_state::taken, nullptr) {}
 
-    // Runs f, which cancel() may interrupt, and keeps what comes of it.
+    // Runs f, which cancel() may interrupt, and stores its result or exception.
     template <typename F>
     void fulfil(F& f) noexcept {
         const ambient_scope ambient(&context_, false);
@@ -69,13 +69,13 @@ public:
         }
     }
 
-    // Keeps a value.
+    // Stores a value.
     template <typename... Args>
     void store(Args&&... args) {
         value_.emplace(std::forward<Args>(args)...);
     }
 
-    // After wait(): the value, moved out, or the exception, thrown.
+    // After wait(): returns the value, moved, or throws the exception.
     T take() {
         if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
         if constexpr (std::is_reference_v<T>) {
@@ -93,14 +93,15 @@ private:
     std::optional<stored> value_;
 };
 
-// Of a promise.
+// State of a promise.
 template <typename T>
 class promise_state : public future_state<T> {
 public:
     promise_state() : future_state<T>(future_core::claim_state::open, nullptr) {}
 };
 
-// Of a future that was made of others. Sources: a std::array or std::vector of std::weak_ptr<future_core>.
+// State of a future made from others. Sources: a std::array or std::vector of
+// std::weak_ptr<future_core>.
 template <typename T, typename Sources>
 class derived_state : public future_state<T> {
 public:
@@ -121,7 +122,7 @@ struct future_access;
 
 }  // namespace detail
 
-// The result of an async() call. Move-only. Not for use by several threads at once.
+// The result of an async() call. Move-only. Only one thread may use it at a time.
 template <typename T>
 class [[nodiscard]] future {
 public:
@@ -132,29 +133,35 @@ public:
     future& operator=(const future&) = delete;
     ~future() = default;
 
-    // Whether there is a result to get().
+    // Returns whether there is a result to get().
     [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
 
-    // Whether get() would return at once. Requires valid().
+    // Returns whether get() would return at once. Requires valid().
     [[nodiscard]] bool is_ready() const { return checked().is_ready(); }
 
-    // Blocks until the result is there. Requires valid(); else throws std::future_error. This, and all that wait, are cancellation points
-    // (cancel.h): interrupted, they throw cancelled or timed_out, and the future stays valid.
+    // Blocks until the result is available. Throws std::future_error unless valid(). This and all
+    // other waits are cancellation points (cancel.h): interrupted, they throw cancelled or
+    // timed_out, and the future stays valid.
     void wait() const { checked().wait_until(detail::never); }
 
-    // f(result) on a green thread of its own once the result is there, never within the call that provides it; a future for what it
-    // returns or throws. An exception in place of the result goes there instead. Uses this future up. No stack is bound while it
-    // waits. Throws what go() throws, and then is as before. cancel() of the new future is one of this future, too; an f that
-    // has not begun by then is not called, and get() throws cancelled unless the exception of this future comes first.
+    // Calls f(result) on a new green thread when the result is available, never within the call
+    // that provides it. Returns a future for what f returns or throws; an exception instead of the
+    // result goes there directly. Consumes this future. Binds no stack while it waits. Throws as
+    // go(), with this future unchanged.
+    // cancel() of the new future also cancels this one. An f that has not begun by then is not
+    // called; get() throws cancelled, or this future's exception if that comes first.
     template <typename F>
     [[nodiscard]] auto then(F f, source_location where = source_location::current());
 
-    // Asks the work for the result to end: the waits of the green thread throw cancelled from now on (cancel.h). Does not wait for that:
-    // get() does, and tells what came of it. Of a promise's future: it is ready, with cancelled, unless there is a result. Of one
-    // made by then, when_all or when_any: of all that it was made of, too. Of a coroutine's: nothing. Any thread; requires valid().
+    // Asks the work for the result to end, without waiting; get() waits and returns the outcome.
+    // Any thread; requires valid().
+    // - async: subsequent waits of the green thread throw cancelled (cancel.h).
+    // - a promise: the future becomes ready, with cancelled, unless there is a result.
+    // - then, when_all, when_any: also cancels all futures it was made from.
+    // - a coroutine: no effect.
     void cancel() const { checked().cancel(); }
 
-    // Blocks until the result is there or the time is up: std::future_status::ready or ::timeout.
+    // Blocks until the result is available or time is up: std::future_status::ready or ::timeout.
     template <typename Rep, typename Period>
     [[nodiscard]] std::future_status wait_for(std::chrono::duration<Rep, Period> timeout) const {
         return status_of(checked().wait_until(detail::deadline_after(timeout)));
@@ -165,8 +172,8 @@ public:
         return status_of(checked().wait_until(detail::deadline_at(deadline)));
     }
 
-    // Blocks until the result is there and moves it out, or throws the exception that ended the green thread. Once: the
-    // future is invalid afterwards. Throws std::future_error if it is already.
+    // Blocks until the result is available. Moves it out, or throws the exception that ended the
+    // green thread. The future is invalid afterwards. Throws std::future_error if it already is.
     T get() {
         wait();
         const std::shared_ptr<detail::future_state<T>> state = std::move(state_);
@@ -199,7 +206,7 @@ private:
 
 namespace detail {
 
-// For select, and for what is made of futures.
+// For select, and for futures made from others.
 struct future_access {
     template <typename T>
     static future_state<T>& state(const future<T>& f) {
@@ -263,7 +270,7 @@ auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, source_
         s, options,
         [state, body = std::optional<std::decay_t<F>>(std::forward<F>(f))]() mutable {
             state->fulfil(*body);
-            body.reset();  // what f holds is gone before anybody can see the result
+            body.reset();  // destroys what f owns before the result becomes visible
             detail::end_locals();
             state->complete();
         },
@@ -271,7 +278,8 @@ auto async_on(detail::scheduler* s, const spawn_options* options, F&& f, source_
     return future<result>(std::move(state));
 }
 
-// Starts f() as a green thread and returns a future for its result. Throws as go(). Allocates the shared state.
+// Starts f() as a green thread and returns a future for its result. Throws as go(). Allocates the
+// shared state.
 template <typename F>
 [[nodiscard]] auto async(F&& f, source_location where = source_location::current()) {
     return async_on(nullptr, nullptr, std::forward<F>(f), where);

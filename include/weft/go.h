@@ -1,11 +1,11 @@
-// go.h: starting green threads, and what one can say about oneself.
+// go.h: starts green threads; id, name and labels of the calling one.
 //
-// go(f) starts f as a green thread (a G) and returns at once. A G costs 256 bytes plus its closure until it first runs, then
-// a stack of its own, of which only the touched pages cost memory. Closures of up to 64 bytes live in the G itself;
-// larger ones are allocated.
+// go(f) starts f as a green thread (a G) and returns at once. Before its first run a G costs 256
+// bytes plus its closure; after that also a stack, of which only touched pages cost memory.
+// Closures of up to 64 bytes are stored in the G; larger ones are allocated.
 //
-// Who: go() by any thread. A plain thread's Gs go to the process's default runtime: the one weft::main runs, or else one
-// that is started on first use.
+// Threads: any thread may call go(). A plain thread's Gs run on the default runtime: that of
+// weft::main, or one started on first use.
 // See: docs/green_threads.md
 #pragma once
 
@@ -25,15 +25,16 @@
 
 namespace weft {
 
-// How a green thread is started. Use designated initializers: weft::go({.name = "acceptor"}, f).
+// How to start a green thread. Use designated initializers: weft::go({.name = "acceptor"}, f).
 struct spawn_options {
-    std::string_view name = {};   // shown in dumps and reports; copied, cut at 31 bytes
-    std::size_t stack_size = 0;   // usable bytes; 0: the runtime's default. Rounded up to a size class
-    bool own_fp_control = false;  // this G changes rounding or exception masks (MXCSR, x87, FPCR): carry them with it
-    bool inherit_locals = false;  // it begins with copies of the starter's values of all locals that can be copied
+    std::string_view name = {};  // shown in dumps and reports; copied, cut at 31 bytes
+    std::size_t stack_size = 0;  // usable bytes; 0: the runtime's default. Rounded up to a size class
+    // This G changes rounding or exception masks (MXCSR, x87, FPCR); they migrate with it.
+    bool own_fp_control = false;
+    bool inherit_locals = false;  // starts with copies of the starter's copyable locals
     weft::priority priority = weft::priority::normal;
-    bool preemptible = false;  // all it does may be interrupted anywhere: see weft/preemptible.h for what that forbids
-    label_set labels = {};     // shown in dumps; added to those it inherits from who starts it
+    bool preemptible = false;  // all its code may be interrupted anywhere; restrictions in weft/preemptible.h
+    label_set labels = {};     // shown in dumps; added to those inherited from the starter
 };
 
 namespace detail {
@@ -41,14 +42,14 @@ namespace detail {
 struct G;
 struct scheduler;
 
-// What the runtime has to know of a closure's type.
+// What the runtime needs to know about a closure's type.
 struct entry_type {
     void (*run)(void* closure);               // calls it, then destroys it
-    void (*destroy)(void* closure) noexcept;  // destroys it without having called it
+    void (*destroy)(void* closure) noexcept;  // destroys it without a call
     std::size_t size;
     std::size_t align;
-    // For closures made by the C interface, which begin with the address of a C function: does what is to be done after that, if it
-    // ends its green thread from within. nullptr: others.
+    // For closures of the C interface, which begin with the address of a C function: does the
+    // remaining work if that function ends its green thread from within. nullptr for others.
     void (*end_early)(void* closure) = nullptr;
 };
 
@@ -64,26 +65,27 @@ template <typename F>
     alignof(F),
 };
 
-// A G that is being made: where its closure goes.
+// A G under construction, and where its closure goes.
 struct spawning {
     G* g;
     void* closure;
 };
 
-// Takes a G, with room for a closure of type entry, for the runtime s (nullptr: the caller's own, or the default one).
-// Throws resource_exhausted or std::bad_alloc. Followed by exactly one of the other two.
-// options may be nullptr.
+// Takes a G of runtime s, with room for a closure of type entry. s == nullptr: the caller's
+// runtime, or the default one. options may be nullptr. Throws resource_exhausted or std::bad_alloc.
+// Exactly one of the other two functions must follow.
 spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_type& entry, source_location where);
 void spawn_commit(G* g) noexcept;
 void spawn_abandon(G* g) noexcept;
 
-// Instead of spawn_commit: g begins when a wait ends. w, which stays where it is until then, is linked into queue, whose lock is held; it
-// is freed with bits. The closure begins with wait_is_over().
+// Replaces spawn_commit: g begins when a wait ends. Links w into queue, whose lock is held, and
+// releases the lock with bits. w must not move until then. The closure must begin with
+// wait_is_over().
 void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
 void wait_is_over() noexcept;
 
-// All three in one for the caller's own runtime (or the default one) and a closure that can be copied as bytes, fits into a G, and
-// lies in a buffer of whole words.
+// All three in one, for the caller's runtime (or the default one). The closure must be trivially
+// copyable, fit into a G, and lie in a buffer of whole words.
 void spawn_copy(const entry_type& entry, const void* closure, source_location where);
 
 inline constexpr std::size_t copied_closure_max = 64;
@@ -117,10 +119,11 @@ void spawn(scheduler* s, const spawn_options* options, F&& f, source_location wh
 
 }  // namespace detail
 
-// Starts f() as a green thread. f is copied or moved, which must not block: a runtime does not end meanwhile. An exception that
-// leaves f ends the process with a report that names the green thread; use async() or wait_group::go() to have it travel. Throws
-// resource_exhausted or std::bad_alloc if there is no room for another G, std::invalid_argument if stack_size is beyond the
-// largest class or priority is none; nothing has been started then. O(1), no allocation for closures up to 64 bytes.
+// Starts f() as a green thread. f is copied or moved, which must not block: the runtime cannot stop
+// during it. An exception that leaves f ends the process with a report that names the green thread;
+// async() and wait_group::go() propagate it instead. Throws resource_exhausted or std::bad_alloc if
+// there is no room for a G, std::invalid_argument if stack_size exceeds the largest class or
+// priority is invalid; nothing is started then. O(1); no allocation for closures of up to 64 bytes.
 template <typename F>
 void go(F&& f, source_location where = source_location::current()) {
     detail::spawn(nullptr, nullptr, std::forward<F>(f), where);
@@ -131,32 +134,33 @@ void go(const spawn_options& options, F&& f, source_location where = source_loca
     detail::spawn(nullptr, &options, std::forward<F>(f), where);
 }
 
-// Lets other runnable green threads run first. Returns whether another one ran. Green threads only: a plain thread that calls it
-// is a fatal error. The caller may be on another OS thread afterwards.
+// Lets other runnable green threads run first. Returns whether one ran. Fatal in a plain thread.
+// The caller may continue on another OS thread.
 bool yield();
 
-// A cheap place to be interrupted: yields if the scheduler has asked for it or the time slice is over, counted from
-// the first checkpoint in it; else costs some ten nanoseconds. For long computations. Any thread; does nothing in a plain one.
+// A preemption point for long computations. Yields if the scheduler has asked for it, or the time
+// slice is over, counted from its first checkpoint; else costs about 10 ns. Any thread; does
+// nothing in a plain one.
 void checkpoint();
 
-// About the calling green thread.
+// The calling green thread.
 namespace this_g {
 
 // Its number, unique in its runtime, counted from 1 (the main G); 0 in a plain thread.
 [[nodiscard]] uint64_t id() noexcept;
 
-// Its name, empty if it has none. Valid until it ends or is given another one.
+// Its name; empty if it has none. Valid until it ends or is renamed.
 [[nodiscard]] std::string_view name() noexcept;
 
-// Gives it another name, cut at 31 bytes; an empty one takes it away. A dump at that very moment may show some of both. Does nothing in
-// a plain thread.
+// Renames it; name is cut at 31 bytes, an empty one removes it. A concurrent dump may mix both
+// names. Does nothing in a plain thread.
 void set_name(std::string_view name) noexcept;
 
 // Its labels; none in a plain thread.
 [[nodiscard]] label_set labels() noexcept;
 
-// Gives it other labels, or one more (in place of one with the same key; throws std::bad_alloc, and then it keeps those it has).
-// Green threads that it starts from now on inherit them. Do nothing in a plain thread.
+// Replaces its labels, or adds one (replaces one with the same key; throws std::bad_alloc, with the
+// labels unchanged). Green threads that it starts later inherit them. Do nothing in a plain thread.
 void set_labels(label_set labels) noexcept;
 void set_label(std::string_view key, std::string_view value);
 

@@ -1,12 +1,14 @@
-// labels.h: what a green thread works on, in words: a small set of keys and values, shown in dumps, as Go's profiler labels.
+// labels.h: a small set of keys and values that describe a green thread's work; shown in dumps,
+// like Go's profiler labels.
 //
 //     weft::this_g::set_label("request", id);
 //     weft::go([] { … });                                                     // inherits it
 //     weft::go({.name = "writer", .labels = {{"file", path}}}, [] { … });     // and has one more
 //
-// A set never changes; green threads share it, so that inheriting one costs a counter. Changing one's label makes a new set.
+// Sets are immutable and shared by green threads, so inheriting one costs a counter. Changing a
+// label makes a new set.
 //
-// Who: any thread.
+// Threads: any thread.
 // See: docs/labels.md
 #pragma once
 
@@ -30,7 +32,8 @@ struct label {
     std::string_view value;
 };
 
-// A value: cheap to copy. Keys and values are copied into it. Of two labels with the same key the later one counts.
+// A value type, cheap to copy. Holds copies of keys and values. Of two labels with the same key the
+// later one counts.
 class label_set {
 public:
     label_set() noexcept = default;
@@ -57,13 +60,13 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept;
 
-    // Number i, i < size(), in the order in which the keys came. The text is the set's.
+    // Label i, i < size(), in the order in which keys were added. The text belongs to the set.
     [[nodiscard]] label operator[](std::size_t i) const noexcept;
 
-    // The value of key; empty if there is none. O(size).
+    // The value of key; empty without one. O(size).
     [[nodiscard]] std::string_view find(std::string_view key) const noexcept;
 
-    // This set and those of more, which count where keys are the same. Throws std::bad_alloc.
+    // This set plus the labels of more, which override equal keys. Throws std::bad_alloc.
     [[nodiscard]] label_set with(const label_set& more) const;
     [[nodiscard]] label_set with(std::string_view key, std::string_view value) const;
 

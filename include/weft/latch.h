@@ -1,17 +1,19 @@
-// latch.h: a count that falls to zero once; whoever waits for that is let through then, and for ever after.
+// latch.h: a count that falls to zero once, and then releases its waiters for good.
 //
-// Names and meaning are those of the standard's latch. count_down is one compare-exchange, but for the one that wakes. wait() is a
-// join and no cancellation point; wait_for and wait_until, which the standard does not have, are.
+// Names and semantics are those of the standard. count_down is one compare-exchange, except for the
+// one that wakes. wait() is a join, not a cancellation point; wait_for and wait_until, which the
+// standard lacks, are cancellation points.
 //
-// The latch may be destroyed as soon as every wait has returned: count, lock and "somebody waits" share one word, and
-// count_down touches nothing after the store of zero. Counting below zero, and destroying a latch that is waited for, are fatal
-// errors.
+// The latch may be destroyed as soon as every wait has returned. Count, lock and waiting bit share
+// one word, and count_down accesses nothing after the store of zero. Fatal: counting below zero,
+// and destroying a latch with waiters.
 //
-// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter whose time was up may leave it set).
-//             I2. After the store of 0 the latch is not touched.
-// Ordering:   R1 (a count_down, or the store of 0) pairs with A1 (somebody reads zero): what was done before count_down() is visible
-//             after wait().
-// Who:        any thread.
+// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter that timed out may
+//                 leave it set).
+//             I2. After the store of 0 the latch is not accessed.
+// Ordering:   R1 (a count_down, or the store of 0) pairs with A1 (a read of zero): what happened
+//             before count_down() is visible after wait().
+// Threads:    any thread.
 // See:        docs/latch_barrier_event.md
 #pragma once
 
@@ -29,7 +31,7 @@ namespace weft {
 
 namespace detail {
 
-// A latch was to begin with a count that it cannot hold.
+// Reports a latch constructed with a count that it cannot hold.
 [[noreturn]] void fatal_latch_count(int64_t expected) noexcept;
 
 }  // namespace detail
@@ -46,11 +48,12 @@ public:
     latch& operator=(const latch&) = delete;
 
     ~latch() {
-        // relaxed: whoever destroys it has synchronised with its users
+        // relaxed: the destroying thread has synchronised with all users
         if ((state_.word().load(detail::relaxed) & (waiting | detail::guarded_word::guard)) != 0) check_destroyed();
     }
 
-    // Takes n off the count. Fatal if n is negative or above the count. The latch may be gone when this returns.
+    // Subtracts n from the count. Fatal if n is negative or above the count. The latch may be gone
+    // when this returns.
     void count_down(std::ptrdiff_t n = 1) noexcept {
         uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
         const bool plain = (seen & (waiting | detail::guarded_word::guard)) == 0 && n >= 0 && n <= seen >> shift;
@@ -61,7 +64,7 @@ public:
         }
     }
 
-    // Whether the count is zero.
+    // Returns whether the count is zero.
     [[nodiscard]] bool try_wait() const noexcept { return state_.word().load(detail::acquire) >> shift == 0; }  // A1
 
     // Blocks until the count is zero.
@@ -69,7 +72,8 @@ public:
         if (!try_wait()) wait_slow();
     }
 
-    // As wait(), but returns false if the time is up first. A cancellation point: throws weft::cancelled or weft::timed_out.
+    // As wait(), but returns false on timeout. A cancellation point: throws weft::cancelled or
+    // weft::timed_out.
     template <typename Rep, typename Period>
     [[nodiscard]] bool wait_for(std::chrono::duration<Rep, Period> timeout) const {
         return try_wait() || wait_until_ns(detail::deadline_after(timeout));
@@ -92,7 +96,8 @@ private:
         return static_cast<uint32_t>(expected);
     }
 
-    // Takes the lock and n off the count, which is still in the word. Returns the bits that the word is to have.
+    // Takes the lock and subtracts n from the count; the word still has the old count. Returns the
+    // word's new bits.
     [[nodiscard]] uint32_t lock_and_take(std::ptrdiff_t n) noexcept;
     void release_waiters() noexcept;
     void count_down_slow(std::ptrdiff_t n) noexcept;

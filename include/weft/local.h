@@ -1,23 +1,26 @@
-// local.h: a variable of which each green thread has its own, as thread_local is for OS threads.
+// local.h: a variable of which each green thread has its own value, like thread_local for OS
+// threads.
 //
-//     weft::local<std::string> user;                                // each green thread's begins empty
-//     weft::local<prng> dice([] { return prng(fresh_seed()); });    // or with what the function returns
+//     weft::local<std::string> user;                                // each green thread's value starts empty
+//     weft::local<prng> dice([] { return prng(fresh_seed()); });    // or with the function's result
 //
 //     user.get() = "anna"; *user, user->size() …
 //
-// A local may have static or dynamic storage. A green thread's value is made when it first uses it and is destroyed when the
-// green thread ends: after its function object, and before whoever joins it through wait_group::go or async goes on; in the reverse
-// order of construction. A destructor may use locals, also of values that are gone already: those are made anew, and destroyed in
-// the next round, of which there are four; what is made in the last one stays, and one line on stderr says so.
+// A local may have static or dynamic storage. A green thread's value is made at its first use. It
+// is destroyed when the green thread ends: after its function object, before a joiner
+// (wait_group::go, async) continues, in reverse order of construction. A destructor may use locals.
+// Those already destroyed are made again, and destroyed in the next of four rounds; what the last
+// one makes stays, and one line on stderr says so.
 //
-// Values stay where they are when the green thread goes on on another OS thread: pointers to them are good until it ends. Children
-// start without values, unless they are started with spawn_options{.inherit_locals = true}: then with copies of those of the green
-// thread that starts them, as far as their types can be copied.
+// Values keep their address when the green thread migrates; pointers to them are valid until it
+// ends. Children start without values, or, with spawn_options{.inherit_locals = true}, with copies
+// of the starter's copyable values.
 //
-// Rejected. A map from keys to values: a search at each use. A thread_local that is swapped at each switch: all pay for it, and
-// compilers keep the addresses of thread-locals across calls.
+// Rejected. A map from keys to values: a search at each use. A thread_local swapped at each switch:
+// every switch pays, and compilers keep addresses of thread-locals across calls.
 //
-// Who: green threads; the use by a plain thread is a fatal error (it has thread_local). Constructor and destructor: any thread.
+// Threads: green threads; use by a plain thread is fatal (it has thread_local). Constructor and
+// destructor: any thread.
 // See: docs/local.md
 #pragma once
 
@@ -36,27 +39,27 @@ namespace detail {
 
 struct local_node;
 
-// What the runtime has to know of a value's type.
+// What the runtime needs to know about a value's type.
 struct local_type {
-    void (*destroy)(local_node* n) noexcept;      // and free it
-    void (*forget)(local_node* n) noexcept;       // free it only
-    local_node* (*copy)(const local_node* from);  // may throw; nullptr: it cannot be copied
+    void (*destroy)(local_node* n) noexcept;      // and frees it
+    void (*forget)(local_node* n) noexcept;       // only frees it
+    local_node* (*copy)(const local_node* from);  // may throw; nullptr: not copyable
 };
 
-// One green thread's value of one local; the value itself comes behind. Owned by the green thread.
+// One green thread's value of one local; the value follows it in memory. Owned by the green thread.
 struct local_node {
     constexpr explicit local_node(const local_type& t) noexcept : type(&t) {}
 
     const local_type* type;
-    local_node* older = nullptr;  // in the order of construction
+    local_node* older = nullptr;  // in order of construction
     local_node* newer = nullptr;
-    uint64_t serial = 0;  // of the local it belongs to
+    uint64_t serial = 0;  // of its local
     uint32_t index = 0;
     uint32_t round = 0;  // 0: made before the green thread ended; n: by a destructor of round n - 1
 };
 
-// The identity of a local: an index, the smallest that is free, and a serial number that is never used again: an index that
-// was used before leads to values of others, which are told by their number.
+// The identity of a local: the smallest free index, and a serial number that is never reused. A
+// reused index may lead to another local's values; the serial number tells them apart.
 class local_key {
 public:
     local_key() noexcept;
@@ -72,11 +75,11 @@ private:
     local_key* next_;  // guarded by the lock of the list of all keys, which is sorted by index
 };
 
-// The caller's value of k; nullptr if it has none. Fatal in a plain thread. O(1).
+// Returns the caller's value of k; nullptr if it has none. Fatal in a plain thread. O(1).
 [[nodiscard]] local_node* local_find(const local_key& k) noexcept;
 
-// What the caller does to get one: announces that it is being made (throws std::bad_alloc; fatal if it is already), and then either
-// gives it or takes the announcement back.
+// Making a value: local_announce first (throws std::bad_alloc; fatal if already announced), then
+// either local_give or local_give_up.
 void local_announce(const local_key& k);
 void local_give(const local_key& k, local_node* made) noexcept;
 void local_give_up(const local_key& k) noexcept;
@@ -99,18 +102,19 @@ class local {
 public:
     using value_type = T;
 
-    // Values begin as T().
+    // Initial value: T().
     local()
         requires std::is_default_constructible_v<T>
     = default;
 
-    // Values begin as copies of initial.
+    // Initial value: a copy of initial.
     explicit local(T initial)
         requires std::copy_constructible<T>
         : source_(std::make_unique<copies>(std::move(initial))) {}
 
-    // Values begin as what factory() returns. It is called by each green thread that uses the local, possibly by several at once;
-    // it may block. What it throws leaves get(); the next use calls it again. Fatal if it uses the local it makes a value of.
+    // Initial value: the result of factory(). Each green thread that uses the local calls it,
+    // possibly several at once; it may block. Its exceptions leave get(); the next use calls it
+    // again. Fatal if it uses the local it makes a value of.
     template <typename F>
         requires detail::local_factory<F, T>
     explicit local(F factory) : source_(std::make_unique<calls<F>>(std::move(factory))) {}
@@ -118,11 +122,13 @@ public:
     local(const local&) = delete;
     local& operator=(const local&) = delete;
 
-    // The caller's value is destroyed with it; those of other green threads when they end. Nobody may use it meanwhile.
+    // Destroys the caller's value; those of other green threads are destroyed when they end. No
+    // thread may use the local during this.
     ~local() { detail::local_drop(key_); }
 
-    // The caller's value. Made now, if it has none: may throw what constructing it does, or std::bad_alloc. The reference is good until
-    // the green thread ends, or reset(). Else O(1): some twenty-five instructions.
+    // Returns the caller's value, making it if necessary: may throw what its construction throws,
+    // or std::bad_alloc. The reference is valid until the green thread ends, or reset(). Otherwise
+    // O(1): about 25 instructions.
     [[nodiscard]] T& get() const {
         detail::local_node* n = detail::local_find(key_);
         if (n == nullptr) [[unlikely]]
@@ -134,10 +140,10 @@ public:
 
     T* operator->() const { return std::addressof(get()); }
 
-    // Whether the caller has a value.
+    // Returns whether the caller has a value.
     [[nodiscard]] bool has_value() const noexcept { return detail::local_find(key_) != nullptr; }
 
-    // Destroys the caller's value, if it has one; the next use makes a new one.
+    // Destroys the caller's value, if any; the next use makes a new one.
     void reset() const noexcept {
         if (detail::local_find(key_) != nullptr) detail::local_drop(key_);
     }
@@ -173,7 +179,7 @@ private:
     [[gnu::visibility("hidden")]] static constexpr detail::local_type type_of_node = {&destroy_node, &forget_node,
                                                                                       copier()};
 
-    // Where values come from, if not from T().
+    // Makes initial values, if not T().
     struct source {
         source() = default;
         source(const source&) = delete;

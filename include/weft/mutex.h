@@ -1,18 +1,24 @@
-// mutex.h: mutual exclusion for green threads and plain threads alike.
+// mutex.h: mutual exclusion for green threads and plain threads.
 //
-// lock and unlock are one atomic each when nobody contends. A contended lock parks the green thread (or blocks the plain
-// thread), never the M. In normal mode whoever comes first takes a freed mutex, which keeps it on the core that is using
-// it; a waiter that has waited for more than 1 ms switches the mutex to starvation mode, where it is handed over in
-// queue order until a waiter got it in less than 1 ms or is the last. This follows Go's sync.Mutex.
+// Uncontended, lock and unlock are one atomic each. A contended lock parks the green thread (or
+// blocks the plain thread), never the M.
 //
-// Works with std::unique_lock, std::scoped_lock, std::lock_guard. Not recursive. It may be unlocked by another green thread
-// than the one that locked it, and destroyed as soon as the last unlock has been called. Unlocking an unlocked
-// mutex, or destroying a locked one, is a fatal error. lock() is not a cancellation point. The forms with a deadline are in
-// timed_mutex.h.
+// In normal mode whichever thread comes first takes a freed mutex, which keeps it on the core that
+// uses it. A waiter that has waited for more than 1 ms switches to starvation mode, with hand-offs
+// in queue order. This ends when a waiter gets the mutex in less than 1 ms or is the last, as in
+// Go's sync.Mutex.
 //
-// Invariants: I1. Bit waiting is set whenever the queue is not empty (abandoned waiters may leave it set).
-//             I2. Bit woken is set while one woken waiter is on its way to compete; no other is woken meanwhile.
-//             I3. Bit starving implies locked or a hand-over in flight: newcomers never take a starving mutex.
+// Works with std::unique_lock, std::scoped_lock, std::lock_guard. Not recursive. Another green
+// thread than its holder may unlock it. It may be destroyed as soon as the last unlock has been
+// called. Fatal: unlocking an unlocked mutex, destroying a locked one. lock() is not a cancellation
+// point; timed_mutex.h has forms with a deadline.
+//
+// Invariants: I1. Bit waiting is set whenever the queue is not empty (abandoned waiters may leave
+//                 it set).
+//             I2. Bit woken is set while one woken waiter is about to compete; no other is woken
+//                 until then.
+//             I3. Bit starving implies locked or a hand-off in flight: newcomers never take a
+//                 starving mutex.
 // See:        docs/mutex.md, test/model/mutex_model.cc
 #pragma once
 
@@ -33,7 +39,7 @@ public:
 
     ~mutex() { check_destroyed("weft::mutex"); }
 
-    // Any thread. Blocks until the mutex is ours.
+    // Any thread. Blocks until the caller holds the mutex.
     void lock() noexcept {
         uint32_t seen = 0;
         if (!state_.word().compare_exchange_strong(seen, locked, detail::acquire, detail::relaxed)) lock_slow();  // A1
@@ -41,7 +47,7 @@ public:
             took();
     }
 
-    // Any thread. Never blocks; fails while the mutex is locked or waiters are queued for it.
+    // Any thread. Never blocks; fails while the mutex is locked or has queued waiters.
     [[nodiscard]] bool try_lock() noexcept {
         uint32_t seen = 0;
         const bool ours = state_.word().compare_exchange_strong(seen, locked, detail::acquire, detail::relaxed);  // A1
@@ -50,7 +56,7 @@ public:
         return ours;
     }
 
-    // Whoever holds the lock.
+    // Caller: the holder of the lock.
     void unlock() noexcept {
         uint32_t seen = locked;
         if (!state_.word().compare_exchange_strong(seen, 0, detail::release, detail::relaxed))
@@ -65,8 +71,8 @@ private:
     static constexpr uint32_t woken = 4;
     static constexpr uint32_t starving = 8;
     static constexpr uint32_t waiting = 16;
-    static constexpr uint32_t high_waits =
-        32;  // somebody of that class, since waiting was last clear; see src/sched/lending.h
+    // A waiter of that class has come since waiting was last clear; see src/sched/lending.h.
+    static constexpr uint32_t high_waits = 32;
     static constexpr uint32_t normal_waits = 64;
     static constexpr uint32_t recorded = 128;                                  // holder_ is known
     static constexpr uint32_t of_queue = waiting | high_waits | normal_waits;  // cleared with the last waiter
@@ -74,7 +80,7 @@ private:
     void lock_slow() noexcept;
     void unlock_slow() noexcept;
 
-    // For green threads of several classes, see src/sched/lending.h.
+    // For green threads of several priority classes, see src/sched/lending.h.
     void took() noexcept;
     void gives() noexcept;
     [[nodiscard]] uint32_t lend_to_holder() noexcept;
@@ -82,7 +88,7 @@ private:
     [[nodiscard]] uint32_t hand_to(const detail::waiter& w, uint32_t bits) noexcept;
     static void lend_for(uint32_t holder, uint32_t bits, uint32_t passed) noexcept;
 
-    // False: deadline_ns has passed. A cancellation point.
+    // Returns false if deadline_ns has passed. A cancellation point.
     [[nodiscard]] bool lock_until(int64_t deadline_ns);
 
     template <bool interruptible>
@@ -90,9 +96,9 @@ private:
     void give_up() noexcept;
     static void pass_on(detail::lock_waiter& w, bool served) noexcept;
 
-    // Fatal, by the name of what, unless nobody can use it any more.
+    // Fatal, naming the object as what, unless no thread can use it any longer.
     void check_destroyed(const char* what) noexcept {
-        // relaxed: whoever destroys it has synchronised with its users
+        // relaxed: the destroying thread has synchronised with all users
         if (state_.word().load(detail::relaxed) != 0) [[unlikely]]
             destroyed_in_use(what);
     }
@@ -100,7 +106,7 @@ private:
     void destroyed_in_use(const char* what) noexcept;
 
     detail::guarded_word state_;          // the bits above, and the lock of waiters_
-    detail::atomic<uint32_t> holder_{0};  // see src/sched/lending.h; with recorded, its handle is somebody's
+    detail::atomic<uint32_t> holder_{0};  // see src/sched/lending.h; with recorded: a valid handle
     detail::wait_queue waiters_;          // guarded by state_
 };
 

@@ -1,17 +1,21 @@
-// once.h: what is to happen once, however many ask for it.
+// once.h: runs a function exactly once, however many threads ask for it.
 //
-// call_once(flag, f) calls f unless a call through the flag has succeeded before; callers that come meanwhile wait for it. If f
-// throws, the exception leaves that call_once, and another caller tries. As std::call_once, for green threads and plain ones.
+// call_once(flag, f) calls f unless a call through flag has succeeded. Concurrent callers wait for
+// that call. If f throws, the exception leaves that call_once, and another caller tries. Like
+// std::call_once, for green and plain threads.
 //
-// once_value(f) is a callable that calls f the first time and returns what it returned, by const reference, each time. An exception
-// is kept as well, and thrown each time. As Go's sync.OnceValue, and for an f that returns nothing, sync.OnceFunc.
+// once_value(f) is a callable that calls f the first time, and returns its result by const
+// reference each time. An exception is also stored and thrown each time. Like Go's sync.OnceValue,
+// or sync.OnceFunc if f returns nothing.
 //
-// Afterwards either costs one load. Neither is a cancellation point, but f may contain some: being cancelled counts as not
-// having been called. A call_once by f through its own flag is a fatal error, and so is destroying a flag while a call goes on.
+// Afterwards each costs one load. Neither is a cancellation point, but f may contain some; a
+// cancelled f counts as not called. Fatal: call_once by f with its own flag, and destroying a flag
+// during a call.
 //
 // Invariants: I1. The queue is empty unless running is set.
-// Ordering:   R1 (the end of a call) pairs with A1: what f did is visible to everybody whose call_once has returned.
-// Who:        any thread.
+// Ordering:   R1 (the end of a call) pairs with A1: the effects of f are visible after every
+//             call_once that has returned.
+// Threads:    any thread.
 // See:        docs/once.md, test/model/once_model.cc
 #pragma once
 
@@ -38,14 +42,14 @@ public:
 
     ~once_flag() {
         if ((state_.word().load(detail::relaxed) & running) != 0) [[unlikely]]
-            destroyed_in_use();  // relaxed: whoever destroys it has synchronised with its users
+            destroyed_in_use();  // relaxed: the destroying thread has synchronised with all users
     }
 
 private:
     template <typename F, typename... Args>
     friend void call_once(once_flag& flag, F&& f, Args&&... args);
 
-    // Ends the call that begin() has allowed, however it is left.
+    // Ends the call that begin() has permitted, on every path.
     class call {
     public:
         explicit call(once_flag& flag) noexcept : flag_(flag) {}
@@ -63,7 +67,8 @@ private:
 
     [[nodiscard]] bool is_done() noexcept { return state_.word().load(detail::acquire) == done; }  // A1
 
-    // Waits while somebody else calls. True: the caller is to call, and then end(). False: done.
+    // Waits while another thread calls. True: the caller must make the call, and then end(). False:
+    // done.
     [[nodiscard]] bool begin() noexcept;
     void end(bool succeeded) noexcept;
     void destroyed_in_use() noexcept;
@@ -74,10 +79,11 @@ private:
     detail::guarded_word state_;
     // Guarded by state_.
     detail::wait_queue waiters_;
-    detail::guarded<const void*> caller_ = nullptr;  // who calls, while running; see detail::owner
+    detail::guarded<const void*> caller_ = nullptr;  // the caller, while running; see detail::owner
 };
 
-// Any thread. Returns when a call through flag has succeeded: calls f(args...) (INVOKE of the standard) if none has. Throws what f throws.
+// Any thread. Calls f(args...) (INVOKE of the standard) unless a call through flag has succeeded;
+// returns when one has. Throws what f throws.
 template <typename F, typename... Args>
 void call_once(once_flag& flag, F&& f, Args&&... args) {
     if (flag.is_done() || !flag.begin()) return;
@@ -86,7 +92,8 @@ void call_once(once_flag& flag, F&& f, Args&&... args) {
     attempt.succeeded = true;
 }
 
-// Calls an F once. Neither copied nor moved: it is where the value lives. f is destroyed when it has been called.
+// Calls an F once. Neither copyable nor movable, because it holds the value. Destroys f after the
+// call.
 template <typename F>
 class once_value {
     using returned = std::invoke_result_t<F&>;
@@ -96,7 +103,7 @@ class once_value {
         std::conditional_t<std::is_reference_v<returned>, std::remove_reference_t<returned>*, returned>>;
 
 public:
-    // const T&; or for an f that returns a reference or nothing, just that.
+    // const T&; if f returns a reference or nothing, that type.
     using result_type =
         std::conditional_t<std::is_void_v<returned> || std::is_reference_v<returned>, returned, const stored&>;
 
@@ -106,8 +113,9 @@ public:
     once_value& operator=(const once_value&) = delete;
     ~once_value() = default;
 
-    // Any thread. What f returned, or threw, when it was called; by us, if it has not been. Throws weft::cancelled or
-    // weft::timed_out, if f does, without keeping them: they are about the caller, and the next one calls f again.
+    // Any thread. Returns or throws what f did, calling it if necessary. Does not store
+    // weft::cancelled and weft::timed_out: they concern only this caller, and the next one calls f
+    // again.
     result_type operator()() const {
         call_once(flag_, [this] { compute(); });
         if (error_) std::rethrow_exception(error_);

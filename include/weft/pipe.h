@@ -1,11 +1,13 @@
 // pipe.h: the two ends of a pipe: a stream of bytes in one direction, to or from another program.
 //
-// As a stream of the network (net/stream.h): calls look as if they blocked, and block only the green thread that makes them; each is a
-// cancellation point where it waits, heeds the deadline that was set, and comes in two forms, one of which throws std::system_error, or
-// weft::cancelled and weft::timed_out where a scope or deadline around the caller ends the wait. close() may be called by any thread at any
-// time: whoever waits is woken with weft::errc::closed. Moving, assigning and destroying are for one thread, while nobody else uses the object.
+// Works like a network stream (net/stream.h): calls block only the calling green thread. Each is a
+// cancellation point where it waits, obeys the deadline that was set, and has two forms. One stores
+// a std::error_code. The other throws std::system_error, or weft::cancelled and weft::timed_out if
+// a scope or deadline around the caller ends the wait. Any thread may call close() at any time;
+// waiters wake with weft::errc::closed. Moving, assigning and destroying require that no other
+// thread uses the object.
 //
-// SIGPIPE never comes: writing to where nobody reads any more is the error std::errc::broken_pipe.
+// SIGPIPE is never raised: writing without a reader is the error std::errc::broken_pipe.
 //
 // See: docs/processes.md
 #pragma once
@@ -24,17 +26,18 @@ namespace weft {
 
 namespace detail {
 
-// What both ends have.
+// Common to both ends.
 class pipe_end {
 public:
     void close() noexcept { handle_.close(); }
 
     [[nodiscard]] bool is_open() const noexcept { return handle_.is_open(); }
 
-    // The descriptor, which is non-blocking: valid until close().
+    // The non-blocking descriptor: valid until close().
     [[nodiscard]] int native_handle() const noexcept { return handle_.fd(); }
 
-    // Gives the descriptor, which stays open and non-blocking, to the caller; -1: there is none. A fatal error while somebody uses it.
+    // Transfers the descriptor, which stays open and non-blocking, to the caller; -1 without one.
+    // Fatal while a thread uses it.
     [[nodiscard]] int release() { return handle_.detach(); }
 
 protected:
@@ -46,7 +49,8 @@ protected:
     pipe_end& operator=(pipe_end&&) noexcept = default;
     ~pipe_end() = default;
 
-    // Makes fd non-blocking. Throws std::system_error, with what, or std::bad_alloc; then fd is closed.
+    // Makes fd non-blocking. Throws std::system_error with what, or std::bad_alloc; fd is then
+    // closed.
     [[nodiscard]] static fd_handle taken_over(int fd, const char* what);
 
     fd_handle handle_;
@@ -59,19 +63,21 @@ public:
     // Closed.
     pipe_reader() noexcept = default;
 
-    // Takes over the end of a pipe, or something like it: a terminal, one end of a socketpair. Throws std::system_error, or std::bad_alloc,
-    // and has closed it then. Who shares the open file (after dup, fork) finds it non-blocking, too.
+    // Takes ownership of the end of a pipe, or of a similar descriptor: a terminal, one end of a
+    // socketpair. Throws std::system_error or std::bad_alloc; fd is then closed. Descriptors that
+    // share the open file (dup, fork) become non-blocking too.
     [[nodiscard]] static pipe_reader adopt(int fd) { return pipe_reader(taken_over(fd, "weft: pipe_reader::adopt")); }
 
-    // Reads what is there, at least a byte, at most b.size(): waits for the first. Returns how many; 0: the end, or b is empty.
+    // Waits for the first byte, then reads what is available, at most b.size(). Returns the number
+    // of bytes; 0: the end, or b is empty.
     [[nodiscard]] std::size_t read_some(net::mutable_buffer b);
     [[nodiscard]] std::size_t read_some(net::mutable_buffer b, std::error_code& ec);
 
-    // Fills b. Returns b.size(), or less at the end. With an error: how many bytes had been read before.
+    // Fills b. Returns b.size(), or less at the end. On error: the number of bytes read before it.
     [[nodiscard]] std::size_t read(net::mutable_buffer b);
     [[nodiscard]] std::size_t read(net::mutable_buffer b, std::error_code& ec);
 
-    // For calls to come, and those that wait now.
+    // Applies to later calls and to those that wait now.
     template <typename Clock, typename Duration>
     void set_deadline(std::chrono::time_point<Clock, Duration> when) {
         handle_.set_read_deadline(detail::deadline_at(when));
@@ -91,11 +97,12 @@ public:
     // As pipe_reader::adopt.
     [[nodiscard]] static pipe_writer adopt(int fd) { return pipe_writer(taken_over(fd, "weft: pipe_writer::adopt")); }
 
-    // Writes what fits at once, at least a byte: waits until one does. Returns how many; 0: b is empty.
+    // Waits until at least one byte fits, then writes what fits. Returns the number of bytes; 0: b
+    // is empty.
     [[nodiscard]] std::size_t write_some(net::const_buffer b);
     [[nodiscard]] std::size_t write_some(net::const_buffer b, std::error_code& ec);
 
-    // Writes all of b. Returns b.size(); with an error, how many bytes had been written before.
+    // Writes all of b. Returns b.size(); on error, the number of bytes written before it.
     std::size_t write_all(net::const_buffer b);
     std::size_t write_all(net::const_buffer b, std::error_code& ec);
 
@@ -115,7 +122,8 @@ struct pipe_ends {
     pipe_writer writer;
 };
 
-// A new pipe. Throws std::system_error (too many descriptors), std::bad_alloc. Neither end is inherited by programs that are executed.
+// Makes a pipe. Throws std::system_error (too many descriptors) or std::bad_alloc. Executed
+// programs do not inherit the ends.
 [[nodiscard]] pipe_ends make_pipe();
 
 }  // namespace weft

@@ -1,28 +1,32 @@
 // preemptible.h: code that may be interrupted anywhere.
 //
 //     {
-//         weft::preemptible here;          // from here on, at the end of a time slice, others have their turn
+//         weft::preemptible here;          // from here on, others may run at the end of a time slice
 //         for (…) x = x * x + c;           // … although nothing in this loop ever calls anything
 //     }
 //
-// Green threads give way where they wait, yield or look (checkpoint()), and, compiled by weft_instrument(), at each call. A computation
-// that does none of it keeps its processor until the runtime takes that away. One marked by a preemptible is interrupted by a
-// signal instead, in the middle of an expression if need be, and goes on there later, on the same OS thread.
+// Green threads give up their P where they wait, yield or call checkpoint(); compiled by
+// weft_instrument(), at each call. A computation that does none of this keeps its P until the
+// runtime retakes it. In a preemptible scope a signal interrupts it instead, even within an
+// expression. It continues later, on the same OS thread.
 //
-// The rules, because the interrupted code may be stopped for long at any instruction: in a preemptible there is arithmetic, on memory that
-// is there already. No malloc, new, std::string that grows, printf; no lock of any kind; no call into the runtime but yield(),
-// checkpoint(), and functions of this_g; no other library that might do such things. What breaks these rules is not noticed: others, or
-// the process, may then wait for ever. Thread-locals are safe to read.
+// Rules, because the code may be stopped for long at any instruction:
+// - Allowed: arithmetic on existing memory; reads of thread-locals; yield(), checkpoint() and the
+//   functions of this_g.
+// - Forbidden: malloc, new, a std::string that grows, printf; locks of any kind; other calls into
+//   the runtime, and other libraries that may do these things.
+// - Violations are not detected. Other threads, or the process, may then wait for ever.
 //
-// The signal is SIGURG, unless another one was chosen. Code on the runtime's OS threads may block it, ignore it, or put a handler of its own
-// in front (which should call the one that was there before), at any time: no scope waits for a signal that does not come. Then what is left
-// is that the scope loses its processor; and each of them makes a system call or two. In a declared blocking call of a green thread that
-// is marked as a whole nothing is interrupted.
+// The signal is SIGURG unless another is configured. Code on the runtime's OS threads may at any
+// time block it, ignore it, or install its own handler, which should call the previous one. No
+// scope waits for a signal that does not come: then the scope only loses its P, and each scope
+// makes one or two system calls. A green thread started as preemptible is not interrupted in
+// blocking().
 //
-// Scopes nest; the outermost one counts. A parking call in one (against the rules, but harmless if it is a yield) leaves it for as
-// long as it takes. Costs some 10 ns for a scope, and nothing inside.
+// Scopes nest; the outermost one counts. A call that parks (against the rules, but harmless for a
+// yield) leaves the scope for its duration. A scope costs about 10 ns, the code inside nothing.
 //
-// Who: green threads; in a plain thread, which the operating system preempts, it does nothing.
+// Threads: green threads; does nothing in a plain thread, which the operating system preempts.
 // See: docs/preemption.md
 #pragma once
 
@@ -34,7 +38,7 @@ class [[nodiscard]] preemptible {
 public:
     preemptible() noexcept;
 
-    // By the green thread that made it.
+    // Caller: the green thread that made it.
     ~preemptible();
 
     preemptible(const preemptible&) = delete;

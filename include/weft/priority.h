@@ -1,22 +1,24 @@
-// priority.h: three classes of green threads: who runs first.
+// priority.h: three priority classes of green threads.
 //
 //     weft::go({.priority = weft::priority::high}, [] { answer(); });      // before all others
-//     weft::go({.priority = weft::priority::low}, [] { tidy_up(); });      // when nothing else is to be done
+//     weft::go({.priority = weft::priority::low}, [] { tidy_up(); });      // when nothing else can run
 //
-// On each P, high ones run before normal ones, and low ones when there is nothing else to be found on any P. Nobody starves: of 17
-// schedules of a P one is not given to a high one while others wait there, and at least one of 200 is given to a low one while one
-// waits there.
+// On each P, high runs before normal; low runs when no P has anything else. No class starves. Of 17
+// schedules of a P one does not go to a high G while others wait there. Of 200 at least one goes to
+// a low G while one waits there.
 //
-// A class decides who is picked next, not who is interrupted: a high green thread that becomes runnable waits until the one that
-// runs parks, yields or ends, unless another P is free.
+// A class decides which G is picked next; it interrupts none. A high G that becomes runnable waits
+// until the running one parks, yields or ends, unless another P is free.
 //
-// A green thread that waits for a weft::mutex lends its class to the holder, and that one to the holder of what it waits for itself, if
-// theirs is lower: at once, until they hold no lock any more. The same for the writer of a shared_mutex; its readers are lent nothing.
+// Priority inheritance: a green thread that waits for a weft::mutex lends its class to the holder.
+// If that one waits too, it passes the class on to the holder of what it waits for. Only lower
+// classes are raised, at once, until they hold no lock. The same holds for the writer of a
+// shared_mutex; readers inherit nothing.
 //
-// Children are of the normal class unless they are given another one. Programs that use none pay for two predictable instructions
-// when a mutex is locked, and when a green thread is queued.
+// Children get the normal class unless another is given. Programs without priorities pay two
+// predictable instructions when a mutex is locked, and when a green thread is queued.
 //
-// Who: this_g::… by green threads; they do nothing in plain ones.
+// Threads: this_g::… by green threads; they do nothing in plain threads.
 // See: docs/priorities.md
 #pragma once
 
@@ -30,10 +32,11 @@ enum class priority : uint8_t { normal, high, low };
 
 namespace this_g {
 
-// The class of the calling green thread, as it was last set, without what is lent to it; normal in a plain thread.
+// Returns the class of the calling green thread as last set, without inheritance; normal in a plain
+// thread.
 [[nodiscard]] weft::priority priority() noexcept;
 
-// Sets it: from the next time on that the caller is queued. Does not yield.
+// Sets the class. It applies from the next time the caller is queued. Does not yield.
 void set_priority(weft::priority p) noexcept;
 
 }  // namespace this_g

@@ -1,4 +1,4 @@
-// process.h: other programs: started, talked with, waited for.
+// process.h: starts other programs, communicates with them and waits for them.
 //
 //     weft::process sort({"sort", "-n"}, {.in = weft::stdio::pipe, .out = weft::stdio::pipe});
 //     sort.in().write_all("3\n1\n2\n");
@@ -9,25 +9,29 @@
 //
 //     weft::process_output date = weft::run_process({"date", "-u"});
 //
-// Starting makes a system call that takes until the program has begun, about a millisecond, for which the processor is given to others. Waiting
-// parks: the system's descriptor of the process (pidfd) is in the poller, and its end is an event like any other. So there is neither a
-// thread nor a SIGCHLD handler, and a signal never reaches another process that has got the number meanwhile.
+// Starting makes a system call that lasts until the program has begun, about a millisecond; the P
+// is handed off for it. Waiting parks: the process's descriptor (pidfd) is in the poller, and its
+// end is an event like others. So no thread and no SIGCHLD handler is needed, and a signal never
+// reaches another process that has got the same number.
 //
-// The program begins as from a shell: no signal is blocked, all have their default actions, no descriptors are inherited but 0, 1 and 2 and
-// those that this program has made inheritable itself.
+// The program starts as from a shell: no signal is blocked, all have their default actions. It
+// inherits only descriptors 0, 1 and 2, and those that this program has made inheritable.
 //
-// A process object that is destroyed, or assigned to, leaves its program running, and closes the pipes to it; the library sees to it that it does
-// not stay behind as a zombie. A program is ended by a call: kill(), or kill_group() together with all that it has started; then wait(). (A
-// destructor that killed it would lose the work of a program that was to outlive its starter, such as a daemon; one that waited could wait for ever.)
+// Destroying or assigning to a process object leaves its program running and closes the pipes; the
+// library prevents a zombie. To end a program, call kill(), or kill_group() to include what it has
+// started; then wait(). (A destructor that killed would lose the work of a program meant to outlive
+// its starter, such as a daemon. One that waited might wait for ever.)
 //
-// Other parts of the program may handle SIGCHLD. If one of them waits for any child, or the signal is ignored, the system may forget how a
-// program has ended before it is asked: from Linux 6.15 on it tells nevertheless, however soon the program has ended, else wait() fails with
+// Other parts of this program may handle SIGCHLD. If one waits for any child, or the signal is
+// ignored, the system may forget the exit status before it is read. Linux 6.15 and later report it
+// even then, however soon the program has ended. On older systems wait() fails with
 // std::errc::no_child_process.
 //
-// Each call that may fail has two forms: one throws std::system_error, the other fills a std::error_code.
+// Each call that may fail has two forms: one throws std::system_error, the other fills a
+// std::error_code.
 //
-// Who: any thread. Several may wait for one process at a time, and kill it; moving, assigning and destroying are for one thread, while nobody
-//      else uses the object.
+// Threads: any thread. Several threads may wait for one process at a time, and kill it. Moving,
+//          assigning and destroying require that no other thread uses the object.
 // See: docs/processes.md
 #pragma once
 
@@ -46,36 +50,40 @@
 
 namespace weft {
 
-// What one of the three standard descriptors of a program is.
+// What a standard descriptor of the program is connected to.
 enum class stdio : uint8_t {
     inherit,  // that of this process
-    null,     // nothing to read; what is written goes nowhere
+    null,     // reads return the end, writes are discarded
     pipe,     // a pipe, whose other end the process object has
 };
 
-// Which process group a program begins in. The programs that it starts are in the same group, unless they leave it.
+// The process group of the program. Programs that it starts are in the same group, unless they
+// leave it.
 enum class process_group : uint8_t {
     inherit,  // that of this process
-    own,  // a new one, which it leads: process::kill_group() reaches all of it. Keys of a terminal, such as Ctrl-C, do not
-    own_session,  // a new session and group: it has no controlling terminal either
+    // A new group, led by the program. process::kill_group() reaches all of it; terminal keys such
+    // as Ctrl-C do not.
+    own,
+    own_session,  // a new session and group, without a controlling terminal
 };
 
 struct process_options {
     stdio in = stdio::inherit;
     stdio out = stdio::inherit;
     stdio err = stdio::inherit;
-    // Where it begins; empty: where this process is. A command with a slash in it is looked for from there.
+    // Working directory; empty: that of this process. A command with a slash is resolved relative
+    // to it.
     std::string directory = {};
-    // All of it, as "NAME=value"; nothing: that of this process.
+    // All variables, as "NAME=value"; nullopt: those of this process.
     std::optional<std::vector<std::string>> environment = {};
-    // Nothing: inherit for a process object, own for run_process().
+    // nullopt: inherit for a process object, own for run_process().
     std::optional<process_group> group = {};
 };
 
 // How a program has ended.
 struct exit_status {
-    int code = 0;              // what it returned from main, or gave to exit; 0 to 255
-    int signal = 0;            // what killed it; 0: it has ended by itself
+    int code = 0;              // returned from main, or passed to exit; 0 to 255
+    int signal = 0;            // the signal that killed it; 0: ended by itself
     bool core_dumped = false;  // with signal
 
     [[nodiscard]] bool ok() const noexcept { return code == 0 && signal == 0; }
@@ -92,11 +100,12 @@ class child;
 
 class process {
 public:
-    // None: pid() is 0.
+    // No process: pid() is 0.
     process() noexcept;
 
-    // Starts command[0], which is looked for in PATH unless there is a slash in it, with all of command as its arguments. Fails as exec does:
-    // std::errc::no_such_file_or_directory, permission_denied …; or std::errc::invalid_argument: no command, or a zero byte in a string.
+    // Starts command[0], searched in PATH unless it contains a slash, with all of command as its
+    // arguments. Fails as exec does (std::errc::no_such_file_or_directory, permission_denied …),
+    // and with std::errc::invalid_argument for an empty command or a zero byte in a string.
     explicit process(const std::vector<std::string>& command, const process_options& options = {});
     process(const std::vector<std::string>& command, const process_options& options, std::error_code& ec);
 
@@ -104,7 +113,8 @@ public:
     process& operator=(process&& other) noexcept;
     ~process();  // see above
 
-    // Its number. It is that of another process once this one has ended and been waited for: signals go by kill().
+    // The process number. The system may reuse it once the process has ended and been waited for;
+    // send signals with kill().
     [[nodiscard]] int pid() const noexcept { return pid_; }
 
     // The other ends of its pipes: closed unless options said stdio::pipe.
@@ -114,12 +124,13 @@ public:
 
     [[nodiscard]] pipe_reader& err() noexcept { return err_; }
 
-    // Waits for its end. May be called again: it returns the same. A cancellation point; the program does not notice. A program that fills a pipe
-    // which nobody reads never ends.
+    // Waits for the program's end. Later calls return the same result. A cancellation point;
+    // cancellation does not affect the program. A program that fills a pipe that no thread reads
+    // never ends.
     exit_status wait();
     exit_status wait(std::error_code& ec);
 
-    // No longer than that; nothing: it still runs.
+    // With a timeout; returns nullopt if the program still runs.
     template <typename Rep, typename Period>
     [[nodiscard]] std::optional<exit_status> wait_for(std::chrono::duration<Rep, Period> timeout) {
         return wait_until_ns(detail::deadline_after(timeout));
@@ -130,17 +141,21 @@ public:
         return wait_until_ns(detail::deadline_at(deadline));
     }
 
-    // Sends it a signal. False: it has ended, and somebody knows; the signal went nowhere.
+    // Sends a signal. Returns false if the program has ended and its end is known; no signal is
+    // sent then.
     bool kill(int signal);
     bool kill(int signal, std::error_code& ec);
 
-    // Sends a signal to all processes of the group that it leads: to it, and to what it has started. Also after it has ended, and after wait().
-    // Processes that have left the group, such as daemons, are not reached. Error: std::errc::invalid_argument if it leads none (see
-    // process_options::group).
-    // Until this object is destroyed or detached, the system keeps the number of a program that leads a group, as that of a zombie, which is a
-    // member of the group. So the result is true as long, also if no other process of the group is left: do not call it in a loop until it is
-    // false. To learn that all have ended, read from a pipe that they have inherited to its end. False: there is no program (pid() is 0); or
-    // another part of this program has taken its status, or SIGCHLD is ignored, and the system finds no process of the group.
+    // Sends a signal to all processes of the group that the program leads: the program and what it
+    // has started. Works after its end and after wait(). Processes that have left the group, such
+    // as daemons, are not reached. Error: std::errc::invalid_argument if the program leads no group
+    // (see process_options::group).
+    //
+    // Until this object is destroyed or detached, the system keeps the number of a group leader, as
+    // that of a zombie in the group. So the result stays true even if no other process of the group
+    // is left: do not loop until it is false. To learn that all have ended, read an inherited pipe
+    // to its end. False: there is no program (pid() is 0), or the system finds no process of the
+    // group after another part of this program has taken the status, or with SIGCHLD ignored.
     bool kill_group(int signal);
     bool kill_group(int signal, std::error_code& ec);
 
@@ -159,14 +174,15 @@ private:
 
 struct process_output {
     exit_status status;
-    std::string out;  // what it has written to its standard output, and
-    std::string err;  // … error
+    std::string out;  // its standard output
+    std::string err;  // its standard error
 };
 
-// Runs a command to its end, with input to read; and until all who have its output, such as programs that it has started, have closed it.
-// options.in, out and err do not matter. Throws as process's constructor; an end that is not ok() is no error. If it is interrupted, by a
-// scope or deadline around the caller, the program is killed, with all processes of its group: the program leads one, unless
-// options.group is process_group::inherit, and then only the program is killed. It takes three green threads.
+// Runs a command with input to its end, and until all holders of its output, such as programs it
+// has started, have closed it. Ignores options.in, out and err. Throws as process's constructor; a
+// status that is not ok() is not an error. If a scope or deadline around the caller interrupts it,
+// the program and its process group are killed. The program leads that group, unless options.group
+// is process_group::inherit; then only the program is killed. Takes three green threads.
 [[nodiscard]] process_output run_process(const std::vector<std::string>& command,
                                          net::const_buffer input = {nullptr, 0},
                                          process_options options = {});

@@ -1,8 +1,8 @@
-// promise.h: a result that somebody provides by hand, from any thread; and combining futures.
+// promise.h: a result provided by hand, from any thread; and combinations of futures.
 //
 //     weft::promise<int> p;
 //     auto f = p.get_future();
-//     start_query([p = std::move(p)](int answer) mutable { p.set_value(answer); });   // a callback of some library
+//     start_query([p = std::move(p)](int answer) mutable { p.set_value(answer); });   // a library's callback
 //     int answer = f.get();                                                            // parks the green thread
 //
 // See: docs/futures.md
@@ -30,7 +30,7 @@
 
 namespace weft {
 
-// The providing side of a future. Move-only; not for use by several threads at once, but by any.
+// The producer's side of a future. Move-only. Any thread may use it, but only one at a time.
 template <typename T>
 class promise {
 public:
@@ -40,7 +40,8 @@ public:
     promise(promise&&) noexcept = default;
 
     promise& operator=(promise&& other) noexcept {
-        promise taken(std::move(other));  // and then what was here: nothing changes if they are the same
+        // Drops the old state last, so self-assignment changes nothing.
+        promise taken(std::move(other));
         std::swap(state_, taken.state_);
         std::swap(satisfied_, taken.satisfied_);
         std::swap(retrieved_, taken.retrieved_);
@@ -50,20 +51,21 @@ public:
     promise(const promise&) = delete;
     promise& operator=(const promise&) = delete;
 
-    // A promise that has given no result leaves std::future_error, broken_promise, to its future. If that is gone, nothing happens.
+    // A promise without a result leaves std::future_error, broken_promise, to its future, if that
+    // still exists.
     ~promise() {
         if (state_ != nullptr && !satisfied_ && retrieved_) state_->break_promise();
     }
 
-    // The future. Once; throws std::future_error.
+    // Returns the future. Once; then throws std::future_error.
     [[nodiscard]] future<T> get_future() {
         check_state();
         if (std::exchange(retrieved_, true)) throw std::future_error(std::future_errc::future_already_retrieved);
         return detail::future_access::make<T>(state_);
     }
 
-    // Provides the value. Once; throws std::future_error if there is one already, and what copying or moving throws. If the future was
-    // cancelled, the value is dropped: that is no error.
+    // Provides the value. Once; throws std::future_error if there is a result already, and what
+    // copying or moving throws. If the future was cancelled, the value is dropped without an error.
     template <typename... U>
         requires(std::is_void_v<T> ? sizeof...(U) == 0 : sizeof...(U) == 1)
     void set_value(U&&... value) {
@@ -113,10 +115,10 @@ private:
 
 namespace detail {
 
-// Calls f(argument) on a plain thread of its own, which nobody joins. Throws std::system_error if none can be had.
+// Calls f(argument) on a new, detached plain thread. Throws std::system_error if it cannot start.
 void run_on_thread(void (*f)(void*), void* argument);
 
-// What a future<void> is in a tuple.
+// Represents a future<void> in a tuple.
 template <typename T>
 using held_value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
@@ -147,8 +149,9 @@ auto sources_of(const std::vector<future<T>>& futures) {
     return sources;
 }
 
-// A future made of those in all: body(all, state) waits for them on a green thread of its own and stores in state what comes of it.
-// cancel() does not interrupt that wait: it cancels what is waited for, which ends it. A runtime that stops does interrupt it.
+// Makes a future from those in all. body(all, state) waits for them on a new green thread and
+// stores the outcome in state. cancel() does not interrupt that wait; it cancels the sources, which
+// ends it. A stopping runtime does interrupt it.
 template <typename T, typename Sources, typename All, typename Body>
 future<T> derive(Sources sources, All all, Body body, source_location where = source_location::current()) {
     auto state = std::make_shared<derived_state<T, Sources>>(std::move(sources));
@@ -176,8 +179,9 @@ bool pass_error(const future<T>& from, future_core& to) {
 
 }  // namespace detail
 
-// A future for all results: a tuple, in which std::monostate stands for void. When all have ended; if several have failed, the first in
-// the order of the arguments is thrown. cancel() of it cancels all. Uses the futures up. Throws as async().
+// A future for a tuple of all results (std::monostate for void), ready when all have ended. If
+// several have failed, the first in argument order is thrown. cancel() of it cancels all. Consumes
+// the futures. Throws as async().
 template <typename... T>
 [[nodiscard]] future<std::tuple<detail::held_value<T>...>> when_all(future<T>... futures) {
     using result = std::tuple<detail::held_value<T>...>;
@@ -192,7 +196,7 @@ template <typename... T>
     });
 }
 
-// The same for as many as there are: a vector in their order; for void, of std::monostate.
+// The same for a vector: results in its order; for void, std::monostate.
 template <typename T>
 [[nodiscard]] future<std::vector<detail::held_value<T>>> when_all(std::vector<future<T>> futures) {
     using result = std::vector<detail::held_value<T>>;
@@ -209,15 +213,17 @@ template <typename T>
     });
 }
 
-// Which of several futures was first, and all of them: futures[index].get() does not wait, or throws.
+// The index of the first ready future, and all futures. futures[index].get() does not wait; it may
+// throw.
 template <typename Futures>
 struct when_any_result {
     std::size_t index;
     Futures futures;
 };
 
-// A future for the first to end, however it ends. Uses the futures up, and gives them back in its result. cancel() of it cancels all, unless
-// the first has ended: then the others go on, and may be cancelled one by one.
+// A future for the first to end, with a result or an exception. Consumes the futures and returns
+// them in its result. cancel() of it cancels all, unless the first has ended; then the others
+// continue, and can be cancelled one by one.
 template <typename... T>
     requires(sizeof...(T) > 0)
 [[nodiscard]] future<when_any_result<std::tuple<future<T>...>>> when_any(future<T>... futures) {
@@ -229,7 +235,7 @@ template <typename... T>
     });
 }
 
-// The same for as many as there are, at least one: throws std::invalid_argument.
+// The same for a vector. Throws std::invalid_argument if it is empty.
 template <typename T>
 [[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(std::vector<future<T>> futures) {
     if (futures.empty()) throw std::invalid_argument("weft::when_any: there are no futures");
@@ -248,10 +254,11 @@ template <typename T>
     });
 }
 
-// Waits for a std::future of somebody else's without holding up the OS thread: f.get() for a green thread. The standard gives no way to be
-// told, so one that is not ready costs an OS thread of its own while it waits; a deferred one is computed here. A plain thread
-// just waits. A cancellation point; interrupted, it leaves that thread waiting, and f is used up. Throws what f holds, and
-// std::system_error if no thread can be had.
+// Waits for a foreign std::future without blocking the OS thread: f.get() for a green thread. The
+// standard offers no notification, so one that is not ready costs an OS thread while it waits. A
+// deferred one is computed here. A plain thread just waits. A cancellation point; interrupted, it
+// leaves that thread waiting and f consumed. Throws what f holds, and std::system_error if no
+// thread can be made.
 template <typename T>
 T await(std::future<T> f) {
     if (this_g::id() == 0 || f.wait_for(std::chrono::seconds(0)) != std::future_status::timeout) return f.get();
@@ -279,7 +286,7 @@ T await(std::future<T> f) {
 
     auto w = std::make_unique<waiting>(std::move(f), std::move(kept));
     detail::run_on_thread(&waiting::run, w.get());
-    static_cast<void>(w.release());  // the thread's
+    static_cast<void>(w.release());  // the thread owns it
     return result.get();
 }
 

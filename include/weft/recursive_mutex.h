@@ -1,14 +1,17 @@
 // recursive_mutex.h: a mutex that its holder may lock again.
 //
-// A weft::mutex that remembers who holds it, a green thread or a plain one, and how often. Whoever holds it gets it again at once;
-// it is free when it has been unlocked as often. Waiters are served as those of a weft::mutex (mutex.h). Works with
-// std::unique_lock, std::scoped_lock, std::lock_guard; recursive_timed_mutex meets the standard's TimedLockable requirements.
+// A weft::mutex that records its holder, a green or plain thread, and the depth. The holder gets it
+// again at once; it is free after as many unlocks. Waiters are served as with weft::mutex
+// (mutex.h). Works with std::unique_lock, std::scoped_lock, std::lock_guard; recursive_timed_mutex
+// meets the standard's TimedLockable requirements.
 //
-// It belongs to the green thread, not to the OS thread under it: a green thread may park while it holds one. Unlocking one
-// that somebody else holds, or nobody, is a fatal error, and so is destroying one that is held or waited for. lock() is not a
-// cancellation point; try_lock_for and try_lock_until are when they have to wait, as those of weft::timed_mutex.
+// It belongs to the green thread, not to its OS thread: a green thread may park while it holds one.
+// Fatal: unlocking one that the caller does not hold, and destroying one that is held or waited
+// for. lock() is not a cancellation point; try_lock_for and try_lock_until are, where they wait, as
+// in weft::timed_mutex.
 //
-// Invariants: I1. holder_ names the holder; nobody else's value is ever its own, so it may be compared without the lock.
+// Invariants: I1. holder_ names the holder. It never equals another thread's own value, so it may
+//                 be compared without the lock.
 // See:        docs/mutex.md
 #pragma once
 
@@ -24,7 +27,7 @@ namespace weft {
 
 class recursive_mutex {
 public:
-    // How often one holder may lock it.
+    // Maximum locking depth of one holder.
     static constexpr uint32_t max_depth = (1U << 24) - 1;
 
     constexpr recursive_mutex() noexcept = default;
@@ -33,8 +36,8 @@ public:
 
     ~recursive_mutex() { mutex_.check_destroyed("weft::recursive_mutex"); }
 
-    // Any thread. Blocks until the mutex is ours, once more if it was. Throws std::system_error (resource_unavailable_try_again) if
-    // we have locked it max_depth times.
+    // Any thread. Blocks until the caller holds the mutex; increases the depth if it already does.
+    // Throws std::system_error (resource_unavailable_try_again) at max_depth.
     void lock() {
         const detail::owner me = detail::current_owner();
         if (is_held_by(me)) {
@@ -45,7 +48,8 @@ public:
         set_holder(me);
     }
 
-    // Any thread. Never blocks; fails while somebody else holds it or waits for it, and at max_depth.
+    // Any thread. Never blocks; fails while another thread holds it or waits for it, and at
+    // max_depth.
     [[nodiscard]] bool try_lock() noexcept {
         const detail::owner me = detail::current_owner();
         if (is_held_by(me)) return go_deeper();
@@ -54,7 +58,7 @@ public:
         return true;
     }
 
-    // The holder.
+    // Caller: the holder.
     void unlock() noexcept {
         if (!is_held_by(detail::current_owner())) [[unlikely]]
             fatal_not_held();
@@ -101,14 +105,15 @@ private:
 
 class recursive_timed_mutex : public recursive_mutex {
 public:
-    // Any thread. Blocks until the mutex is ours, once more if it was, or for timeout. False: the time was up first, or we have
-    // locked it max_depth times. A timeout of zero or less: tries once, without waiting.
+    // Any thread. Blocks until the caller holds the mutex (increases the depth if it already does),
+    // at most for timeout. Returns false on timeout, and at max_depth. If timeout is zero or less,
+    // tries once without waiting.
     template <typename Rep, typename Period>
     [[nodiscard]] bool try_lock_for(std::chrono::duration<Rep, Period> timeout) {
         return try_lock() || lock_until(detail::deadline_after(timeout));
     }
 
-    // As try_lock_for, until a point in time of any clock.
+    // As try_lock_for, with a deadline on any clock.
     template <typename Clock, typename Duration>
     [[nodiscard]] bool try_lock_until(std::chrono::time_point<Clock, Duration> when) {
         return try_lock() || lock_until(detail::deadline_at(when));

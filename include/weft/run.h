@@ -1,4 +1,4 @@
-// run.h: weft for C: green threads, channels and all that goes with them, in C99 and C++.
+// run.h: the C interface of weft: green threads, channels and related objects, for C99 and C++.
 //
 //     #include <weft/run.h>
 //
@@ -12,10 +12,15 @@
 //         …
 //     }
 //
-// Rules for all of it: handles are opaque; what can fail returns a run_status_t; no exception leaves a function; any thread may call
-// anything, unless a function says who; NULL where an object is needed is RUN_INVALID; misuse that would leave damage (unlocking an
-// unlocked mutex) ends the process with a report; structs of options begin with their size, so that programs and libraries of
-// different age understand each other. Each function does what its C++ counterpart does, and so costs.
+// Rules for all functions:
+// - Handles are opaque.
+// - A function that can fail returns a run_status_t. No exception leaves a function.
+// - Any thread may call a function, unless its comment says otherwise.
+// - NULL where an object is needed returns RUN_INVALID.
+// - Misuse that would cause damage (unlocking an unlocked mutex) ends the process with a report.
+// - Option structs begin with their size, so programs and libraries of different versions are
+//   compatible.
+// - Each function has the semantics and the cost of its C++ counterpart.
 //
 // See: docs/c_api.md
 #pragma once

@@ -1,8 +1,9 @@
-// runtime.h: the scheduler as an object: its own Ps, threads and green threads.
+// runtime.h: the scheduler as an object, with its own Ps, threads and green threads.
 //
-// Most programs need only weft::main, which turns the body of main() into the first green thread of the default runtime and the
-// process's main thread into its first M. A runtime object is for libraries and tests: it runs on threads of its own, several
-// may exist at once, and each may be stopped and started again.
+// Most programs need only weft::main, which makes the body of main() the first green thread of the
+// default runtime, and the process's main thread its first M. A runtime object is for libraries and
+// tests: it runs on its own threads, several may exist at once, and each may be stopped and
+// restarted.
 //
 // See: docs/runtime.md
 #pragma once
@@ -27,49 +28,53 @@
 
 namespace weft {
 
-// What to do where a stack cannot get a guard region (old kernel, or no mappings left).
+// What to do if a stack cannot get a guard region (old kernel, or no mappings left).
 enum class guard_policy {
-    when_possible,  // paint a canary, check it at every switch, and say so once on stderr
+    when_possible,  // paint a canary, check it at every switch, report it once on stderr
     always,         // refuse: starting the G throws resource_exhausted
 };
 
 struct runtime_options {
-    unsigned procs = 0;  // Ps: green threads scheduled at once. 0: RUN_MAXPROCS, else what affinity and cgroup allow
-    std::size_t stack_size = 0;  // usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB, 64 if fixed
+    // Number of Ps: green threads scheduled at once. 0: RUN_MAXPROCS, else what affinity and cgroup
+    // allow.
+    unsigned procs = 0;
+    // Usable bytes of a default stack. 0: RUN_STACK_MAX, else 256 KiB, 64 KiB if fixed.
+    std::size_t stack_size = 0;
     guard_policy guard = guard_policy::when_possible;
-    bool retake = true;  // processors are taken from who blocks or computes while others wait. See docs/retake.md
+    // Retake Ps from threads that block or compute while other Gs wait. See docs/retake.md.
+    bool retake = true;
     std::string name = "weft";  // prefix of the names of its threads
-    stack_policy stacks =
-        stack_policy::automatic;  // where their memory comes from. automatic: RUN_STACK_POLICY, else paged
+    // Where stack memory comes from. automatic: RUN_STACK_POLICY, else paged.
+    stack_policy stacks = stack_policy::automatic;
 
     static constexpr int no_signal = -1;
-    int preempt_signal =
-        0;  // what interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: nothing does
+    // Interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG. no_signal: none.
+    int preempt_signal = 0;
 
-    std::chrono::nanoseconds slice{
-        0};  // how long a G may run while others wait, 10 us to 10 s. 0: RUN_SLICE, else 10 ms
+    // How long a G may run while others wait, 10 us to 10 s. 0: RUN_SLICE, else 10 ms.
+    std::chrono::nanoseconds slice{0};
 
-    std::chrono::milliseconds watchdog{
-        0};  // says which G runs, or waits for a P, for longer. 0: RUN_DEBUG=watchdog=, else never
+    // Report a G that runs, or waits for a P, for longer. 0: RUN_DEBUG=watchdog=, else never.
+    std::chrono::milliseconds watchdog{0};
 
     static constexpr std::chrono::nanoseconds keep_memory{-1};
-    std::chrono::nanoseconds memory_idle{
-        0};  // memory of ended green threads that was not needed for so long goes back to the system, 1 ms to 1 h.
-             // 0: RUN_MEMORY_IDLE, else 2 s. keep_memory: never. See docs/stacks.md
+    // Memory of ended green threads unused for this long goes back to the system, 1 ms to 1 h. 0:
+    // RUN_MEMORY_IDLE, else 2 s. keep_memory: never. See docs/stacks.md.
+    std::chrono::nanoseconds memory_idle{0};
 };
 
-// How a runtime::stop() with a deadline went.
+// Result of a runtime::stop() with a deadline.
 struct stop_outcome {
-    std::size_t drained = 0;    // Gs that finished during it
-    std::size_t cancelled = 0;  // waits that it interrupted; those that would have begun later are not counted
-    std::size_t abandoned = 0;  // Gs that had not finished, and never will, but for those of stragglers
-    std::size_t stragglers =
-        0;  // OS threads whose G has not come back: they are left behind, with the memory of the runtime
+    std::size_t drained = 0;    // Gs that finished during the stop
+    std::size_t cancelled = 0;  // interrupted waits, without those that would have begun later
+    std::size_t abandoned = 0;  // unfinished Gs; only those of stragglers may still finish
+    // OS threads whose G has not come back: left behind, with the memory of the runtime.
+    std::size_t stragglers = 0;
 };
 
 namespace detail {
 
-// A scheduler that does not go while this exists: because the caller is one of its green threads, or has pinned it.
+// Keeps a scheduler alive: the caller is one of its green threads, or has pinned it.
 class runtime_use {
 public:
     runtime_use(scheduler* s, bool is_pinned) noexcept : s_(s), pinned_(is_pinned ? s : nullptr) {}
@@ -96,34 +101,39 @@ private:
 
 }  // namespace detail
 
-// A scheduler with Ps and threads of its own. Not copyable or movable: green threads refer to it.
+// A scheduler with its own Ps and threads. Not copyable or movable: green threads refer to it.
 class runtime {
 public:
-    // Starts it. Throws resource_exhausted if stacks or the first thread cannot be had.
+    // Starts it. Throws resource_exhausted if there are no stacks or no first thread.
     explicit runtime(runtime_options options = {});
 
-    // stop()s it; but leaves it as it is if one of its own green threads has called exit(), which destroys an object with static storage.
+    // Calls stop(). But if one of its own green threads has called exit(), which destroys static
+    // objects, the runtime is left as it is.
     ~runtime();
 
     runtime(const runtime&) = delete;
     runtime& operator=(const runtime&) = delete;
 
-    // Starts it again after stop(). Does nothing if it runs. Throws as the constructor.
+    // Restarts it after stop(). Does nothing if it runs. Throws as the constructor.
     void start();
 
-    // Stops it: no G is scheduled any more; Gs that are running reach their next scheduling point first (a G that never does
-    // holds stop() up). Gs that have not finished are abandoned without unwinding, as Go does when main returns; they are taken
-    // out of the queues of objects that outlive them. Returns how many there were. Not from a G of this runtime: fatal.
+    // Stops it: no G is scheduled afterwards. Running Gs first reach their next scheduling point;
+    // one that never does blocks stop(). Unfinished Gs are abandoned without unwinding, as in Go
+    // when main returns, and leave the queues of objects that outlive them. Returns their number.
+    // Fatal in a G of this runtime.
     std::size_t stop();
 
-    // Stops it with good manners: every wait of its Gs that is a cancellation point (cancel.h) ends with weft::cancelled, as if a scope
-    // around all of them had been cancelled; then waits until all have finished, at most until the deadline; then as stop(). shield()
-    // protects; throw_if_cancelled() tells those that compute. A G started with go() may end by that exception. Until then whoever likes may
-    // start others: they are waited for, and cancelled, too.
+    // Stops it gracefully. Every wait of its Gs that is a cancellation point (cancel.h) ends with
+    // weft::cancelled, as if a scope around them all were cancelled. Then waits for all Gs to
+    // finish, until the deadline at most, and proceeds as stop(). shield() protects a wait; Gs that
+    // compute can call throw_if_cancelled(). A G started with go() may end by that exception. Gs
+    // that any thread starts during this are cancelled and waited for too.
     //
-    // Gs that are still computing, or in a system call, 100 ms after the deadline are stragglers: they are named on stderr, and they, their
-    // OS threads and the memory of the runtime are left behind. When one comes back, its thread ends. Threads that run no G have 5 s
-    // more. The object may be destroyed, or started again. Not from a G of this runtime: fatal. Not a cancellation point.
+    // Gs that still compute, or are in a system call, 100 ms after the deadline are stragglers.
+    // They are named on stderr and left behind, with their OS threads and the memory of the
+    // runtime. If one comes back, its thread ends. Threads that run no G get another 5 s. The
+    // object may then be destroyed or restarted. Fatal in a G of this runtime. Not a cancellation
+    // point.
     template <typename Clock, typename Duration>
     stop_outcome stop(std::chrono::time_point<Clock, Duration> deadline) {
         return stop_by(detail::deadline_at(deadline));
@@ -134,16 +144,17 @@ public:
         return stop_by(detail::deadline_after(timeout));
     }
 
-    // Whether it is started: not in the child of fork, where it may be started again.
+    // Whether it is started. False in the child of a fork, which may start it again.
     [[nodiscard]] bool running() const noexcept;
 
-    // Waits until every G has finished. Gs may be started meanwhile. Not from a G of this runtime. Not a cancellation point.
+    // Waits until every G has finished, including those started during the wait. Fatal in a G of
+    // this runtime. Not a cancellation point.
     void drain();
 
     // The number of Ps.
     [[nodiscard]] unsigned procs() const noexcept;
 
-    // Changes it while green threads run; see weft::set_max_procs. Any thread.
+    // Changes the number of Ps while green threads run; see weft::set_max_procs. Any thread.
     unsigned set_max_procs(unsigned n);
 
     [[nodiscard]] stats_snapshot stats() const noexcept;
@@ -157,12 +168,14 @@ public:
     // As weft::dump, for this runtime.
     void dump(int fd) const noexcept;
 
-    // Whether its green threads are in a deadlock: there are some, all wait, and neither a timer nor a green thread of any runtime in this
-    // process could end that. If so, a report goes to the file descriptor fd. Other threads are the caller's business, and external_waker
-    // objects count. Takes some milliseconds. Not from one of its own green threads.
+    // Whether its green threads are deadlocked: there are some, all wait, and neither a timer nor a
+    // green thread of any runtime in this process could end that. If so, writes a report to the
+    // file descriptor fd. Other threads are the caller's responsibility; external_waker objects
+    // count. Takes some milliseconds. Not from one of its own green threads.
     [[nodiscard]] bool report_deadlock(int fd) const noexcept;
 
-    // As weft::go and weft::async, but on this runtime, whoever calls. Fatal when it is stopped; not while it stops, for its own Gs.
+    // As weft::go and weft::async, but on this runtime for every caller. Fatal when it is stopped;
+    // its own Gs may call them while it stops.
     template <typename F>
     void go(F&& f, source_location where = source_location::current()) {
         detail::spawn(checked(), nullptr, std::forward<F>(f), where);
@@ -173,7 +186,8 @@ public:
         detail::spawn(checked(), &options, std::forward<F>(f), where);
     }
 
-    // As go, for those who do not know whether it is being stopped: false, and nothing was done, after stop(), and at its end.
+    // As go, but returns false and does nothing after stop(), and in the last phase of one. For
+    // callers that do not know whether it is being stopped.
     template <typename F>
     [[nodiscard]] bool try_go(F&& f, source_location where = source_location::current()) {
         const detail::runtime_use s = use();
@@ -198,19 +212,21 @@ public:
         return async_on(checked(), &options, std::forward<F>(f), where);
     }
 
-    // Runs f as a green thread of this runtime and blocks the caller until it returns. Returns what f returns, throws what it
-    // throws. Other Gs go on. Not a cancellation point: f may refer to the caller's frame.
+    // Runs f as a green thread of this runtime and blocks the caller until it returns. Returns or
+    // throws what f does. Other Gs continue. Not a cancellation point: f may refer to the caller's
+    // frame.
     template <typename F>
     decltype(auto) run(F&& f, source_location where = source_location::current()) {
         const spawn_options named{.name = "run"};
         const detail::ambient_scope not_interrupted(detail::shield_context(), false);
-        // The runtime is not held on to while we wait.
+        // The runtime is not pinned during the wait.
         auto result = async_on(checked(), &named, std::forward<F>(f), where);
         return result.get();
     }
 
 private:
-    // From start() to stop(): to all, to all until the drain is over, to its own green threads.
+    // Which threads may start Gs. open: all. draining: all, until the drain ends. closed: its own
+    // green threads.
     enum class openness : uint8_t { open, draining, closed };
 
     detail::runtime_use use() const noexcept;
@@ -224,22 +240,23 @@ private:
     runtime_options options_;
     detail::atomic<detail::scheduler*> scheduler_{nullptr};
     detail::atomic<detail::scheduler*> left_behind_{nullptr};  // by the last stop, with stragglers
-    uint32_t started_in_ = 0;                                  // which fork's child
+    uint32_t started_in_ = 0;                                  // fork generation
     mutable detail::spin_lock lock_;
-    openness open_ =
-        openness::open;  // guarded by lock_, under which others than its own green threads pin the scheduler
+    // Guarded by lock_, under which threads other than its own green threads pin the scheduler.
+    openness open_ = openness::open;
 };
 
-// From now on n green threads of the caller's runtime are scheduled at once, or of the default one if the caller is a plain thread; 1 to 1024.
-// 0: the usual number, RUN_MAXPROCS, else as many as affinity and CPU quota allow, followed from then on while they change.
-// Nothing is lost: what is queued and what sleeps on a processor that goes is taken over by others. Returns when it is so, how
-// many it was before. Throws std::invalid_argument, and std::bad_alloc or resource_exhausted with nothing changed.
+// Sets the number of Ps of the caller's runtime, or of the default one in a plain thread: 1 to
+// 1024. 0: the default, which is RUN_MAXPROCS, else what affinity and CPU quota allow, following
+// their changes. Other Ps take over what is queued or sleeping on a removed P. Returns the previous
+// number when the change is complete. Throws std::invalid_argument; std::bad_alloc or
+// resource_exhausted, with nothing changed.
 unsigned set_max_procs(unsigned n);
 
 namespace detail {
 
-// Runs body(closure) as the main G of the default runtime on the calling thread; see weft::main. code and error: where body leaves the
-// exit code or an exception, should the calling thread not come back.
+// Runs body(closure) as the main G of the default runtime on the calling thread; see weft::main. If
+// the calling thread does not come back, the exit code or exception is found in code, error.
 void run_main(const runtime_options& options,
               void (*body)(void*),
               void* closure,
@@ -249,9 +266,10 @@ void run_main(const runtime_options& options,
 
 }  // namespace detail
 
-// Runs f as the main green thread: the calling thread becomes M0 of the default runtime. Returns what f returns (0 if that is
-// void); an exception of f travels. When f returns no other G is scheduled any more and what is left of them is abandoned,
-// as when main returns in Go. Fatal if called from a green thread or while another weft::main runs.
+// Runs f as the main green thread; the calling thread becomes M0 of the default runtime. Returns
+// what f returns (0 for void) or throws what it throws. When f returns, no other G is scheduled and
+// unfinished ones are abandoned, as in Go. Fatal in a green thread or while another weft::main
+// runs.
 template <typename F>
 int main(const runtime_options& options, F&& f, source_location where = source_location::current()) {
     struct call {

@@ -1,18 +1,19 @@
-// scope.h: green threads that end where they were started.
+// scope.h: green threads that end in the block that started them.
 //
 //     weft::scope([&](weft::task_scope& s) {
 //         s.go([&] { left = sum(a); });
 //         s.go([&] { right = sum(b); });
 //     });                                  // here both have ended
 //
-// scope() returns when its function and all green threads started in it have ended: so they may use what lies around. The first
-// exception that leaves one of them, or the function, cancels all others (cancel.h), and is thrown again when they have ended.
-// Others that follow are counted, and given to the hook for unobserved exceptions (future.h): none is lost. Those that are a
-// consequence, cancelled and timed_out, are not.
+// scope() returns when its function and all green threads started in it have ended, so these may
+// use objects around it. The first exception that leaves one of them, or the function, cancels all
+// others (cancel.h), and is rethrown when they have ended. Further exceptions are counted and given
+// to the hook for unobserved exceptions (future.h), except cancelled and timed_out that result from
+// the cancellation.
 //
-// The end of a scope is a join: it is not interrupted, but what runs in it is.
+// The end of a scope is a join: it is not interrupted, but the code in the scope is.
 //
-// Any thread. Scopes nest, in one green thread and across them.
+// Any thread. Scopes nest, in one green thread and across green threads.
 //
 // See: docs/cancellation.md
 #pragma once
@@ -33,13 +34,14 @@
 
 namespace weft {
 
-// What a scope's function gets. Lives as long as the scope; not copyable. May be used by everything that runs in the scope.
+// The argument of a scope's function, for all code in the scope. Lives as long as the scope; not
+// copyable.
 class task_scope {
 public:
     task_scope(const task_scope&) = delete;
     task_scope& operator=(const task_scope&) = delete;
 
-    // Starts f as a green thread of this scope. Throws what weft::go throws, having started nothing.
+    // Starts f as a green thread of this scope. Throws as weft::go, with nothing started.
     template <typename F>
     void go(F&& f, source_location where = source_location::current()) {
         spawn(nullptr, std::forward<F>(f), where);
@@ -50,8 +52,8 @@ public:
         spawn(&options, std::forward<F>(f), where);
     }
 
-    // Starts f as a green thread of this scope, with a future for what it returns or throws. An exception of f is the future's affair:
-    // it does not cancel the others.
+    // Starts f as a green thread of this scope, with a future for its result or exception. An
+    // exception of f goes only to the future; it does not cancel the others.
     template <typename F>
     [[nodiscard]] auto async(F&& f, source_location where = source_location::current()) {
         using result = std::invoke_result_t<std::decay_t<F>&>;
@@ -75,16 +77,18 @@ public:
         return detail::future_access::make<result>(std::move(state));
     }
 
-    // Cancels everything that runs in this scope, its function included. The scope then ends as if all had returned. Any thread.
+    // Cancels everything in this scope, including its function. The scope then ends as if all had
+    // returned. Any thread.
     void cancel() noexcept;
 
-    // Whether it was cancelled, by cancel(), by an exception, or from around; or a deadline around it has passed.
+    // Whether the scope is cancelled, by cancel(), an exception or from outside, or a deadline
+    // around it has passed.
     [[nodiscard]] bool cancelled() noexcept {
         return context_.requested() ||
                (context_.deadline_ns() != detail::never && context_.deadline_ns() <= detail::now_ns());
     }
 
-    // How many exceptions there have been besides the one that will be thrown.
+    // Number of exceptions besides the one that will be thrown.
     [[nodiscard]] std::size_t further_exceptions() noexcept;
 
 private:
@@ -121,10 +125,10 @@ private:
         }
     }
 
-    // An exception has left a part of the scope.
+    // Records an exception that has left a part of the scope.
     void keep(const std::exception_ptr& e) noexcept;
 
-    // Waits for all.
+    // Waits for all green threads.
     void join() noexcept { running_.wait(detail::wait_reason::scope_join); }
 
     void rethrow_first() {
@@ -138,11 +142,12 @@ private:
     // Guarded by failed_lock_.
     std::exception_ptr first_;
     std::size_t further_ = 0;
-    bool ends_early_ = false;  // by cancel() or an exception: what is interrupted is so because of us
+    bool ends_early_ = false;  // by cancel() or an exception: this scope causes the interruptions
 };
 
-// Calls f(task_scope&) and waits for all it has started. Returns what f returns. Throws the first exception of f and of the green
-// threads started in the scope; after task_scope::cancel() the exception cancelled is none, unless f had to return something.
+// Calls f(task_scope&) and waits for all green threads it has started. Returns what f returns.
+// Throws the first exception of f and of those green threads. After task_scope::cancel() cancelled
+// is not thrown, unless f must return a value.
 template <typename F>
 decltype(auto) scope(F&& f) {
     using result = std::invoke_result_t<F&, task_scope&>;

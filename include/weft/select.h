@@ -1,4 +1,4 @@
-// select.h: waits until one of several things can happen, and does it, as Go's select.
+// select.h: waits until one of several operations can proceed, and performs it, like Go's select.
 //
 //     weft::select(
 //         weft::on_recv(requests, [&](std::optional<request> r) { … }),      // nullopt: closed and drained
@@ -6,17 +6,21 @@
 //         weft::on_timeout(100ms, [&] { … }),
 //         weft::otherwise([&] { … }));                                       // nothing was ready: do not wait
 //
-//     auto r = weft::select(weft::recv(a), weft::send(b, 42), weft::timeout(1s));   // without functions: a std::variant
+//     auto r = weft::select(weft::recv(a), weft::send(b, 42), weft::timeout(1s));   // no functions: a std::variant
 //     if (r.index() == 0) use(std::get<0>(r));
 //
-// Exactly one case happens. If several can, one is chosen at random, each with the same probability; select_first takes the first
-// in the order written. A closed channel is ready: a receive yields nullopt, a send throws channel_closed. A nil channel never is.
-// select() without a case that can ever happen waits for ever. select_set (select_set.h) takes cases known at run time.
+// - Exactly one case happens. Of several ready cases one is chosen at random, with equal
+//   probability; select_first takes the first in the order written.
+// - A closed channel is ready: a receive yields nullopt, a send throws channel_closed. A nil
+//   channel is never ready.
+// - A select without a possible case waits for ever.
+// - Functions are called last, when the select holds no state. They may block, throw or select
+//   again.
+// - A case refers to its channel and its value: make cases within the call, as above.
+// - For cases known only at run time use select_set (select_set.h).
 //
-// Functions are called last, when nothing of the select is left: they may block, throw, select again. A case refers to its channel
-// and its value: make cases within the call, as above.
-//
-// Any thread. A cancellation point where it waits, unless it has an on_cancel case. O(cases); allocates nothing.
+// Any thread. A cancellation point where it waits, unless there is an on_cancel case. O(cases);
+// allocates nothing.
 //
 // See: docs/select.md
 #pragma once
@@ -42,11 +46,11 @@ namespace weft {
 
 namespace detail {
 
-// What is called for a case in value form: nothing.
+// The function of a case in value form.
 struct no_function {};
 
-// A case: prepare() fills in its part of the select; result(), if it has happened, what a select in value form yields; call() what one
-// in callback form calls.
+// A case. prepare() fills in its part of the select. If it happens, a select in value form returns
+// result(); one in callback form calls call().
 template <typename T, typename F>
 class recv_select_case {
 public:
@@ -69,7 +73,7 @@ private:
     [[no_unique_address]] F f_;
 };
 
-// Value is T, owned, or T&&: a reference to what is moved from only on success.
+// Value is T (owned), or T&&: a reference to an object that is moved from only on success.
 template <typename T, typename Value, typename F>
 class send_select_case {
 public:
@@ -147,7 +151,7 @@ public:
     void prepare(select_request& r, select_case& /*c*/, std::size_t index) noexcept { r.cancel_case = index; }
 };
 
-// A case about a count_word: it is zero.
+// A case that happens when a count_word is zero.
 struct count_select_case {
     static const select_ops ops;
 
@@ -167,7 +171,7 @@ private:
     future_state<T>& of_;
 };
 
-// A case about an event: it is set.
+// A case that happens when an event is set.
 struct event_case {
     static const select_ops ops;
 
@@ -214,9 +218,9 @@ auto select_of(Cases&&... cases) {
 
 }  // namespace detail
 
-// ---- Cases with a function that is called if they happen.
+// ---- Cases with a function, called if the case happens.
 
-// Receives from c, which outlives the call; f takes a std::optional<T>.
+// Receives from c; f takes a std::optional<T>. c must outlive the call.
 template <typename T, typename F>
 [[nodiscard]] auto on_recv(const chan<T>& c, F f) {
     return detail::recv_select_case<T, F>(detail::chan_access::state(c), std::move(f));
@@ -227,7 +231,8 @@ template <typename T, typename F>
     return detail::recv_select_case<T, F>(detail::chan_access::state(c), std::move(f));
 }
 
-// Sends value to c. An rvalue is moved from only if this case happens; an lvalue is copied beforehand.
+// Sends value to c. An rvalue is moved from only if this case happens; an lvalue is copied
+// beforehand.
 template <typename T, typename F>
 [[nodiscard]] auto on_send(const chan<T>& c, std::type_identity_t<T>&& value, F f) {
     return detail::send_select_case<T, T&&, F>(detail::chan_access::state(c), std::move(value), std::move(f));
@@ -248,8 +253,8 @@ template <typename T, typename F>
     return detail::send_select_case<T, T, F>(detail::chan_access::state(c), T(value), std::move(f));
 }
 
-// Happens when the select has waited for that long, or when the time has come. Zero and less: as otherwise. A point in time that has passed:
-// as well, except that whoever is cancelled is interrupted.
+// Happens after timeout, or at deadline. A timeout of zero or less acts like otherwise(), and so
+// does a past deadline, except that a cancelled caller is interrupted.
 template <typename Rep, typename Period, typename F>
 [[nodiscard]] auto on_timeout(std::chrono::duration<Rep, Period> timeout, F f) {
     return detail::timeout_select_case<F>(detail::deadline_after(timeout), std::move(f));
@@ -260,31 +265,32 @@ template <typename Clock, typename Duration, typename F>
     return detail::timeout_select_case<F>(detail::deadline_at(deadline), std::move(f));
 }
 
-// Happens when the result is there; fut.get() then does not wait. Throws std::future_error if there is none to come.
+// Happens when the result of fut is available; fut.get() then does not wait. Throws
+// std::future_error unless fut.valid().
 template <typename T, typename F>
 [[nodiscard]] auto on_future(const future<T>& fut, F f) {
     return detail::future_select_case<T, F>(detail::future_access::state(fut), std::move(f));
 }
 
-// Happens when e, which outlives the call, is set.
+// Happens when e is set. e must outlive the call.
 template <typename F>
 [[nodiscard]] auto on_event(event& e, F f) {
     return detail::event_select_case<F>(detail::core_of(e), std::move(f));
 }
 
-// Happens when the wait is cancelled, by a scope or a deadline around it, instead of an exception.
+// Happens when a scope or deadline around the select cancels the wait, instead of an exception.
 template <typename F>
 [[nodiscard]] auto on_cancel(F f) {
     return detail::cancel_select_case<F>(std::move(f));
 }
 
-// Happens if no other case can at once: the select does not wait.
+// Happens if no other case is ready: the select does not wait.
 template <typename F>
 [[nodiscard]] auto otherwise(F f) {
     return detail::otherwise_select_case<F>(std::move(f));
 }
 
-// ---- The same without functions. The select yields std::optional<T> for recv, std::monostate for all others.
+// ---- The same without functions: recv yields std::optional<T>, all others std::monostate.
 
 template <typename T>
 [[nodiscard]] auto recv(const chan<T>& c) {
@@ -337,17 +343,18 @@ template <typename T>
 
 [[nodiscard]] inline auto otherwise() { return otherwise(detail::no_function{}); }
 
-// ---- The choice.
+// ---- The select itself.
 
-// Does one case, chosen at random among those that can happen, and waits until one can. Callback form: calls its function and returns
-// the index of the case. Value form: a std::variant with one alternative for each case. Throws channel_closed for a chosen
-// send on a closed channel, cancelled and timed_out at cancellation, and what the function throws.
+// Performs one case, chosen at random among the ready ones; waits until there is one. Callback
+// form: calls the case's function and returns its index. Value form: returns a std::variant with
+// one alternative per case. Throws channel_closed for a chosen send on a closed channel, cancelled
+// or timed_out on cancellation, and what the function throws.
 template <typename... Cases>
 auto select(Cases&&... cases) {
     return detail::select_of<false>(std::forward<Cases>(cases)...);
 }
 
-// As select(), but if several cases can happen, the first of them does.
+// Like select(), but takes the first of the ready cases.
 template <typename... Cases>
 auto select_first(Cases&&... cases) {
     return detail::select_of<true>(std::forward<Cases>(cases)...);

@@ -1,13 +1,14 @@
-// select_set.h: a select whose cases are known at run time only, and that may be used again and again.
+// select_set.h: a reusable select whose cases are only known at run time.
 //
 //     weft::select_set set;
 //     for (auto& c : inputs) set.add_recv(c, [&](std::optional<line> l) { … });
 //     while (running) set.wait();
 //
-// Everything said in select.h holds. A case stays until it is removed; a receive whose channel was closed is ready each time, so
-// remove it. Cases may be added and removed between waits, and in a function that wait() calls.
+// select.h applies. A case stays until it is removed. A receive on a closed channel is ready each
+// time, so remove it. Cases may be added and removed between waits, and in a function that wait()
+// calls.
 //
-// Not for use by several threads at once. Adding allocates; waiting does not. wait() is O(cases).
+// Only one thread may use it at a time. Adding allocates; waiting does not. wait() is O(cases).
 //
 // See: docs/select.md
 #pragma once
@@ -34,8 +35,8 @@ public:
     select_set& operator=(const select_set&) = delete;
     ~select_set() = default;
 
-    // Adds a receive from c, of which it keeps a handle; f takes a std::optional<T>. Returns the number of the case, which it keeps; that
-    // of a removed one is given again.
+    // Adds a receive from c and keeps a handle to c; f takes a std::optional<T>. Returns the case's
+    // number, which is constant; numbers of removed cases are reused.
     template <typename T, typename F>
     std::size_t add_recv(chan<T> c, F f) {
         return add(std::make_unique<recv_entry<chan<T>, T, F>>(std::move(c), std::move(f)));
@@ -46,7 +47,8 @@ public:
         return add(std::make_unique<recv_entry<recv_chan<T>, T, F>>(std::move(c), std::move(f)));
     }
 
-    // Adds a send of value to c. When it has happened the case rests until set_value() gives it another value.
+    // Adds a send of value to c. After it has happened, the case is inactive until set_value()
+    // provides another value.
     template <typename T, typename F>
     std::size_t add_send(chan<T> c, std::type_identity_t<T> value, F f) {
         return add(std::make_unique<send_entry<chan<T>, T, F>>(std::move(c), std::move(value), std::move(f)));
@@ -57,8 +59,8 @@ public:
         return add(std::make_unique<send_entry<send_chan<T>, T, F>>(std::move(c), std::move(value), std::move(f)));
     }
 
-    // Adds that fd can be read, or written: see wait_fd.h. It is watched until the case is removed; drop the case before the descriptor
-    // is closed. Throws what watched_fd does.
+    // Adds a case for a readable or writable fd: see wait_fd.h. fd is watched until the case is
+    // removed; remove the case before fd is closed. Throws what watched_fd does.
     template <typename F>
     std::size_t add_readable(int fd, F f) {
         return add(std::make_unique<fd_entry<F>>(fd, false, std::move(f)));
@@ -69,7 +71,7 @@ public:
         return add(std::make_unique<fd_entry<F>>(fd, true, std::move(f)));
     }
 
-    // The next value of send case number index. False if it is not a send of T.
+    // Sets the next value of send case number index. Returns false if that is not a send of T.
     template <typename T>
     bool set_value(std::size_t index, T value) {
         auto* e = index < entries_.size() ? dynamic_cast<send_values<T>*>(entries_[index].get()) : nullptr;
@@ -78,21 +80,21 @@ public:
         return true;
     }
 
-    // Takes case number index out. Does nothing if there is none.
+    // Removes case number index, if it exists.
     void remove(std::size_t index) {
         if (index >= entries_.size() || entries_[index] == nullptr) return;
         entries_[index].reset();
         free_.push_back(index);
     }
 
-    // How many cases there are.
+    // The number of cases.
     [[nodiscard]] std::size_t size() const noexcept { return entries_.size() - free_.size(); }
 
-    // Waits until one case can happen, does it, calls its function, and returns its number. Without a case that can ever happen it waits
-    // for ever. Throws as select().
+    // Waits until a case is ready, performs it, calls its function, and returns its number. Waits
+    // for ever if no case can ever happen. Throws as select().
     std::size_t wait() { return *run(detail::never, false); }
 
-    // As wait(), for timeout at most; nullopt if nothing has happened by then.
+    // As wait(), but returns nullopt after timeout.
     template <typename Rep, typename Period>
     std::optional<std::size_t> wait_for(std::chrono::duration<Rep, Period> timeout) {
         return run(detail::deadline_after(timeout), false);
@@ -103,11 +105,11 @@ public:
         return run(detail::deadline_at(deadline), false);
     }
 
-    // Does one case if that needs no waiting.
+    // Performs a case if one is ready. Never waits.
     std::optional<std::size_t> try_wait() { return run(detail::never, true); }
 
 private:
-    // One case. Its function is kept alive while it is called, so that it may remove its own case.
+    // One case. Its function is kept alive during the call, so that it may remove its own case.
     class entry {
     public:
         entry() = default;
@@ -131,7 +133,7 @@ private:
         void call(const detail::select_case& /*c*/) override {
             const std::shared_ptr<F> f = f_;
             std::optional<T> value = std::move(value_);
-            (*f)(std::move(value));  // we may be gone after that
+            (*f)(std::move(value));  // may destroy this entry
         }
 
     private:
@@ -166,7 +168,7 @@ private:
             if (!c.w.ok) throw channel_closed();
             this->value_.reset();
             const std::shared_ptr<F> f = f_;
-            (*f)();  // we may be gone after that
+            (*f)();  // may destroy this entry
         }
 
     private:
@@ -185,7 +187,7 @@ private:
         void call(const detail::select_case& /*c*/) override {
             state_.check();
             const std::shared_ptr<F> f = f_;
-            (*f)();  // we may be gone after that
+            (*f)();  // may destroy this entry
         }
 
     private:
@@ -207,7 +209,7 @@ private:
     }
 
     std::optional<std::size_t> run(int64_t deadline_ns, bool at_once) {
-        // Made anew each time, from memory that is kept.
+        // Rebuilt each time, in memory that is kept.
         raw_.clear();
         raw_.resize(entries_.size());
         locks_.resize(entries_.size());
@@ -226,7 +228,7 @@ private:
     }
 
     std::vector<std::unique_ptr<entry>> entries_;  // by number; nullptr: removed
-    std::vector<std::size_t> free_;                // numbers to give again
+    std::vector<std::size_t> free_;                // numbers to reuse
     std::vector<detail::select_case> raw_;
     std::vector<detail::held_lock> locks_;
 };

@@ -1,17 +1,19 @@
-// semaphore.h: a number of units that are taken and given back; who finds none waits.
+// semaphore.h: a number of units to take and give back; a thread that finds none waits.
 //
-// Names and meaning are those of the standard's semaphores. acquire and release are one compare-exchange each while nobody
-// waits. The units go to the waiters in the order in which they came, and are handed over: release() gives a unit to the oldest
-// waiter itself, so no newcomer can take it first, however often it tries, and nobody waits for longer than those before it. The
-// price is that a contended semaphore changes hands at each release; where that matters more than the order, use a mutex.
+// Names and semantics are those of the standard. Without waiters, acquire and release are one
+// compare-exchange each. Waiters get units in order of arrival: release() hands a unit to the
+// oldest waiter, so no newcomer can take it first. The price is a hand-off at each release of a
+// contended semaphore; if that matters more than order, use a mutex.
 //
-// release() touches nothing after the store that lets an acquire() return: the semaphore may be destroyed as soon as the last
-// acquire() has returned, so it can tell the end of something. What was done before release() is visible after the acquire() that
-// took the unit. Destroying a semaphore while somebody waits, and more units than max(), are fatal errors.
+// release() accesses nothing after the store that lets an acquire() return. So the semaphore may be
+// destroyed when the last acquire() has returned, and can signal the end of a task. What happened
+// before release() is visible after the acquire() that took the unit. Fatal: destroying a semaphore
+// with waiters, and more than max() units.
 //
-// acquire() and the timed forms are cancellation points where they have to wait; what cannot be cancelled any more is served.
+// acquire() and the timed forms are cancellation points where they wait. If the cancellation comes
+// too late, they succeed.
 //
-// Who: any thread.
+// Threads: any thread.
 // See: docs/semaphore.md
 #pragma once
 
@@ -35,33 +37,34 @@ public:
     // The largest count: exactly LeastMaxValue.
     [[nodiscard]] static constexpr std::ptrdiff_t(max)() noexcept { return LeastMaxValue; }
 
-    // Begins with desired units. Fatal if that is negative or above max().
+    // Starts with desired units. Fatal if that is negative or above max().
     constexpr explicit counting_semaphore(std::ptrdiff_t desired) noexcept : core_(checked(desired)) {}
 
-    // Takes a unit; waits for one if there is none. A cancellation point while it waits: throws weft::cancelled or
-    // weft::timed_out, and has taken nothing then.
+    // Takes a unit, waiting for one if necessary. A cancellation point where it waits: throws
+    // weft::cancelled or weft::timed_out, without a unit.
     void acquire() {
         if (!core_.try_take()) core_.take(detail::never);
     }
 
-    // Takes a unit if there is one. Never waits, and never fails without reason.
+    // Takes a unit if there is one. Never waits and never fails spuriously.
     [[nodiscard]] bool try_acquire() noexcept { return core_.try_take(); }
 
-    // As acquire(), but returns false if timeout passes first. With a timeout of zero or less it does not wait.
+    // As acquire(), but returns false if timeout passes first. Does not wait if timeout is zero or
+    // less.
     template <typename Rep, typename Period>
     [[nodiscard]] bool try_acquire_for(std::chrono::duration<Rep, Period> timeout) {
         if (core_.try_take()) return true;
         return timeout > timeout.zero() && core_.take(detail::deadline_after(timeout));
     }
 
-    // The same for a point in time. If when has passed it does not wait for long.
+    // The same with a deadline. If when has passed, the wait ends at once.
     template <typename Clock, typename Duration>
     [[nodiscard]] bool try_acquire_until(std::chrono::time_point<Clock, Duration> when) {
         return core_.try_take() || core_.take(detail::deadline_at(when));
     }
 
-    // Gives update units: to those who wait, the oldest first, and what is left to whoever comes. Fatal if update is negative, or
-    // if there would be more than max(). The semaphore may be gone when this returns.
+    // Gives update units to the waiters, oldest first; the rest stays available. Fatal if update is
+    // negative, or if the count would exceed max(). The semaphore may be gone when this returns.
     void release(std::ptrdiff_t update = 1) noexcept { core_.give(update, LeastMaxValue); }
 
 private:

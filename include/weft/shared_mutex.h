@@ -1,27 +1,35 @@
-// shared_mutex.h: many readers or one writer, for green threads and plain threads alike.
+// shared_mutex.h: many readers or one writer, for green threads and plain threads.
 //
-// Neither side starves the other. A writer that finds readers in keeps new ones out, and gets the lock when they have left. When a
-// writer unlocks, all readers that wait are woken, and a writer if one waits; whoever comes first takes the lock. But who has waited
-// for more than 1 ms does not compete any more: readers are let in by the writer that unlocks, all that wait together, and before
-// the next writer; and writers get the lock in the order of their queue, as that of a weft::mutex.
+// Neither side starves the other:
+// - A writer that finds readers inside keeps new readers out, and gets the lock when they have
+//   left.
+// - When a writer unlocks, all waiting readers and one waiting writer are woken; the first to come
+//   takes the lock.
+// - After more than 1 ms a waiter does not compete. The next unlock of a writer lets in all waiting
+//   readers, before the next writer. Writers get the lock in queue order, as with weft::mutex.
 //
-// Uncontended, each operation is one atomic on one word. When readers get into each other's way on it, they are counted
-// apart, one cache line for each processor, allocated when that first happens; the next writer adds these up and closes
-// them, and readers share the word again until they are too many for it.
+// Uncontended, each operation is one atomic on one word. When readers contend for it, they are
+// counted in one cache line per processor, allocated on first need. The next writer closes these
+// slots and adds them up; readers share the word again until they contend too often.
 //
-// Works with std::shared_lock, std::unique_lock, std::lock_guard, std::scoped_lock. Not recursive, not even shared: a reader that
-// locks again waits for the writer that waits for it. It may be unlocked by another thread than the one that locked it, and
-// destroyed as soon as nobody holds it. Unlocking what is not locked that way, or destroying one that is locked or waited for,
-// is a fatal error. lock() and lock_shared() are not cancellation points.
+// Works with std::shared_lock, std::unique_lock, std::lock_guard, std::scoped_lock. Not recursive,
+// not even shared: a reader that locks again waits for the writer that waits for it. Another thread
+// than its holder may unlock it. It may be destroyed as soon as no thread holds it. Fatal:
+// unlocking in a mode in which it is not locked, destroying one that is locked or waited for.
+// lock() and lock_shared() are not cancellation points.
 //
-// Green threads that wait, be it to read or to write, lend their class to the writer that has the lock (weft/priority.h). Readers are not
-// known, and are lent nothing.
+// Priority inheritance: waiting green threads, readers and writers, lend their class to the writer
+// that holds the lock (weft/priority.h). Readers are not recorded and inherit nothing.
 //
-// Invariants: I1. Bit waiting is set whenever a queue is not empty (abandoned waiters may leave it set).
-//             I2. Bit pending: readers are in, and the first of writers_ gets the lock when they have left; new ones wait.
-//             I3. If writers_ is not empty, then writer, pending or woken is set; if readers_ is not, writer or pending.
-//             I4. Bit spread excludes all others: no writer is in or waits, and slots_ is open.
-//             I5. Readers in, at any time: count + those in slots_. A reader may enter by one and leave by another.
+// Invariants: I1. Bit waiting is set whenever a queue is not empty (abandoned waiters may leave it
+//                 set).
+//             I2. Bit pending: readers are inside, and the first of writers_ gets the lock when
+//                 they have left; new ones wait.
+//             I3. If writers_ is not empty, writer, pending or woken is set; if readers_ is not
+//                 empty, writer or pending.
+//             I4. Bit spread excludes all others: no writer is inside or waits, and slots_ is open.
+//             I5. Number of readers, at any time: count + those in slots_. A reader may enter by
+//                 one and leave by another.
 // Ordering:   R1 (unlock), R2 (unlock_shared) pair with A1 (lock); R1 pairs with A2 (lock_shared).
 // See:        docs/shared_mutex.md, test/model/shared_mutex_model.cc
 #pragma once
@@ -41,7 +49,8 @@ namespace detail {
 
 class reader_slots;
 
-// The handle (src/sched/lending.h) of who has m alone; 0: nobody, a plain thread, or it is not known. For reports.
+// For reports: the handle (src/sched/lending.h) of the writer that holds m; 0: none, a plain
+// thread, or unknown.
 [[nodiscard]] uint32_t writer_of(shared_mutex& m) noexcept;
 
 }  // namespace detail
@@ -53,7 +62,7 @@ public:
     shared_mutex& operator=(const shared_mutex&) = delete;
     ~shared_mutex();
 
-    // Any thread. Blocks until the lock is ours alone.
+    // Any thread. Blocks until the caller holds the lock exclusively.
     void lock() noexcept {
         uint32_t seen = 0;
         if (!state_.word().compare_exchange_strong(seen, writer, detail::acquire, detail::relaxed)) lock_slow();  // A1
@@ -61,7 +70,7 @@ public:
             took();
     }
 
-    // Any thread. Never blocks; fails while somebody else is in or waits.
+    // Any thread. Never blocks; fails while another thread holds the lock or waits for it.
     [[nodiscard]] bool try_lock() noexcept {
         uint32_t seen = 0;
         const bool ours =
@@ -72,7 +81,7 @@ public:
         return ours;
     }
 
-    // Whoever has it alone.
+    // Caller: the thread that holds it exclusively.
     void unlock() noexcept {
         uint32_t seen = writer;
         if (detail::classes_in_use() ||
@@ -81,15 +90,15 @@ public:
         }
     }
 
-    // Any thread. Blocks until we are one of its readers. Fatal beyond max_readers.
+    // Any thread. Blocks until the caller is a reader. Fatal beyond max_readers.
     void lock_shared() noexcept {
         if (!enter_quickly()) lock_shared_slow();
     }
 
-    // Any thread. Never blocks; fails while a writer is in or waits for readers to leave.
+    // Any thread. Never blocks; fails while a writer holds the lock, or waits for readers to leave.
     [[nodiscard]] bool try_lock_shared() noexcept { return enter_quickly() || enter(); }
 
-    // One of its readers.
+    // Caller: one of its readers.
     void unlock_shared() noexcept {
         uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
         const bool plain = (seen & flags) == 0 && seen >= reader;
@@ -99,7 +108,7 @@ public:
         }
     }
 
-    // How many can read at once.
+    // Maximum number of concurrent readers.
     static constexpr uint32_t max_readers = (1U << 24) - 1;
 
 private:
@@ -107,20 +116,21 @@ private:
     friend struct spread_for_test;
     friend uint32_t detail::writer_of(shared_mutex& m) noexcept;
 
-    static constexpr uint32_t writer = 2;     // somebody has it alone
-    static constexpr uint32_t pending = 4;    // I2
-    static constexpr uint32_t woken = 8;      // a woken writer is on its way to compete; no other is woken meanwhile
-    static constexpr uint32_t starving = 16;  // newcomers never take it: it goes to the writers in order
-    static constexpr uint32_t waiting = 32;   // I1
-    static constexpr uint32_t spread = 64;    // I4: readers are counted in slots_
-    static constexpr uint32_t hungry =
-        128;  // a reader has waited too long: the next time all are let in, not just woken
-    static constexpr uint32_t flags = 255;  // all of these and the guard
+    static constexpr uint32_t writer = 2;     // Held exclusively.
+    static constexpr uint32_t pending = 4;    // I2.
+    static constexpr uint32_t woken = 8;      // A woken writer is about to compete; no other is woken until then.
+    static constexpr uint32_t starving = 16;  // Newcomers never take it: writers get it in order.
+    static constexpr uint32_t waiting = 32;   // I1.
+    static constexpr uint32_t spread = 64;    // I4: readers are counted in slots_.
+    // A reader has waited too long: the next writer's unlock lets all readers in, instead of waking
+    // them.
+    static constexpr uint32_t hungry = 128;
+    static constexpr uint32_t flags = 255;  // All of these and the guard.
     static constexpr uint32_t shift = 8;
-    static constexpr uint32_t reader = 1U << shift;  // one of the count of readers
-    static constexpr uint32_t too_many = 1U << 31;   // the count's last bit: only the slow path goes on from here
+    static constexpr uint32_t reader = 1U << shift;  // One in the count of readers.
+    static constexpr uint32_t too_many = 1U << 31;   // The count's last bit: only the slow path continues from here.
 
-    // Counts one more reader, unless that is not quite simple.
+    // Counts one more reader; fails if that needs the slow path.
     bool enter_quickly() noexcept {
         uint32_t seen = state_.word().load(detail::relaxed);  // relaxed: the exchange decides
         return (seen & (flags | too_many)) == 0 &&
@@ -132,7 +142,7 @@ private:
     bool try_lock_spread() noexcept;
     void unlock_slow() noexcept;
 
-    // For green threads of several classes, see src/sched/lending.h.
+    // For green threads of several priority classes, see src/sched/lending.h.
     void took() noexcept;
     void gives() noexcept;
     void lend_to_writer(uint32_t bits) noexcept;
@@ -142,7 +152,7 @@ private:
     void lock_shared_slow() noexcept;
     void unlock_shared_slow() noexcept;
 
-    // False: deadline_ns has passed. Cancellation points.
+    // Return false if deadline_ns has passed. Cancellation points.
     [[nodiscard]] bool lock_until(int64_t deadline_ns);
     [[nodiscard]] bool lock_shared_until(int64_t deadline_ns);
 
@@ -158,11 +168,12 @@ private:
     static void pass_on(detail::lock_waiter& w, bool served) noexcept;
     static void pass_on_shared(detail::lock_waiter& w, bool served) noexcept;
 
-    detail::guarded_word state_;          // the bits above, the count, and the lock of what follows
-    detail::atomic<uint32_t> misses_{0};  // how often readers got into each other's way since the last writer, roughly
-    detail::atomic<uint32_t> writer_{0};  // its writer, once classes are in use, and who waits: see src/sched/lending.h
-    detail::wait_queue writers_;          // guarded by state_
-    detail::wait_queue readers_;          // guarded by state_
+    detail::guarded_word state_;          // the bits above, the count, and the lock of the members below
+    detail::atomic<uint32_t> misses_{0};  // approximate number of reader collisions since the last writer
+    // The writer, once classes are in use, and whether threads wait: see src/sched/lending.h.
+    detail::atomic<uint32_t> writer_{0};
+    detail::wait_queue writers_;                            // guarded by state_
+    detail::wait_queue readers_;                            // guarded by state_
     detail::atomic<detail::reader_slots*> slots_{nullptr};  // set once, under the guard
 };
 

@@ -1,28 +1,31 @@
-// signals.h: signals of the system, received from a channel.
+// signals.h: receives system signals from a channel.
 //
 //     weft::signals::subscription stop = weft::signals::notify({SIGINT, SIGTERM});
 //     weft::select(
 //         weft::on_recv(stop.channel(), [](std::optional<int> signal) { … }),
 //         weft::on_recv(requests, […]));
 //
-// While a signal is subscribed to it does not do what it does by default; handlers that the program has installed before are called as ever.
-// When its last subscription ends, all is as it was before the first. Each subscription gets each of its signals, as long as there is room in
-// its channel: what finds it full is dropped for it, as in Go, so that nobody who is slow holds up a signal. Signals of one kind
-// that come in quick succession may arrive as one, as the system has it.
+// While a signal is subscribed to, its default action is disabled; earlier handlers are still
+// called. After its last subscription the previous state is restored. Each subscription gets each
+// of its signals while its channel has room; a full channel drops them, as in Go, so a slow
+// receiver delays no signal. Signals of one kind in quick succession may arrive as one, as the
+// system defines.
 //
-// There is no thread for it: the system's handler leaves a mark and makes a descriptor readable, which is in a poller like any other (of the
-// runtime on which the first subscription was made; once that has stopped, of plain threads). Nothing is called a deadlock while somebody waits
-// for a signal.
+// No thread is needed: the handler sets a mark and makes a descriptor readable. A poller waits for
+// it: that of the first subscription's runtime, or, once that has stopped, that of plain threads.
+// No deadlock is reported while a thread waits for a signal.
 //
-// A signal comes to a thread of the program that does not block it: its first one, as a rule, or that of weft::main. If all block it, it does not
-// come.
+// A signal is delivered to a thread of the program that does not block it: usually the first one,
+// or that of weft::main. If all block it, it does not arrive.
 //
-// Refused, with std::invalid_argument and a word on what to do: SIGKILL and SIGSTOP; those that tell of faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
-// SIGTRAP, SIGABRT, SIGSYS); those of the C library, and those that the runtime uses itself (SIGURG, and what RUN_PREEMPT_SIGNAL says).
+// Refused, with std::invalid_argument and advice: SIGKILL and SIGSTOP; fault signals (SIGSEGV,
+// SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS); those of the C library; those that the runtime
+// uses (SIGURG and RUN_PREEMPT_SIGNAL).
 //
-// After fork, the child has none: the actions from before are in force there, and subscriptions hear nothing.
+// After fork the child has none: the previous actions apply there, and subscriptions receive
+// nothing.
 //
-// Who: any thread; not from a signal handler.
+// Threads: any thread; not from a signal handler.
 // See: docs/signals.md
 #pragma once
 
@@ -45,21 +48,22 @@ class signal_subscriber;
 
 namespace signals {
 
-// What notify() returns. Movable. Any number of threads may receive from it, or from handles of its channel; moving, assigning and destroying
-// are for one, while nobody else uses the object.
+// The result of notify(). Movable. Any number of threads may receive from it, or from handles of
+// its channel. Moving, assigning and destroying require that no other thread uses the object.
 class subscription {
 public:
-    // None: its channel is nil.
+    // No subscription: its channel is nil.
     subscription() noexcept;
 
     subscription(subscription&& other) noexcept;
     subscription& operator=(subscription&& other) noexcept;
     ~subscription();  // stops it
 
-    // For select, and for handing on. Closed when the subscription ends.
+    // For select and for other receivers. Closed when the subscription ends.
     [[nodiscard]] recv_chan<int> channel() const noexcept { return channel_; }
 
-    // Waits for the next signal: its number. Nothing: the subscription has ended. A cancellation point.
+    // Waits for the next signal and returns its number; nullopt if the subscription has ended. A
+    // cancellation point.
     [[nodiscard]] std::optional<int> recv() const { return channel_.recv(); }
 
     [[nodiscard]] recv_result<int> try_recv() const { return channel_.try_recv(); }
@@ -69,7 +73,8 @@ public:
         return channel_.recv_for(timeout);
     }
 
-    // No more signals come. What is in the channel can be received, then it is closed. Any number of times, by one thread at a time.
+    // Ends the subscription. Signals in the channel can still be received, then it is closed. May
+    // be called repeatedly, by one thread at a time.
     void stop() noexcept;
 
 private:
@@ -81,27 +86,29 @@ private:
     chan<int> channel_;
 };
 
-// From now on these signals are sent to the channel of the subscription, which holds capacity of them: one of each kind, or 1, if only the last
-// question is whether there was any. Throws std::invalid_argument: a signal that is refused (see above), none at all, or no capacity;
-// std::system_error: the system has no descriptors left; std::bad_alloc. Nothing has changed then.
+// Subscribes to these signals. capacity is the channel's capacity: one per kind, or 1 if only the
+// fact that one arrived matters. Throws std::invalid_argument (a refused signal, see above, no
+// signal, or no capacity), std::system_error (out of descriptors), std::bad_alloc. Nothing has
+// changed then.
 [[nodiscard]] subscription notify(std::span<const int> which, std::size_t capacity = 16);
 
 [[nodiscard]] inline subscription notify(std::initializer_list<int> which, std::size_t capacity = 16) {
     return notify(std::span<const int>(which.begin(), which.size()), capacity);
 }
 
-// From now on these signals do nothing, until they are reset or subscribed to anew. Subscriptions that there are do not get them any more.
-// Programs that are started with weft::process have them as usual. Throws as notify.
+// Ignores these signals until they are reset or subscribed to again. Existing subscriptions no
+// longer get them. Programs started with weft::process get the default actions. Throws as notify.
 void ignore(std::span<const int> which);
 
 inline void ignore(std::initializer_list<int> which) { ignore(std::span<const int>(which.begin(), which.size())); }
 
-// All is as it was before the first notify() or ignore() for these signals. Subscriptions that there are do not get them any more. Throws as notify.
+// Restores the state before the first notify() or ignore() of these signals. Existing subscriptions
+// no longer get them. Throws as notify.
 void reset(std::span<const int> which);
 
 inline void reset(std::initializer_list<int> which) { reset(std::span<const int>(which.begin(), which.size())); }
 
-// Whether the signal does nothing, because of ignore(), or because this process began so (nohup).
+// Returns whether the signal is ignored, by ignore() or since this process began (nohup).
 [[nodiscard]] bool is_ignored(int signal);
 
 }  // namespace signals

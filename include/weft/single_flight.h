@@ -1,13 +1,15 @@
-// single_flight.h: one call for all who want the same at the same time.
+// single_flight.h: concurrent calls with the same key share one execution.
 //
-// do_(key, f) calls f and returns what it returns, unless a call for an equal key is under way: then it waits for that one, and
-// returns the same. An exception is shared like a result. Nothing is kept: when the call is over, the next do_ calls again. As Go's
-// singleflight, against a stampede to a cache's source.
+// do_(key, f) calls f and returns its result. If a call for an equal key is in progress, it waits
+// for that one and returns the same result. Exceptions are shared too. Nothing is cached: after the
+// call the next do_ calls again. Like Go's singleflight; prevents a stampede to the source behind a
+// cache.
 //
-// Waiting is a cancellation point. Whoever calls f goes on though others stop waiting; if it is cancelled itself, one of those who
-// wait calls its own f instead. A do_ by f for its own key is a fatal error, and so is destroying one while calls are under way.
+// Waiting is a cancellation point. The thread that calls f continues even if others stop waiting.
+// If it is cancelled itself, one of the waiters calls its own f. It is fatal if f calls do_ for its
+// own key, or if the object is destroyed during calls.
 //
-// Who: any thread. See: docs/once.md
+// Threads: any thread. See: docs/once.md
 #pragma once
 
 #include <cstddef>
@@ -30,7 +32,7 @@ namespace weft {
 
 namespace detail {
 
-// A call that others may wait for.
+// A call that other threads may wait for.
 class flight {
 public:
     flight() noexcept : caller_(current_owner().who) {}
@@ -38,10 +40,11 @@ public:
     flight(const flight&) = delete;
     flight& operator=(const flight&) = delete;
 
-    // Blocks until land(). Throws if the caller is cancelled first. Fatal if it is the one that calls.
+    // Blocks until land(). Throws if the caller is cancelled first. Fatal in the thread that makes
+    // the call.
     void wait();
 
-    // Everything that follows a wait() has seen what came before this. Once.
+    // Everything before this call is visible after each wait(). Called once.
     void land() noexcept;
 
 private:
@@ -52,7 +55,7 @@ private:
     wait_queue waiters_;  // guarded by state_
 };
 
-// A single_flight is destroyed while calls are under way. Fatal, unless they may never end.
+// A single_flight is destroyed during calls: fatal, unless they may never end.
 void check_flights_destroyed(std::size_t flights) noexcept;
 
 }  // namespace detail
@@ -71,8 +74,9 @@ public:
         if (under_way_ != 0) detail::check_flights_destroyed(under_way_);
     }
 
-    // Any thread. What f() returns or throws, called by us or by somebody else for the same key. Throws std::bad_alloc, before
-    // anything is called; weft::cancelled and weft::timed_out also while waiting.
+    // Any thread. Returns or throws what f() does, called by this thread or by another one for the
+    // same key. Throws std::bad_alloc before any call; weft::cancelled and weft::timed_out also
+    // while waiting.
     template <typename F>
     Value do_(const Key& key, F&& f) {
         for (;;) {
@@ -88,11 +92,12 @@ public:
             } else {
                 if (call->value) return *call->value;
             }
-            // Whoever called was cancelled.
+            // The thread that made the call was cancelled.
         }
     }
 
-    // The next do_ for key calls, though a call for it may be under way. That one goes on, for those who wait for it.
+    // The next do_ for key calls, even if a call is in progress. That one continues for its
+    // waiters.
     void forget(const Key& key) {
         const std::lock_guard hold(mutex_);
         calls_.erase(key);
@@ -100,7 +105,7 @@ public:
 
 private:
     struct call_state : detail::flight {
-        // Written before land(), read after wait(). Neither: the call was cancelled.
+        // Written before land(), read after wait(). If neither is set, the call was cancelled.
         std::optional<std::conditional_t<std::is_void_v<Value>, std::monostate, Value>> value;
         std::exception_ptr error;
     };
@@ -150,7 +155,7 @@ private:
     mutex mutex_;
     // Guarded by mutex_.
     std::unordered_map<Key, std::shared_ptr<call_state>, Hash, Equal> calls_;
-    std::size_t under_way_ = 0;  // forgotten ones, too
+    std::size_t under_way_ = 0;  // including forgotten ones
 };
 
 }  // namespace weft

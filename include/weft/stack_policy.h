@@ -1,4 +1,4 @@
-// stack_policy.h: where the memory of green threads' stacks comes from.
+// stack_policy.h: where green threads' stacks get their memory.
 //
 // See: docs/stacks.md
 #pragma once
@@ -11,9 +11,11 @@ namespace weft {
 
 enum class stack_policy : uint8_t {
     automatic,  // RUN_STACK_POLICY, else paged
-    paged,      // address space for the whole stack; the kernel supplies pages when they are touched
-    fixed,      // small, 64 KiB unless said otherwise, and counted as memory in full as soon as it is mapped
-    growing,  // 8 KiB are committed, further pages when they are touched, by a signal handler; for systems that do not overcommit
+    paged,      // address space for the whole stack; the kernel supplies pages on first touch
+    fixed,      // small, 64 KiB by default; counts fully as memory when mapped
+    // Commits 8 KiB, and further pages on first touch, by a signal handler. For systems that do not
+    // overcommit.
+    growing,
 };
 
 }  // namespace weft

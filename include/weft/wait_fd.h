@@ -1,26 +1,33 @@
-// wait_fd.h: waiting until a file descriptor can be read or written, for libraries that have a non-blocking interface and a socket of their own.
+// wait_fd.h: waits until a file descriptor is readable or writable. For libraries with a
+// non-blocking interface and their own socket.
 //
 //     while (PQisBusy(connection)) {
 //         weft::wait_fd(PQsocket(connection), weft::fd_events::readable);
 //         PQconsumeInput(connection);
 //     }
 //
-// Whoever waits often for the same one keeps a watched_fd: wait_fd adds the descriptor to the poller and takes it off again each time, which is two
-// system calls. Both ask the system first, and wait only if it is not ready.
+// For frequent waits on one descriptor keep a watched_fd: wait_fd adds the descriptor to the poller
+// and removes it each time, two system calls. Both ask the system first and wait only if it is not
+// ready.
 //
 //     weft::watched_fd socket(redis->fd);
 //     socket.wait(weft::fd_events::writable);
 //
-// In a select a descriptor is a case like a channel. What is ready stays so until somebody reads or writes; nothing is taken.
+// In a select a descriptor is a case like a channel. Readiness is not consumed: it lasts until a
+// thread reads or writes.
 //
 //     weft::select(weft::on_readable(socket, [&] { … }), weft::on_recv(quit, [&](auto) { … }));
 //
-// Ready means that a read or write would not wait: there is something, or room, or the end, or an error, which that call finds. A regular file is
-// always ready. The descriptor stays the caller's, blocking or not; it may be one of weft::net's, which then stays open until the
-// watched_fd is gone. It must not be closed while somebody waits
-// for it by number, or nobody wakes who waits (what belongs to weft::net may: who waits finds weft::errc::closed).
+// Ready means that a read or write would not wait: there is data, room, the end, or an error, which
+// that call reports. A regular file is always ready.
 //
-// Any thread. A wait is a cancellation point. Errors: std::system_error, with std::errc::bad_file_descriptor for what is none.
+// The descriptor stays the caller's, blocking or not. It may belong to weft::net; it then stays
+// open until the watched_fd is gone. A descriptor that threads wait for by number must not be
+// closed, because they would never wake. Descriptors owned by weft may be closed: their waiters get
+// weft::errc::closed.
+//
+// Any thread. A wait is a cancellation point. Errors: std::system_error, with
+// std::errc::bad_file_descriptor for an invalid descriptor.
 //
 // See: docs/sockets.md
 #pragma once
@@ -52,14 +59,14 @@ namespace detail {
 
 class poll_desc;
 
-// A case about one direction of a descriptor, whose user outlives it.
+// A case for one direction of a descriptor, whose user outlives it.
 class fd_select_state {
 public:
     fd_select_state(const watched_fd& of, bool writes) noexcept;
 
     void prepare(select_request& r, select_case& c) noexcept;
 
-    // After the case happened: whether it did because of an error, and which. The other one throws it.
+    // After the case happened: the error that caused it, if any. check() throws it.
     [[nodiscard]] std::error_code error() const noexcept;
     void check() const;
 
@@ -72,7 +79,7 @@ private:
 
     poll_desc* desc_;
     uint32_t generation_;
-    uint32_t seen_ = 0;  // edges, before the last look
+    uint32_t seen_ = 0;  // edges, before the last check
     int error_ = 0;      // errno, or -1: closed
     bool writes_;
     bool ready_ = false;
@@ -80,11 +87,11 @@ private:
 
 }  // namespace detail
 
-// A descriptor that somebody will wait for. The descriptor outlives it, and is not closed by it. Movable; of several threads, who does not move it
-// may use it at the same time.
+// A descriptor to wait for. The descriptor must outlive this object, which does not close it.
+// Movable. Several threads may use it at once, but not while it is moved.
 class watched_fd {
 public:
-    // Throws std::system_error: fd is negative, or just being closed; std::bad_alloc.
+    // Throws std::system_error if fd is negative or being closed, and std::bad_alloc.
     explicit watched_fd(int fd);
 
     watched_fd(watched_fd&& other) noexcept
@@ -107,10 +114,10 @@ public:
     watched_fd& operator=(const watched_fd&) = delete;
     ~watched_fd();
 
-    // Waits until one of what is possible. Returns which are.
+    // Waits until one of the events in what is possible. Returns those that are.
     fd_events wait(fd_events what) const { return wait_until_ns(what, detail::never); }
 
-    // The same, until then at most: none if nothing was possible by then.
+    // The same with a timeout; returns none on timeout.
     template <typename Rep, typename Period>
     [[nodiscard]] fd_events wait_for(fd_events what, std::chrono::duration<Rep, Period> timeout) const {
         return wait_until_ns(what, detail::deadline_after(timeout));
@@ -130,7 +137,8 @@ private:
 
     detail::poll_desc* desc_ = nullptr;
     uint32_t generation_ = 0;
-    uint32_t process_ = 0;  // in which it was made: a child of a fork begins with none
+    // The process it was made in: a child of a fork starts with none.
+    uint32_t process_ = 0;
     int fd_ = -1;
 };
 
@@ -178,7 +186,7 @@ private:
 
 }  // namespace detail
 
-// Happens when w can be read, or written. w outlives the select.
+// Happens when w is readable, or writable. w must outlive the select.
 template <typename F>
 [[nodiscard]] auto on_readable(const watched_fd& w, F f) {
     return detail::fd_select_case<F>(w, false, std::move(f));

@@ -1,13 +1,16 @@
-// wait_group.h: waits for a number of things to finish, as Go's sync.WaitGroup.
+// wait_group.h: waits for a number of tasks to finish, like Go's sync.WaitGroup.
 //
-// add() before the work starts, done() when a piece is finished, wait() until the count is zero. go(f) does all three
-// around a new green thread and keeps the first exception that leaves an f for wait() to rethrow.
+// Call add() before a task starts, done() when it is finished, and wait() to block until the count
+// is zero. The member go(f) starts f as a green thread and calls add() and done() for it. The first
+// exception that leaves such an f is rethrown by wait().
 //
-// The group may be destroyed as soon as every wait() has returned: the count, the "somebody waits" bit and the lock of
-// the waiters' queue share one word, and done() touches nothing after the store that sets it to zero.
+// The group may be destroyed as soon as every wait() has returned. Count, waiting bit and the lock
+// of the waiters' queue share one word; done() accesses nothing after the store that sets it to
+// zero.
 //
-// Any thread may call everything. A negative count, and destroying a group before its count is zero, are fatal errors. wait() is
-// not a cancellation point. go() called by a plain thread starts its Gs on the default runtime.
+// Any thread may call every member. Fatal: a negative count, and destroying a group before its
+// count is zero. wait() is not a cancellation point. In a plain thread go() uses the default
+// runtime.
 //
 // See: docs/wait_group.md, test/model/wait_group_model.cc
 #pragma once
@@ -34,20 +37,23 @@ public:
 
     ~wait_group() { count_.check_destroyed(); }
 
-    // Adds n pieces of work (negative n takes them off). Fatal if the count would become negative or exceed 2^30 - 1.
+    // Adds n tasks; a negative n removes them. Fatal if the count would become negative or exceed
+    // 2^30 - 1.
     void add(int n = 1) noexcept { count_.add(n); }
 
-    // One piece is finished. The group may be gone when this returns.
+    // Marks one task as finished. The group may be gone when this returns.
     void done() noexcept { count_.decrement(); }
 
-    // Blocks until the count is zero; then rethrows the first exception that left a function started by go(), if any.
+    // Blocks until the count is zero, then rethrows the first exception of a function started by
+    // go(), if any.
     void wait() {
         count_.wait(detail::wait_reason::wait_group_wait);
         if (failed_lock_.word().load(detail::acquire) != 0) [[unlikely]]
             rethrow_first();  // pairs with keep()
     }
 
-    // Starts f as a green thread that counts as one piece of work. Throws what weft::go throws; the count is then as before.
+    // Starts f as a green thread that counts as one task. Throws as weft::go, with the count
+    // unchanged.
     template <typename F>
     void go(F&& f, source_location where = source_location::current()) {
         spawn(nullptr, std::forward<F>(f), where);
@@ -71,7 +77,9 @@ private:
                     } catch (...) {
                         keep(std::current_exception());
                     }
-                    body.reset();  // what f holds is gone before the waiter runs on, as locals of a joined thread are
+                    // Destroys what f owns before the waiter resumes, like the locals of a joined
+                    // thread.
+                    body.reset();
                     detail::end_locals();
                     done();
                 },

@@ -1,4 +1,5 @@
-// weft.h: green threads and what they meet by. Files, pipes, processes, signals, sockets, TLS and adapters have headers of their own.
+// weft.h: green threads and their synchronization. Files, pipes, processes, signals, sockets, TLS
+// and adapters have their own headers.
 #pragma once
 
 #include <weft/barrier.h>
