@@ -151,7 +151,7 @@ public:
     // this runtime. Not a cancellation point.
     void drain();
 
-    // The number of Ps.
+    // The number of Ps; 0 after the runtime has stopped.
     [[nodiscard]] unsigned procs() const noexcept;
 
     // Changes the number of Ps while green threads run; see weft::set_max_procs. Any thread.

@@ -6,7 +6,8 @@
 // cache.
 //
 // Waiting is a cancellation point. The thread that calls f continues even if others stop waiting.
-// If it is cancelled itself, one of the waiters calls its own f. It is fatal if f calls do_ for its
+// If it is cancelled itself, one of the waiters calls its own f; timed_out is shared, because the
+// usual source is a time limit inside f. It is fatal if f calls do_ for its
 // own key, or if the object is destroyed during calls.
 //
 // Threads: any thread. See: docs/once.md
