@@ -152,8 +152,8 @@ std::size_t stack_use(std::span<stack_use_at> into) noexcept;
 
 // Writes a report on every green thread of the caller's runtime (or the default one) to the file
 // descriptor fd. It has state, wait reason and duration, start location, entry function, last P and
-// backtrace. Any thread. Gs are inspected one by one, each held for a moment; a running G is listed
-// without its stack. Allocates nothing.
+// backtrace. Any thread. Gs are inspected one by one, each held for a moment. The caller's stack is shown; stacks of other running Gs only if dumps on
+// a signal or the watchdog are enabled. Allocates nothing.
 void dump(int fd) noexcept;
 
 // Makes this signal (SIGQUIT, SIGUSR1 …) write such a dump of each runtime to stderr, even if all
