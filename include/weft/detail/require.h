@@ -1,7 +1,8 @@
-// require.h: what weft's C++ headers ask of the compiler. Every one of them includes this file first.
+// require.h: what weft's C++ headers require of the compiler. Each of them includes this file
+// first.
 //
-// A compiler continues after #error and would add pages of consequences. Including a file that does not exist stops it: every compiler
-// treats that error as fatal.
+// A compiler continues after #error and would add pages of further errors. So each #error is
+// followed by an include of a file that does not exist, which every compiler treats as fatal.
 #pragma once
 
 #if !defined(__cplusplus) || __cplusplus < 202002L
@@ -9,7 +10,8 @@
 #include <weft/needs/std_cxx20.h>
 #endif
 
-// Exceptions carry cancellation, deadlines and channel_closed through the caller's frames. Without them those frames could not be unwound.
+// Exceptions carry cancellation, deadlines and channel_closed through the caller's frames. Without
+// them those frames could not be unwound.
 #if !defined(__cpp_exceptions)
 #error "weft needs C++ exceptions: compile without -fno-exceptions. The C interface, weft/run.h, works without them."
 #include <weft/needs/exceptions.h>
