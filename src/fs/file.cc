@@ -36,7 +36,7 @@ using weft::detail::io_result;
 constexpr std::size_t pieces_max = 64;          // in one system call
 constexpr std::size_t bytes_max = 0x7fff'0000;  // the most that the system moves in one call
 
-// Describes contradictory options; nullptr if there are none.
+// Describes contradictory options; nullptr if they are consistent.
 const char* mistake_in(const std::string& path, const open_options& how) noexcept {
     const bool writes = how.mode != access::read;
     if (path.find('\0') != std::string::npos) return "open (the path has a zero byte in it)";

@@ -29,7 +29,7 @@ struct file_ring::operation {
     int result = 0;
     bool done = false;
 
-    // Returns the waiter to make ready. After that, or if there is none, the operation may be gone.
+    // Returns the waiter to make ready, or nullptr. After that the operation may be gone.
     [[nodiscard]] waiter* end(int r) noexcept {
         lock.lock();
         result = r;

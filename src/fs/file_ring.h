@@ -1,5 +1,4 @@
-// file_ring.h: file reads that green threads wait for while the kernel performs them: one io_uring
-// per runtime.
+// file_ring.h: file reads by io_uring, one ring per runtime, while the green thread is parked.
 //
 // Problem. A read that misses the page cache takes as long as the disk. Handing off the processor
 // for it (weft::blocking) costs an OS thread per pending read, two wake-ups, and a kernel context

@@ -1,5 +1,4 @@
-// fd_io.h: a system call on a descriptor that does not block its thread: tries first, and waits as
-// a green thread if the call would block.
+// fd_io.h: a system call on a descriptor that parks the green thread instead of blocking.
 //
 // Trying first costs nothing if data is already there. The descriptor is added to a poller only
 // when a caller first waits for it: a connection that is served from data already received needs no
@@ -73,8 +72,8 @@ private:
 inline constexpr auto may_leave_some = [](std::size_t) { return false; };
 
 // Calls attempt(), a system call from os/fd_calls.h, until it no longer reports that it would
-// block. deadline() is read before each try, because other threads may change it; after the
-// deadline there is no try. drains(count): whether a call that moved count bytes has left nothing.
+// block. Reads deadline() before each try, because other threads may change it. After the deadline
+// there is no try. drains(count): whether a call that moved count bytes has left nothing.
 template <typename Drains, typename Attempt, typename Deadline>
 io_result call_fd(const fd_use& use,
                   poll_side& side,

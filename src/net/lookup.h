@@ -42,7 +42,7 @@
 
 namespace weft::net::detail {
 
-// The result: addresses with port 0, or the reason why there are none.
+// The result: addresses with port 0, or the error.
 struct lookup_result {
     std::vector<endpoint> addresses;
     std::error_code error;

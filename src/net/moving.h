@@ -1,5 +1,4 @@
-// moving.h: moves bytes through a descriptor, once or until all are moved, and ends a call in its
-// two forms: for sockets and pipes.
+// moving.h: moves bytes through a descriptor, in the two forms of a call: for sockets and pipes.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// socket_calls.h: operations that all kinds of sockets share: making, naming, connecting,
-// accepting.
+// socket_calls.h: shared by all kinds of sockets: making, naming, connecting, accepting.
 //
 // Threads: any thread. See: docs/sockets.md
 #pragma once

@@ -1,5 +1,4 @@
-// use_weft.h: a completion token that turns an asynchronous operation of Boost.Asio into a call
-// that returns its result.
+// use_weft.h: a completion token: an asynchronous operation of Boost.Asio returns its result.
 //
 //   std::size_t n = socket.async_read_some(buffer, weft::asio::use_weft);                // throws boost::system::system_error
 //   boost::system::error_code ec;

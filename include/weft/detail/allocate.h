@@ -1,5 +1,4 @@
-// allocate.h: allocates and frees memory blocks whose size and alignment are known only at run
-// time.
+// allocate.h: memory blocks whose size and alignment are known only at run time.
 //
 // The aligned operator new and delete cost some 50 instructions more than the plain ones, even for
 // alignments that the plain ones guarantee (after_func and stop in bench/budget.py: 1098 and 1044).

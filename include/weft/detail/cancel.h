@@ -167,7 +167,7 @@ private:
 // Whether c is a real context: not nullptr and not one of the two above.
 [[nodiscard]] bool is_context(const cancel_context* c) noexcept;
 
-// The innermost context around the caller; nullptr if there is none.
+// The innermost context around the caller; nullptr if it has no context.
 [[nodiscard]] cancel_context* ambient() noexcept;
 
 // The caller's position, for a context that it is about to open.

@@ -1,5 +1,4 @@
-// chan_state.h: the state that all handles of a channel share: lock, buffer, and two queues of
-// waiters.
+// chan_state.h: the state shared by all handles of a channel: lock, buffer, queues of waiters.
 //
 // One lock guards everything and is held for a dozen instructions. A send looks for a waiting
 // receiver, then for room in the buffer, then parks; a receive is its mirror image. If the other

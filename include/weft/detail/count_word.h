@@ -1,5 +1,4 @@
-// count_word.h: a counter with a wait for zero, which may be destroyed as soon as that wait has
-// returned.
+// count_word.h: a counter with a wait for zero, after which it may be destroyed at once.
 //
 // One 32-bit word: bit 0 is the lock of the queue, bit 1 says that there are waiters, and the count
 // is above. The thread that takes the count to zero while there are waiters takes the lock first,

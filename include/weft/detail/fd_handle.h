@@ -1,5 +1,4 @@
-// fd_handle.h: what a socket object owns: an open file descriptor, its poll_desc, and two
-// deadlines.
+// fd_handle.h: owns an open file descriptor, its poll_desc, and two deadlines.
 //
 // Movable. Any number of threads may use it at a time, except while it is moved, assigned or
 // destroyed.
@@ -45,8 +44,8 @@ public:
     // be called any number of times.
     void close() noexcept;
 
-    // Gives the descriptor to the caller and returns it; -1 if there is none. Fatal while a call
-    // uses it.
+    // Gives the descriptor to the caller and returns it; -1 if it owns no descriptor. Fatal while a
+    // call uses it.
     [[nodiscard]] int detach();
 
     [[nodiscard]] bool is_open() const noexcept;

@@ -1,11 +1,11 @@
-// future_core.h: what futures of all types share: the wait, the exception, and the path of a
-// cancellation.
+// future_core.h: the untyped part of futures: the wait, the exception, and cancellation.
 //
 // A future is fulfilled by a green thread (async), by the holder of a promise, or once others are
 // ready (then, when_all, when_any). A future of the last kind is *derived*, and the futures it
 // consumed are its *sources*. cancel() must reach the code that does the work:
 //
-//   green thread   its context is cancelled: its waits throw, it returns, and the future becomes ready with what it threw
+//   green thread   its context is cancelled: its waits throw, it returns, and the future becomes
+//                  ready with what it threw
 //   promise        there is no work to reach: the future becomes ready with cancelled at once, and
 //                  a later result of the promise is dropped
 //   derived        its own context is cancelled, and then each source, recursively, as if by its
@@ -30,7 +30,8 @@
 // Invariants: F1. Only the thread that takes claim_ from open to taken writes the result of a
 //                 promise.
 //             F2. A complete derived future has no sources.
-// Ordering:   R1 (claim_ is given back) pairs with A1 (claim_ is taken). The result itself is published by the count word.
+// Ordering:   R1 (claim_ is given back) pairs with A1 (claim_ is taken). The result itself is
+//             published by the count word.
 // Locks:      derivation::lock_ is a leaf: no cancellation and no ready() happens under it.
 // Threads:    cancel: any thread; the rest: the thread that fulfils the future.
 // See:        docs/futures.md

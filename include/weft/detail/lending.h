@@ -1,5 +1,4 @@
-// lending.h: priority inheritance: a mutex's holder runs at its waiters' priority. See
-// src/sched/lending.h.
+// lending.h: priority inheritance of mutexes. See src/sched/lending.h.
 #pragma once
 
 #include <weft/detail/atomic.h>

@@ -1,5 +1,4 @@
-// require.h: what weft's C++ headers require of the compiler. Each of them includes this file
-// first.
+// require.h: what weft's C++ headers require of the compiler. Each includes this file first.
 //
 // A compiler continues after #error and would add pages of further errors. So each #error is
 // followed by an include of a file that does not exist, which every compiler treats as fatal.

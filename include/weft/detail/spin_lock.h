@@ -1,5 +1,4 @@
-// spin_lock.h: the lock of one object (a channel, a mutex's queue, a timer heap), held for a few
-// dozen instructions.
+// spin_lock.h: the lock of one object, such as a channel, held for a few dozen instructions.
 //
 // The lock is bit 0 of a word. The other 31 bits belong to the object, and the lock's holder owns
 // them. So one plain store both publishes the object's new state and releases the lock. Nothing is

@@ -1,5 +1,4 @@
-// time_point.h: converts std::chrono durations and time points to nanoseconds on the monotonic
-// clock, saturating.
+// time_point.h: converts std::chrono times to nanoseconds on the monotonic clock, saturating.
 //
 // Every wait with a deadline takes one int64_t: 0 means "do not wait", `never` means "no deadline".
 // Durations beyond the type's range saturate to `never`, negative ones to "already passed".

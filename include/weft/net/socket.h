@@ -48,12 +48,12 @@ public:
         handle_.set_write_deadline(weft::detail::never);
     }
 
-    // ---- The descriptor, for other options: valid until close(); -1 if there is none. Do not
-    // close it or make it blocking.
+    // ---- The descriptor, for other options: valid until close(); -1 if not open. Do not close it
+    // or make it blocking.
     [[nodiscard]] int native_handle() const noexcept { return handle_.fd(); }
 
-    // Gives the caller the descriptor, which stays open and non-blocking. Returns -1 if there is
-    // none. Fatal while another thread uses the socket.
+    // Gives the caller the descriptor, which stays open and non-blocking. Returns -1 if the socket
+    // has no descriptor. Fatal while another thread uses the socket.
     [[nodiscard]] int release() { return handle_.detach(); }
 
 protected:

@@ -75,7 +75,7 @@ public:
 
     [[nodiscard]] endpoint local_endpoint() const;
 
-    // The connected peer. Throws std::system_error if there is none.
+    // The connected peer. Throws std::system_error if the socket is not connected.
     [[nodiscard]] endpoint remote_endpoint() const;
 
 private:

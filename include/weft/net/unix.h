@@ -49,12 +49,12 @@ public:
 
     [[nodiscard]] bool is_abstract() const noexcept { return size_ != 0 && bytes_[0] == '\0'; }
 
-    // The path; empty if there is none.
+    // The path; empty if the address is not a path.
     [[nodiscard]] std::string_view path() const noexcept {
         return is_abstract() ? std::string_view() : std::string_view(bytes_.data(), size_);
     }
 
-    // The abstract name; empty if there is none.
+    // The abstract name; empty if the address is not abstract.
     [[nodiscard]] std::string_view name() const noexcept {
         return is_abstract() ? std::string_view(bytes_.data() + 1, size_ - 1U) : std::string_view();
     }

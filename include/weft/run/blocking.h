@@ -1,5 +1,4 @@
-// blocking.h: announces calls that block the OS thread, so that they do not hold up other green
-// threads.
+// blocking.h: announces calls that block the OS thread, so that others are not held up.
 //
 //     run_blocking_call_t call;
 //     run_blocking_enter(&call);

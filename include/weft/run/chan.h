@@ -44,9 +44,9 @@ run_status_t run_chan_send(run_chan_t* chan, const void* value) RUN_NOEXCEPT;
 run_status_t run_chan_try_send(run_chan_t* chan, const void* value) RUN_NOEXCEPT;
 run_status_t run_chan_send_for(run_chan_t* chan, const void* value, int64_t timeout_ns) RUN_NOEXCEPT;
 
-// Receives the oldest element into value; waits while there is none. RUN_CLOSED once the channel is
-// closed and drained; RUN_CANCELLED, RUN_EXPIRED. value is written if and only if the status is
-// RUN_OK; if it is NULL the element is dropped.
+// Receives the oldest element into value; waits while the channel is empty. RUN_CLOSED once the
+// channel is closed and drained; RUN_CANCELLED, RUN_EXPIRED. value is written if and only if the
+// status is RUN_OK; if it is NULL the element is dropped.
 run_status_t run_chan_recv(run_chan_t* chan, void* value) RUN_NOEXCEPT;
 run_status_t run_chan_try_recv(run_chan_t* chan, void* value) RUN_NOEXCEPT;
 run_status_t run_chan_recv_for(run_chan_t* chan, void* value, int64_t timeout_ns) RUN_NOEXCEPT;

@@ -1,5 +1,4 @@
-// debug.h: inspects a running program: the state of every green thread, and the scheduler's
-// counters.
+// debug.h: inspects a running program: its green threads, and the scheduler's counters.
 //
 // See: docs/c_api.md, docs/debugging.md
 #pragma once
@@ -80,7 +79,7 @@ typedef struct run_counts {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 // clang-format on
 
-// Fills in counts for the caller's scheduler, or the default one; zeros if there is none yet. Any
+// Fills in counts for the caller's scheduler, or the default one; zeros if neither exists yet. Any
 // thread.
 run_status_t run_stats(run_counts_t* counts) RUN_NOEXCEPT;
 

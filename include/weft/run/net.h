@@ -1,5 +1,4 @@
-// net.h: sockets whose calls look blocking, but block only the calling green thread; and waits for
-// foreign descriptors.
+// net.h: sockets whose calls block only the calling green thread; waits for foreign descriptors.
 //
 //     run_socket_t* listener;
 //     run_tcp_listen("127.0.0.1:8080", &listener, NULL);

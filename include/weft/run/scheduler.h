@@ -53,7 +53,7 @@ typedef struct run_scheduler_opts {
     bool no_retake;             // never retake a processor from a blocked or computing thread; as RUN_DEBUG=retake=0
     int preempt_signal;  // interrupts code marked as preemptible. 0: RUN_PREEMPT_SIGNAL, else SIGURG; or RUN_NO_SIGNAL
     int64_t
-        watchdog_ns;  // stderr names green threads that run, or wait to run, for longer. 0: RUN_DEBUG=watchdog=, else none
+        watchdog_ns;  // stderr names green threads that run, or wait to run, longer. 0: RUN_DEBUG=watchdog=, else none
     // Memory of ended green threads that was unused for this long returns to the system; 1 ms to 1
     // h. 0: RUN_MEMORY_IDLE, else 2 s; or RUN_KEEP_MEMORY.
     int64_t memory_idle_ns;
@@ -113,7 +113,7 @@ typedef struct run_stop_outcome {
 // it is filled in for RUN_OK and RUN_TIMEOUT. Not a cancellation point.
 run_status_t run_scheduler_stop_for(int64_t timeout_ns, run_stop_outcome_t* outcome) RUN_NOEXCEPT;
 
-// The number of processors of the caller's scheduler, or of the default one; 0 if there is none
+// The number of processors of the caller's scheduler, or of the default one; 0 if neither exists
 // yet.
 unsigned run_procs(void) RUN_NOEXCEPT;
 

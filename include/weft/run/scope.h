@@ -1,5 +1,4 @@
-// scope.h: a scope joins the green threads started in it; deadlines and cancellation for a piece of
-// code.
+// scope.h: scopes that join the green threads started in them; deadlines and cancellation.
 //
 //     run_scope_t* scope;
 //     run_scope_begin(&scope);

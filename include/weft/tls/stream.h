@@ -60,9 +60,11 @@ public:
     // ---- Opening.
 
     // Create the two ends over an existing connection, which the stream takes over. handshake()
-    // makes the handshake, or else the first read or write. host: the name (or IP address) that the
-    // server's certificate must match; it is also sent to the server (SNI). Throw
-    // std::invalid_argument if the context is for the other end, or the host is missing.
+    // makes the handshake, or else the first read or write.
+    //
+    // host is the name (or IP address) that the server's certificate must match; it is also sent to
+    // the server (SNI). Throw std::invalid_argument if the context is for the other end, or the
+    // host is missing.
     [[nodiscard]] static stream client(net::stream&& over, std::string_view host, const context& with);
     [[nodiscard]] static stream server(net::stream&& over, const context& with);
 
