@@ -1,10 +1,9 @@
-// atomic.h: the atomic types and memory orders used by all lock-free code in weft.
+// atomic.h: the atomic types and memory orders of all lock-free code in weft.
 //
-// Maps to std::atomic in the library and to the model checker's atomic in a model build
-// (WEFT_MODEL), so that test/model compiles the headers that ship. Memory orders are always
-// explicit; the words below stand for std::memory_order_*. In a model build they are macros,
-// because the checker wants the source position with each order. Headers that are compiled there
-// must not name a function after an order.
+// In the library these are std::atomic's, in a model build (WEFT_MODEL) the model checker's, so
+// that test/model compiles the headers that ship. Memory orders are always explicit; the words
+// below stand for std::memory_order_*. In a model build they are macros, because the checker wants
+// each order's source position. So headers compiled there must not name a function after an order.
 //
 // See: docs/memory_order.md, test/model/.
 #pragma once
@@ -73,20 +72,19 @@ inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
 inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 inline constexpr bool model_build = false;
 
-// A shared variable that is not atomic: a lock guards it, or it is handed over by a synchronised
-// operation. In a model build the checker tracks it and reports races, use before construction and
-// use after destruction.
+// A non-atomic shared variable, guarded by a lock or handed over by a synchronised operation. In a
+// model build the checker reports races on it, and use before construction or after destruction.
 template <typename T>
 using guarded = T;
 
-// As guarded, but may also be read without the lock, as a hint. Code that acts on the hint takes
-// the lock and reads again. In a model build peek() returns an arbitrary value.
+// As guarded, but may also be read without the lock, as a hint: before acting on it, take the lock
+// and read again. In a model build peek() returns an arbitrary value.
 template <typename T>
 class peekable {
 public:
 #if WEFT_SEES_RACES
-    // On a stack, a former peekable may have been at this address, and another thread may still
-    // peek at it. An atomic store keeps the sanitizer from reporting a race.
+    // This address on a stack may have held another peekable, which a thread still peeks at. An
+    // atomic store keeps the sanitizer from reporting a race.
     constexpr peekable(T value) noexcept {  // NOLINT: as T
         if (std::is_constant_evaluated()) {
             value_ = value;
@@ -123,11 +121,11 @@ private:
 }  // namespace weft::detail
 
 // Orders everything before it against everything after it, including stores against later loads.
-// Both sides of every "publish, then check whether the other side has checked" pair need one.
+// Each side of a "publish, then check whether the other side has checked" pair needs one.
 #define WEFT_FULL_FENCE() std::atomic_thread_fence(std::memory_order_seq_cst)
 
-// For the constructor of an object that holds atomics: constexpr, except that the model checker's
-// atomics cannot be constexpr.
+// For constructors of objects that hold atomics: constexpr, except with the model checker's
+// atomics.
 #define WEFT_CONSTEXPR constexpr
 
 #endif

@@ -1,27 +1,26 @@
 // call_at.h: calls a function on another stack of the same thread and comes back without a return.
 //
-// Problem. A call on another stack usually goes through an assembly function that changes stacks,
-// and returns through it. After a system call that return is expensive. The kernel uses up the
-// CPU's return predictions, so each return to a frame that existed before is mispredicted: 4 to 8
-// ns on the measured CPUs. So the change of stacks is inlined into the caller, and the way back is
-// a jump to an address in memory. Jumps are predicted by their last target, which a system call
-// does not disturb.
+// Problem. A call on another stack usually goes through an assembly function that changes stacks
+// and returns. After a system call that return is expensive: the kernel uses up the CPU's return
+// predictions, so each return to an older frame is mispredicted. That costs 4 to 8 ns on the
+// measured CPUs. So the caller changes stacks inline, and the way back is a jump to an address in
+// memory. Jumps are predicted by their last target, which a system call does not disturb.
 //
 //     caller  call_at:  saves sp, bp, bx and the resume address; sp = top; pushes the resume
 //                       address, as a call would; jumps
 //     callee            does its work, with ordinary calls and returns
 //             go_back:  restores sp, bp and bx; jumps
 //
-// The shadow stack and the CPU's return predictor are the same before and after, because there is
-// no call and no return. The caller keeps a frame pointer (taking its frame's address forces that).
-// Unwinders find the frame by it, whatever the stack pointer is, and use the pushed address.
+// Without a call and a return, the shadow stack and the return predictor stay unchanged. The caller
+// keeps a frame pointer (taking its frame's address forces that). Unwinders find the frame by it,
+// whatever the stack pointer is, and use the pushed address.
 //
-// WEFT_CALL_AT tells whether call_at is available. Sanitizers must be told of stack changes. On
-// other processors, no table says which registers a call may change, so it is not implemented.
-// There the library makes the call (run_call_on_stack).
+// WEFT_CALL_AT tells whether call_at is available. Sanitizers must be told of stack changes, and on
+// other processors no table says which registers a call may change. There the library makes the
+// call (run_call_on_stack).
 //
-// Rejected: An ordinary call, with a return in the callee. The one return that is left costs as
-//           much as the rest of a blocking call.
+// Rejected: An ordinary call, with a return in the callee. That one return costs as much as the
+//           rest of a blocking call.
 // Rejected: Saving all callee-saved registers. The compiler knows best which of them hold a value.
 //
 // Invariants: Memory at and above top is never touched. A function called by call_at ends with
@@ -75,9 +74,8 @@ struct way_back {
 namespace weft::detail {
 
 // Calls function(from) with the stack pointer at top. Requires: top is a multiple of 16, and
-// function ends with go_back(from). (Callee-saved registers that are not in way_back count as
-// clobbered. Registers that exist only in functions with a target of their own hold nothing of
-// weft's callers.)
+// function ends with go_back(from). (Callee-saved registers outside way_back count as clobbered.
+// Registers that only functions with a target of their own use hold nothing of weft's callers.)
 [[gnu::always_inline, gnu::no_instrument_function]] inline void call_at(void* top,
                                                                         void (*function)(way_back* from) noexcept,
                                                                         way_back* from) noexcept {
@@ -101,9 +99,9 @@ namespace weft::detail {
           "memory" WEFT_CALL_AT_CHANGES_MORE);
 }
 
-// Ends a function that call_at has called. Requires: nothing in its frame is left to be destroyed.
-// (Wide vectors are cleared as before a return, because not all compilers do that before inline
-// assembly.)
+// Ends a function that call_at has called. Requires: its frame holds nothing that must be
+// destroyed. (Clears wide vectors as before a return, because not all compilers do that before
+// inline assembly.)
 [[noreturn, gnu::always_inline, gnu::no_instrument_function]] inline void go_back(way_back* to) noexcept {
     asm volatile(
 #if defined(__AVX__)

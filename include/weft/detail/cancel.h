@@ -1,40 +1,40 @@
-// cancel.h: the contexts around a piece of code, through which a wait is cancelled.
+// cancel.h: the contexts around a piece of code, through which its waits are cancelled.
 //
-// A context is what a scope, an async call or a with_deadline puts around code. It may be
-// cancelled, and it may have a deadline. It lies in the frame (or the shared state) of the code
-// that opened it. Its parent is the context it was opened in. The parent outlives it, because code
-// that opens a context waits for everything that runs inside. So contexts form a tree, and the
-// innermost one is the *ambient* context of a green thread. Each green thread that starts in a
-// context opens its own. Therefore at most one wait is open in a context, and waits of different
-// green threads share no data.
+// A scope, an async call or a with_deadline puts a context around code. A context may be cancelled
+// and may have a deadline. It lies in the frame (or shared state) of the code that opened it. Its
+// parent is the context it was opened in, and lives longer, because code that opens a context waits
+// for all that runs inside. So contexts form a tree. The innermost one is the *ambient* context of
+// a green thread. Each green thread that starts in a context opens its own. So a context has at
+// most one open wait, and waits of different green threads share no data.
 //
 //   wait     under the object's lock: enter_wait() records the wait in the ambient context;
 //            leave_wait() when it is over
-//   cancel   walks down the tree: marks each context and claims the wait open in it; then makes the
-//            claimed waits ready, with no lock held
+//   cancel   walks down the tree: marks each context and claims its open wait; then makes the
+//            claimed
+//            waits ready, with no lock held
 //
-// Most green threads never block in a context, or are never cancelled. So a context is linked into
-// its parent only on first demand (arm). Until then it costs a few stores. A linked context has
-// linked ancestors. A context linked to a cancelled parent is cancelled from then on.
+// Most contexts never see a wait or a cancellation. So a context is linked into its parent only on
+// first demand (arm); until then it costs a few stores. A linked context has linked ancestors. One
+// that is linked to a cancelled parent is cancelled from then on.
 //
-// The std::stop_tokens report the same as the waits. The thread that cancels stops the tokens after
-// it has made the interrupted waits ready. If an interrupted thread comes first, it stops the
-// tokens itself (tell_tokens) before it throws.
+// std::stop_tokens agree with the waits. The cancelling thread stops the tokens after it has made
+// the interrupted waits ready. An interrupted thread that comes first stops them itself
+// (tell_tokens) before it throws.
 //
-// Deadlines need no tree. A context stores the earliest deadline of itself and of all contexts
-// around it, and each wait arms one timer for that.
+// Deadlines need no tree. A context stores the earliest deadline of itself and those around it, and
+// each wait arms one timer for that.
 //
 // Rejected: One list of waits per scope. All its green threads would take its lock at each wait.
-// Rejected: A reference-counted tree like Go's context. It needs an allocation per scope, and
+// Rejected: A reference-counted tree like Go's context. It costs an allocation per scope, and
 //           structured code does not need it.
 // Rejected: A flag that waits poll.
 //
-// Invariants: C1. armed implies that the parent is armed, or that there is no parent.
+// Invariants: C1. armed implies that the parent, if any, is armed.
 //             C2. requested, once set, stays; a context linked under a requested one is requested.
-//             C3. blocked_ is the open wait, as long as it can be claimed; it is claimed under
-//                 lock_ (L1 of wait.h).
-// Locks:      lock_ of a parent, then that of its child; both may be taken while an object's lock
-//             is held. Nothing is taken under lock_.
+//             C3. blocked_ is the open wait while it can be claimed; it is claimed under lock_ (L1
+//                 of wait.h).
+// Locks:      lock_ of a parent, then that of its child; both may be taken under an object's lock.
+//             No lock is taken under lock_.
 // Ordering:   R1 (armed) pairs with A1.
 // Threads:    enter_wait, leave_wait, the destructor: the green thread that owns the context;
 //             cancel, requested: any thread.
@@ -54,9 +54,9 @@ namespace weft::detail {
 struct stop_bridge;
 class cancel_context;
 
-// Where a context is opened: inside which context, and while how many exceptions unwind the stack.
-// An exception thrown inside a context disables that context and all around it. A context that a
-// destructor opens then has no parent and is not disabled.
+// Where a context is opened: in which context, and while how many exceptions unwind the stack.
+// While an exception thrown inside a context unwinds, neither that context nor those around it
+// interrupt waits. A context that a destructor opens then has no parent, and does interrupt waits.
 struct enclosing {
     cancel_context* context = nullptr;
     int uncaught = 0;
@@ -114,12 +114,11 @@ public:
     // run again.
     void leave_wait() noexcept;
 
-    // Stops the tokens from this context outwards, as far as why affects them: a wait in it ended
-    // with why, or would. Runs the callbacks registered with the tokens. O(contexts around) once,
-    // then O(1).
+    // Stops the tokens from this context outwards, as far as why affects them. why: how a wait in
+    // it ended, or would end. Runs the tokens' callbacks. O(contexts around) once, then O(1).
     void tell_tokens(wait_result why) noexcept;
 
-    // Cuts the context off from its parent, which may then be destroyed first. Called by the green
+    // Detaches the context from its parent, which may then be destroyed first. Called by the green
     // thread that owns it, when it ends.
     void detach() noexcept;
 
@@ -155,12 +154,11 @@ private:
     guarded<cancel_context*> prev_ = nullptr;
 };
 
-// The ambient context of code that cannot be interrupted, although it may lie inside other
-// contexts. It has no parent and is never cancelled. Queries for contexts treat it as no context.
-// Only its address is used.
+// The ambient context of code that is not interrupted, whatever is around it. It has no parent and
+// is never cancelled. Queries for contexts treat it as no context. Only its address is used.
 [[nodiscard]] cancel_context* shield_context() noexcept;
 
-// The same for a green thread in no context whose runtime stops with a deadline: its waits then
+// The same for a green thread without a context whose runtime stops with a deadline: its waits then
 // take the path that checks for the deadline.
 [[nodiscard]] cancel_context* stop_context() noexcept;
 

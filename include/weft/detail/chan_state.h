@@ -1,9 +1,9 @@
 // chan_state.h: the state shared by all handles of a channel: lock, buffer, queues of waiters.
 //
 // One lock guards everything and is held for a dozen instructions. A send looks for a waiting
-// receiver, then for room in the buffer, then parks; a receive is its mirror image. If the other
-// side is already waiting, it is claimed under the lock. The value moves directly between the two
-// frames after the lock is released.
+// receiver, then for room in the buffer, then parks; a receive mirrors that. A waiting partner is
+// claimed under the lock, and the value moves directly between the two frames after the lock is
+// released.
 //
 // For the invariants and the order of values, see chan.h.
 //
@@ -58,9 +58,8 @@ struct chan_core {
     [[nodiscard]] std::size_t cap() const noexcept { return last_drop != nullptr ? 0 : capacity; }
 
     // Whether a receive, or a send, would find something to do. Reads without the lock: a hint. If
-    // false, there was an instant at which nothing could be done: the read of count, or of the
-    // queue if the channel has no buffer. The channel was not closed then, because it is not closed
-    // later.
+    // false, nothing could be done at the instant when count was read (without a buffer: the
+    // queue). The channel was not closed then, because it is not closed later.
     [[nodiscard]] bool may_recv() const noexcept {
         return count.peek() != 0 || !senders.seems_empty() || closed.peek();
     }
@@ -89,9 +88,9 @@ struct chan_core {
 // Closes core and wakes all waiters. Fatal if core is nullptr or already closed.
 void chan_close(chan_core* core);
 
-// Performs an operation on a nil channel. Returns would_block at once if deadline_ns is 0, else
-// timeout at the deadline; without a deadline it blocks for ever. If the wait is cancelled, it
-// throws, or, if interrupted is given, stores the reason there and returns timeout.
+// An operation on a nil channel. Returns would_block at once if deadline_ns is 0, else timeout at
+// the deadline; without one it blocks for ever. If the wait is cancelled, throws, or, if
+// interrupted is given, stores the reason there and returns timeout.
 chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* interrupted);
 
 // Handles a wait that the channel did not end: returns timeout, or acts as nil_wait.
@@ -218,7 +217,7 @@ struct chan_state : chan_core {
         return block(receivers, &value, wait_reason::chan_receive, deadline_ns, interrupted);
     }
 
-    // The two halves of a select's operation. begin is called under the lock. It returns true if no
+    // The two halves of a select's operation. begin is called under the lock and returns true if no
     // wait is needed; ok tells whether a value moves (else: closed). finish is called after the
     // lock is released, if begin has won a partner's wait.
     bool begin_send(T& value, waiter*& partner, bool& ok) noexcept {

@@ -1,7 +1,7 @@
 // continuation.h: starts a green thread when a count becomes zero; no stack waits for that.
 //
-// The green thread is created at once, so that its resources are reserved. Until it starts it lies
-// in the count's queue of waiters and takes 256 bytes and its closure.
+// The green thread is created at once, so its resources are reserved. Until it starts it lies in
+// the count's queue of waiters and takes 256 bytes and its closure.
 //
 // See: docs/futures.md
 #pragma once

@@ -1,10 +1,10 @@
 // count_word.h: a counter with a wait for zero, after which it may be destroyed at once.
 //
-// One 32-bit word: bit 0 is the lock of the queue, bit 1 says that there are waiters, and the count
-// is above. The thread that takes the count to zero while there are waiters takes the lock first,
-// collects the waiters, and then stores 0. Count, bit and lock change in one store. After it only
-// the waiters are touched, which live until they are made ready. A waiter that arrives in between
-// spins on the lock bit, sees zero and returns.
+// One 32-bit word: bit 0 is the queue's lock, bit 1 is set while there are waiters, the rest is the
+// count. The thread that takes the count to zero with waiters takes the lock first, collects the
+// waiters, and stores 0: count, bit and lock change in one store. After it only the waiters are
+// touched, which live until they are made ready. A waiter that arrives in between spins on the lock
+// bit, sees zero and returns.
 //
 // Rejected: Count and lock in two words. The last done() would unlock a lock that the woken waiter
 //           has already destroyed.
@@ -32,7 +32,7 @@ namespace weft::detail {
 [[noreturn]] void fatal_count(int64_t count, int64_t change) noexcept;
 
 // A wait group is destroyed while its count is not zero. Fatal, unless the threads that would count
-// down, and the waiters, may be ones that never run again.
+// down, and the waiters, may never run again.
 void check_group_destroyed(uint32_t count, bool waited_on) noexcept;
 
 class count_word {
@@ -47,8 +47,8 @@ public:
         if (!plain || !state_.word().compare_exchange_strong(seen, seen + one, acq_rel, relaxed)) add_slow(1);
     }
 
-    // Subtracts one from the count and, if it becomes zero, wakes all waiters. If the count is zero
-    // on return, the object may already be gone.
+    // Subtracts one from the count; if it becomes zero, wakes all waiters. The object may then be
+    // gone on return.
     void decrement() noexcept {
         const hold_if<false> held;
         uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchanges decide
@@ -59,8 +59,8 @@ public:
                 return;
             }
         }
-        // Subtracts directly unless this is the last one while there are waiters, the count would
-        // go below zero, or the lock is held.
+        // Subtracts directly unless this is the last one with waiters, the count would go below
+        // zero, or the lock is held.
         const bool plain = (seen & guarded_word::guard) == 0 && (seen >= 2 * one || seen == one);
         // R1
         if (!plain || !state_.word().compare_exchange_strong(seen, seen - one, acq_rel, relaxed)) add_slow(-1);

@@ -1,8 +1,8 @@
 // future_core.h: the untyped part of futures: the wait, the exception, and cancellation.
 //
 // A future is fulfilled by a green thread (async), by the holder of a promise, or once others are
-// ready (then, when_all, when_any). A future of the last kind is *derived*, and the futures it
-// consumed are its *sources*. cancel() must reach the code that does the work:
+// ready (then, when_all, when_any). The last kind is *derived*, and the futures it consumed are its
+// *sources*. cancel() must reach the code that does the work:
 //
 //   green thread   its context is cancelled: its waits throw, it returns, and the future becomes
 //                  ready with what it threw
@@ -12,26 +12,25 @@
 //                  own cancel()
 //
 // A derived future still becomes ready only when its sources are, which now end early. So after
-// get() of a cancelled future returns, none of its work runs, and objects that its functions refer
-// to may be destroyed. Futures have one owner, and derived ones consume their sources, so no other
-// thread waits for a source. One exception: when_any returns its sources in its result, for others
-// to wait for. Therefore a derived future releases its sources before it completes.
+// get() of a cancelled future none of its work runs, and objects that its functions refer to may be
+// destroyed. Futures have one owner, and derived ones consume their sources, so no other thread
+// waits for a source. One exception: when_any returns its sources, for others to wait for. So a
+// derived future releases its sources before it completes.
 //
 // Rejected: Ending the wait of a derived future at once, like a wait in a channel. get() would
-//           return while the functions behind it still run, and their references would dangle.
-// Rejected: Making sources children in the tree of contexts (cancel.h). A source that was started
-//           in a scope already has a parent.
+//           return while its functions still run, and their references would dangle.
+// Rejected: Making sources children in the tree of contexts (cancel.h). A source started in a scope
+//           already has a parent.
 // Rejected: Strong references to sources. Dropping a long chain would recurse once per link; the
 //           continuation holds its sources as long as they matter.
 //
-// The walk visits each derived future once, with a list linked through them: no recursion and no
+// The walk visits each derived future once, with a list linked through them: no recursion, no
 // allocation.
 //
-// Invariants: F1. Only the thread that takes claim_ from open to taken writes the result of a
-//                 promise.
+// Invariants: F1. Only the thread that takes claim_ from open to taken writes a promise's result.
 //             F2. A complete derived future has no sources.
-// Ordering:   R1 (claim_ is given back) pairs with A1 (claim_ is taken). The result itself is
-//             published by the count word.
+// Ordering:   R1 (claim_ is given back) pairs with A1 (claim_ is taken). The count word publishes
+//             the result itself.
 // Locks:      derivation::lock_ is a leaf: no cancellation and no ready() happens under it.
 // Threads:    cancel: any thread; the rest: the thread that fulfils the future.
 // See:        docs/futures.md
@@ -54,8 +53,8 @@ namespace weft::detail {
 
 class future_core;
 
-// Called before a wait for a future. Fatal if `who` names the caller (owner.h), because the caller
-// would have to fulfil that future itself.
+// Called before a wait for a future. Fatal if `who` names the caller (owner.h), because it would
+// wait for itself to fulfil the future.
 void check_not_oneself(const void* who) noexcept;
 
 // The origin of an exception that no caller will get.
@@ -76,8 +75,8 @@ public:
     derivation(const derivation&) = delete;
     derivation& operator=(const derivation&) = delete;
 
-    // Releases the sources: they are ready, or have other owners again. A cancellation does not
-    // reach them after this. Called before the future completes (F2).
+    // Releases the sources, which are ready or have other owners again: cancellation no longer
+    // reaches them. Called before the future completes (F2).
     void let_go() noexcept;
 
 private:

@@ -1,22 +1,22 @@
 // hold.h: prevents preemption inside user code while a lock of the runtime is held.
 //
 // Problem. Channels move values under their lock, in templates. So a user's move constructor may
-// call the preemption hook while the lock is held. With unlucky inlining, so may a function of this
-// library compiled in an instrumented file. If the green thread were stopped there, other threads
-// would spin for the lock and occupy the processor that its holder waits for.
+// call the preemption hook with the lock held; with unlucky inlining, so may a library function
+// compiled in an instrumented file. If the green thread were stopped there, other threads would
+// spin for the lock, on the processor that its holder waits for.
 //
 // So such an operation puts a hold into its frame and leaves its address where the hook finds it.
-// The hook trusts the address if it lies above the hook in the caller's stack, and if the object
-// there is marked alive. An operation that parks leaves its hold behind on its former thread, where
-// it has no effect on other green threads.
+// The hook trusts the address if it lies above the hook in the caller's stack and the object there
+// is marked alive. An operation that parks leaves its hold behind on its former thread, without
+// effect on other green threads.
 //
-// A hold costs a few instructions, so only operations that can meet a hook have one: in
-// instrumented files, in unoptimised files, and for values that are not moved as bytes. A file
-// without any of these may be linked with one that has them. Whichever copy of an operation the
-// linker picks either has the hold or contains no hooks.
+// A hold costs a few instructions. So only operations that can meet a hook have one: in
+// instrumented or unoptimised files, and for values that are not moved as bytes. Files with and
+// without these may be linked together. Whichever copy of an operation the linker picks either has
+// the hold or contains no hooks.
 //
-// Rejected: Counting held locks in each lock and unlock. All operations would pay for it, and a
-//           park hands a lock to another thread.
+// Rejected: Counting held locks in each lock and unlock. All operations would pay, and a park hands
+//           a lock to another thread.
 //
 // Threads: any thread.
 #pragma once
@@ -31,7 +31,7 @@ namespace weft::detail {
 
 #if !defined(WEFT_MODEL)
 
-// Whether the process has code that calls the hook. Set before the first of it runs.
+// Whether the process has code that calls the hook. Set before that code first runs.
 extern atomic<bool> has_hooks;
 
 class hold {

@@ -1,7 +1,7 @@
 // locals.h: destroys a green thread's locals when it ends.
 //
 // Green threads that are joined (wait_group::go, async) destroy their values before the joining
-// thread learns of their end, as a joined OS thread would. All others destroy them last. See
+// thread learns of their end, like a joined OS thread. All others destroy them last. See
 // weft/local.h.
 //
 // Threads: the green thread itself, outside the runtime.
@@ -21,13 +21,12 @@ inline void end_locals() noexcept {}
 
 #else
 
-// Whether the process has ever made a weft::local. Processes that never do only pay for this load.
+// Whether the process has ever made a weft::local. Otherwise it pays only for this load.
 extern std::atomic<bool> locals_exist;
 
 void destroy_locals() noexcept;
 
-// Destroys all values of locals that belong to the calling green thread. Does nothing in a plain
-// thread.
+// Destroys the calling green thread's values of locals. Does nothing in a plain thread.
 inline void end_locals() noexcept {
     if (locals_exist.load(std::memory_order_relaxed)) [[unlikely]]  // relaxed: a thread that has a value has set it
         destroy_locals();

@@ -1,4 +1,4 @@
-// owner.h: the holder of a lock that remembers its holder: a green thread or a plain thread.
+// owner.h: the recorded holder of a lock: a green thread or a plain thread.
 //
 // Threads: any thread. See: src/sync/owner.cc
 #pragma once

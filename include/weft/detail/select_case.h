@@ -1,17 +1,16 @@
-// select_case.h: the cases of a select, as the untyped part that chooses and waits sees them.
+// select_case.h: the cases of a select, for the untyped part that chooses and waits.
 //
-// A select first checks its cases without a lock and tries one of those that seem ready, chosen at
-// random. Only if none is ready does it take the locks of all its objects, in the order of their
-// addresses (L7). It checks all of them again, at one instant. Then it either gives up, or links a
-// waiter into each queue and parks. The locks are released once it is parked, so a thread that
-// finds one of the waiters can always wake the select. The losing waiters are unlinked one by one,
-// each in O(1).
+// A select first checks its cases without a lock and tries one that seems ready, chosen at random.
+// If none is ready, it takes the locks of all its objects, in the order of their addresses (L7),
+// and checks all cases again at one instant. Then it gives up, or links a waiter into each queue
+// and parks. The locks are released once it is parked, so a thread that finds one of the waiters
+// can wake the select. Losing waiters are unlinked one by one, each in O(1).
 //
 // A table of functions describes each kind of case. So any object with a guarded_word and a
 // wait_queue can be a case: a channel, a future, an event, a file descriptor.
 //
 // Rejected: Always locking everything (Go). A select with a ready case would pay for all its cases.
-// Rejected: Polling, or a helper thread that waits for each case. Both cost while nothing happens.
+// Rejected: Polling, or a helper thread per case. Both cost while nothing happens.
 //
 // See: docs/select.md, test/model/select_model.cc
 #pragma once
@@ -40,9 +39,9 @@ struct select_ops {
     void (*finish)(select_case& c) noexcept;
     // Set in the object's bits while a waiter is linked.
     uint32_t waiting_bits;
-    // Whether the event of this case can really happen. Called without the lock, after begin() or a
-    // wait has ended with this case. False: the select continues as if it had not. nullptr: always
-    // true. Cases that have it set waits_for_files.
+    // Whether the event of this case can really happen; if not, the select continues. nullptr:
+    // always true. Called without the lock, after begin() or a wait has ended with this case. Cases
+    // that have it set waits_for_files.
     bool (*confirm)(select_case& c) noexcept = nullptr;
 };
 
@@ -58,7 +57,7 @@ struct select_case {
 
 inline constexpr std::size_t no_case = (std::numeric_limits<std::size_t>::max)();
 
-// A select, as the untyped part sees it. locks: room for as many locks as there are cases.
+// A select, for the untyped part. locks: room for as many locks as there are cases.
 struct select_request {
     select_case* cases;
     std::size_t count;
@@ -69,15 +68,15 @@ struct select_request {
     std::size_t cancel_case = no_case;     // chosen on cancellation, instead of an exception
     bool in_order = false;                 // chooses the first ready case, not a random one
     bool waits_for_files = false;          // a case can be woken from outside the process and must be confirmed
-    std::size_t sorted_locks = 0;  // how many locks are in locks, sorted and without duplicates; 0: not yet sorted
+    std::size_t sorted_locks = 0;          // how many locks are in locks, sorted, each once; 0: not yet sorted
 };
 
 // Performs one case and returns its index. Throws cancelled or timed_out. Channel cases: w.ok tells
 // whether a value moved.
 [[nodiscard]] std::size_t select_among(select_request& request);
 
-// Puts the locks of the cases into request.locks, sorted and without duplicates. For requests that
-// are used again.
+// Puts the locks of the cases into request.locks, sorted, each once. For requests that are used
+// again.
 void sort_locks(select_request& request) noexcept;
 
 // A receive from a channel of T.

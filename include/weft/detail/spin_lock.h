@@ -1,19 +1,19 @@
 // spin_lock.h: the lock of one object, such as a channel, held for a few dozen instructions.
 //
-// The lock is bit 0 of a word. The other 31 bits belong to the object, and the lock's holder owns
-// them. So one plain store both publishes the object's new state and releases the lock. Nothing is
-// touched after that store, so the object may be destroyed as soon as it is visible. spin_lock is
-// the variant without object bits.
+// The lock is bit 0 of a word; the other 31 bits are the object's, owned by the lock's holder. So
+// one plain store publishes the object's new state and releases the lock. Nothing is touched after
+// it, so the object may be destroyed as soon as the store is visible. spin_lock is the variant
+// without object bits.
 //
 // A holder never parks, allocates, or calls user code other than a nothrow move. One exception: a
-// green thread that parks hands the held lock to the context that runs next on its M. That context
-// stores the word once the parked context is saved. Contending callers spin for a while and then
-// yield to the operating system, because the holder may be a descheduled thread.
+// parking green thread hands the held lock to the next context on its M, which stores the word once
+// the parked context is saved. Contending callers spin for a while and then yield to the operating
+// system, because the holder may be a descheduled thread.
 //
 // Rejected: A futex lock. Its unlock needs a second atomic to learn of sleepers: 2 ns on every
 //           channel operation.
 // Rejected: A fair ticket lock. It moves the cache line to another core on every operation. Unfair
-//           back-off lets one core run a burst, which is what makes a contended channel fast.
+//           back-off lets one core run a burst, which makes a contended channel fast.
 //
 // Invariants: I1. While bit 0 is set only the holder writes the word. Other threads change it by
 //                 compare-exchange from a value with bit 0 clear.

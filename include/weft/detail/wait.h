@@ -1,20 +1,19 @@
 // wait.h: how every blocking operation of weft waits: a waiter in a queue, a claim, a wake-up.
 //
 // A thread that blocks puts a waiter into its own frame (stacks do not move), links it into the
-// queue of the object it waits for, and parks. The thread that ends the wait claims the waiter
-// under the queue's lock, unlinks it, releases the lock, hands over the value, and calls ready(). A
-// green thread parks its G; a plain OS thread sleeps on a futex. The waker sees no difference.
+// object's queue, and parks. The thread that ends the wait claims the waiter under the queue's
+// lock, unlinks it, releases the lock, hands over the value, and calls ready(). A green thread
+// parks its G; a plain OS thread sleeps on a futex. The waker sees no difference.
 //
 // A wait that only one queue can end needs no claim: unlinking the waiter under the lock wins. A
-// wait that several parties may end (queues, deadline, cancellation) has a claim word, which
-// afterwards tells the winner:
+// wait that several parties may end (queues, deadline, cancellation) has a claim word, which then
+// tells the winner:
 //
 //      preparing ──park──▶ parked ──claim──▶ claimed      the claimer readies the G
-//          └────────────claim────────────────▶ claimed      the claimer does not; park sees it and
-//                                                           continues
+//          └────────────claim────────────────▶ claimed      the claimer does not: park sees it
 //
-// While a G prepares, it holds the locks of all queues it is in. So a wait that is not yet parked
-// can be claimed only by its deadline and its cancellation. These have locks of their own and hand
+// While a G prepares, it holds the locks of all queues it is in. So only its deadline and its
+// cancellation can claim a wait that is not yet parked. These have locks of their own and hand
 // nothing over.
 //
 // Rules (numbers as in docs/waiting.md):
@@ -102,9 +101,9 @@ inline constexpr uint32_t nobody_left = 0xffffff02;  // its runtime has ended
 // Decides which of several parties ends a wait. See the drawing above.
 class claim_word {
 public:
-    // Tries to end the wait. Each party calls it under its own queue's lock (L1). Returns true if
-    // the caller has won. must_ready then tells the winner whether it must ready the waiter; if
-    // false, park notices by itself.
+    // Tries to end the wait, and returns whether the caller has won. Each party calls it under its
+    // own queue's lock (L1). must_ready tells the winner whether it must ready the waiter, or park
+    // notices by itself.
     [[nodiscard]] bool try_claim(uint32_t who, bool& must_ready) noexcept {
         uint32_t seen = word_.load(relaxed);  // relaxed: the exchange below decides
         while (seen < first_claim) {
@@ -116,8 +115,8 @@ public:
         return false;
     }
 
-    // Called once the waiting context is saved. Returns false if another thread claimed in between
-    // without a ready(); the caller must then do it.
+    // Called once the waiting context is saved. Returns false if another thread has claimed and
+    // left the ready() to the caller.
     [[nodiscard]] bool publish_parked() noexcept {
         uint32_t seen = preparing;
         return word_.compare_exchange_strong(seen, parked, acq_rel, acquire);  // R2 to A2; A1 from R1
@@ -160,8 +159,8 @@ struct waiter {
 };
 
 // A waiter of a lock or of a file descriptor. What it receives may have to be passed on: the lock
-// itself, or the duty to make sure that the available data is consumed. pass_on does that if its
-// runtime is stopped before it runs again.
+// itself, or the duty to have the available data consumed. pass_on does that if its runtime is
+// stopped before it runs again.
 struct lock_waiter : waiter {
     // w is off its queue and will never run again. served: the object had claimed it and given it
     // what it gives.
@@ -299,8 +298,8 @@ private:
 };
 
 // Appends w to queue and blocks until another thread has claimed it and called ready(). lock guards
-// queue and must be held on entry. Once the caller is parked, lock is released with the object's
-// bits set to bits. It is not held on return.
+// queue; it must be held on entry and is not held on return. Once the caller is parked, it is
+// released with the object's bits set to bits.
 void wait(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
 
 // As wait(), but joins at the head of the queue: for a mutex waiter that was woken and lost the
@@ -313,8 +312,8 @@ void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits,
 
 // As wait_until(), and a cancellation point: the wait also ends when a scope around the caller is
 // cancelled or its ambient deadline passes. w is on no queue unless the result is served.
-// deadline_ns may be never. If it is not later than the ambient deadline, it takes precedence. If
-// interrupted, stops the tokens, which runs the callbacks that users have registered with them.
+// deadline_ns may be `never`; if it is not later than the ambient deadline, it takes precedence. If
+// interrupted, stops the tokens, which runs their users' callbacks.
 [[nodiscard]] wait_result wait_cancellable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
 
@@ -355,9 +354,9 @@ void ready_all(waiter* chain) noexcept;
 // A G that was handed a unit by a semaphore will never run again: gives the unit back.
 void semaphore_wait_abandoned(waiter& w) noexcept;
 
-// A G that waits on a condition variable, or that a notify has taken off its queue, will never run
-// again. Gives back what it holds of others. The notify is not given back, because the G had been
-// woken and the condition variable may be gone.
+// A G that waits on a condition variable, or was taken off its queue by a notify, will never run
+// again. Gives back what it holds of others. The notify is not given back: it had woken the G, and
+// the condition variable may be gone.
 void condition_wait_abandoned(waiter& w, bool linked) noexcept;
 
 // In the child of fork: forgets the notes of plain threads and resets their lock.
