@@ -39,13 +39,10 @@
 //         error may be reported only once.
 //     Q2  poll: if it is not ready, wait in the poller
 //     Q3  Q1 again, because the bytes may have come between Q1 and Q2: done, unless it would wait
-//         once
-//         more, or the system cannot tell (a terminal; pipes before Linux 6.4)
+//         once more, or the system cannot tell (a terminal; pipes before Linux 6.4)
 //     Q4  call on this thread with the processor handed off. A terminal is reopened for it,
-//         non-blocking,
-//         with its own open file description. If that is impossible, a write is no longer than
-//         poll()
-//         promises: one byte for a terminal, PIPE_BUF for anything else
+//         non-blocking, with its own open file description. If that is impossible, a write is no
+//         longer than poll() promises: one byte for a terminal, PIPE_BUF for anything else
 //
 // Limits of Q4: a terminal that cannot be reopened, a device, or an older system. If another
 // process consumes what poll() has seen, or an end of line needs two bytes where the terminal has

@@ -8,20 +8,15 @@
 // An operation:
 //
 //   O1  the green thread puts a request into the ring, under the lock queueing. The number of
-//       pending
-//       requests is limited to the entries. If the ring is full, it makes the call itself, handing
-//       off
-//       its processor
+//       pending requests is limited to the entries. If the ring is full, it makes the call itself,
+//       handing off its processor
 //   O2  unless another thread is submitting, it submits until no request is left, without the lock.
 //       Threads that add requests meanwhile leave the submission to it. So several requests share
-//       one
-//       system call, and no lock is held over one
+//       one system call, and no lock is held over one
 //   O3  it waits. The operation, in its frame, says whether it is done; the operation's own lock
-//       orders
-//       that and parking
+//       orders that and parking
 //   O4  the polling thread sees that the ring is readable (event_source.h), takes all completions,
-//       marks
-//       each operation as done, and wakes its green thread
+//       marks each operation as done, and wakes its green thread
 //
 // The wait cannot be interrupted, because the kernel writes into the caller's memory until the
 // completion. So neither cancellation nor a deadline ends a read from a file. For the same reason

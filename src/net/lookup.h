@@ -6,19 +6,15 @@
 // ms (resolution delay) after the first.
 //
 //   Q1  Look up both versions. Its answer is the best: the system has sorted all addresses together
-//       (RFC
-//       6724, /etc/gai.conf)
+//       (RFC 6724, /etc/gai.conf)
 //   Q2  If that has not ended after the resolution delay, look up each version by itself, too
 //   Q3  Once one version has addresses, wait for the rest as long again, then stop. The wait for
-//       IPv4 is
-//       longer (ipv4_grace), because many machines have nothing else. If both versions have
-//       addresses, the
-//       rest is the joint lookup, which knows the order; without it IPv6 comes first
+//       IPv4 is longer (ipv4_grace), because many machines have nothing else. If both versions have
+//       addresses, the rest is the joint lookup, which knows the order; without it IPv6 comes first
 //   Q4  If the joint lookup has addresses, they are the answer. If it has failed, its error is the
-//       answer,
-//       unless a version has addresses: the lookups may ask different servers, or one at different
-//       times.
-//       The answer is also complete once both versions have ended and there is nothing to sort
+//       answer, unless a version has addresses: the lookups may ask different servers, or one at
+//       different times. The answer is also complete once both versions have ended and there is
+//       nothing to sort
 //
 // lookup_threads.h has the threads that do this. While a lookup runs, the program is not deadlocked
 // (external_waker).

@@ -11,16 +11,14 @@
 //       threads_max. So queued lookups wait for working threads, not for those that wait for a
 //       server
 //   L4  a free thread takes a lookup from the next domain, round robin. One domain has at most
-//       domain_max
-//       threads. While shared_max or more lookups run, only a domain without a thread gets one
+//       domain_max threads. While shared_max or more lookups run, only a domain without a thread
+//       gets one
 //   L5  a lookup that ends notifies its callers
 //   L6  leave: the last caller removes a lookup that has not begun from the queue. One that has
-//       begun
-//       continues and keeps its thread; L3 makes up for the lost thread. If that caller leaves
-//       without an
-//       answer, the lookup is forgotten, and the next caller begins a new one (L1). The server may
-//       have
-//       recovered, and the old lookup would notice only when it asks again
+//       begun continues and keeps its thread; L3 makes up for the lost thread. If that caller
+//       leaves without an answer, the lookup is forgotten, and the next caller begins a new one
+//       (L1). The server may have recovered, and the old lookup would notice only when it asks
+//       again
 //   L7  a thread without work ends: at once if there are more than at_once_max, else after linger
 //
 // Not all threads start at once, because each one reads the resolver's configuration and keeps its

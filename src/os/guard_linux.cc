@@ -1,12 +1,10 @@
 // guard_linux.cc: three ways to make the low end of a stack fault.
 //
 //   guard_region     MADV_GUARD_INSTALL (Linux 6.13): a marker in the page table; no memory, no
-//                    mapping.
-//                    Any access faults with SIGSEGV.
+//                    mapping. Any access faults with SIGSEGV.
 //   write_protect    userfaultfd in write-protect mode, answered by SIGBUS: a write faults. For
-//                    older
-//                    kernels, if the process may create a userfaultfd for its own user-mode faults.
-//                    Costs page tables, no mapping.
+//                    older kernels, if the process may create a userfaultfd for its own user-mode
+//                    faults. Costs page tables, no mapping.
 //   protect_pages    mprotect: splits the mapping, so it counts twice against vm.max_map_count.
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

@@ -13,9 +13,8 @@
 //   a regular file                 is written directly: no reader delays it, and reopened it would
 //                                  start at its beginning
 //   anything else                  also what cannot be reopened: is polled, and then written in
-//                                  pieces that it accepts for
-//                                  sure unless others write at that moment; for a terminal, byte by
-//                                  byte
+//                                  pieces that it accepts for sure unless others write at that
+//                                  moment; for a terminal, byte by byte
 //
 // The reopened descriptor is closed with this object, which lives for one report. So it refers to
 // the current file, and a pipe's end is not kept open for long (except in a child forked in that

@@ -6,14 +6,12 @@
 // lost. posix_spawn returns only the number.
 //
 //   S1  the parent blocks all signals on this thread: the child shares its memory, and a signal
-//       handler
-//       must not run there
+//       handler must not run there
 //   S2  clone: the child has its own stack and descriptor table, and shares the memory; the calling
-//       thread
-//       sleeps until S3 is over, and gets the descriptor
+//       thread sleeps until S3 is over, and gets the descriptor
 //   S3  the child sets up process group, descriptors, directory and signals, and executes the
-//       program; the
-//       first step that fails stores its errno value in the shared memory and ends the child
+//       program; the first step that fails stores its errno value in the shared memory and ends the
+//       child
 //   S4  the parent restores its signals; if S3 has failed, it reaps the child
 //
 // The child runs beside the other threads of this process, in their memory. It allocates nothing,

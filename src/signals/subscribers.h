@@ -7,8 +7,7 @@
 //   S1  the handler sets the signal's bit in pending, and makes the event's descriptor readable
 //   S2  the thread that polls finds the descriptor (event_source.h) and makes it unreadable
 //   S3  under the lock it takes all of pending, and offers each signal to the channel of each
-//       subscriber
-//       that wants it. If the channel is full, the signal is dropped for that subscriber
+//       subscriber that wants it. If the channel is full, the signal is dropped for that subscriber
 //
 // A signal whose bit is set after S3 has taken pending finds the descriptor unreadable and makes it
 // readable again. So none is lost, except that two signals of a kind between two visits count as

@@ -14,8 +14,7 @@
 //
 //      armed   a tick or a call is due: the user's view, which stop() and reset() return
 //      placed  the alarm is in a queue, or on its way; it lives until this is cleared, so
-//              alarm.home
-//              may be used
+//              alarm.home may be used
 //      (armed and not placed: the time never comes)
 //
 // A runtime that stops takes all alarms out of its queues and passes them to fire() without an M,

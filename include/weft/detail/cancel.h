@@ -10,8 +10,7 @@
 //   wait     under the object's lock: enter_wait() records the wait in the ambient context;
 //            leave_wait() when it is over
 //   cancel   walks down the tree: marks each context and claims its open wait; then makes the
-//            claimed
-//            waits ready, with no lock held
+//            claimed waits ready, with no lock held
 //
 // Most contexts never see a wait or a cancellation. So a context is linked into its parent only on
 // first demand (arm); until then it costs a few stores. A linked context has linked ancestors. One

@@ -7,10 +7,8 @@
 // no release.
 //
 //   run_g_t   readable as long as its scheduler exists. After its green thread has ended it reads
-//             as
-//             G_DEAD, G_IDLE (its memory was returned), or as a later green thread: run_g_get_id
-//             tells,
-//             because numbers are never reused.
+//             as G_DEAD, G_IDLE (its memory was returned), or as a later green thread: run_g_get_id
+//             tells, because numbers are never reused.
 //   run_m_t   OS threads come and go. After its thread has ended, each accessor returns the value
 //             stated below for that.
 //   run_p_t   readable as long as its scheduler exists.
