@@ -6,10 +6,10 @@
 // destroying the object is the only option. The runtime unlinks abandoned Gs from all queues where
 // it can (locks stay locked). It cannot if an M was stuck, or if the process ends with Gs alive.
 //
-// While exit() runs, Gs may even continue and hold a static object that is being destroyed; its
-// storage stays. Its destructor then forgets the waiters: their storage may be another, and a
-// runtime that stops later must not touch it. It leaves locks locked, for the Gs that will unlock
-// them.
+// While exit() runs, Gs may even continue and hold an object that is being destroyed. If its
+// storage is static, the storage stays. A destructor then forgets the waiters, because the storage
+// may be of another kind, which a runtime that stops later must not touch. It leaves locks locked,
+// for the Gs that will unlock them.
 //
 // Threads: any thread.
 #pragma once

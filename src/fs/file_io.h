@@ -3,20 +3,20 @@
 // Data in memory is moved at once. Other reads use the ring or a handed-off processor. Files that
 // may never become ready are waited for in the poller.
 //
-// Reading. Most reads find their data in the page cache and take a microsecond, so a hand-off would
-// cost more than the read. So a read first asks for what is in memory (RWF_NOWAIT), which costs no
-// more than a read. Only bytes read that way count. Any other result (EAGAIN, the end, or an error)
-// is checked by an ordinary read, because systems have been wrong about each.
+// Reading. Most reads find their data in the page cache and take a microsecond, less than a
+// hand-off. So a read first asks for what is in memory (RWF_NOWAIT), which costs no more than a
+// read. Only bytes read that way count. Any other result (EAGAIN, the end, or an error) is checked
+// by an ordinary read, because systems have been wrong about each.
 //
 //   R1  ask for data in memory: done, if it is a byte or more. (-EOPNOTSUPP: the system cannot
 //       tell; R3)
 //   R2  -EAGAIN: let the ring read (file_ring.h), if there is one
 //   R3  read on this thread, with the processor handed off (weft::blocking)
 //
-// Reads at the descriptor's own position. The system moves the position under its own lock with
-// each read, so that concurrent readers get different pieces. The ring does not. So the ring reads
-// at the current position, into the caller's memory as scratch space, to have the pages loaded.
-// Then R1 is tried once more, which moves the position.
+// At the descriptor's own position. The system moves the position under its own lock with each
+// read, so that concurrent readers get different pieces. The ring does not. So the ring reads at
+// the current position, into the caller's memory as scratch space, to have the pages loaded. Then
+// R1 is tried again, which moves the position.
 //
 // Everything else goes to R3. It need not be slow (a write usually goes to the page cache), and
 // then costs only the timing. The ring is no better for calls that are always slow (fsync): the
@@ -26,9 +26,9 @@
 //
 // A FIFO, a terminal, a socket, or a pollable device may never become ready. Calls on these wait in
 // the poller, like those on sockets (net/fd_io.h): a deadline, a cancellation or close() ends the
-// wait. The way depends on the file, because a descriptor's mode is shared by all that share the
-// open file, including other programs. A shell would find its terminal non-blocking, and so would
-// every writer to that terminal.
+// wait. How depends on the file, because all that share an open file share its mode, including
+// other programs. A shell would find its terminal non-blocking, and so would every writer to that
+// terminal.
 //
 //   polled   opened here: the system call does not wait
 //   socket   MSG_DONTWAIT makes each call non-blocking
@@ -48,9 +48,9 @@
 // process consumes what poll() has seen, or an end of line needs two bytes where the terminal has
 // room for one, the call blocks its OS thread.
 //
-// A FIFO opened for reading has not ended before its first writer has come. The system returns 0
-// from a read then, as at the end. poll() reports the hang-up only at the end. A writer may come,
-// write and leave in between. So a read of 0 counts only if it follows a report by poll().
+// A FIFO opened for reading has not ended before its first writer has come. Until then a read
+// returns 0, as at the end, but poll() reports a hang-up only at the end. A writer may come, write
+// and leave in between. So a read of 0 counts only if it follows a report by poll().
 //
 // Rejected: Making each adopted descriptor non-blocking. Other programs lose output.
 // Rejected: Reopening every file through /proc/self/fd. The main side of a pseudo-terminal becomes

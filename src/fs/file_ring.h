@@ -2,39 +2,38 @@
 //
 // Problem. A read that misses the page cache takes as long as the disk. Handing off the processor
 // for it (weft::blocking) costs an OS thread per pending read, two wake-ups, and a kernel context
-// switch. io_uring takes the request and reports its completion: the green thread parks, and its OS
-// thread runs others.
+// switch. With io_uring the green thread parks, and its OS thread runs others until the completion.
 //
 // An operation:
 //
-//   O1  the green thread puts a request into the ring, under the lock queueing. The number of
-//       pending requests is limited to the entries. If the ring is full, it makes the call itself,
-//       handing off its processor
-//   O2  unless another thread is submitting, it submits until no request is left, without the lock.
-//       Threads that add requests meanwhile leave the submission to it. So several requests share
-//       one system call, and no lock is held over one
-//   O3  it waits. The operation, in its frame, says whether it is done; the operation's own lock
-//       orders that and parking
-//   O4  the polling thread sees that the ring is readable (event_source.h), takes all completions,
-//       marks each operation as done, and wakes its green thread
+//   O1  The green thread puts a request into the ring, under the lock queueing. At most entries
+//       requests are pending. If the ring is full, it makes the call itself, handing off its
+//       processor.
+//   O2  Unless another thread is submitting, it submits until no request is left, without the lock.
+//       Threads that add requests in that time leave the submission to it. So several requests
+//       share one system call, and no lock is held over one.
+//   O3  It waits. The operation, in its frame, says whether it is done; the operation's own lock
+//       orders that and parking.
+//   O4  The polling thread sees that the ring is readable (event_source.h), takes all completions,
+//       marks each operation as done, and wakes its green thread.
 //
 // The wait cannot be interrupted, because the kernel writes into the caller's memory until the
-// completion. So neither cancellation nor a deadline ends a read from a file. For the same reason
-// the ring serves only files that depend on a disk, not on another writer (file_io.h). A runtime
-// that stops waits for the kernel before it frees its stacks (end).
+// completion. So neither cancellation nor a deadline ends it. Therefore the ring serves only files
+// that depend on a disk, not on another writer (file_io.h). A stopping runtime waits for the kernel
+// before it frees its stacks (end).
 //
-// Errors are not reported from here: the caller repeats the call in the ordinary way. It may be no
-// error of the file. The kernel may not support the operation, or the submitting thread may have
-// ended, which ends its requests. A real error is reported again.
+// Errors are not reported from here: the caller repeats the call in the ordinary way. The file may
+// be fine. The kernel may not support the operation, or the submitting thread may have ended, which
+// ends its requests. A real error is reported again.
 //
-// The kernel copies a page that has arrived from the disk when the submitting thread enters the
-// kernel. It interrupts that thread for it in user code, in the poller, or asleep on a futex. Only
-// an uninterruptible wait of that thread delays the copy, again for as long as a disk may take.
+// The kernel copies a page from the disk when the submitting thread enters the kernel. It
+// interrupts that thread for it in user code, in the poller, or asleep on a futex. Only an
+// uninterruptible wait delays the copy, again for as long as a disk may take.
 //
-// Rejected: One ring per process. It would have to stay in some poller for ever, and it would be
-//           unknown when the ring no longer refers to a runtime's memory.
-// Rejected: One ring per P. It costs memory and descriptors for each, and completions could be
-//           fetched only when a P's M comes by.
+// Rejected: One ring per process. It would stay in some poller for ever, and it would be unknown
+//           when the ring no longer refers to a runtime's memory.
+// Rejected: One ring per P. Each costs memory and descriptors, and completions could be fetched
+//           only when a P's M comes by.
 // Rejected: Holding the lock while submitting. Other threads would spin for tens of microseconds.
 //
 // Invariants: F1. under_way counts requests from O1 until their completion is popped, or they are

@@ -1,8 +1,8 @@
 // fd_io.h: a system call on a descriptor that parks the green thread instead of blocking.
 //
-// Trying first costs nothing if data is already there. The descriptor is added to a poller only
-// when a caller first waits for it: a connection that is served from data already received needs no
-// poller. The steps I1 to I5 are those of poll_side.h.
+// The call is tried first, and the green thread waits only if it would block. Trying costs nothing
+// if data is there. The descriptor is added to a poller on the first wait: a connection that is
+// served from data already received needs no poller. The steps I1 to I5 are those of poll_side.h.
 //
 // Threads: any thread. See: docs/netpoll.md
 #pragma once

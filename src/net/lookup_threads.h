@@ -2,27 +2,24 @@
 //
 // Problem. getaddrinfo blocks for as long as a name server takes, and cannot be interrupted. A
 // lookup whose caller has left continues until the server answers or the system gives up: 5 to 30 s
-// with a usual resolv.conf. Such lookups must not delay others, and neither must lookups in domains
-// whose servers are silent.
+// with a usual resolv.conf. Neither such lookups nor domains with silent servers may delay others.
 //
 //   L1  join: a caller finds the running lookup of that name, or queues a new one
 //   L2  a queued lookup goes to an idle thread, else to a new one, up to at_once_max of them
 //   L3  hurry: a caller whose lookup has not begun after a while asks for one more thread, up to
-//       threads_max. So queued lookups wait for working threads, not for those that wait for a
-//       server
+//       threads_max. So queued lookups do not wait for threads that wait for a server
 //   L4  a free thread takes a lookup from the next domain, round robin. One domain has at most
 //       domain_max threads. While shared_max or more lookups run, only a domain without a thread
 //       gets one
 //   L5  a lookup that ends notifies its callers
 //   L6  leave: the last caller removes a lookup that has not begun from the queue. One that has
-//       begun continues and keeps its thread; L3 makes up for the lost thread. If that caller
-//       leaves without an answer, the lookup is forgotten, and the next caller begins a new one
-//       (L1). The server may have recovered, and the old lookup would notice only when it asks
-//       again
+//       begun continues and keeps its thread; L3 makes up for that thread. If that caller leaves
+//       without an answer, the lookup is forgotten, and the next caller begins a new one (L1). The
+//       server may have recovered, and the old lookup would notice only when it asks again
 //   L7  a thread without work ends: at once if there are more than at_once_max, else after linger
 //
-// Not all threads start at once, because each one reads the resolver's configuration and keeps its
-// state. If names are answered quickly, eight threads suffice.
+// The threads do not all start at once, because each reads the resolver's configuration and keeps
+// its state. If names are answered quickly, eight threads suffice.
 //
 // A caller with an answer also leaves lookups that a version's lookup has overtaken (lookup.h).
 // These are not forgotten: otherwise a name with a version that is never answered would take two
@@ -31,9 +28,9 @@
 // A domain is the last two labels of a name: a guess at what one server answers for. It affects
 // only the order.
 //
-// The number of silent domains that delay no other is threads_max - shared_max - 1. Beyond
-// shared_max each new lookup is the only one of its domain. So k silent domains have at most
-// shared_max + k threads, and a domain that is answered gets one of the others.
+// Up to threads_max - shared_max - 1 silent domains delay no other. Beyond shared_max each new
+// lookup is the only one of its domain. So k silent domains have at most shared_max + k threads,
+// and a domain that is answered gets one of the others.
 //
 // Rejected: A thread per lookup (Go: up to 500). A burst of names would start as many threads,
 //           though a few suffice.

@@ -3,8 +3,7 @@
 // The states of a signal:
 //
 //      as before ──catch──▶ caught ──release──▶ as before        our handler is in front
-//          └──────ignore──▶ ignored ──release──▶ as before       no handler; the signal has no
-//                                                                effect
+//          └──────ignore──▶ ignored ──release──▶ as before       no handler, no effect
 //
 // An earlier handler is called after ours, so its owner still receives the signal. A default action
 // is not taken. Code that installs a handler after us should call the one it replaces. Ours then

@@ -1,5 +1,4 @@
-// commit.h: reserves pages first and commits them later, and tells which pages are in memory. For
-// stacks.
+// commit.h: reserves pages, commits them later, and tells which are in memory. For stacks.
 //
 // Part of the porting contract, beside os.h. Addresses and sizes are in whole pages.
 //

@@ -5,8 +5,7 @@
 // other way. Each side writes its own end and reads the other's.
 //
 //      requests      tail: ours     head: the kernel's    a system call (submit) makes it take them
-//      completions   head: ours     tail: the kernel's    the descriptor is readable while there
-//                    are any
+//      completions   head: ours     tail: the kernel's    the descriptor is readable unless empty
 //
 // Options not used:
 // - SQPOLL, a kernel thread that polls for requests: a processor would never idle.

@@ -1,4 +1,4 @@
-// never_inlined.h: a function that makes a system call and reads errno, for callers that may change
+// never_inlined.h: functions that make a system call and read errno, for callers that change
 // threads.
 //
 // A compiler keeps errno's address, which belongs to a thread, but not across such a call. The

@@ -18,8 +18,8 @@ namespace weft::detail::os {
 // ---- Time. Monotonic nanoseconds, the clock of futex deadlines and of std::chrono::steady_clock.
 [[nodiscard]] int64_t monotonic_ns() noexcept;
 
-// ---- Futex. Blocks while word == expected, until woken, the absolute deadline (`never`: no
-// deadline), or spuriously. Returns false only if the deadline has passed.
+// ---- Futex. Blocks while word == expected, until woken, until the absolute deadline (`never`: no
+// deadline) has passed, or spuriously. Returns false only if the deadline has passed.
 bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept;
 
 // Wakes one thread that waits on word. Uses only the address: the object may be gone, if the memory
@@ -61,8 +61,8 @@ using thread_id = unsigned long;
 // its own threads. Returns 0 or an errno value. The thread must be joined.
 [[nodiscard]] int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept;
 
-// The calling thread's name (cut at 15 bytes) and stack bounds. Returns 0, or an errno value and
-// leaves both outputs unchanged: for a process's first thread it reads a file.
+// The calling thread's name (cut at 15 bytes) and stack bounds. Returns 0, or an errno value with
+// low and size unchanged: for a process's first thread it reads a file.
 void name_thread(const char* name) noexcept;
 int thread_stack_bounds(const void*& low, std::size_t& size) noexcept;
 void join_thread(thread_id id) noexcept;
@@ -82,9 +82,9 @@ void detach_this_thread() noexcept;
 void yield_thread() noexcept;
 void sleep_ns(int64_t ns) noexcept;
 
-// About another thread of this process, by tid. thread_cpu_ns: its used CPU time; -1 if the thread
-// does not exist. thread_wants_cpu: whether it runs or is runnable; false if it sleeps, is stopped,
-// or this is unknown.
+// About another thread of this process, by tid. thread_cpu_ns: its used CPU time; -1 if it does not
+// exist. thread_wants_cpu: whether it runs or is runnable; false if it sleeps, is stopped, or this
+// is unknown.
 [[nodiscard]] int64_t thread_cpu_ns(int tid) noexcept;
 // thread_waited_ns: how long it was runnable without running; 0 if unknown.
 [[nodiscard]] bool thread_wants_cpu(int tid) noexcept;
@@ -94,8 +94,8 @@ void sleep_ns(int64_t ns) noexcept;
 // if the system does not list the threads.
 bool for_each_thread(bool (*each)(void* closure, int tid) noexcept, void* closure) noexcept;
 
-// Asks the kernel to let the thread preempt others soon when it wakes, in return for shorter
-// slices; or to stop that. May be refused.
+// Asks the kernel to let the thread preempt others soon after it wakes, in return for shorter
+// slices, or to stop doing so. May be refused.
 void want_short_slices(int tid, bool wanted) noexcept;
 [[nodiscard]] bool wants_short_slices(int tid) noexcept;
 
@@ -127,9 +127,9 @@ inline void cpu_relax() noexcept {
 // up to the root, rounded up. >= 1.
 [[nodiscard]] unsigned usable_cpus() noexcept;
 
-// ---- Environment. The variable as a number in [low, high]; default_value if it is unset. An
-// invalid value gives one line on stderr, once per variable, and default_value. A value beyond high
-// becomes high, also with one line.
+// ---- Environment. The variable as a number in [low, high]; default_value if it is unset. If it is
+// invalid, default_value and one line on stderr, once per variable. A value beyond high becomes
+// high, also with one line.
 [[nodiscard]] bool env_is_set(const char* name) noexcept;
 [[nodiscard]] uint64_t env_number(const char* name, uint64_t low, uint64_t high, uint64_t default_value) noexcept;
 

@@ -1,20 +1,20 @@
 // spawn_linux.cc: starts a program: process_spawn of process_calls.h.
 //
-// Problem. The child must be started together with its descriptor (pidfd). If a second call made
-// the descriptor, a child that has ended by then may have lost its number: with SIGCHLD ignored,
-// the system forgets a child as soon as it ends. Then the second call fails, and the exit status is
-// lost. posix_spawn returns only the number.
+// Problem. The child must be started together with its descriptor (pidfd). With a second call, a
+// child that has ended by then may have lost its number: with SIGCHLD ignored, the system forgets a
+// child as soon as it ends. The second call then fails, and the exit status is lost. posix_spawn
+// returns only the number.
 //
-//   S1  the parent blocks all signals on this thread: the child shares its memory, and a signal
-//       handler must not run there
-//   S2  clone: the child has its own stack and descriptor table, and shares the memory; the calling
-//       thread sleeps until S3 is over, and gets the descriptor
-//   S3  the child sets up process group, descriptors, directory and signals, and executes the
-//       program; the first step that fails stores its errno value in the shared memory and ends the
-//       child
-//   S4  the parent restores its signals; if S3 has failed, it reaps the child
+//   S1  The parent blocks all signals on this thread: the child shares its memory, and a signal
+//       handler must not run there.
+//   S2  clone: the child has its own stack and descriptor table, and shares the memory. The calling
+//       thread sleeps until S3 is over, and gets the descriptor.
+//   S3  The child sets up process group, descriptors, directory and signals, and executes the
+//       program. The first step that fails stores its errno value in the shared memory and ends the
+//       child.
+//   S4  The parent restores its signals; if S3 has failed, it reaps the child.
 //
-// The child runs beside the other threads of this process, in their memory. It allocates nothing,
+// The child runs beside this process's other threads, in their memory. So it allocates nothing,
 // takes no lock, and makes only system calls. Its functions are not instrumented, because a
 // sanitizer would change the parent thread's state.
 //

@@ -1,8 +1,8 @@
 // child.h: a started program: several callers may wait for it, and it is reaped exactly once.
 //
-// Problem. The system keeps a program's exit status until the process asks (waitid), and then
-// forgets it, including its number. Several callers may wait for it. Another part of the process,
-// which handles SIGCHLD, may ask first. And some caller must ask.
+// Problem. The system keeps a program's exit status, and its number, until the process asks for it
+// (waitid). Several callers may wait. Another part of the process, which handles SIGCHLD, may ask
+// first. And some caller must ask.
 //
 //   W1  look, without making the system forget
 //   W2  store the status, under lock
@@ -14,13 +14,12 @@
 // other systems the status is lost.
 //
 // Without process descriptors (before Linux 5.3, or forbidden), waiting means polling with pauses
-// of 1 to 50 ms. That can be interrupted like any other wait, unlike a blocking waitid. Signals are
-// sent by number, under lock, until the system is made to forget. The same is done with a
-// descriptor if a system call filter refuses pidfd_send_signal, as older container filters do.
+// of 1 to 50 ms. Unlike a blocking waitid, that can be interrupted like any other wait. Signals are
+// sent by number, under lock, until the system is made to forget. So are they with a descriptor if
+// a system call filter refuses pidfd_send_signal, as older container filters do.
 //
 // A program that leads a process group is not forgotten (W3) before leave(). Until then its number
-// means that group, which may have members after the program has ended, and no other process gets
-// the number.
+// means that group, which may outlive the program, and no other process gets the number.
 //
 // Invariants: H1. The number means this program, and the group that it leads, until W3; reaped_
 //                 tells.

@@ -1,9 +1,8 @@
 // reaper.h: reaps programs without waiters, which would otherwise stay zombies.
 //
 // Their descriptors are in a set that becomes readable when one of them has ended. The set is an
-// event source (event_source.h): the thread that polls makes the system forget those that have
-// ended. So no thread and no SIGCHLD handler is needed. A process without a runtime uses the poller
-// of the outside.
+// event source (event_source.h): the polling thread makes the system forget those that have ended.
+// So it needs no thread and no SIGCHLD handler. Without a runtime, the outside poller serves it.
 //
 // Without descriptors (see child.h) the numbers are kept and checked whenever another program is
 // started or left. Until then a zombie stays.

@@ -1,4 +1,4 @@
-// use_weft.h: a completion token: an asynchronous operation of Boost.Asio returns its result.
+// use_weft.h: a completion token that makes asynchronous Asio operations return their results.
 //
 //   std::size_t n = socket.async_read_some(buffer, weft::asio::use_weft);                // throws boost::system::system_error
 //   boost::system::error_code ec;
@@ -12,20 +12,20 @@
 // executor of executor.h. Inside a handler that an io_context runs, the call would wait for its own
 // thread.
 //
-// Cancellation. The wait is a cancellation point. If the caller is interrupted, the operation is
-// cancelled through Asio's cancellation slot. The call returns when the operation has ended,
-// because the operation uses the caller's memory until then. If the operation has completed anyway,
-// its result counts. If not, weft::cancelled or weft::timed_out is thrown (reported as
-// operation_aborted and timed_out). The slot is used on the operation's executor, so an io_context
-// that several threads run needs a strand, as always. Operations without an associated executor,
-// and those that cannot be cancelled, are waited for.
+// Cancellation. The wait is a cancellation point. An interrupted caller cancels the operation
+// through Asio's cancellation slot, and returns when the operation has ended, because it uses the
+// caller's memory until then. If the operation has completed anyway, its result counts. If not,
+// weft::cancelled or weft::timed_out is thrown (reported as operation_aborted and timed_out). The
+// slot is used on the operation's executor, so an io_context that several threads run needs a
+// strand, as always. Operations without an associated executor, and those that cannot be cancelled,
+// are waited for.
 //
 // If the io_context of an operation is destroyed, the operation fails with operation_aborted.
 //
-// Protocol. The frame holds a place for the result and a semaphore that counts users that are done
-// with the frame: the handler and, after a cancellation, the canceller. A handler that is destroyed
-// without being called counts too, so the wait always ends. No user touches a dead frame, because
-// its last access is the release of the semaphore, which may be destroyed at that moment.
+// Protocol. The frame holds the result and a semaphore that counts users that are done with the
+// frame: the handler and, after a cancellation, the canceller. A handler destroyed without a call
+// counts too, so the wait always ends. No user touches a dead frame: its last access is the release
+// of the semaphore, which may be destroyed at that moment.
 //
 // See: docs/asio.md
 #pragma once

@@ -217,9 +217,11 @@ struct chan_state : chan_core {
         return block(receivers, &value, wait_reason::chan_receive, deadline_ns, interrupted);
     }
 
-    // The two halves of a select's operation. begin is called under the lock and returns true if no
-    // wait is needed; ok tells whether a value moves (else: closed). finish is called after the
-    // lock is released, if begin has won a partner's wait.
+    // The two halves of a select's operation.
+    //
+    // begin is called under the lock and returns true if no wait is needed; ok tells whether a
+    // value moves (else: closed). finish is called after the lock is released, if begin has won a
+    // partner's wait.
     bool begin_send(T& value, waiter*& partner, bool& ok) noexcept {
         const calls_users held;
         ok = !closed;

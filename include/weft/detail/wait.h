@@ -310,10 +310,12 @@ void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits,
 [[nodiscard]] bool wait_until(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
 
-// As wait_until(), and a cancellation point: the wait also ends when a scope around the caller is
-// cancelled or its ambient deadline passes. w is on no queue unless the result is served.
-// deadline_ns may be `never`; if it is not later than the ambient deadline, it takes precedence. If
-// interrupted, stops the tokens, which runs their users' callbacks.
+// As wait_until(), and a cancellation point. The wait also ends when a scope around the caller is
+// cancelled or its ambient deadline passes.
+//
+// w is on no queue unless the result is served. A deadline_ns that is not later than the ambient
+// deadline takes precedence; it may be `never`. If interrupted, stops the tokens, which runs their
+// users' callbacks.
 [[nodiscard]] wait_result wait_cancellable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
 

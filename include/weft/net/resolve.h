@@ -6,14 +6,13 @@
 // and what nsswitch.conf says. That blocks a thread, often for milliseconds, and for many seconds
 // if a name server does not answer. So lookups run on threads of their own:
 //
-// - They are started on demand and end after two seconds without a request.
-// - 8 run at once; one more is started for each lookup that no thread has begun after 10 ms; at
-//   most 128.
+// - They start on demand and end after two seconds without a request.
+// - 8 run at once; one more starts for each lookup that no thread has begun after 10 ms; at most
+//   128.
 // - The names of one domain (the last two labels) use at most half of the 128. The last 32 serve
-//   only domains that have none. So up to 31 domains with silent servers do not delay other names.
-// - A cancellation or deadline ends the wait of a green thread at once; the lookup continues
-//   without it.
-// - Concurrent lookups of the same name share one lookup, unless all its callers have given it up.
+//   only domains that have none. So up to 31 domains with silent servers do not delay others.
+// - A cancellation or deadline ends a green thread's wait at once; the lookup continues without it.
+// - Concurrent lookups of a name share one, unless all its callers have given it up.
 // - Nothing is cached.
 //
 // May be called by any thread. See: docs/sockets.md

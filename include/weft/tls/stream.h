@@ -13,10 +13,10 @@
 // Any thread may close() at any time. Move, assign and destroy the object only while no other
 // thread uses it.
 //
-// End of stream. A stream ends cleanly when the peer says so (close_notify in TLS): reads then
-// return 0. A connection that ends without it may have been cut by an attacker and gives
-// errc::truncated. shutdown_send() and close() send close_notify. The destructor does not, so that
-// an aborted transfer does not look complete.
+// End of stream. A stream ends cleanly when the peer says so (TLS's close_notify): reads then
+// return 0. A connection that ends without it may have been cut by an attacker: errc::truncated.
+// shutdown_send() and close() send close_notify. The destructor does not, so that an aborted
+// transfer does not look complete.
 //
 // Data is encrypted in pieces. If a write fails after a piece was encrypted, that piece counts as
 // written, and the next write sends the rest of it.
