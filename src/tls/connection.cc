@@ -34,8 +34,7 @@ public:
 
     [[nodiscard]] std::size_t total() const noexcept { return total_; }
 
-    // Returns the next bytes, at least one, at most most. Throws std::bad_alloc. Requires: bytes
-    // are left.
+    // Returns the next 1 to most bytes. Throws std::bad_alloc. Requires: bytes are left.
     [[nodiscard]] net::const_buffer next(std::size_t most) {
         most = std::min(most, engine::record_max);
         while (offset_ == all_.front().size()) skip_piece();
@@ -124,7 +123,7 @@ bool connection::flush(std::error_code& ec) {
     return true;
 }
 
-// Makes a call that completes at once; one that would wait ends by the deadline around it.
+// Sends what the system takes at once: the zero timeout ends a call that would wait.
 bool connection::try_to_flush() noexcept {
     std::error_code ignored;
     return with_timeout(std::chrono::nanoseconds::zero(), [&] { return flush(ignored); });
