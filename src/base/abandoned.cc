@@ -7,7 +7,7 @@ namespace weft::detail::abandoned {
 
 namespace {
 
-// Relaxed: whoever runs a destructor because of what another thread did has synchronised with it.
+// relaxed: a thread that runs a destructor because of another thread has synchronised with it.
 constinit atomic<uint32_t> seen{0};
 
 }  // namespace

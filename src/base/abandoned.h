@@ -1,15 +1,17 @@
-// abandoned.h: what is left of green threads that will never run again.
+// abandoned.h: records that green threads were abandoned, for objects that are destroyed while in
+// use.
 //
-// Destroying an object that is waited on, or a mutex that is locked, is a mistake that ends the process. But who waits, or holds the
-// lock, may be a G that was abandoned: then nobody can ever wake it or unlock, and destroying the object is all that is left to
-// do. Where the runtime could, it has unlinked abandoned Gs from all queues (locks stay locked); where an M was stuck, or the process
-// ends with Gs alive, it could not.
+// Destroying an object with waiters, or a locked mutex, is an error that ends the process. But the
+// waiter or lock holder may be an abandoned G. Then it can neither be woken nor unlock, and
+// destroying the object is the only option. The runtime unlinks abandoned Gs from all queues where
+// it can (locks stay locked). It cannot if an M was stuck, or if the process ends with Gs alive.
 //
-// When exit() runs, Gs may even go on meanwhile, and hold what is destroyed: if its storage is static, that stays. Then a destructor forgets
-// who waits (its storage may be another, which a runtime that stops later must not touch), but leaves locked what is, for those who
-// will unlock it.
+// While exit() runs, Gs may even continue and hold an object that is being destroyed. If its
+// storage is static, the storage stays. A destructor then forgets the waiters, because the storage
+// may be of another kind, which a runtime that stops later must not touch. It leaves locks locked,
+// for the Gs that will unlock them.
 //
-// Who: any thread.
+// Threads: any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +20,17 @@ namespace weft::detail {
 
 namespace abandoned {
 
-inline constexpr uint32_t locks = 1;  // some mutexes stay locked, and some wait groups are never done
+inline constexpr uint32_t locks = 1;  // some mutexes stay locked, and some wait groups never reach zero
 inline constexpr uint32_t waits = 2;  // some waiters stay linked
-inline constexpr uint32_t exit = 4;   // exit() runs, and Gs go on meanwhile
+inline constexpr uint32_t exit = 4;   // exit() runs while Gs continue
 
-// From now on, that is no mistake.
+// From now on such destruction is no error.
 void add(uint32_t what) noexcept;
 
-// Whether an object that is still in use, and waited on or not, may be in use only by such Gs.
+// Whether only such Gs may be using an object that is still in use; waited_on: it has waiters.
 [[nodiscard]] bool may_be(bool waited_on) noexcept;
 
-// Whether Gs go on using what exit() destroys.
+// Whether Gs still use objects that exit() destroys.
 [[nodiscard]] bool at_exit() noexcept;
 
 }  // namespace abandoned

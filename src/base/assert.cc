@@ -1,4 +1,4 @@
-// assert.cc: how a process ends. See assert.h.
+// assert.cc: ends a process. See assert.h.
 #include "base/assert.h"
 
 #include <cstdarg>
@@ -26,7 +26,8 @@ void write_line(const char* prefix, const char* format, va_list arguments) noexc
 }
 
 [[noreturn]] void die() noexcept {
-    // A fatal error inside the report, or on a second thread meanwhile, must not report for ever.
+    // A fatal error inside the report, or at the same time on a second thread, must not report
+    // recursively.
     static constinit atomic<bool> dying{false};
     if (!dying.exchange(true, acq_rel)) {                  // acq_rel: only one of us reports
         if (auto hook = fatal_hook.load(acquire)) hook();  // pairs with set_fatal_hook

@@ -1,6 +1,7 @@
 // list.h: an intrusive first-in first-out list, linked through a member called next.
 //
-// No allocation, no ownership. A node is on one list at most; whoever holds the list's lock may touch the links.
+// It allocates nothing and owns nothing. A node is on at most one list. The holder of the list's
+// lock may touch the links.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +58,9 @@ private:
     uint32_t size_ = 0;
 };
 
-// The n nodes as a list for later. By then they are in no cache, and walking a list of cold nodes waits for one after the other:
-// so each also knows, in its member behind, the one some places later, which move_front() fetches meanwhile.
+// Makes a list of n nodes for later use. By then they are in no cache, and a walk of cold nodes
+// would wait for each in turn. So each node stores in its member behind the node some places later,
+// which move_front() prefetches.
 template <typename Node>
 fifo<Node> link_ahead(Node* const* nodes, uint32_t n) noexcept {
     constexpr uint32_t distance = 8;
@@ -80,7 +82,7 @@ void move_front(List& from, fifo<Node>& to, uint32_t n) noexcept {
     }
 }
 
-// An intrusive last-in first-out list: for caches, where the newest is the warmest.
+// An intrusive last-in first-out list, for caches: the newest node is the warmest.
 template <typename Node>
 class lifo {
 public:
@@ -104,7 +106,7 @@ public:
 
     [[nodiscard]] Node* pop_front() noexcept { return pop(); }
 
-    // Puts all of batch, in its order, before the others, and leaves it empty. O(1).
+    // Puts all of batch, in its order, in front of the others, and leaves it empty. O(1).
     void take_all(fifo<Node>& batch) noexcept {
         if (batch.head_ == nullptr) return;
         batch.tail_->next = head_;

@@ -1,9 +1,10 @@
-// low_water.h: the smallest value that a quantity had since a point in time.
+// low_water.h: the minimum of a quantity since a point in time.
 //
-// A cache reports its size each time it shrinks. The minimum over an interval is the number of items that the cache did not need during all of
-// it. Trimming uses that as the surplus: a load that oscillates drains the cache once in each period, so its minimum is near zero.
+// A cache reports its size each time it shrinks. The minimum over an interval is the number of
+// items that the cache did not need during the interval. Trimming uses it as the surplus: an
+// oscillating load drains the cache once per period, so its minimum is near zero.
 //
-// Who: the holder of the lock of what is measured.
+// Threads: the holder of the lock of the measured object.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace weft::detail {
 
 class low_water {
 public:
-    // Begins an interval in which the quantity is now value.
+    // Begins an interval; the quantity is currently value.
     void restart(uint64_t value) noexcept { lowest_ = value; }
 
     // The quantity has fallen to value.

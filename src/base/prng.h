@@ -1,9 +1,9 @@
-// prng.h: the only source of randomness in the runtime: a small seeded generator, one per M.
+// prng.h: the runtime's only source of randomness: a small seeded generator, one per M.
 //
-// xorshift64* (Vigna 2014). Not for secrets. Every random choice of the scheduler comes from here, so that a run with one M
-// and a known seed can be repeated.
+// xorshift64* (Vigna 2014). Not for secrets. Every random choice of the scheduler comes from here,
+// so that a run with one M and a known seed can be repeated.
 //
-// Who: the owner.
+// Threads: the owner.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ public:
         return static_cast<uint32_t>((state_ * 0x2545F4914F6CDD1Du) >> 32);
     }
 
-    // A number below n, n > 0, by multiplication rather than division; the bias is below n / 2^32.
+    // A number below n, n > 0, by multiplication instead of division; the bias is below n / 2^32.
     [[nodiscard]] uint32_t below(uint32_t n) noexcept { return static_cast<uint32_t>((uint64_t{next()} * n) >> 32); }
 
 private:

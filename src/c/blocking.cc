@@ -1,4 +1,4 @@
-// blocking.cc: declared blocking calls for C. See weft/run/blocking.h.
+// blocking.cc: blocking calls for C. See weft/run/blocking.h.
 #include "sched/blocking.h"
 
 #include <cerrno>
@@ -12,7 +12,7 @@ using namespace weft::detail;
 
 static_assert(sizeof(run_blocking_site_t) == sizeof(call_site) && alignof(run_blocking_site_t) == alignof(call_site));
 
-// For places of which nothing is remembered: always late.
+// For calls without a site: always handed off late.
 constinit call_site nowhere;
 
 call_site& site_of(run_blocking_site_t* site) noexcept {
@@ -52,7 +52,7 @@ void run_blocking_exit(run_blocking_call_t* call) noexcept {
     const int kept_errno = errno;
     const open_call open{static_cast<M*>(call->m), call->began_ns, static_cast<cancel_context*>(call->context),
                          nullptr};
-    // A scope that was begun in the call and is not ended with it is not left behind on the thread.
+    // A scope that was begun in the call and not ended must not stay on the thread.
     if (open.m != nullptr) exchange_ambient(open.context_before, false);
     end_blocking(open, site_of(call->site));
     *call = {};

@@ -1,4 +1,4 @@
-// blocking_pool.cc: at most so many declared blocking calls at once, for C. See weft/run/blocking.h.
+// blocking_pool.cc: a limited number of concurrent blocking calls, for C. See weft/run/blocking.h.
 #include <weft/run/blocking.h>
 #include <weft/semaphore.h>
 
@@ -7,7 +7,8 @@
 
 using namespace weft::detail;
 
-// As weft::blocking_pool, but for what is known of how long the calls take: that belongs to a type of function there.
+// As weft::blocking_pool, except that the call duration is learned per pool, there per type of
+// function.
 struct run_blocking_pool {
     explicit run_blocking_pool(uint32_t cap) noexcept : free(cap) {}
 
@@ -19,7 +20,7 @@ struct run_blocking_pool {
 
 namespace {
 
-// Counts one while it lives.
+// Counts one during its lifetime.
 class counted {
 public:
     explicit counted(atomic<uint32_t>& count) noexcept : count_(count) {
@@ -63,9 +64,9 @@ run_status_t run_blocking_pool_run(run_blocking_pool_t* pool, void (*fn)(void*),
 }
 
 uint32_t run_blocking_pool_running(const run_blocking_pool_t* pool) noexcept {
-    return pool == nullptr ? 0 : pool->running.load(relaxed);  // relaxed: a look
+    return pool == nullptr ? 0 : pool->running.load(relaxed);  // relaxed: a snapshot
 }
 
 uint32_t run_blocking_pool_waiting(const run_blocking_pool_t* pool) noexcept {
-    return pool == nullptr ? 0 : pool->waiting.load(relaxed);  // relaxed: a look
+    return pool == nullptr ? 0 : pool->waiting.load(relaxed);  // relaxed: a snapshot
 }

@@ -128,20 +128,21 @@ bool run_chan::begin_recv(void* value, waiter*& partner, bool& ok) noexcept {
 }
 
 void run_chan::finish_recv(void* value, waiter& partner) const noexcept {
-    if (!partner.ok) {  // else its element went into the buffer
+    if (!partner.ok) {  // else its element is already in the buffer
         copy(value, partner.slot);
         partner.ok = true;
     }
     ready(partner);
 }
 
-// The head was taken; the element of a waiting sender goes where it was, which is now the end. The lock is held.
+// The head was taken: moves the element of a waiting sender into the freed slot, which is now the
+// end. Requires: the lock is held.
 void run_chan::refill(waiter& sender) noexcept {
     copy(slot(wrap(head + count - 1)), sender.slot);
     sender.ok = true;
 }
 
-// Nothing could be done at once. The lock is held.
+// The operation cannot complete at once. Requires the lock and releases it.
 run_status_t run_chan::block(wait_queue& queue, void* value, wait_reason reason, int64_t deadline_ns) noexcept {
     if (deadline_ns == 0) {
         lock.unlock();
@@ -211,7 +212,7 @@ void byte_send_case::prepare(select_case& c, run_chan* to, const void* value) no
 
 namespace {
 
-// A send needs something to send, if elements are of any size.
+// A send needs a value unless the element size is 0.
 bool has_value(const run_chan* chan, const void* value) noexcept { return value != nullptr || chan->elem_size == 0; }
 
 run_status_t send_by(run_chan* chan, const void* value, int64_t deadline_ns) noexcept {

@@ -1,11 +1,13 @@
-// chan.h: a channel whose element size is known when it is made.
+// chan.h: a channel whose element size is given when it is made.
 //
-// The protocol is that of chan_state<T> (weft/detail/chan_state.h), with two differences: elements are bytes, copied by memcpy, and
-// a waiter's slot is the caller's own memory, so that an element moves from the sender's variable into the receiver's without a
-// place in between. Nothing is allocated but the channel, whatever the size.
+// The protocol is that of chan_state<T> (weft/detail/chan_state.h), with two differences. Elements
+// are bytes, copied by memcpy. A waiter's slot is the caller's own memory, so an element moves
+// directly from the sender's variable into the receiver's. Only the channel itself is allocated,
+// whatever the element size.
 //
-// Invariants and order of elements: see weft/chan.h.
-// Who: any thread. See: weft/run/chan.h
+// For the invariants and the order of elements, see weft/chan.h.
+//
+// Threads: any thread. See: weft/run/chan.h
 #pragma once
 
 #include <cstddef>
@@ -30,7 +32,7 @@ struct run_chan : weft::detail::chan_core {
 
     run_status_t close() noexcept;
 
-    // The two halves of an operation of a select, as those of chan_state.
+    // The two halves of a select's operation, as in chan_state.
     bool begin_send(const void* value, weft::detail::waiter*& partner, bool& ok) noexcept;
     void finish_send(const void* value, weft::detail::waiter& partner) const noexcept;
     bool begin_recv(void* value, weft::detail::waiter*& partner, bool& ok) noexcept;
@@ -49,7 +51,7 @@ private:
         return index >= capacity ? index - capacity : index;
     }
 
-    // One element. to may be nullptr: it is dropped.
+    // Copies one element, or drops it if to is nullptr.
     void copy(void* to, const void* from) const noexcept {
         if (to == nullptr) return;
         if (elem_size == sizeof(void*)) [[likely]] {

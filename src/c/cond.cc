@@ -15,7 +15,7 @@ using namespace weft::detail;
 
 namespace {
 
-// Calls wait(lock), which leaves the mutex locked, whatever comes of it.
+// Calls wait(lock), which leaves the mutex locked in any case.
 template <typename F>
 run_status_t with_lock(run_mutex* mutex, F&& wait) noexcept {
     std::unique_lock<weft::mutex> lock(mutex->m, std::adopt_lock);

@@ -1,4 +1,4 @@
-// event.h: what a run_event_t is.
+// event.h: the type behind run_event_t.
 //
 // See: weft/run/event.h
 #pragma once

@@ -19,7 +19,7 @@ struct future_task {
 
     void run() {
         exchange_ambient(&future->context, false);
-        future->fulfiller.store(current_owner().who, relaxed);  // relaxed: for reports
+        future->fulfiller.store(current_owner().who, relaxed);  // relaxed: only for reports
         future->result = fn(arg);
         end();
     }

@@ -1,4 +1,4 @@
-// future.h: what a future of the C interface refers to.
+// future.h: the type behind run_future_t.
 //
 // See: weft/run/future.h
 #pragma once
@@ -13,10 +13,10 @@
 struct run_future {
     run_future() noexcept : context(nullptr, weft::detail::never) { pending.increment(); }
 
-    void retain() noexcept { references.fetch_add(1, weft::detail::relaxed); }  // relaxed: the caller has one
+    void retain() noexcept { references.fetch_add(1, weft::detail::relaxed); }  // relaxed: the caller holds a reference
 
     void drop() noexcept {
-        if (references.fetch_sub(1, weft::detail::acq_rel) == 1) delete this;  // with the other owners'
+        if (references.fetch_sub(1, weft::detail::acq_rel) == 1) delete this;  // acq_rel: pairs with other drops
     }
 
     weft::detail::count_word pending;  // 1 until the function has ended

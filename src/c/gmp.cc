@@ -1,7 +1,8 @@
-// gmp.cc: looking at green threads, OS threads and processors, for C. See weft/run/gmp.h.
+// gmp.cc: inspects green threads, OS threads and processors, for C. See weft/run/gmp.h.
 //
-// The opaque types are G, M and P themselves. Gs and Ps stay readable while their scheduler exists (g_pool.h, procs.h). Ms are freed: one is
-// only looked at under threads_lock, once it was found among those that exist.
+// The opaque types are G, M and P themselves. Gs and Ps stay readable while their scheduler exists
+// (g_pool.h, procs.h). Ms are freed. So an M is accessed only under threads_lock, after it was
+// found among those that exist.
 #include <cstdint>
 
 #include <weft/run/gmp.h>
@@ -24,7 +25,7 @@ const G* object_of(const run_g_t* g) noexcept { return reinterpret_cast<const G*
 
 const P* object_of(const run_p_t* p) noexcept { return reinterpret_cast<const P*>(p); }
 
-// What of(scheduler) says of the caller's scheduler, or of the default one; if_none if there is neither.
+// Returns of(scheduler) for the caller's scheduler, or the default one; if_none if neither exists.
 template <typename T, typename F>
 T of_callers(F&& of, const T& if_none) noexcept {
     if (const M* m = current_g_m()) return of(*m->home);
@@ -35,7 +36,7 @@ T of_callers(F&& of, const T& if_none) noexcept {
     return result;
 }
 
-// What of(M) says of m, which cannot end meanwhile; if_none if it has ended.
+// Returns of(M) for m, which cannot end during the call; if_none if it has ended.
 template <typename T, typename F>
 T of_m(const run_m_t* m, F&& of, const T& if_none) noexcept {
     const auto find = [&](scheduler& s) {
@@ -59,7 +60,7 @@ const M* runner_of(const run_g_t* g) noexcept {
 }
 
 bool has_its_p(const M& m) noexcept {
-    return holder_of(m.p->owner.load(relaxed)) == &m;  // relaxed: a look
+    return holder_of(m.p->owner.load(relaxed)) == &m;  // relaxed: a snapshot
 }
 
 WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }
@@ -125,7 +126,7 @@ run_p_t* run_g_get_last_p(const run_g_t* g) noexcept {
 bool run_g_get_preempt(const run_g_t* g) noexcept {
     const M* m = runner_of(g);
     if (m == nullptr) return false;
-    const uintptr_t word = m->p->owner.load(relaxed);  // relaxed: a request that is seen a little later is as good
+    const uintptr_t word = m->p->owner.load(relaxed);  // relaxed: the request may be noticed a little later
     return holder_of(word) != m || (word & attention::preempt) != 0;
 }
 
@@ -158,7 +159,7 @@ uint32_t run_p_get_id(const run_p_t* p) noexcept { return p == nullptr ? UINT32_
 run_p_status_t run_p_get_status(const run_p_t* p) noexcept {
     run_m_t* const m = run_p_get_bound_m(p);
     if (m == nullptr) return RUN_P_IDLE;
-    // relaxed: a look
+    // relaxed: a snapshot
     const bool in_call = of_m(m, [](const M& found) { return found.in_call.load(relaxed); }, false);
     return in_call ? RUN_P_SYSCALL : RUN_P_RUNNING;
 }
@@ -166,10 +167,10 @@ run_p_status_t run_p_get_status(const run_p_t* p) noexcept {
 uint32_t run_p_get_run_queue_len(const run_p_t* p) noexcept {
     if (p == nullptr) return 0;
     const P& of = *object_of(p);
-    const uint32_t next = of.run_next.load(relaxed) != nullptr ? 1 : 0;  // relaxed: a look
+    const uint32_t next = of.run_next.load(relaxed) != nullptr ? 1 : 0;  // relaxed: a snapshot
     return of.queue.size() + of.high.size() + of.low.size() + next;
 }
 
 run_m_t* run_p_get_bound_m(const run_p_t* p) noexcept {
-    return p == nullptr ? nullptr : handle_of(holder_of(object_of(p)->owner.load(relaxed)));  // relaxed: a look
+    return p == nullptr ? nullptr : handle_of(holder_of(object_of(p)->owner.load(relaxed)));  // relaxed: a snapshot
 }

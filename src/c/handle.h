@@ -1,4 +1,4 @@
-// handle.h: what the opaque handles of the C interface that wrap one C++ object have in common.
+// handle.h: shared functions for opaque handles of the C interface that wrap one C++ object.
 //
 // See: weft/run.h
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace weft::detail {
 
-// Makes the object behind a handle.
+// Makes the object of a handle.
 template <typename Handle, typename... Args>
 run_status_t make_handle(Handle** handle, Args&&... args) noexcept {
     if (handle == nullptr) return RUN_INVALID;
@@ -28,7 +28,7 @@ run_status_t with_handle(Handle* handle, F&& f) noexcept {
     return RUN_OK;
 }
 
-// What an attempt that waits for a limited time, attempt(handle, duration), comes to.
+// The status of attempt(handle, duration), which waits for a limited time.
 template <typename Handle, typename F>
 run_status_t try_for(Handle* handle, int64_t timeout_ns, F&& attempt) noexcept {
     if (handle == nullptr) return RUN_INVALID;

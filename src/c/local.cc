@@ -1,4 +1,4 @@
-// local.cc: keys for pointers of which each green thread has its own. See weft/run/local.h, weft/local.h.
+// local.cc: keys for per-green-thread pointers. See weft/run/local.h, weft/local.h.
 #include <new>
 
 #include <weft/local.h>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace weft::detail;
 
-// One green thread's pointer. It knows the destructor, since the key may be gone before it.
+// One green thread's pointer. Stores the destructor, because the key may be deleted first.
 struct pointer_node : local_node {
     static const local_type type_of_node;
 

@@ -32,7 +32,7 @@ struct run_latch {
 struct run_barrier {
     run_barrier(uint32_t count, c_completion completion) noexcept : core(count), at_end(completion) {}
 
-    // What is to be done after an arrival. Returns its phase.
+    // Completes an arrival. Returns its phase.
     uint32_t after(weft::detail::barrier_core::arrived a) noexcept {
         if (a.last) end_phase();
         return a.phase;

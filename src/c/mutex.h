@@ -1,4 +1,4 @@
-// mutex.h: what a run_mutex_t is.
+// mutex.h: the type behind run_mutex_t.
 //
 // See: weft/run/mutex.h
 #pragma once

@@ -34,7 +34,7 @@ constexpr bool is_stream = std::is_base_of_v<net::stream, T>;
 template <typename T>
 constexpr bool is_listener = std::is_same_v<T, net::tcp_listener> || std::is_same_v<T, net::unix_listener>;
 
-// On the heap. Throws std::bad_alloc.
+// Moves the socket to the heap. Throws std::bad_alloc.
 template <typename T>
 run_socket_t* keep(T socket) {
     return new run_socket{std::move(socket)};
@@ -42,7 +42,7 @@ run_socket_t* keep(T socket) {
 
 run_watch_t* watch(int fd) { return new run_watch{weft::watched_fd(fd)}; }
 
-// What a code means here. error: errno's value, where it is the system's.
+// The status for an error code. error: errno's value, if it is the system's code.
 run_status_t status_of_code(const std::error_code& code, int& error) noexcept {
     if (!code) return RUN_OK;
     if (code == weft::errc::closed) return RUN_CLOSED;
@@ -54,7 +54,7 @@ run_status_t status_of_code(const std::error_code& code, int& error) noexcept {
     return error == ENOMEM ? RUN_EXHAUSTED : RUN_SYSTEM;
 }
 
-// Calls f, which throws or returns nothing, and says how that ended.
+// Calls f, which throws or returns nothing, and returns the status.
 template <typename F>
 run_status_t guarded(int* error, F&& f) noexcept {
     int ignored = 0;
@@ -74,13 +74,13 @@ run_status_t guarded(int* error, F&& f) noexcept {
     }
 }
 
-// What a call answers that was called wrongly.
+// The result of an invalid call.
 run_status_t invalid(int* error) noexcept {
     if (error != nullptr) *error = 0;
     return RUN_INVALID;
 }
 
-// Makes one at, or to, text by f(text).
+// Makes a socket by f(text); text is an address.
 template <typename F>
 run_status_t make(const char* text, run_socket_t** made, int* error, F&& f) noexcept {
     if (made != nullptr) *made = nullptr;
@@ -88,7 +88,7 @@ run_status_t make(const char* text, run_socket_t** made, int* error, F&& f) noex
     return guarded(error, [&] { *made = keep(f(text)); });
 }
 
-// Calls f with what s is if that is one for which Fits, else RUN_INVALID.
+// Calls f with the socket in s if Fits accepts its type, else returns RUN_INVALID.
 template <template <typename> typename Fits, typename F>
 run_status_t with(run_socket_t* s, int* error, F&& f) noexcept {
     if (error != nullptr) *error = 0;
@@ -119,7 +119,7 @@ void copy_address(const std::string& text, char* into) noexcept {
     into[size] = '\0';
 }
 
-// Moves bytes by f(socket, ec), which returns how many.
+// Moves bytes by f(socket, ec), which returns their number.
 template <typename F>
 run_status_t transfer(run_socket_t* s, size_t* count, int* error, F&& f) noexcept {
     size_t ignored = 0;
@@ -128,7 +128,7 @@ run_status_t transfer(run_socket_t* s, size_t* count, int* error, F&& f) noexcep
     return with<streams>(s, error, [&](auto& stream) {
         std::error_code ec;
         moved = f(stream, ec);
-        if (ec == weft::errc::timed_out) weft::throw_if_cancelled();  // the deadline may be that of a scope
+        if (ec == weft::errc::timed_out) weft::throw_if_cancelled();  // it may be the deadline of a scope
         if (ec) throw std::system_error(ec);
     });
 }

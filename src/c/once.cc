@@ -1,4 +1,4 @@
-// once.cc: what is to happen once, for C. See weft/run/once.h.
+// once.cc: call-once, for C. See weft/run/once.h.
 #include <new>
 
 #include <weft/once.h>
@@ -12,7 +12,7 @@ static_assert(sizeof(once_flag) <= sizeof(run_once_t) && alignof(once_flag) <= a
 
 run_status_t run_once(run_once_t* once, void (*fn)(void*), void* arg) noexcept {
     if (once == nullptr || fn == nullptr) return RUN_INVALID;
-    // A flag that nobody has used is all zeros, as RUN_ONCE_INIT is.
+    // An unused flag is all zeros, as RUN_ONCE_INIT is.
     auto& flag = *std::launder(reinterpret_cast<once_flag*>(once));
     return weft::detail::guarded_call([&] { weft::call_once(flag, fn, arg); });
 }

@@ -1,11 +1,13 @@
 // place.cc: see place.h.
 //
-// A source_location is a pointer to a constant that the compiler makes: file, function, line, column. Compilers fix the names and
-// types of these four, so the standard libraries cannot differ. Here such constants are made at run time, one for each place, and
-// kept for ever in a table that is only ever added to: finding one takes no lock.
+// A source_location is a pointer to a constant that the compiler makes: file, function, line,
+// column. Compilers define the names and types of these four, so the standard libraries cannot
+// differ. Here such constants are made at run time, one per place. They are kept for ever in an
+// append-only table, so lookups take no lock.
 //
-// Rejected. A source_location of our own in every G: eight more bytes than a pointer, for all. One place for everything that C starts:
-// dumps of C programs would not say where.
+// Rejected: A source_location of our own in every G. It takes eight bytes more than a pointer in
+//           every G.
+// Rejected: One place for everything that C starts. Dumps of C programs would not say where.
 #include "c/place.h"
 
 #include <bit>
@@ -19,7 +21,7 @@ namespace weft::detail {
 
 namespace {
 
-// What a source_location points to.
+// The constant that a source_location points to.
 struct place {
     const char* file;
     const char* function;
@@ -49,7 +51,7 @@ const place* find(const char* file, unsigned line, const char* function) noexcep
         if (seen == nullptr) {
             const auto* made = new (std::nothrow) place{file, function, line, 0};
             if (made == nullptr) return &unknown;
-            // acq_rel: publishes it, or sees who was faster; acquire: the latter
+            // acq_rel: publishes it, or sees the other thread's; acquire: the latter
             if (at.compare_exchange_strong(seen, made, acq_rel, acquire)) return made;
             delete made;
         }

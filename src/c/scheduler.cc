@@ -1,4 +1,4 @@
-// scheduler.cc: run_scheduler_init, run_scheduler_stop, run_set_max_procs. See weft/run/scheduler.h, sched/adopt.h.
+// scheduler.cc: starts and stops the scheduler, for C. See weft/run/scheduler.h, sched/adopt.h.
 #include "sched/scheduler.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// scope.cc: scopes for C. See weft/run/scope.h, and weft/scope.h for what they are modelled on.
+// scope.cc: scopes for C. See weft/run/scope.h, and the C++ equivalent weft/scope.h.
 #include <new>
 
 #include <weft/cancel.h>
@@ -13,7 +13,7 @@ struct run_scope {
     explicit run_scope(int64_t deadline_ns) noexcept
         : before(weft::detail::ambient()), context(weft::detail::enclosing_context(), deadline_ns) {}
 
-    // A task has failed, or somebody cancels (code 0).
+    // Cancels the scope because a task has failed, or for run_scope_cancel (code 0).
     void end_early(int code) noexcept {
         lock.lock();
         if (first_failure == 0) first_failure = code;
@@ -21,7 +21,7 @@ struct run_scope {
         context.cancel();
     }
 
-    weft::detail::cancel_context* const before;  // what is ambient when it is over
+    weft::detail::cancel_context* const before;  // ambient again after the scope
     weft::detail::cancel_context context;
     weft::detail::count_word running;
     weft::detail::spin_lock lock;
@@ -62,7 +62,7 @@ run_status_t run_scope_begin(run_scope_t** scope) noexcept { return run_scope_be
 run_status_t run_scope_begin_with(run_scope_t** scope, const run_scope_opts_t* opts) noexcept {
     run_scope_opts_t o = RUN_SCOPE_OPTS_INIT;
     if (scope == nullptr || !read_options(opts, o)) return RUN_INVALID;
-    // A deadline that is never waited for would not be one.
+    // With timeout zero the deadline is now: 0 would mean that waits do not wait at all.
     const int64_t deadline_ns = o.timeout_ns <= 0 ? now_ns() : deadline_of(o.timeout_ns);
     *scope = new (std::nothrow) run_scope(deadline_ns);
     if (*scope == nullptr) return RUN_EXHAUSTED;
@@ -104,7 +104,7 @@ run_status_t run_scope_join(run_scope_t* scope, int* first_failure) noexcept {
     if (scope == nullptr || ambient() != &scope->context) return RUN_INVALID;
     scope->running.wait(wait_reason::scope_join);
     exchange_ambient(scope->before, false);
-    const int code = scope->first_failure;  // all who may have written it have ended
+    const int code = scope->first_failure;  // all tasks that may have written it have ended
     const bool cancelled = scope->context.requested();
     delete scope;
     if (first_failure != nullptr && code != 0) *first_failure = code;

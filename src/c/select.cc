@@ -19,17 +19,17 @@ namespace {
 
 using namespace weft::detail;
 
-// Up to here a select allocates nothing.
+// Selects with up to so many cases allocate nothing.
 constexpr std::size_t few_cases = 16;
 constexpr std::size_t very_few_cases = 4;
 
-// What a case needs beyond a select's own.
+// Additional memory of a case.
 struct case_memory {
-    std::optional<tick> at;             // where the tick of a timer goes first
-    std::optional<fd_select_state> fd;  // of a descriptor
+    std::optional<tick> at;             // receives the tick of a timer first
+    std::optional<fd_select_state> fd;  // for a descriptor
 };
 
-// How one that happened has done so.
+// The status of the case that was performed.
 run_status_t status_of_case(const run_select_case_t& c, const select_case& raw, const case_memory& memory) noexcept {
     if (memory.fd.has_value()) {
         const std::error_code error = memory.fd->error();
@@ -39,7 +39,7 @@ run_status_t status_of_case(const run_select_case_t& c, const select_case& raw, 
     return !is_chan || raw.w.ok ? RUN_OK : RUN_CLOSED;
 }
 
-// False: it makes no sense.
+// Returns false if the case is invalid.
 bool prepare(const run_select_case_t& from, select_request& request, select_case& into, case_memory& memory) noexcept {
     switch (from.op) {
         case RUN_SELECT_RECV:
@@ -86,7 +86,8 @@ run_status_t select_with(run_select_case_t* cases,
     for (std::size_t i = 0; i < count; ++i) {
         if (!prepare(cases[i], request, raw[i], memory[i])) return RUN_INVALID;
     }
-    // Two numbers that are no case say why none happened. A cancellation is an exception, as elsewhere: rare.
+    // Two indices beyond the cases tell why no case was performed. A cancellation is an exception,
+    // as elsewhere, because it is rare.
     const std::size_t at_once = count + 1;
     if (timeout_ns <= 0) {
         request.otherwise_case = at_once;

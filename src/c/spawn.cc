@@ -1,4 +1,4 @@
-// spawn.cc: starting green threads from C, and what they do to themselves. See weft/run/spawn.h.
+// spawn.cc: starts green threads from C, and changes the calling one. See weft/run/spawn.h.
 #include "c/spawn.h"
 
 #include "c/place.h"
@@ -11,7 +11,7 @@ namespace weft::detail {
 
 namespace {
 
-// False: one has no key or no value.
+// Returns false if a label has no key or no value.
 bool read_labels(const run_label_t* labels, std::size_t count, label_set& into) {
     for (std::size_t i = 0; i < count; ++i) {
         if (labels[i].key == nullptr || labels[i].value == nullptr) return false;

@@ -1,4 +1,4 @@
-// spawn.h: what all functions of the C interface that start green threads share.
+// spawn.h: shared by all functions of the C interface that start green threads.
 //
 // See: weft/run/spawn.h, c/task.h
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace weft::detail {
 
-// False: they make no sense. Throws std::bad_alloc.
+// Returns false if the options are invalid. Throws std::bad_alloc.
 [[nodiscard]] bool read_spawn_options(const run_spawn_opts_t* from, spawn_options& into);
 
-// Starts task, as a function of the C interface has to.
+// Starts task and returns a status.
 template <typename Task>
 run_status_t spawn_for_c(
     const Task& task, const run_spawn_opts_t* opts, const char* file, int line, const char* function) noexcept {

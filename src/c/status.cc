@@ -22,7 +22,7 @@ run_status_t status_of_exception() noexcept {
     } catch (const std::bad_alloc&) {
         return RUN_EXHAUSTED;
     } catch (...) {
-        return RUN_INVALID;  // std::invalid_argument, std::system_error: what was asked for makes no sense
+        return RUN_INVALID;  // std::invalid_argument, std::system_error: the request was invalid
     }
 }
 

@@ -1,7 +1,7 @@
-// task.h: what a green thread that C has started runs.
+// task.h: the closure of a green thread that C code has started.
 //
-// A task is the closure of such a G: it lies in the G and is copied as bytes. It begins with the C function, whose address dumps show, and
-// its argument. What is to be done when the function has ended, besides, is its own affair.
+// A task lies in the G and is copied as bytes. It begins with the address of the C function, which
+// dumps show, and its argument. What else happens at the end of the function is up to the task.
 //
 // See: weft/go.h
 #pragma once
@@ -15,8 +15,9 @@
 
 namespace weft::detail {
 
-// Task: a struct with members run(), which calls the C function and then end(), and end(), which is also called if the C function ends its
-// green thread from within. Its first member is the address of the C function.
+// Task is a struct with members run() and end(). run() calls the C function and then end(). end()
+// is also called if the C function ends its green thread from within. The first member is the
+// address of the C function.
 template <typename Task>
 inline constexpr entry_type task_entry = {
     [](void* closure) { static_cast<Task*>(closure)->run(); },
@@ -26,7 +27,8 @@ inline constexpr entry_type task_entry = {
     [](void* closure) { static_cast<Task*>(closure)->end(); },
 };
 
-// Starts task as a green thread of the caller's runtime or the default one. Throws as weft::go. options may be nullptr.
+// Starts task as a green thread of the caller's runtime or the default one. options may be nullptr.
+// Throws as weft::go.
 template <typename Task>
 void spawn_task(const Task& task, const spawn_options* options, source_location where) {
     static_assert(std::is_trivially_copyable_v<Task> && std::is_standard_layout_v<Task>);

@@ -13,7 +13,7 @@ using namespace weft::detail;
 
 namespace {
 
-// Makes the handle first: what is started must not fail afterwards.
+// Makes the handle first, because a started timer must not fail afterwards.
 run_status_t make_timer(run_timer_t** timer,
                         const timed_function* f,
                         const void* closure,

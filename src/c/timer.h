@@ -1,4 +1,4 @@
-// timer.h: what a run_timer_t is.
+// timer.h: the type behind run_timer_t.
 //
 // See: weft/run/time.h, weft/timer.h
 #pragma once
@@ -11,14 +11,14 @@
 #include <weft/timer.h>
 
 struct run_timer {
-    // t is the handle of s.
+    // Requires: t is the handle of s.
     run_timer(weft::timer&& t, weft::detail::timer_state& s)
         : state(s), timer(std::move(t)), chan(timer.chan()), ticks(weft::detail::chan_access::state(chan)) {}
 
     weft::detail::timer_state& state;
     weft::timer timer;
     weft::recv_chan<weft::detail::tick> chan;
-    weft::detail::chan_state<weft::detail::tick>* ticks;  // nullptr: it calls a function
+    weft::detail::chan_state<weft::detail::tick>* ticks;  // nullptr: the timer calls a function
 };
 
 namespace weft::detail {

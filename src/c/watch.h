@@ -1,4 +1,4 @@
-// watch.h: what a run_watch_t is.
+// watch.h: the type behind run_watch_t.
 //
 // See: weft/run/net.h
 #pragma once

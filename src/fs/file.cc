@@ -33,10 +33,10 @@ using weft::detail::fd_use;
 using weft::detail::file_way;
 using weft::detail::io_result;
 
-constexpr std::size_t pieces_max = 64;          // of one system call
-constexpr std::size_t bytes_max = 0x7fff'0000;  // the system moves no more at once
+constexpr std::size_t pieces_max = 64;          // in one system call
+constexpr std::size_t bytes_max = 0x7fff'0000;  // the most that the system moves in one call
 
-// What contradicts itself; nullptr: nothing.
+// Describes contradictory options; nullptr if they are consistent.
 const char* mistake_in(const std::string& path, const open_options& how) noexcept {
     const bool writes = how.mode != access::read;
     if (path.find('\0') != std::string::npos) return "open (the path has a zero byte in it)";
@@ -57,13 +57,13 @@ os::open_flags flags_of(const open_options& how) noexcept {
             .data_sync = how.data_sync};
 }
 
-// A file that was opened, or was not.
+// The result of an attempt to open a file.
 struct opening {
     int fd = -1;                  // or minus errno's value
     bool is_nonblocking = false;  // it is a FIFO, or was one a moment before
 };
 
-// On an OS thread. A FIFO is opened so that it does not wait for its other side.
+// Runs on an OS thread. Opens a FIFO without waiting for its other side.
 opening open_once(const char* path, const open_options& how) noexcept {
     os::open_flags flags = flags_of(how);
     os::file_status s{};
@@ -75,7 +75,7 @@ opening open_once(const char* path, const open_options& how) noexcept {
 constexpr std::chrono::milliseconds shortest_pause(1);
 constexpr std::chrono::milliseconds longest_pause(50);
 
-// The same, and waits for a reader of a FIFO: the system reports its coming to nobody, so it is asked again and again.
+// The same, and waits for a reader of a FIFO. The system notifies no one of it, so this polls.
 opening open_file(const char* path, const open_options& how) {
     for (auto pause = shortest_pause;; pause = std::min(2 * pause, longest_pause)) {
         const opening o = blocking([&] { return open_once(path, how); });
@@ -85,13 +85,13 @@ opening open_file(const char* path, const open_options& how) {
     }
 }
 
-// The rest of a list of pieces of memory, as the system takes them.
+// The rest of a list of buffers, in the system's form.
 class remaining {
 public:
-    // One piece.
+    // A single buffer.
     remaining(const void* data, std::size_t size) noexcept : first_(data), first_size_(size) {}
 
-    // Those of a list, which lives longer.
+    // The buffers of a list, which must outlive this.
     template <typename Buffer>
     explicit remaining(std::span<const Buffer> list) noexcept
         : at_([](const void* all, std::size_t i) noexcept {
@@ -101,7 +101,8 @@ public:
           list_(list.data()),
           count_(list.size()) {}
 
-    // The next ones, pieces_max at most, and bytes_max in all. Returns how many; 0: none is left.
+    // Fills in the next buffers: at most pieces_max, and bytes_max bytes. Returns their number; 0
+    // if none is left.
     [[nodiscard]] std::size_t peek(std::array<iovec, pieces_max>& into) noexcept {
         std::size_t bytes = 0;
         std::size_t count = 0;
@@ -115,7 +116,7 @@ public:
         return count;
     }
 
-    // So many bytes have been moved.
+    // Skips bytes that have been moved.
     void advance(std::size_t bytes) noexcept {
         while (bytes >= first_size_ && next_ < count_) {
             bytes -= first_size_;
@@ -133,7 +134,7 @@ private:
         std::size_t size;
     };
 
-    const void* first_ = nullptr;  // of what is left …
+    const void* first_ = nullptr;  // the rest of the first buffer …
     std::size_t first_size_ = 0;
     piece (*at_)(const void*, std::size_t) noexcept = nullptr;  // … followed by these, from next_ on
     const void* list_ = nullptr;
@@ -143,8 +144,8 @@ private:
 
 enum class until : uint8_t { some, all };
 
-// Calls move(use, pieces, count, offset), which moves bytes, until none are left, it moves none, or it fails; or once. Returns how many were
-// moved.
+// Calls move(use, pieces, count, offset), which moves bytes, once or until none are left, it moves
+// none, or it fails. Returns the number of moved bytes.
 template <typename Move>
 std::size_t repeat(const fd_handle& h, remaining left, int64_t offset, until end, std::error_code& ec, Move move) {
     ec.clear();
@@ -185,14 +186,14 @@ std::size_t write_from(
     });
 }
 
-// An offset that is no own_position by mistake.
+// Rejects negative offsets, which could be own_position by mistake.
 bool is_offset(int64_t offset, std::error_code& ec) noexcept {
     if (offset >= 0) return true;
     ec = std::make_error_code(std::errc::invalid_argument);
     return false;
 }
 
-// Calls f with the descriptor, unless it is closed. Returns what f returns; -1 then.
+// Calls f with the descriptor and returns its result; -1 if it is closed.
 template <typename F>
 int64_t with_fd(const fd_handle& h, std::error_code& ec, F f) {
     const fd_use use(h.desc(), h.generation());
@@ -308,7 +309,7 @@ void file::truncate(uint64_t size, std::error_code& ec) {
             [&](int fd) { return blocking([&] { return os::file_truncate(fd, static_cast<int64_t>(size)); }); });
 }
 
-// ---- The same, thrown.
+// ---- The throwing forms.
 
 std::size_t file::read_some(mutable_buffer b) {
     std::error_code ec;

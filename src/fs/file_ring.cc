@@ -13,15 +13,15 @@ namespace weft::detail {
 
 namespace {
 
-constexpr uint32_t rounds_max = 16;    // of one submitter, before others are told to do without the ring
-constexpr uint32_t refusals_max = 8;   // of one round by the kernel, which has no memory for a moment
-constexpr int not_taken = -ECANCELED;  // of an operation that the kernel never saw
+constexpr uint32_t rounds_max = 16;    // of one submitter, before other threads are told to do without the ring
+constexpr uint32_t refusals_max = 8;   // by the kernel in one round, when it is briefly out of memory
+constexpr int not_taken = -ECANCELED;  // for an operation that the kernel never saw
 
 bool is_for_a_moment(int error) noexcept { return error == EAGAIN || error == EBUSY || error == EINTR; }
 
 }  // namespace
 
-// In the frame of who waits for it.
+// In the frame of the waiting green thread.
 struct file_ring::operation {
     spin_lock lock;
     // Guarded by lock.
@@ -29,7 +29,7 @@ struct file_ring::operation {
     int result = 0;
     bool done = false;
 
-    // Returns who waits, to be made ready; after that, or if there is nobody, the operation may be gone.
+    // Returns the waiter to make ready, or nullptr. After that the operation may be gone.
     [[nodiscard]] waiter* end(int r) noexcept {
         lock.lock();
         result = r;
@@ -63,7 +63,7 @@ int file_ring::run(os::ring_request r) noexcept {
     operation mine;
     r.tag = reinterpret_cast<uint64_t>(&mine);
     if (!put(r)) return not_taken;
-    ready_all(collect());  // what was at hand is done by now
+    ready_all(collect());  // data that was in memory is read by now
     mine.lock.lock();
     if (mine.done) {
         mine.lock.unlock();
@@ -74,11 +74,11 @@ int file_ring::run(os::ring_request r) noexcept {
     return mine.result;
 }
 
-// O1 and O2. False: no room.
+// O1 and O2. Returns false if there is no room.
 bool file_ring::put(const os::ring_request& r) noexcept {
     queueing_.lock();
     const bool tired = submitting_ && rounds_ >= rounds_max;
-    const bool fits = under_way_.load(relaxed) < os::io_ring::entries;  // relaxed: only grows under the lock
+    const bool fits = under_way_.load(relaxed) < os::io_ring::entries;  // relaxed: grows only under the lock
     if (tired || !fits) {
         queueing_.unlock();
         return false;
@@ -98,7 +98,7 @@ bool file_ring::put(const os::ring_request& r) noexcept {
     return true;
 }
 
-// Unlocks.
+// Requires the lock and releases it.
 void file_ring::submit_locked() noexcept {
     submitting_ = true;
     rounds_ = 0;
@@ -122,7 +122,7 @@ void file_ring::submit_locked() noexcept {
     ready_all(refused);
 }
 
-// The kernel does not want those that are pending: their callers do them by themselves.
+// The kernel rejects the pending requests: their callers make the calls themselves.
 waiter* file_ring::take_all_back_locked() noexcept {
     waiter* chain = nullptr;
     uint64_t tag = 0;
@@ -153,7 +153,7 @@ waiter* file_ring::collect() noexcept {
     return first;
 }
 
-// Whom the operations belong to will never run: they are not looked at.
+// The operations' green threads will never run again, so the operations are not accessed.
 void file_ring::end() noexcept {
     os::ring_completion c{};
     for (;;) {

@@ -1,4 +1,4 @@
-// info.h: what the system says of a file, as users see it.
+// info.h: converts the system's file status to the public form.
 #pragma once
 
 #include <chrono>

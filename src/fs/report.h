@@ -1,4 +1,4 @@
-// report.h: how a call on a file has failed, in words: which file, why, and what to do about it.
+// report.h: describes a failed file operation: which file, why, and the remedy.
 #pragma once
 
 #include <string>
@@ -6,14 +6,15 @@
 
 namespace weft::fs::detail {
 
-// ec is set: throws std::system_error, "weft: WHAT \"PATH\"…"; or weft::cancelled, weft::timed_out.
+// Requires: ec is set. Throws std::system_error, "weft: WHAT \"PATH\"…"; or weft::cancelled,
+// weft::timed_out.
 [[noreturn]] void throw_failed(const std::error_code& ec, const char* what, const std::string& path);
 
 inline void throw_if(const std::error_code& ec, const char* what, const std::string& path) {
     if (ec) throw_failed(ec, what, path);
 }
 
-// Of a system call that returns minus errno's value.
+// For the result of a system call that returns minus errno's value.
 inline void set_result(std::error_code& ec, int64_t result) noexcept {
     ec = result < 0 ? std::error_code(static_cast<int>(-result), std::generic_category()) : std::error_code();
 }

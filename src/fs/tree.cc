@@ -20,10 +20,11 @@ using detail::info_of;
 using detail::set_result;
 using detail::throw_if;
 
-constexpr std::size_t first_piece = 4096;  // of a file that does not say how large it is, as those in /proc
-constexpr std::size_t largest_guess = std::size_t{1} << 30;  // whatever it says
+constexpr std::size_t first_piece = 4096;  // for a file that does not report its size, such as those in /proc
+constexpr std::size_t largest_guess = std::size_t{1} << 30;  // whatever size it reports
 
-// A call by path on an OS thread, handed over if it takes long. The system would read no further than a zero byte.
+// A call by path on an OS thread, handed off if it takes long. The system would read the path only
+// up to a zero byte.
 template <typename F>
 int call(const std::string& path, std::error_code& ec, F f) {
     const int result = path.find('\0') != std::string::npos ? -EINVAL : blocking([&] { return f(path.c_str()); });
@@ -43,7 +44,7 @@ std::string rest_of(file& f, std::error_code& ec) {
     if (ec) return {};
     std::string text;
     std::size_t done = 0;
-    // A byte more than it says, so that the end is seen by the read that comes to it.
+    // One byte more than reported, so that the read that reaches the end also sees it.
     std::size_t wanted = std::max<std::size_t>(first_piece, std::min<uint64_t>(said, largest_guess) + 1);
     do {
         text.resize(wanted);

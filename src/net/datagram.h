@@ -1,6 +1,6 @@
-// datagram.h: sending and receiving datagrams, of whichever kind of socket.
+// datagram.h: sends and receives datagrams, for all kinds of sockets.
 //
-// Who: any thread. See: docs/sockets.md
+// Threads: any thread. See: docs/sockets.md
 #pragma once
 
 #include <weft/detail/fd_handle.h>
@@ -11,13 +11,14 @@
 
 namespace weft::net::detail {
 
-// Sends b to where h is connected to, or to that address.
+// Sends b to the peer that h is connected to, or to that address.
 [[nodiscard]] weft::detail::io_result send_datagram(const weft::detail::fd_handle& h, const_buffer b) noexcept;
 [[nodiscard]] weft::detail::io_result send_datagram(const weft::detail::fd_handle& h,
                                                     const_buffer b,
                                                     const socket_address& to) noexcept;
 
-// The same to a Unix socket: where the queue that is full is the receiver's, no event says when it is not, so it is tried again after pauses.
+// The same for a Unix socket. If the receiver's queue is full, no event says when there is room, so
+// it retries after pauses.
 [[nodiscard]] weft::detail::io_result send_unix_datagram(const weft::detail::fd_handle& h,
                                                          const_buffer b,
                                                          const socket_address& to) noexcept;

@@ -1,10 +1,13 @@
-// dial.cc: connecting to one of several addresses (RFC 8305: "happy eyeballs").
+// dial.cc: connects to one of several addresses (RFC 8305: "happy eyeballs").
 //
-// A host may have addresses that do not answer: an IPv6 one on a network without it, a server that is gone. To wait for each until the
-// system gives up would take minutes, to try all at once would burden those who serve. So one after the other is tried, each beside those
-// before it that have neither answered nor refused after a while; the first one to answer wins, and the others are cancelled.
+// A host may have addresses that do not answer: an IPv6 address on a network without IPv6, or a
+// server that is gone. Waiting for each until the system gives up would take minutes; trying all at
+// once would burden the servers. So they are tried one after the other. The next one starts in
+// parallel once the previous ones have neither answered nor refused for a while. The first to
+// answer wins, and the others are cancelled.
 //
-// Each try is a green thread of a scope, and reports to a channel with room for all, so that none waits for a reader who has left.
+// Each try is a green thread of a scope. It reports to a channel with room for all, so that none
+// waits for a reader that has left.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +26,7 @@ struct attempt {
     std::error_code error;
 };
 
-// By turns of the versions, beginning with the first one's, each in its order.
+// Alternates the versions, starting with that of the first address; keeps the order within each.
 std::vector<endpoint> by_turns(std::span<const endpoint> addresses) {
     std::vector<endpoint> first;
     std::vector<endpoint> second;
@@ -37,7 +40,7 @@ std::vector<endpoint> by_turns(std::span<const endpoint> addresses) {
     return all;
 }
 
-// Waits for the next one to report, for the delay at most if there are others to try.
+// Waits for the next report; at most for the delay if there are other addresses to try.
 std::optional<attempt> next_report(const chan<attempt>& reports, bool more, std::chrono::nanoseconds delay) {
     if (!more) return reports.recv();
     return std::move(reports.recv_for(delay).value);
@@ -61,7 +64,7 @@ tcp_stream first_to_answer(const std::vector<endpoint>& all, std::error_code& ec
             }
             for (;;) {
                 std::optional<attempt> report = next_report(reports, started < all.size(), delay);
-                if (!report) break;  // too slow: one more beside it
+                if (!report) break;  // too slow: try one more in parallel
                 if (!report->error) {
                     winner = std::move(report->connection);
                     s.cancel();
@@ -103,7 +106,7 @@ tcp_stream dial(std::string_view host_and_port, const dial_options& how) {
     const std::vector<endpoint> addresses = resolve(host_and_port, how.names);
     std::error_code ec;
     tcp_stream connection = dial(addresses, ec, how);
-    if (ec == errc::cancelled || ec == errc::timed_out) throw_if_cancelled();  // as any wait that was interrupted
+    if (ec == errc::cancelled || ec == errc::timed_out) throw_if_cancelled();  // as in any interrupted wait
     if (!ec) return connection;
     std::string tried;
     for (const endpoint& a : addresses) tried += (tried.empty() ? " (tried " : ", ") + a.to_string();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t text_max = 128;  // longer than any address
 
-// A decimal number up to most, all of text.
+// Reads a decimal number up to most, which must be the whole text.
 template <typename T>
 bool read_number(std::string_view text, T most, T& value) noexcept {
     const char* begin = text.data();
@@ -35,7 +35,7 @@ bool read_scope(std::string_view text, uint32_t& scope) noexcept {
     return scope != 0;
 }
 
-// What inet_pton takes ends with a 0.
+// inet_pton needs a terminating 0.
 template <std::size_t Size>
 bool read_address(int family, std::string_view text, std::array<uint8_t, Size>& address) noexcept {
     char copy[text_max] = {};
@@ -44,7 +44,7 @@ bool read_address(int family, std::string_view text, std::array<uint8_t, Size>& 
     return std::strlen(copy) == text.size() && ::inet_pton(family, copy, address.data()) == 1;
 }
 
-// For what() of an exception, which ends at the first 0.
+// Escapes text for what(), which ends at the first 0.
 std::string shown(std::string_view text) {
     std::string all;
     for (const char c : text.substr(0, text_max)) all += c == '\0' ? std::string("\\0") : std::string(1, c);
@@ -147,7 +147,7 @@ std::optional<endpoint> socket_address::to_endpoint() const noexcept {
     std::memcpy(&in, &storage, sizeof(in));
     std::array<uint8_t, 16> address{};
     std::memcpy(address.data(), &in.sin6_addr, address.size());
-    // IPv4 by way of a socket of both: as itself.
+    // An IPv4 address, mapped by a dual-stack socket: returned as IPv4.
     constexpr std::array<uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     if (std::equal(mapped.begin(), mapped.end(), address.begin())) {
         return endpoint(std::array<uint8_t, 4>{address[12], address[13], address[14], address[15]},

@@ -1,9 +1,10 @@
-// fd_io.h: a call on a file descriptor that does not block its thread: tries, and where the system says "not now", waits as a green thread does.
+// fd_io.h: a system call on a descriptor that parks the green thread instead of blocking.
 //
-// Trying first costs nothing where there is something already, and the descriptor is only added to a poller when somebody waits for it for
-// the first time: a connection that is served from what has arrived needs none. The steps I1 to I5 are those of poll_side.h.
+// The call is tried first, and the green thread waits only if it would block. Trying costs nothing
+// if data is there. The descriptor is added to a poller on the first wait: a connection that is
+// served from data already received needs no poller. The steps I1 to I5 are those of poll_side.h.
 //
-// Who: any thread. See: docs/netpoll.md
+// Threads: any thread. See: docs/netpoll.md
 #pragma once
 
 #include <sys/types.h>
@@ -19,15 +20,15 @@
 
 namespace weft::detail {
 
-// How a call has ended.
+// The outcome of a call.
 struct io_result {
     enum class how : uint8_t { done, failed, closed, timed_out, cancelled, expired };
-    ssize_t count = 0;  // done: what the system call returned
+    ssize_t count = 0;  // done: the result of the system call
     int error = 0;      // failed: errno
     how ended = how::done;
 };
 
-// A use of a descriptor, by one call.
+// One call's use of a descriptor.
 class fd_use {
 public:
     fd_use(poll_desc* d, uint32_t generation) noexcept
@@ -53,11 +54,12 @@ private:
     bool entered_;
 };
 
-// Sees to it that events of d come, if they do not already. By a user of d. Returns 0 or an errno value.
+// Makes sure that events of d are delivered. Requires: the caller uses d. Returns 0 or an errno
+// value.
 [[nodiscard]] int add_to_poller_of_caller(poll_desc& d) noexcept;
 
-// After the system has said "not now" to a call that had seen so many edges: sees to it that events come, and waits for one. True: try
-// again.
+// Called after the system has reported EAGAIN to a call that had seen so many edges. Makes sure
+// that events are delivered, and waits for one. Returns true if the call should try again.
 [[nodiscard]] bool await_fd(const fd_use& use,
                             poll_side& side,
                             uint32_t seen,
@@ -65,11 +67,13 @@ private:
                             int64_t deadline_ns,
                             io_result& result) noexcept;
 
-// Whether a call that moved so many bytes has left nothing (poll_side.h: drained), of a call of which nobody knows.
+// For calls of which it is unknown whether moving so many bytes has left nothing (poll_side.h:
+// drained).
 inline constexpr auto may_leave_some = [](std::size_t) { return false; };
 
-// Calls attempt(), a system call from os/fd_calls.h, until it does not say that it would block. deadline() is asked before
-// each try, as it may be changed by others; a call whose time is up does not try. drains(count): after one that moved count bytes, as above.
+// Calls attempt(), a system call from os/fd_calls.h, until it no longer reports that it would
+// block. Reads deadline() before each try, because other threads may change it. After the deadline
+// there is no try. drains(count): whether a call that moved count bytes has left nothing.
 template <typename Drains, typename Attempt, typename Deadline>
 io_result call_fd(const fd_use& use,
                   poll_side& side,
@@ -83,7 +87,7 @@ io_result call_fd(const fd_use& use,
         if (use.is_closed()) return {-1, 0, io_result::how::closed};
         const int64_t deadline_ns = deadline();
         if (deadline_ns != never && now_ns() >= deadline_ns) {
-            side.pass_on();  // an edge may have woken us: another one may wait longer
+            side.pass_on();  // an edge may have woken us: another caller may wait longer
             return {-1, 0, io_result::how::timed_out};
         }
         if (!side.is_drained(seen)) {
@@ -103,7 +107,7 @@ io_result call_fd(const fd_use& use,
     }
 }
 
-// A call of its own on what h owns, in one direction, until the deadline set for that.
+// A system call on h's descriptor in one direction, with that direction's deadline.
 template <typename Drains, typename Attempt>
 io_result call_in(const fd_handle& h, Drains drains, Attempt attempt) noexcept {
     const fd_use use(h.desc(), h.generation());

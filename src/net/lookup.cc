@@ -31,7 +31,7 @@ int family_of(std::optional<endpoint::ip> only) noexcept {
     return *only == endpoint::ip::v4 ? AF_INET : AF_INET6;
 }
 
-// One call of look_up.
+// One call of look_up().
 class question {
 public:
     question(const std::string& host, std::optional<endpoint::ip> only, std::chrono::nanoseconds delay)
@@ -118,7 +118,7 @@ private:
                                    [](const lookup* l) { return l == nullptr || l->has_begun; });
     }
 
-    // L3. Returns when to do so next.
+    // L3. Returns when it is due next.
     clock::time_point hurry_locked(clock::time_point now) {
         if (all_have_begun()) return clock::time_point::max();
         if (now >= hurry_at_) {
@@ -132,7 +132,7 @@ private:
     lookup_threads& threads_;
     const std::chrono::nanoseconds delay_;
     clock::time_point split_at_;                              // when Q2 is due
-    clock::time_point enough_at_ = clock::time_point::max();  // when Q3 is over
+    clock::time_point enough_at_ = clock::time_point::max();  // when the wait of Q3 ends
     clock::time_point hurry_at_;
     std::chrono::nanoseconds patience_ = first_patience;
     lookup_caller caller_;

@@ -19,7 +19,7 @@ namespace os = weft::detail::os;
 
 namespace {
 
-constexpr std::chrono::seconds linger(2);  // how long a thread waits for something to do
+constexpr std::chrono::seconds linger(2);  // how long a thread waits for work
 
 constinit weft::detail::atomic<lookup_threads*> the_threads{nullptr};
 
@@ -42,7 +42,7 @@ lookup_threads& lookup_threads::of_this_process() {
     lookup_threads* all = the_threads.load(weft::detail::acquire);  // pairs with the exchange
     if (all != nullptr) return *all;
     auto made = std::make_unique<lookup_threads>();
-    // The handler is registered once, in whichever process comes first.
+    // Registers the handler once, in whichever process comes first.
     static const bool registered = [] {
         os::call_in_child_of_fork([] {
             the_threads.store(nullptr, weft::detail::relaxed);  // relaxed: there is no other thread
@@ -52,7 +52,7 @@ lookup_threads& lookup_threads::of_this_process() {
     static_cast<void>(registered);
     using weft::detail::acq_rel;
     using weft::detail::acquire;
-    // acq_rel: pairs with the load, and this one's
+    // acq_rel: pairs with the load above, and with that of another exchange
     if (the_threads.compare_exchange_strong(all, made.get(), acq_rel, acquire)) all = made.release();
     return *all;
 }
@@ -122,7 +122,7 @@ lookup_threads::domains::iterator lookup_threads::domain_of(const std::string& h
     return others_.begin();
 }
 
-// N1 to N3, after d has changed. A domain without lookups is forgotten: d is invalid then.
+// Restores N1 to N3 after a change of d. Forgets a domain without lookups; d is then invalid.
 void lookup_threads::count(domains::iterator d) noexcept {
     const unsigned threads_left = domain_max - d->threads;
     const unsigned runnable = std::min(static_cast<unsigned>(d->queue.size()), threads_left);

@@ -1,4 +1,4 @@
-// report.h: how a call on a socket has ended, for its two forms: as an error code, or thrown.
+// report.h: turns the result of a socket call into its two forms: an error code, or an exception.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace weft::net::detail {
 
-// {} if the call is done.
+// {} if the call succeeded.
 [[nodiscard]] std::error_code code_of(const weft::detail::io_result& result) noexcept;
 
-// The call is not done: throws weft::cancelled or weft::timed_out where the caller was interrupted, else std::system_error, which begins with
-// what.
+// Requires: the call did not succeed. Throws weft::cancelled or weft::timed_out if the caller was
+// interrupted, else std::system_error, whose text begins with what.
 [[noreturn]] void throw_result(const weft::detail::io_result& result, const char* what);
 
 [[noreturn]] void throw_errno(int error, const std::string& what);

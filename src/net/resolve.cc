@@ -34,7 +34,7 @@ public:
     }
 };
 
-// "host:port" in two, the host without its brackets; false: it is not that.
+// Splits "host:port"; removes the host's brackets. Returns false if text does not have that form.
 bool split(std::string_view text, std::string_view& host, uint16_t& port) noexcept {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) return false;
@@ -48,7 +48,7 @@ bool split(std::string_view text, std::string_view& host, uint16_t& port) noexce
     return host.find(':') != std::string_view::npos;
 }
 
-// An address in place of a name.
+// The address, if host is one instead of a name.
 std::optional<endpoint> address_in(std::string_view host, uint16_t port) {
     const std::string ending = ':' + std::to_string(port);
     if (const auto v4 = endpoint::parse(std::string(host) + ending)) return v4;
@@ -64,7 +64,7 @@ std::vector<endpoint> looked_up(std::string_view host, uint16_t port, std::error
             return {};
         }
         if (!host.empty()) return {*known};
-        // This machine: by IPv6 first, as everywhere.
+        // This machine: IPv6 first, as everywhere.
         const endpoint by_v4(std::array<uint8_t, 4>{}, port);
         if (how.only) return {*how.only == endpoint::ip::v4 ? by_v4 : *known};
         return {*known, by_v4};
@@ -97,7 +97,7 @@ std::vector<endpoint> resolve(std::string_view host, uint16_t port, std::error_c
         ec = errc::cancelled;
     } catch (const timed_out&) {
         ec = errc::timed_out;
-    } catch (const std::system_error& e) {  // no thread to be had
+    } catch (const std::system_error& e) {  // no thread could be started
         ec = e.code();
     }
     return {};

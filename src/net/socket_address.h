@@ -1,4 +1,4 @@
-// socket_address.h: an address as the system wants it, and back.
+// socket_address.h: converts addresses to and from the system's form.
 #pragma once
 
 #include <netinet/in.h>
@@ -24,10 +24,10 @@ struct socket_address {
 
     [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
 
-    // nullopt: of no IP address.
+    // nullopt if it is not an IP address.
     [[nodiscard]] std::optional<endpoint> to_endpoint() const noexcept;
 
-    // No address if it is not of a Unix socket.
+    // An empty address if it is not that of a Unix socket.
     [[nodiscard]] unix_address to_unix_address() const noexcept;
 };
 

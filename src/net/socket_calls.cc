@@ -32,23 +32,23 @@ constexpr int64_t no_fd_longest_ns = 1'000'000'000;
 constexpr int64_t queue_full_first_ns = 100'000;  // before a connection to a Unix socket is tried again
 constexpr int64_t queue_full_longest_ns = 20'000'000;
 
-// Waits until the connection that fd has begun is there, or has failed.
+// Waits until the connection that h has begun is established or has failed.
 io_result finish_connecting(const fd_handle& h) noexcept {
     bool waited = false;
     const auto attempt = [&]() -> ssize_t {
-        // Before the first edge there is nothing to ask.
+        // No edge has come yet, so there is no result to ask for.
         if (!std::exchange(waited, true)) return -EAGAIN;
         int error = 0;
         if (const int result = os::socket_option_of(h.fd(), SOL_SOCKET, SO_ERROR, error); result < 0) return result;
         if (error != 0) return -error;
         socket_address peer;
-        // Not connected and no error: woken for another reason.
+        // Not connected and no error: a wake-up for another reason.
         return os::socket_name(h.fd(), true, peer.get(), peer.size) == -ENOTCONN ? -EAGAIN : 0;
     };
     return call_out(h, may_leave_some, attempt);
 }
 
-// The connection was there, and is no more; or the network had a moment.
+// The connection is gone again, or the network had a transient error.
 bool is_gone(int error) noexcept {
     switch (error) {
         case ECONNABORTED:
@@ -80,7 +80,7 @@ void warn_of_shortage(int error) noexcept {
     std::fprintf(stderr, "weft: a connection cannot be accepted for now: %s\n", what);
 }
 
-// Where there is no poller, which would see that it is closed: looks now and then. False: interrupted.
+// Without a poller, which would notice a close, checks periodically. Returns false if interrupted.
 bool sleep_instead(const fd_use& use, int64_t until_ns, io_result& r) noexcept {
     constexpr int64_t look_ns = 10'000'000;
     try {
@@ -96,18 +96,19 @@ bool sleep_instead(const fd_use& use, int64_t until_ns, io_result& r) noexcept {
     return true;
 }
 
-// Waits until a pause is over, or h is closed, or its deadline has passed. False: interrupted.
+// Waits until the pause is over, h is closed, or its deadline has passed. Returns false if
+// interrupted.
 bool pause(const fd_handle& h, int64_t ns, io_result& r) {
     const fd_use use(h.desc(), h.generation());
     const int64_t over_ns = weft::detail::now_ns() + ns;
     while (!use.is_closed()) {
-        const int64_t until_ns = std::min(over_ns, h.read_deadline());  // which may be set anew meanwhile
+        const int64_t until_ns = std::min(over_ns, h.read_deadline());  // which other threads may change in between
         weft::detail::poll_side& in = use.desc().in;
         if (!await_fd(use, in, in.edges(), wait_reason::fd_readable, until_ns, r)) {
             if (r.ended != io_result::how::failed) return r.ended == io_result::how::timed_out;
             return sleep_instead(use, until_ns, r);  // the poller itself would have needed a descriptor
         }
-        in.pass_on();  // another one may have better luck
+        in.pass_on();  // another waiter may succeed
     }
     return true;
 }
@@ -154,7 +155,8 @@ void set_option(const fd_handle& h, int level, int option, int value, const char
 }
 
 io_result connect_to(socket_address to, const fd_handle& made) {
-    // A Unix socket whose listener's queue is full says "not now", and no event says when: so it is asked again.
+    // A Unix socket whose listener's queue is full reports EAGAIN, and no event says when there is
+    // room. So it retries.
     for (int64_t pause_ns = queue_full_first_ns;; pause_ns = std::min(2 * pause_ns, queue_full_longest_ns)) {
         const int result = os::socket_connect(made.fd(), to.get(), to.size);
         if (result == 0) return {};
@@ -171,7 +173,7 @@ io_result accept_from(const fd_handle& h) {
         io_result r = call_in(h, may_leave_some, [&]() -> ssize_t { return os::socket_accept(h.fd()); });
         if (r.ended != io_result::how::failed) return r;
         if (is_gone(r.error)) continue;
-        const bool is_refused = r.error == EPERM;  // by a firewall, which may refuse all of them
+        const bool is_refused = r.error == EPERM;  // by a firewall, which may refuse every connection
         if (!is_refused && !is_shortage(r.error)) return r;
         if (!is_refused) warn_of_shortage(r.error);
         if (!pause(h, pause_ns, r)) return r;

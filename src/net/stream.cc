@@ -29,9 +29,10 @@ using weft::detail::fd_use;
 using weft::detail::io_result;
 using weft::detail::may_leave_some;
 
-constexpr std::size_t pieces_max = 64;  // of one system call
+constexpr std::size_t pieces_max = 64;  // in one system call
 
-// Up to wanted bytes, which are those of into; of a stream with which descriptors may come (weft/net/stream.h).
+// Reads up to wanted bytes, the size of into, from a stream on which descriptors may arrive
+// (weft/net/stream.h).
 io_result read_between_files(const fd_handle& h, std::span<const iovec> into, std::size_t wanted) noexcept {
     bool stopped = false;
     return call_in(
@@ -53,7 +54,8 @@ io_result read_once(const fd_handle& h, bool may_bring_files, mutable_buffer b) 
 io_result write_once(const fd_handle& h, const_buffer b) noexcept {
     const std::size_t size = std::min(b.size(), bytes_max);
     if (size == 0) return moves_nothing(h);
-    // Nobody knows why one is short: there may be no room, or memory may end here (a file that was cut while it is mapped).
+    // The cause of a short write is unknown: there may be no room, or the memory may end here (a
+    // mapped file that was truncated).
     return call_out(h, may_leave_some, [&] { return os::socket_send(h.fd(), b.data(), size); });
 }
 
@@ -65,7 +67,7 @@ std::size_t write_whole(const fd_handle& h, const_buffer b, io_result& last) {
     return repeat(h, b, last, [&](const_buffer left) { return write_once(h, left); });
 }
 
-// Pieces of memory as the system takes them: those that are left of a list.
+// The rest of a list of buffers, in the system's form.
 template <typename Buffer>
 class pieces {
 public:
@@ -75,7 +77,8 @@ public:
 
     [[nodiscard]] std::size_t total() const noexcept { return total_; }
 
-    // Those after the first skip bytes; as many as fit. Returns how many, and how many bytes they are.
+    // Fills in the buffers after the first skip bytes, as many as fit. Returns their number, and
+    // their size in bytes.
     std::size_t fill(std::array<iovec, pieces_max>& into, std::size_t skip, std::size_t& bytes) const noexcept {
         std::size_t count = 0;
         bytes = 0;
@@ -134,7 +137,7 @@ void shut(const fd_handle& h, int how, std::error_code& ec) noexcept {
     } else if (const int result = os::socket_shut(h.fd(), how); result < 0) {
         ec.assign(-result, std::generic_category());
     } else {
-        // The system tells our own side of a Unix socket nothing.
+        // The system does not notify our own side of a Unix socket.
         use.desc().nudge(use.desc().in, h.generation());
         use.desc().nudge(use.desc().out, h.generation());
     }
@@ -142,7 +145,8 @@ void shut(const fd_handle& h, int how, std::error_code& ec) noexcept {
 
 }  // namespace
 
-// Flat, those that servers live on: after a system call each return to a function that has made it is mispredicted.
+// The calls that servers use most are flattened: after a system call, each return to a function
+// that has called it is mispredicted.
 
 [[gnu::flatten]] std::size_t stream::read_some(mutable_buffer b) {
     const io_result r = read_once(handle_, may_bring_files_, b);

@@ -41,7 +41,7 @@ std::error_code error_of(int code, int system_error) noexcept {
 lookup_result ask_the_system(const std::string& host, int family) {
     addrinfo hints{};
     hints.ai_family = family;
-    hints.ai_socktype = SOCK_STREAM;  // or each address comes once for each type
+    hints.ai_socktype = SOCK_STREAM;  // otherwise each address is returned once per type
     addrinfo* found = nullptr;
     const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
     if (code != 0) return {{}, error_of(code, errno)};

@@ -1,4 +1,4 @@
-// system_lookup.h: one lookup of a name by the system's resolver: blocks its thread.
+// system_lookup.h: one lookup of a name by the system's resolver; blocks its thread.
 #pragma once
 
 #include <string>

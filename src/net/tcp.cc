@@ -32,7 +32,7 @@ io_result connect_to(const endpoint& to, fd_handle& made) {
     const int fd = os::socket_make(detail::family_of(to), SOCK_STREAM, IPPROTO_TCP);
     if (fd < 0) return {-1, -fd, io_result::how::failed};
     made = fd_handle(fd);
-    static_cast<void>(set_no_delay_of(fd, true));  // if it cannot be had, it works without
+    static_cast<void>(set_no_delay_of(fd, true));  // optional: works without it
     return detail::connect_to(socket_address(to), made);
 }
 
@@ -82,7 +82,7 @@ void tcp_stream::set_keep_alive(bool on, std::chrono::seconds idle, std::chrono:
     if (!on) return;
     const auto number = [](std::chrono::seconds s) {
         constexpr std::chrono::seconds::rep most = std::numeric_limits<int>::max();
-        return static_cast<int>(std::clamp(s.count(), -most, most));  // the system says what it thinks of it
+        return static_cast<int>(std::clamp(s.count(), -most, most));  // the system reports what it rejects
     };
     detail::set_option(handle_, IPPROTO_TCP, TCP_KEEPIDLE, number(idle), what);
     detail::set_option(handle_, IPPROTO_TCP, TCP_KEEPINTVL, number(interval), what);
@@ -96,7 +96,7 @@ tcp_listener::tcp_listener(const endpoint& at, options how) : no_delay_(how.no_d
     endpoint here = at;
     int fd = os::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
     if (fd == -EAFNOSUPPORT && !how.v6_only && at == endpoint(std::array<uint8_t, 16>{}, at.port())) {
-        here = endpoint(std::array<uint8_t, 4>{}, at.port());  // all there are: no IPv6
+        here = endpoint(std::array<uint8_t, 4>{}, at.port());  // every address there is: no IPv6
         fd = os::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
     }
     if (fd < 0) throw_errno(-fd, what);
@@ -124,7 +124,7 @@ std::vector<tcp_listener> tcp_listener::several(const endpoint& at, unsigned cou
     std::vector<tcp_listener> all;
     all.reserve(count);
     all.emplace_back(at, how);
-    const endpoint same = all.front().local_endpoint();  // port 0 is one now
+    const endpoint same = all.front().local_endpoint();  // port 0 has become a real one
     while (all.size() < count) all.emplace_back(same, how);
     return all;
 }

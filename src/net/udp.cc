@@ -24,7 +24,7 @@ using detail::throw_result;
 using weft::detail::fd_handle;
 using weft::detail::io_result;
 
-// An IPv6 socket knows IPv4 addresses as IPv6 ones.
+// An IPv6 socket needs IPv4 addresses in mapped form.
 socket_address address_for(bool is_v6, const endpoint& at) noexcept {
     if (!is_v6 || at.version() == endpoint::ip::v6) return socket_address(at);
     std::array<uint8_t, 16> mapped{};

@@ -49,7 +49,7 @@ std::pair<fd_handle, fd_handle> make_pair_of(int type) {
         fds[0] = -1;
         return {std::move(first), fd_handle(fds[1])};
     } catch (...) {
-        if (fds[0] >= 0) os::fd_close(fds[1]);  // what a handle could not be made for is closed already
+        if (fds[0] >= 0) os::fd_close(fds[1]);  // if no handle could be made for a descriptor, it is already closed
         throw;
     }
 }
@@ -62,7 +62,8 @@ std::string advice_on_connecting(int error, const unix_address& to) {
     return {};
 }
 
-// Whether at is the path of a socket to which nobody listens. The system refuses connections to any other file in the same way.
+// Whether at is the path of a socket without a listener. The system refuses connections to other
+// files in the same way.
 bool is_left_over(const unix_address& at) {
     struct stat file{};
     if (::lstat(std::string(at.path()).c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) return false;
@@ -124,7 +125,7 @@ received_files unix_stream::receive_files(mutable_buffer b, std::vector<int>& fi
     std::size_t count = 0;
     bool cut = false;
     const std::size_t room = std::min(files_max, os::files_most);
-    files.reserve(files.size() + room);  // they would be lost if there were no memory later
+    files.reserve(files.size() + room);  // otherwise they would be lost if memory ran out later
     const io_result r = call_in(handle_, may_leave_some, [&] {
         count = room;
         return os::socket_receive_files(handle_.fd(), b.data(), b.size(), came, count, cut);
@@ -167,7 +168,7 @@ unix_listener::unix_listener(const unix_address& at, options how) : at_(at), own
         result = os::socket_bind(made.fd(), address.get(), address.size);
     }
     if (result < 0) throw_errno(-result, what + detail::advice_on_binding(-result));
-    unlinks_.store(how.unlink_on_close && !at.path().empty(), relaxed);  // relaxed: nobody else yet
+    unlinks_.store(how.unlink_on_close && !at.path().empty(), relaxed);  // relaxed: not shared yet
     file_ = file_at(at);
     if (result = os::socket_listen(made.fd(), how.backlog); result < 0) {
         unlink();
@@ -177,11 +178,11 @@ unix_listener::unix_listener(const unix_address& at, options how) : at_(at), own
 }
 
 unix_listener::unix_listener(unix_listener&& other) noexcept
-    : socket(static_cast<socket&&>(other)),  // of other, only that part
+    : socket(static_cast<socket&&>(other)),  // only that part of other
       at_(other.at_),
       file_(other.file_),
       owner_(other.owner_),
-      unlinks_(other.unlinks_.exchange(false, relaxed)) {}  // relaxed: nobody else uses either
+      unlinks_(other.unlinks_.exchange(false, relaxed)) {}  // relaxed: no other thread uses either
 
 unix_listener& unix_listener::operator=(unix_listener&& other) noexcept {
     if (this == &other) return *this;
@@ -219,7 +220,7 @@ void unix_listener::close() noexcept {
 
 int unix_listener::release() {
     const int fd = socket::release();
-    if (fd >= 0) unlinks_.store(false, relaxed);  // relaxed: nobody else uses it
+    if (fd >= 0) unlinks_.store(false, relaxed);  // relaxed: no other thread uses it
     return fd;
 }
 
@@ -227,7 +228,7 @@ unix_address unix_listener::local_address() const {
     return detail::name_of(handle_, false, "weft: local_address").to_unix_address();
 }
 
-// None if there is no path, or nothing there.
+// Empty if there is no path, or no file at it.
 unix_listener::file_id unix_listener::file_at(const unix_address& at) noexcept {
     char path[unix_address::longest + 1] = {};
     std::copy(at.path().begin(), at.path().end(), path);
@@ -236,9 +237,10 @@ unix_listener::file_id unix_listener::file_at(const unix_address& at) noexcept {
     return {static_cast<uint64_t>(file.st_dev), static_cast<uint64_t>(file.st_ino)};
 }
 
-// Before the socket is closed: afterwards the path may be another server's already. One that was removed by somebody may be so before.
+// Must run before the socket is closed: afterwards the path may belong to another server. If
+// another program has removed the path, it may even before.
 void unix_listener::unlink() noexcept {
-    if (!unlinks_.exchange(false, relaxed) || owner_ != ::getpid()) return;  // relaxed: one of us does it
+    if (!unlinks_.exchange(false, relaxed) || owner_ != ::getpid()) return;  // relaxed: exactly one caller does it
     if (file_ == file_id() || file_at(at_) != file_) return;
     char path[unix_address::longest + 1] = {};
     std::copy(at_.path().begin(), at_.path().end(), path);

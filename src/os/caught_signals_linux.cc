@@ -16,8 +16,9 @@ namespace weft::detail::os {
 
 namespace {
 
-// A handler may be running, on whatever thread, for as long as it likes, and read what was there before. So that is never written to: there is a
-// copy for each different action that was found, which is never freed.
+// A handler may be running on any thread, for any time, and may have read the previous action. So
+// that memory is never overwritten: each distinct action that was found has a copy, which is never
+// freed.
 struct found_action {
     struct sigaction action;
     const found_action* older;
@@ -26,10 +27,10 @@ struct found_action {
 struct record {
     atomic<void (*)(int) noexcept> arrived{nullptr};  // nullptr: not caught
     atomic<const found_action*> before{nullptr};      // not nullptr once our handler may run
-    const found_action* all = nullptr;                // that were ever found
-    bool installed = false;                           // our handler is there, in front or beneath another one
+    const found_action* all = nullptr;                // all actions ever found
+    bool installed = false;                           // our handler is installed, in front or below another one
     bool ignored = false;
-    struct sigaction displaced = {};  // by ignoring it
+    struct sigaction displaced = {};  // replaced by ignoring the signal
 };
 
 constinit record records[signals_max + 1];
@@ -42,7 +43,8 @@ bool does_nothing_by_default(int signal) noexcept {
     return signal == SIGURG || signal == SIGCHLD || signal == SIGWINCH || signal == SIGCONT;
 }
 
-// Signal by signal: the C library's sets have room for more than the system has, and what is found there is chance.
+// Compares signal by signal: the C library's sets are larger than the system's, and the rest is
+// indeterminate.
 bool is_same_mask(const sigset_t& a, const sigset_t& b) noexcept {
     for (int signal = 1; signal <= signals_max; ++signal) {
         if (sigismember(&a, signal) != sigismember(&b, signal)) return false;
@@ -55,7 +57,7 @@ bool is_same(const struct sigaction& a, const struct sigaction& b) noexcept {
     return (a.sa_flags & SA_SIGINFO) != 0 ? a.sa_sigaction == b.sa_sigaction : a.sa_handler == b.sa_handler;
 }
 
-// Keeps what was found there. False: no memory.
+// Stores the action that was found. Returns false if there is no memory.
 bool keep(record& r, const struct sigaction& a) noexcept {
     const found_action* f = r.all;
     while (f != nullptr && !is_same(f->action, a)) f = f->older;
@@ -74,7 +76,7 @@ void pass_on(const struct sigaction& before, int signal, siginfo_t* info, void* 
     } else if (is_function(before)) {
         before.sa_handler(signal);
     } else if (!caught && before.sa_handler == SIG_DFL && !does_nothing_by_default(signal)) {
-        // The default action, as soon as we return: the signal is blocked until then.
+        // Requests the default action, which happens on return: until then the signal is blocked.
         std::signal(signal, SIG_DFL);
         std::raise(signal);
     }
@@ -118,14 +120,15 @@ int catch_signal(int signal, void (*arrived)(int) noexcept) noexcept {
     r.arrived.store(arrived, release);  // pairs with on_caught
     struct sigaction found = {};
     sigaction(signal, nullptr, &found);
-    // Ours was put aside by somebody who did not chain to it, and who has gone since: then there is nothing below it that would call it.
+    // Another program part has replaced our handler without calling it, and has since removed its
+    // own. So no handler is left that would call ours.
     if (r.installed && !is_function(found)) r.installed = false;
     if (!r.installed) {
         struct sigaction action = {};
         action.sa_sigaction = &on_caught;
         action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
         sigemptyset(&action.sa_mask);
-        // In this order: the handler may run as soon as it is installed.
+        // In this order, because the handler may run as soon as it is installed.
         error = !keep(r, found) ? ENOMEM : sigaction(signal, &action, nullptr) == 0 ? 0 : errno;
         r.installed = error == 0;
         if (error != 0) r.arrived.store(nullptr, relaxed);  // relaxed: it was never called
@@ -149,7 +152,7 @@ int ignore_signal(int signal) noexcept {
 void release_signal(int signal) noexcept {
     record& r = records[signal];
     installing_handlers.lock();
-    r.arrived.store(nullptr, relaxed);  // relaxed: one more may arrive, and is nobody's
+    r.arrived.store(nullptr, relaxed);  // relaxed: one more signal may arrive, and is dropped
     struct sigaction now = {};
     sigaction(signal, nullptr, &now);
     if (r.ignored && !is_function(now) && now.sa_handler == SIG_IGN) {
@@ -171,12 +174,12 @@ WEFT_OS_CALL int event_make() noexcept { return or_errno(::eventfd(0, EFD_CLOEXE
 
 void event_set(int fd) noexcept {
     const uint64_t one = 1;
-    static_cast<void>(::write(fd, &one, sizeof(one)) == 0);  // full: it is readable, and no more is wanted
+    static_cast<void>(::write(fd, &one, sizeof(one)) == 0);  // full: already readable, which suffices
 }
 
 void event_clear(int fd) noexcept {
     uint64_t ignored = 0;
-    static_cast<void>(::read(fd, &ignored, sizeof(ignored)) == 0);  // empty: as good
+    static_cast<void>(::read(fd, &ignored, sizeof(ignored)) == 0);  // empty: equally good
 }
 
 }  // namespace weft::detail::os

@@ -1,7 +1,8 @@
 // commit_linux.cc: see commit.h.
 //
-// Linux counts a private mapping as memory from when it becomes writable, and goes on doing so when it is made inaccessible again. So
-// pages are committed by mprotect, but decommitted by a new mapping in their place.
+// Linux counts a private mapping as memory from when it becomes writable, even after it is made
+// inaccessible again. So pages are committed by mprotect, but decommitted by a new mapping in their
+// place.
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,7 +22,7 @@ namespace weft::detail::os {
 namespace {
 
 constexpr int reserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-constexpr std::size_t pages_at_once = 256;  // asked about in one call; their answers lie on the stack
+constexpr std::size_t pages_at_once = 256;  // queried in one call; the results lie on the stack
 
 }  // namespace
 
@@ -33,7 +34,7 @@ void* map_reserved(std::size_t size) noexcept {
     unmap_kept_pages();
     void* address = mmap(nullptr, size, PROT_NONE, reserved, -1, 0);
     if (address == MAP_FAILED) return nullptr;
-    madvise(address, size, MADV_NOHUGEPAGE);  // may be refused: then stacks merely cost more
+    madvise(address, size, MADV_NOHUGEPAGE);  // may be refused: then stacks only cost more
     return address;
 }
 
@@ -46,7 +47,7 @@ int commit_pages(void* address, std::size_t size) noexcept {
 
 bool decommit_pages(void* address, std::size_t size) noexcept {
     if (mmap(address, size, PROT_NONE, reserved | MAP_FIXED, -1, 0) == MAP_FAILED) return false;
-    madvise(address, size, MADV_NOHUGEPAGE);  // as its neighbours, or it would be a mapping of its own
+    madvise(address, size, MADV_NOHUGEPAGE);  // as its neighbours, or it would be a separate mapping
     return true;
 }
 

@@ -1,9 +1,10 @@
-// cpu_affinity.h: on which CPU a thread is, and how to move it to another one.
+// cpu_affinity.h: which CPU a thread is on, and how to move it to another.
 //
-// Where a thread is the kernel itself writes into a word of its own (the cpu_id of restartable sequences, which the C library registers),
-// so that to look at it costs a load. Where there is no such word nothing is known.
+// The kernel itself writes a thread's CPU into a word of that thread (cpu_id of restartable
+// sequences, which the C library registers), so reading it costs a load. Without such a word the
+// CPU is unknown.
 //
-// Who: any thread, about any thread of this process.
+// Threads: any thread, about any thread of this process.
 #pragma once
 
 #include <bit>
@@ -11,7 +12,7 @@
 
 namespace weft::detail::os {
 
-inline constexpr uint32_t cpus_max = 1024;  // those with higher numbers are left alone
+inline constexpr uint32_t cpus_max = 1024;  // CPUs with higher numbers are not used
 inline constexpr uint32_t no_cpu = UINT32_MAX;
 
 // The CPUs that a thread may run on.
@@ -24,7 +25,7 @@ struct cpu_mask {
         if (cpu < cpus_max) words[cpu / 64] |= uint64_t{1} << (cpu % 64);
     }
 
-    // So many CPUs.
+    // The number of CPUs.
     [[nodiscard]] uint32_t count() const noexcept {
         uint32_t n = 0;
         for (const uint64_t word : words) n += static_cast<uint32_t>(std::popcount(word));
@@ -36,22 +37,25 @@ struct cpu_mask {
     }
 };
 
-// The calling thread's word, which is there as long as the thread; nullptr if it has none.
+// The calling thread's word, which lives as long as the thread; nullptr if it has none.
 [[nodiscard]] const uint32_t* this_cpu_word() noexcept;
 
-// The CPU that the thread of this word is on, or was last on; no_cpu if that is not known.
+// The CPU that this word's thread is on, or was last on; no_cpu if unknown.
 [[nodiscard]] uint32_t cpu_of(const uint32_t* word) noexcept;
 
-// Of thread tid; 0: the calling one. False: there is no such thread, or a CPU with too high a number.
+// For thread tid; 0: the calling one. Return false if the thread does not exist, or a CPU number is
+// too high.
 [[nodiscard]] bool read_cpu_mask(int tid, cpu_mask& mask) noexcept;
 [[nodiscard]] bool write_cpu_mask(int tid, const cpu_mask& mask) noexcept;
 
-// Moves the calling thread to this CPU, if it may run there: by allowing it that CPU only, and then what it was allowed before. It is there
-// when this returns, and may be moved on at any time. False: it was not moved.
+// Moves the calling thread to this CPU, if it may run there: allows it only that CPU, and then
+// restores the previous mask. On return it is there, but may be moved at any time. Returns false if
+// it was not moved.
 //
-// What it was allowed before: the kernel keeps the mask that a thread asks for, and that of its cpuset, and lets it run where both say so.
-// A thread that has asked for nothing follows its cpuset, also when that changes; and one that has asked for all CPUs does, too. So
-// who could run on all CPUs of the cpuset asks for all; only who could not asks for what it had.
+// Restoring the mask. The kernel keeps the mask that a thread asks for and that of its cpuset, and
+// uses their intersection. A thread without a mask of its own follows its cpuset, including later
+// changes, and so does one that has asked for all CPUs. So if the thread could run on all CPUs of
+// the cpuset, it asks for all; otherwise it asks for its previous mask.
 bool move_this_thread(uint32_t cpu) noexcept;
 
 }  // namespace weft::detail::os

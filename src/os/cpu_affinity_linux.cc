@@ -52,7 +52,7 @@ bool move_this_thread(uint32_t cpu) noexcept {
     cpu_mask one;
     one.add(cpu);
     const bool moved = write_cpu_mask(0, one);
-    // If its cpuset has changed meanwhile it may have none of the CPUs of before.
+    // If its cpuset has changed in between, none of the previous CPUs may be left.
     const bool free_again = write_cpu_mask(0, had_all ? all : before) || write_cpu_mask(0, all);
     return moved && free_again;
 }

@@ -1,10 +1,10 @@
-// cpu_ticks.h: the CPU's own counter: half the price of the clock, and only good for "not yet time to look at the clock".
+// cpu_ticks.h: the CPU's own counter: half the cost of the clock, used only to skip clock reads.
 //
-// Its rate is not known and need not be: at worst a P looks at the real clock a few times more or less often than every 20 µs.
-// The difference between processors is one instruction, which has to be inline; so it is an #if here, as in cpu_relax, and not
-// a file each.
+// Its rate is unknown and need not be known: at worst a P reads the real clock a few times more or
+// less often than every 20 µs. Processors differ by one instruction, which must be inline. So it is
+// an #if here, as in cpu_relax, not one file each.
 //
-// Who: any thread.
+// Threads: any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace weft::detail::os {
 
-// Ticks between two looks at the clock: about 20 µs.
+// Ticks between two reads of the clock: about 20 µs.
 inline constexpr uint64_t clock_interval = 1 << 16;
 
 [[nodiscard]] inline uint64_t cpu_ticks() noexcept {

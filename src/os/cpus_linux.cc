@@ -1,8 +1,9 @@
-// cpus_linux.cc: how many processors this process may keep busy.
+// cpus_linux.cc: how many CPUs this process may keep busy.
 //
-// The affinity mask says how many there are for us; a cgroup CPU quota may say that less time is allowed. Quotas apply at
-// every level of the cgroup tree, so the tightest on the way from our cgroup to the root counts (Go reads only the
-// leaf). A quota of 1.5 CPUs is rounded up to 2, since the kernel throttles only when all of it is used.
+// The affinity mask gives the number of CPUs; a cgroup CPU quota may allow less time. Quotas apply
+// at every level of the cgroup tree, so the tightest one from our cgroup up to the root counts (Go
+// reads only the leaf). A quota of 1.5 CPUs is rounded up to 2, because the kernel throttles only
+// when all of it is used.
 #include <sched.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ namespace weft::detail::os {
 namespace {
 
 unsigned affinity_cpus() noexcept {
-    // The mask's size is not known; it grows until the kernel accepts it.
+    // The mask's size is unknown; it grows until the kernel accepts it.
     for (int cpus = 1024; cpus <= 1 << 16; cpus *= 4) {
         cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(cpus));
         if (set == nullptr) break;

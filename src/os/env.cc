@@ -1,4 +1,4 @@
-// env.cc: numbers and times from environment variables, with one clear line when they are junk.
+// env.cc: numbers and times from environment variables; one clear line if they are invalid.
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -13,7 +13,8 @@ namespace weft::detail::os {
 
 namespace {
 
-// A decimal number, optionally with a unit: k, M, G (powers of 1024), and an optional "iB" or "B" after it.
+// A decimal number, optionally with a unit: k, M, G (powers of 1024), optionally followed by "iB"
+// or "B".
 bool parse(const char* text, uint64_t& value) noexcept {
     if (std::isdigit(static_cast<unsigned char>(*text)) == 0) return false;
     char* end = nullptr;
@@ -41,7 +42,7 @@ struct time_unit {
 
 constexpr time_unit time_units[] = {{"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};
 
-// The nanoseconds of a unit; of no unit those of a millisecond; 0: there is no such unit.
+// The nanoseconds of a unit; without a unit those of a millisecond; 0: an unknown unit.
 int64_t ns_of_unit(const char* name) noexcept {
     if (*name == '\0') return 1'000'000;
     for (const time_unit& unit : time_units) {
@@ -52,8 +53,8 @@ int64_t ns_of_unit(const char* name) noexcept {
 
 bool is_digit(char c) noexcept { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// A decimal number, optionally with a fraction, and a unit or none. What is less than a nanosecond is cut off. No floating point: 0.1 is
-// exact.
+// A decimal number, optionally with a fraction, and an optional unit. Fractions of a nanosecond are
+// truncated. Uses no floating point, so 0.1 is exact.
 bool parse_time(const char* text, int64_t& value_ns) noexcept {
     if (!is_digit(*text)) return false;
     int64_t whole = 0;
@@ -75,7 +76,7 @@ bool parse_time(const char* text, int64_t& value_ns) noexcept {
     return true;
 }
 
-// A time in the largest unit of which it is a multiple.
+// Formats a time in the largest unit of which it is a multiple.
 struct time_text {
     explicit time_text(int64_t ns) noexcept {
         const time_unit* unit = time_units;

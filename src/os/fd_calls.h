@@ -1,9 +1,10 @@
-// fd_calls.h: system calls on file descriptors, as the network and file layers use them.
+// fd_calls.h: system calls on file descriptors, for the network and file layers.
 //
-// Each returns what the system call returns, or minus errno's value. They are functions of their own, never inlined, because a green thread may go
-// on on another thread after a wait, and a compiler keeps errno's address: errno is read here, on the thread that made the call.
+// Each returns the system call's result, or minus errno's value. They are separate functions, never
+// inlined: a green thread may resume on another thread after a wait, and a compiler keeps errno's
+// address. Here errno is read on the thread that made the call.
 //
-// Who: any thread.
+// Threads: any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -16,35 +17,36 @@ struct iovec;
 
 namespace weft::detail::os {
 
-// Sockets. What is sent to who does not read any more is an error, EPIPE, and no signal.
+// Sockets. Sending to a peer that no longer reads gives EPIPE, without a signal.
 [[nodiscard]] ssize_t socket_receive(int fd, void* into, std::size_t size) noexcept;
 [[nodiscard]] ssize_t socket_send(int fd, const void* from, std::size_t size) noexcept;
 [[nodiscard]] ssize_t socket_receive_many(int fd, const iovec* into, std::size_t count) noexcept;
 [[nodiscard]] ssize_t socket_send_many(int fd, const iovec* from, std::size_t count) noexcept;
 [[nodiscard]] ssize_t send_file(int socket, int file, int64_t& offset, std::size_t count) noexcept;
 
-// Datagrams. to, from: may be nullptr. cut: it was longer than size.
+// Datagrams. to, from: may be nullptr. cut: the datagram was longer than size.
 [[nodiscard]] ssize_t socket_send_to(
     int fd, const void* data, std::size_t size, const sockaddr* to, uint32_t to_size) noexcept;
 [[nodiscard]] ssize_t socket_receive_from(
     int fd, void* into, std::size_t size, sockaddr* from, uint32_t& from_size, bool& cut) noexcept;
 
-// Of a Unix stream, without the descriptors that come with the bytes. stopped: a read that is short has stopped where some came, or at
-// bytes of another sender, if the socket tells senders apart, and may have left more. Else it has left nothing.
+// Reads from a Unix stream and drops descriptors that arrive with the bytes. stopped: a short read
+// has stopped where descriptors came, or at bytes of another sender if the socket distinguishes
+// senders, and may have left more. Otherwise a short read has left nothing.
 [[nodiscard]] ssize_t socket_receive_dropping_files(int fd,
                                                     const iovec* into,
                                                     std::size_t count,
                                                     bool& stopped) noexcept;
 
-// Descriptors sent along with bytes over a Unix socket, files_most at most. count: room for so many, then how many came. cut: some did not
-// fit, and are closed.
+// Descriptors sent with bytes over a Unix socket, at most files_most. count: the capacity, then the
+// number received. cut: some did not fit, and are closed.
 inline constexpr std::size_t files_most = 253;
 [[nodiscard]] ssize_t socket_send_files(
     int fd, const void* data, std::size_t size, const int* files, std::size_t count) noexcept;
 [[nodiscard]] ssize_t socket_receive_files(
     int fd, void* into, std::size_t size, int* files, std::size_t& count, bool& cut) noexcept;
 
-// A new socket, non-blocking, not inherited by programs that are executed.
+// Makes a socket: non-blocking, not inherited by executed programs.
 [[nodiscard]] int socket_make(int family, int type, int protocol) noexcept;
 [[nodiscard]] int socket_accept(int fd) noexcept;
 [[nodiscard]] int socket_connect(int fd, const sockaddr* to, uint32_t to_size) noexcept;
@@ -62,7 +64,7 @@ inline constexpr std::size_t files_most = 253;
 [[nodiscard]] int make_nonblocking(int fd) noexcept;
 int fd_close(int fd) noexcept;
 
-// Whether one may read (POLLIN) or write (POLLOUT) without waiting: what poll(2) says about it, without waiting.
+// Whether a read (POLLIN) or write (POLLOUT) would not wait, according to poll(2). Does not wait.
 [[nodiscard]] int fd_poll(int fd, short events, short& ready) noexcept;
 
 int file_unlink(const char* path) noexcept;

@@ -38,7 +38,8 @@ WEFT_OS_CALL ssize_t send_file(int socket, int file, int64_t& offset, std::size_
     const sigpipe_held_back signal;
     off_t at = offset;
     const ssize_t sent = or_errno(::sendfile(socket, file, &at, count));
-    // It goes in steps: the signal may have come of one that is not told of, after some that went well.
+    // It works in steps: the signal may come from one that is not reported, after some that
+    // succeeded.
     if (sent == -EPIPE || (sent >= 0 && static_cast<std::size_t>(sent) < count)) signal.take();
     offset = at;
     return sent;
@@ -71,7 +72,7 @@ WEFT_OS_CALL ssize_t socket_receive_dropping_files(int fd,
     message.msg_iov = const_cast<iovec*>(into);  // only read
     message.msg_iovlen = count;
     const ssize_t moved = or_errno(::recvmsg(fd, &message, 0));
-    // There is no room for what comes along, so all that does is cut off.
+    // There is no room for ancillary data, so all of it is truncated.
     stopped = (message.msg_flags & MSG_CTRUNC) != 0;
     return moved;
 }
@@ -115,7 +116,7 @@ socket_receive_files(int fd, void* into, std::size_t size, int* files, std::size
             std::memcpy(&file, CMSG_DATA(h) + i * sizeof(int), sizeof(int));
             if (count < room) {
                 files[count++] = file;
-            } else {  // the control buffer's padding had room for one more
+            } else {  // padding of the control buffer had room for one more
                 ::close(file);
                 cut = true;
             }

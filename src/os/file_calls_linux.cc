@@ -24,10 +24,10 @@ namespace {
 
 constexpr int write_without_signal = 0x100;  // RWF_NOSIGNAL, Linux 6.18
 
-// Whether pwritev2 knows that flag. Relaxed: a thread that learns late that it does not asks once more.
+// Whether pwritev2 supports that flag. Relaxed: a thread that sees the change late tries once more.
 constinit atomic<bool> knows_write_without_signal{true};
 
-// Calls f until no signal has interrupted it.
+// Repeats f while a signal interrupts it.
 template <typename F>
 [[gnu::always_inline]] inline auto restarted(F f) noexcept {
     for (;;) {
@@ -82,7 +82,7 @@ file_status status_of(const struct stat& s) noexcept {
             .group = s.st_gid};
 }
 
-// As the kernel lays an entry of a directory out; not what libc's readdir gives, which allocates.
+// The kernel's layout of a directory entry. libc's readdir is not used, because it allocates.
 struct entry_head {
     uint64_t inode;
     int64_t next;
@@ -90,7 +90,7 @@ struct entry_head {
     uint8_t type;
 };
 
-constexpr std::size_t name_at = 19;  // in an entry
+constexpr std::size_t name_at = 19;  // offset in an entry
 static_assert(offsetof(entry_head, type) + 1 == name_at);
 
 bool is_itself_or_parent(const char* name) noexcept {
@@ -123,10 +123,10 @@ WEFT_OS_CALL ssize_t try_file_read(int fd, const iovec* into, std::size_t count,
 
 WEFT_OS_CALL ssize_t stream_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept {
     const int pieces = static_cast<int>(count);
-    if (knows_write_without_signal.load(relaxed)) {  // relaxed: see there
+    if (knows_write_without_signal.load(relaxed)) {  // relaxed: see above
         const ssize_t written = or_errno(::pwritev2(fd, from, pieces, offset, write_without_signal));
         if (written != -EOPNOTSUPP && written != -EINVAL && written != -ENOSYS) return written;
-        knows_write_without_signal.store(false, relaxed);  // relaxed: see there
+        knows_write_without_signal.store(false, relaxed);  // relaxed: see above
     }
     const sigpipe_held_back signal;
     const ssize_t written =
@@ -137,8 +137,7 @@ WEFT_OS_CALL ssize_t stream_write(int fd, const iovec* from, std::size_t count, 
 
 WEFT_OS_CALL ssize_t try_stream_write(int fd, const iovec* from, std::size_t count, int64_t offset) noexcept {
     const int pieces = static_cast<int>(count);
-    if (knows_write_without_signal.load(
-            relaxed))  // relaxed: see there. -EOPNOTSUPP leads to stream_write, which learns.
+    if (knows_write_without_signal.load(relaxed))  // relaxed: see above. On -EOPNOTSUPP, stream_write learns.
         return or_errno(::pwritev2(fd, from, pieces, offset, RWF_NOWAIT | write_without_signal));
     const sigpipe_held_back signal;
     const ssize_t written = or_errno(::pwritev2(fd, from, pieces, offset, RWF_NOWAIT));
@@ -169,7 +168,7 @@ WEFT_OS_CALL int open_terminal_again(int fd, bool writes) noexcept {
     std::snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     const int own = or_errno(::open(path, (writes ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (own < 0) return own;
-    // /dev/tty is the caller's terminal of now, which may be another one than when fd was opened.
+    // /dev/tty is the caller's current terminal, which may differ from the one when fd was opened.
     unsigned first = 0;
     unsigned second = 0;
     const bool is_same = ::ioctl(fd, TIOCGDEV, &first) == 0 && ::ioctl(own, TIOCGDEV, &second) == 0 && first == second;

@@ -1,8 +1,10 @@
-// guard_linux.cc: the three ways to make the low end of a stack fault.
+// guard_linux.cc: three ways to make the low end of a stack fault.
 //
-//   guard_region     MADV_GUARD_INSTALL, Linux 6.13: a marker in the page table; no memory, no mapping. Any access faults with SIGSEGV.
-//   write_protect    userfaultfd in write-protect mode, answered by SIGBUS: a writing access faults; for kernels before that, if the
-//                    process may create a userfaultfd for its own user-mode faults. Costs page tables, no mapping.
+//   guard_region     MADV_GUARD_INSTALL (Linux 6.13): a marker in the page table; no memory, no
+//                    mapping. Any access faults with SIGSEGV.
+//   write_protect    userfaultfd in write-protect mode, answered by SIGBUS: a write faults. For
+//                    older kernels, if the process may create a userfaultfd for its own user-mode
+//                    faults. Costs page tables, no mapping.
 //   protect_pages    mprotect: splits the mapping, so it counts twice against vm.max_map_count.
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -32,7 +34,8 @@ namespace weft::detail::os {
 
 namespace {
 
-// The process's userfaultfd, opened at the first need and kept: closing it would lift the protection.
+// The process's userfaultfd, opened on first use and kept open: closing it would remove the
+// protection.
 struct protector {
     int fd = -1;
     bool unpopulated = false;  // pages need not be populated before they are protected
@@ -82,7 +85,7 @@ bool write_protect(void* address, std::size_t size) noexcept {
     const protector& p = process_protector();
     if (p.fd < 0) return false;
     if (!p.unpopulated) {
-        // A page that is not there cannot be protected: reading it maps the shared zero page.
+        // A missing page cannot be protected: reading it maps the shared zero page.
         const auto* byte = static_cast<const volatile char*>(address);
         for (std::size_t at = 0; at < size; at += page_size()) static_cast<void>(byte[at]);
     }

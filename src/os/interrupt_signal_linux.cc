@@ -36,7 +36,7 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     } else if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL) {
         before.sa_handler(signal);
     } else if (before.sa_handler == SIG_DFL && signal != SIGURG && signal != SIGCHLD && signal != SIGWINCH) {
-        // The default action, as soon as we return: the signal is blocked until then.
+        // Requests the default action, which happens on return: until then the signal is blocked.
         std::signal(signal, SIG_DFL);
         std::raise(signal);
     }
@@ -78,7 +78,7 @@ int install_interrupt(int signal, bool (*handler)(const interruption& at) noexce
     installing_handlers.lock();
     installed& entry = table[signal];
     if (entry.ours == nullptr) {
-        // In this order: the handler may run as soon as it is installed.
+        // In this order, because the handler may run as soon as it is installed.
         sigaction(signal, nullptr, &entry.before);
         entry.ours = handler;
         if (sigaction(signal, &action, nullptr) != 0) {
@@ -99,7 +99,7 @@ bool is_interrupt_signal(int signal) noexcept {
 
 bool may_interrupt(int signal) noexcept {
     if (signal < 1 || signal > largest_signal || signal == SIGKILL || signal == SIGSTOP) return false;
-    if (signal >= 32 && signal < SIGRTMIN) return false;  // the C library's own
+    if (signal >= 32 && signal < SIGRTMIN) return false;  // reserved by the C library
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
         if (signal == fault) return false;
     }
@@ -118,7 +118,7 @@ bool interrupt_comes(int signal) noexcept {
     pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
     struct sigaction there = {};
     sigaction(signal, nullptr, &there);
-    // Whoever has put a handler in front of ours may pass on what he gets: that is as good.
+    // A handler in front of ours may pass the signal on, so any handler counts.
     const bool handled = there.sa_handler != SIG_IGN && there.sa_handler != SIG_DFL;
     return sigismember(&blocked, signal) == 0 && handled;
 }
@@ -140,7 +140,7 @@ void go_on_in(const interruption& at, void (*entry)()) noexcept {
 #if defined(__x86_64__)
     constexpr uintptr_t red_zone = 128;
     constexpr uintptr_t signal_frame_max = 64 * 1024;
-    // A thread that got no alternate stack: what the signal has saved lies where we would write.
+    // The thread has no alternate stack, so the data saved by the signal lies where we would write.
     const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     if (here < at.sp && at.sp - here < signal_frame_max) return;
     auto& registers = static_cast<ucontext_t*>(at.registers)->uc_mcontext.gregs;
@@ -149,7 +149,8 @@ void go_on_in(const interruption& at, void (*entry)()) noexcept {
     registers[REG_RSP] = static_cast<greg_t>(sp);
     registers[REG_RIP] = reinterpret_cast<greg_t>(entry);
 #else
-    // What is called may be interrupted again when it goes on; the mask of now comes back when the handler returns.
+    // The called function may be interrupted again when it continues. The current mask is restored
+    // when the handler returns.
     const auto* context = static_cast<const ucontext_t*>(at.registers);
     pthread_sigmask(SIG_SETMASK, &context->uc_sigmask, nullptr);
     entry();

@@ -1,21 +1,28 @@
-// io_ring.h: a queue of reads from files that the system works off by itself, and tells when they are done.
+// io_ring.h: a queue of file reads that the system performs asynchronously.
 //
-// On Linux io_uring, by its system calls alone. Two rings of memory are shared with the kernel: in one we put requests at the tail and the
-// kernel takes them at the head, in the other it is the other way round. Each side writes its own end, and reads that of the other.
+// On Linux it is io_uring, by system calls alone. Two rings of memory are shared with the kernel.
+// We put requests at the tail of one, and the kernel takes them at its head; completions go the
+// other way. Each side writes its own end and reads the other's.
 //
 //      requests      tail: ours     head: the kernel's    a system call (submit) makes it take them
-//      completions   head: ours     tail: the kernel's    the descriptor is readable while there are any
+//      completions   head: ours     tail: the kernel's    the descriptor is readable unless empty
 //
-// Not asked for: a kernel thread that looks for requests (SQPOLL: a processor that never idles), completions only when their thread asks for
-// them (DEFER_TASKRUN: one thread must own the ring; ours are stolen), sparing interrupts (COOP_TASKRUN: while the submitter computes, those on
-// other threads would not hear of what is done).
+// Options not used:
+// - SQPOLL, a kernel thread that polls for requests: a processor would never idle.
+// - DEFER_TASKRUN, completions only when their thread asks for them: one thread must own the ring,
+//   and ours migrates.
+// - COOP_TASKRUN, fewer interrupts: while the submitter computes, other threads would not see
+//   completions.
 //
-// Kernels before 5.12 (no native workers) are told off: their rings had too many faults, and locked memory.
+// Kernels before 5.12 (no native workers) are refused: their rings had too many bugs, and locked
+// memory.
 //
-// Ordering: R1 (our tail is published) pairs with the kernel's acquire of it: the request is written. A1 (the kernel's tail is read) pairs with its
-//           release: the completion is written. R2 (our head is published) pairs with the kernel's acquire: we have read the
-//           completion, and its place may be used. A2 (the kernel's head is read) pairs with its release: the place of the request is free.
-// Who:      see each; no call blocks but await.
+// Ordering: R1 (our tail is published) pairs with the kernel's acquire of it: the request is
+//           written. A1 (the kernel's tail is read) pairs with its release: the completion is
+//           written. R2 (our head is published) pairs with the kernel's acquire: we have read the
+//           completion, and its slot may be reused. A2 (the kernel's head is read) pairs with its
+//           release: the request's slot is free.
+// Threads:  see each; only await blocks.
 // See:      docs/files.md, io_ring_test.cc
 #pragma once
 
@@ -29,29 +36,29 @@ namespace weft::detail::os {
 // A read.
 struct ring_request {
     int fd;
-    const iovec* into;  // alive, as the memory it names, until the completion has come
-    uint32_t count;     // of pieces
+    const iovec* into;  // lives until the completion, as does the memory it names
+    uint32_t count;     // number of pieces
     int64_t offset;     // from the beginning of the file
-    uint64_t tag;       // comes back with the completion
+    uint64_t tag;       // returned with the completion
 };
 
 struct ring_completion {
     uint64_t tag;
-    int result;  // as of the system call; minus errno's value
+    int result;  // the system call's result, or minus errno's value
 };
 
 class io_ring {
 public:
-    static constexpr uint32_t entries =
-        128;  // requests that wait to be taken; there is room for twice as many completions
+    static constexpr uint32_t entries = 128;  // requests not yet taken; there is room for twice as many completions
 
     io_ring() noexcept = default;
-    // As if all had been done: memory must not be in use (await).
+    // Assumes that all requests are done: their memory must not be in use (await).
     ~io_ring();
     io_ring(const io_ring&) = delete;
     io_ring& operator=(const io_ring&) = delete;
 
-    // Once. Returns 0 or an errno value: ENOSYS, EPERM where there is no io_uring, or it is forbidden; EOPNOTSUPP where it is too old.
+    // Called once. Returns 0 or an errno value: ENOSYS or EPERM if io_uring is missing or
+    // forbidden; EOPNOTSUPP if it is too old.
     [[nodiscard]] int open() noexcept;
 
     // Readable while there are completions.
@@ -59,23 +66,24 @@ public:
 
     // ---- One thread at a time.
 
-    // Puts a request at the end. False: no room.
+    // Appends a request. Returns false if there is no room.
     [[nodiscard]] bool push(const ring_request& r) noexcept;
 
-    // Takes back the newest request, if the kernel has not taken it yet. Not while submit() goes on. Returns whether there was one.
+    // Takes back the newest request, if the kernel has not taken it yet. Must not run during
+    // submit(). Returns whether it took one.
     [[nodiscard]] bool take_back(uint64_t& tag) noexcept;
 
-    // ---- Any thread, one at a time, also beside the above.
+    // ---- Any thread, one at a time, concurrently with the above.
 
     // Makes the kernel take count requests. Returns how many it has taken, or minus errno's value.
     [[nodiscard]] int submit(uint32_t count) noexcept;
 
-    // ---- One thread at a time, also beside the above.
+    // ---- One thread at a time, concurrently with the above.
 
-    // The oldest completion. False: there is none.
+    // Takes the oldest completion. Returns false if the ring is empty.
     [[nodiscard]] bool pop(ring_completion& c) noexcept;
 
-    // Waits until there are count completions that have not been popped, or it is interrupted.
+    // Waits until count completions have not been popped, or it is interrupted.
     void await(uint32_t count) noexcept;
 
 private:

@@ -18,7 +18,7 @@ namespace weft::detail::os {
 
 namespace {
 
-// The same for all processors since 5.1.
+// The same on all processors since 5.1.
 constexpr long call_setup = 425;
 constexpr long call_enter = 426;
 
@@ -30,10 +30,10 @@ void* map_ring(int fd, std::size_t size, uint64_t what) noexcept {
     return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// The ends of the rings are plain words in memory that the kernel writes, too.
+// The ends of the rings are plain words in memory that the kernel also writes.
 uint32_t load_acquire(const uint32_t* word) noexcept { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
-// By whoever alone writes it.
+// For the only writer of the word.
 uint32_t load_own(const uint32_t* word) noexcept { return __atomic_load_n(word, __ATOMIC_RELAXED); }
 
 void store_release(uint32_t* word, uint32_t value) noexcept { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
@@ -119,7 +119,7 @@ bool io_ring::pop(ring_completion& c) noexcept {
 
 WEFT_OS_CALL void io_ring::await(uint32_t count) noexcept {
     static_cast<void>(
-        ::syscall(call_enter, fd_, 0, count, IORING_ENTER_GETEVENTS, nullptr, 0));  // interrupted: as good
+        ::syscall(call_enter, fd_, 0, count, IORING_ENTER_GETEVENTS, nullptr, 0));  // interrupted: equally good
 }
 
 }  // namespace weft::detail::os

@@ -1,10 +1,12 @@
-// late_handlers.h: whether signals may come later than they come.
+// late_handlers.h: whether signal handlers may run later than the signal.
 //
-// ThreadSanitizer keeps a signal until the thread calls a function that it knows, and calls the handler there. What comes in a system call
-// that it does not know, or shortly before, waits for the call's end: a thread that sleeps without end would never hear of it. So whoever
-// sleeps uses calls that it knows, or does not sleep long at a time; and nobody is interrupted by a signal, or asked by one where it is.
+// ThreadSanitizer holds a signal back until the thread calls a function that it intercepts, and
+// calls the handler there. A signal that comes during or shortly before another system call waits
+// for the call's end. A thread that sleeps without a limit would never notice it. So sleeping
+// threads use intercepted calls, or sleep only briefly at a time. Signals are not used to interrupt
+// threads, or to ask where they are.
 //
-// Who: anyone.
+// Threads: any thread.
 #pragma once
 
 namespace weft::detail::os {

@@ -1,7 +1,8 @@
-// never_inlined.h: a function that makes a system call and reads errno, for callers that may go on on another thread later.
+// never_inlined.h: functions that make a system call and read errno, for callers that change
+// threads.
 //
-// A compiler keeps errno's address, which is one of the thread: not across such a call. Neither inlined nor specialised, under link-time
-// optimization either.
+// A compiler keeps errno's address, which belongs to a thread, but not across such a call. The
+// function is neither inlined nor specialised, not even by link-time optimization.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +18,7 @@
 
 namespace weft::detail::os {
 
-// What a system call has returned, with errno in place of -1.
+// A system call's result, with minus errno instead of -1.
 template <typename Integer>
 [[gnu::always_inline]] inline Integer or_errno(Integer result) noexcept {
     return result >= 0 ? result : -static_cast<Integer>(errno);

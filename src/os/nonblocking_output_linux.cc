@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t sure_of_pipe = PIPE_BUF;  // what poll() promises
 constexpr std::size_t sure_of_terminal =
-    1;  // the room that poll() has seen may be no more; a line's end, which takes two, may wait
+    1;  // the room seen by poll() may be gone; a line's end, which takes two, may wait
 
 bool is_master(int fd) noexcept {
     int number = 0;
@@ -32,13 +32,13 @@ bool is_same_file(int fd, const struct stat& as) noexcept {
     return fstat(fd, &s) == 0 && s.st_dev == as.st_dev && s.st_ino == as.st_ino && s.st_rdev == as.st_rdev;
 }
 
-// What fd refers to, which is like that, with flags of our own; -1: that cannot be had.
+// Reopens fd with its own flags; -1 if that fails or fd is not the file described by as.
 int open_again(int fd, const struct stat& as) noexcept {
     char path[32];
     std::snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     const int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (own < 0 || is_same_file(own, as)) return own;
-    close(own);  // fd has just become another
+    close(own);  // fd has just become another file
     return -1;
 }
 
@@ -86,7 +86,7 @@ bool nonblocking_output::await(int64_t ns) noexcept {
         pollfd one{target(), POLLOUT, 0};
         const timespec left{left_ns / ns_per_s, left_ns % ns_per_s};
         const int ready = ppoll(&one, 1, &left, nullptr);
-        if (ready >= 0 || errno != EINTR) return ready > 0;  // an error of the descriptor's: the write will say so
+        if (ready >= 0 || errno != EINTR) return ready > 0;  // the write will report an error of the descriptor
     }
 }
 

@@ -1,17 +1,20 @@
-// note.h: a one-thread sleep: an M or a plain thread waits here until it is told.
+// note.h: one thread, an M or a plain thread, sleeps here until it is notified.
 //
-// One word: 0 nothing, 1 told, 2 asleep, 3 elsewhere. wake() may come before, during or after sleep(); none is lost and the system is only
-// called when the sleeper is really asleep. Spurious returns of the futex are absorbed here.
+// One word: 0 idle, 1 told, 2 asleep, 3 elsewhere. wake() may come before, during or after sleep().
+// No notification is lost, and the system is called only if the thread is really asleep. Spurious
+// returns of the futex are absorbed here.
 //
-// Elsewhere: the sleeper waits for something else as well, in a way of its own (an M in its poller), and is woken in a way of its own, too. It
-// says so before, and asks after. Who tells it is told that it is there, and has to fetch it back; one that comes between the two
-// is not lost as long as whoever is fetched before he waits does not wait.
+// Elsewhere: the sleeper also waits for something else, in another way (an M in its poller), and
+// must be woken in that way. It announces this before the wait and asks afterwards. A notifier is
+// told that the sleeper is elsewhere and must fetch it. A notification in between is not lost,
+// provided that a sleeper that is fetched before it waits does not wait.
 //
-// Invariants: I1. One sleeper.
-//             I2. After wake()'s store the sleeper may be gone: only the address is used then, so a note must live in memory that
-//                 stays a note (type-stable).
-// Ordering:   R1 (wake) pairs with A1 (the sleeper sees it): what was written before wake() is visible after sleep().
-// Who:        reset and sleep by the owner, wake by anybody.
+// Invariants: I1. There is one sleeper.
+//             I2. After wake()'s store the sleeper may be gone. Only the address is used then, so a
+//                 note must live in type-stable memory.
+// Ordering:   R1 (wake) pairs with A1 (the sleeper sees it): what was written before wake() is
+//             visible after sleep().
+// Threads:    reset and sleep: the owner; wake: any thread.
 // See:        docs/idle.md, test/model/note_model.cc
 #pragma once
 
@@ -24,33 +27,34 @@ namespace weft::detail {
 
 class note {
 public:
-    // Before the note is handed to a waker.
+    // Requires: no other thread has the note yet.
     void reset() noexcept { word_.store(idle, relaxed); }  // relaxed: handing it over publishes it
 
     // Not for a sleeper that goes elsewhere.
     void wake() noexcept { static_cast<void>(tell()); }
 
-    // As wake(). True: the sleeper is elsewhere, and the caller has to fetch it.
+    // As wake(). Returns true if the sleeper is elsewhere and the caller must fetch it.
     [[nodiscard]] bool tell() noexcept {
         const uint32_t was = word_.exchange(told, release);  // R1
         if (was == asleep) os::futex_wake_one(word_);        // I2
         return was == elsewhere;
     }
 
-    // Instead of sleep(): the caller is going to wait elsewhere. False: it has been told already.
+    // Called instead of sleep() by a thread that is going to wait elsewhere. Returns false if it
+    // has already been notified.
     [[nodiscard]] bool go_elsewhere() noexcept {
         uint32_t seen = idle;
         return word_.compare_exchange_strong(seen, elsewhere, acquire, acquire);  // A1
     }
 
-    // It is back. True: it has been told meanwhile.
+    // Called after the wait elsewhere. Returns true if the thread was notified in between.
     [[nodiscard]] bool was_told_elsewhere() noexcept {
         uint32_t seen = elsewhere;
         return !word_.compare_exchange_strong(seen, idle, acquire, acquire);  // A1
     }
 
-    // Instead of sleeping right away: awake, until told or until the deadline has passed. sleep() is to follow, and says which. Whoever
-    // tells meanwhile need not call the system, nor wait for it.
+    // Spins until notified or until the deadline, before a sleep(), which tells which of the two
+    // happened. A notifier then need not call the system, nor wait for it.
     void watch(int64_t deadline_ns) const noexcept {
         constexpr int pauses = 8;
         while (word_.load(relaxed) != told && os::monotonic_ns() < deadline_ns) {  // relaxed: sleep() synchronises
@@ -58,13 +62,14 @@ public:
         }
     }
 
-    // Returns once told (true) or once the deadline has passed (false; a later wake() is then still possible).
+    // Returns true once notified, or false once the deadline has passed; a later wake() is then
+    // still possible.
     bool sleep(int64_t deadline_ns) noexcept {
         uint32_t seen = idle;
-        if (!word_.compare_exchange_strong(seen, asleep, acquire, acquire)) return true;  // A1: told already
+        if (!word_.compare_exchange_strong(seen, asleep, acquire, acquire)) return true;  // A1: already notified
         while (word_.load(acquire) != told) {                                             // A1
             if (os::futex_wait(word_, asleep, deadline_ns)) continue;
-            // The time is up. Whoever wakes us at this very moment has won.
+            // Timed out. A wake-up at this moment takes precedence.
             seen = asleep;
             return !word_.compare_exchange_strong(seen, idle, acquire, acquire);  // A1
         }

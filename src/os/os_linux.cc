@@ -26,7 +26,7 @@ namespace weft::detail::os {
 
 namespace {
 
-// Calls left until one fails; 0: none does.
+// Calls left until one fails; 0: no call fails.
 constinit atomic<int> fail_map{0};
 constinit atomic<int> fail_thread{0};
 constinit atomic<int> fail_commit{0};
@@ -48,7 +48,7 @@ atomic<int>& countdown_of(failure kind) noexcept {
     return fail_unmap;
 }
 
-// The mask of the thread that started the first of ours, which is one of the program's.
+// The mask of the program's thread that started the first of ours.
 constinit sigset_t program_mask{};
 constinit atomic<bool> mask_kept{false};
 
@@ -68,7 +68,7 @@ void fail_all_commits_for_test() noexcept { fail_commit.store(all_fail, relaxed)
 
 bool injected_failure(failure kind) noexcept {
     atomic<int>& countdown = countdown_of(kind);
-    int left = countdown.load(relaxed);  // relaxed: tests set it while nobody else runs
+    int left = countdown.load(relaxed);  // relaxed: tests set it while no other thread runs
     if (left == all_fail) return true;
     while (left > 0) {
         if (countdown.compare_exchange_weak(left, left - 1, relaxed)) return left == 1;  // relaxed: as above
@@ -84,7 +84,7 @@ int64_t monotonic_ns() noexcept {
 
 namespace {
 
-// Until then at most. False: it is then.
+// Waits at most until deadline_ns. Returns false once it has passed.
 bool futex_wait_until(const atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
     static_assert(sizeof(word) == sizeof(uint32_t));
     const timespec deadline = to_timespec(deadline_ns);
@@ -105,7 +105,7 @@ bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) 
         if (futex_wait_until(word, expected, std::min(nap_over_ns, deadline_ns))) return true;
         if (deadline_ns <= nap_over_ns) return false;
         const timespec none{};
-        ::nanosleep(&none, nullptr);  // a call that it knows
+        ::nanosleep(&none, nullptr);  // a call that ThreadSanitizer intercepts
     }
 }
 
@@ -127,7 +127,7 @@ void* map_pages(std::size_t size, bool sparse) noexcept {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (sparse ? MAP_NORESERVE : 0);
     void* address = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (address == MAP_FAILED) return nullptr;
-    if (sparse) madvise(address, size, MADV_NOHUGEPAGE);  // may be refused: then stacks merely cost more
+    if (sparse) madvise(address, size, MADV_NOHUGEPAGE);  // may be refused: then stacks only cost more
     return address;
 }
 
@@ -135,7 +135,7 @@ bool discard_pages(void* address, std::size_t size) noexcept { return madvise(ad
 
 int start_thread(thread_id& id, void* (*body)(void*), void* argument) noexcept {
     if (injected_failure(failure::thread)) return EAGAIN;
-    // Signals of the program go to the program's own threads; faults stay deliverable.
+    // Signals of the program go to its own threads; faults stay deliverable.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -221,7 +221,7 @@ unsigned thread_count() noexcept {
 
 bool heavy_fence() noexcept {
     if (!has_heavy_fence()) return false;
-    // The kernel may have no memory for a moment.
+    // The kernel may be out of memory for a moment.
     for (int attempt = 0; attempt < fence_attempts; ++attempt) {
         if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return true;
         sched_yield();

@@ -21,12 +21,12 @@ namespace weft::detail::os {
 
 namespace {
 
-// Newer than some headers; the same for all processors.
+// Newer than some headers; the same on all processors.
 constexpr long call_pidfd_send_signal = 424;
 constexpr auto wait_by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD
 constexpr unsigned to_group = 1U << 2;                         // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9
 
-// PIDFD_GET_INFO, Linux 6.13, which tells of the end since 6.15.
+// PIDFD_GET_INFO, Linux 6.13, which reports the end since 6.15.
 struct descriptor_info {
     uint64_t mask;
     uint64_t cgroup;
@@ -43,7 +43,7 @@ process_end end_of_status(int status) noexcept {
     return {WEXITSTATUS(status), 0, false};
 }
 
-// To a number from 3 on.
+// Moves fd to a number from 3 on.
 int out_of_the_way(int fd) noexcept {
     if (fd > 2) return fd;
     const int moved = or_errno(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
@@ -105,7 +105,7 @@ WEFT_OS_CALL int process_recall(int fd, process_end& e) noexcept {
 
 WEFT_OS_CALL void process_reap(int fd, int pid) noexcept {
     siginfo_t info{};
-    static_cast<void>(wait_for_child(fd, pid, info, 0));  // somebody was faster: as good
+    static_cast<void>(wait_for_child(fd, pid, info, 0));  // another caller was faster: equally good
 }
 
 WEFT_OS_CALL int process_signal(int fd, int pid, int signal) noexcept {
@@ -118,7 +118,8 @@ WEFT_OS_CALL int group_signal(int fd, int leader, int signal) noexcept {
         const auto result =
             static_cast<int>(or_errno(::syscall(call_pidfd_send_signal, fd, signal, nullptr, to_group)));
         if (result != -EINVAL && result != -ENOSYS && result != -EPERM) return result;
-        // A filter refuses the call, or the group belongs to another user: then kill() is refused, too.
+        // A filter refuses the call, or the group belongs to another user; then kill() is refused,
+        // too.
         if (result == -EPERM && leader <= 0) return result;
     }
     return leader > 0 ? or_errno(::kill(-leader, signal)) : -ESRCH;

@@ -1,6 +1,7 @@
-// questions_linux.cc: asking another thread where it is. See signals.h.
+// questions_linux.cc: asks another thread where it is. See signals.h.
 //
-// One question at a time, whose number and state share a word, so that an answer that comes late is to no question:
+// One question at a time. Its number and state share a word, so that a late answer matches no
+// question:
 //
 //     idle ──ask──▶ asked ──the handler──▶ answering ──the handler──▶ answered
 //                     └──the asker, time is up──▶ idle
@@ -22,7 +23,7 @@ namespace weft::detail::os {
 
 namespace {
 
-constexpr int question_signal = SIGURG;  // ignored by default, and debuggers let it pass
+constexpr int question_signal = SIGURG;  // ignored by default, and debuggers pass it through
 constexpr int64_t patience_ns = 100'000'000;
 constexpr int64_t nap_ns = 50'000;
 
@@ -59,7 +60,7 @@ fault place_of(const ucontext_t* c) noexcept {
 
 void answer(uint32_t number, const ucontext_t* context) noexcept {
     uint32_t seen = asked + states * number;
-    // acquire: pairs with ask_thread; relaxed: it is not asked any more
+    // acquire: pairs with ask_thread; relaxed: the question is no longer open
     if (!question.word.compare_exchange_strong(seen, answering + states * number, acquire, relaxed)) return;
     question.look(question.closure, place_of(context));
     question.word.store(answered + states * number, release);  // pairs with ask_thread
@@ -74,7 +75,7 @@ void on_question(int signal, siginfo_t* info, void* context) {
     const int kept_errno = errno;
     answer_if_asked(signal, context);
     if (is_question(info) && !previous_is_ours()) {
-        // nobody else's
+        // ours alone
     } else if ((previous.sa_flags & SA_SIGINFO) != 0) {
         previous.sa_sigaction(signal, info, context);
     } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
@@ -83,7 +84,7 @@ void on_question(int signal, siginfo_t* info, void* context) {
     errno = kept_errno;
 }
 
-// The mark is the address of the question; its number travels as the sender's user.
+// The mark is the question's address; its number is sent as the sender's user id.
 bool send_question(int tid, uint32_t number) noexcept {
     siginfo_t info{};
     info.si_signo = question_signal;
@@ -115,8 +116,9 @@ void enable_questions() noexcept {
     action.sa_sigaction = &on_question;
     sigemptyset(&action.sa_mask);
     installing_handlers.lock();
-    sigaction(question_signal, nullptr, &previous);  // first: the handler may run as soon as it is installed
-    // On the stack that the one before it runs on: where preemption goes on inside of its handler, that has to be the green thread's.
+    sigaction(question_signal, nullptr, &previous);  // first, because the handler may run as soon as it is installed
+    // Uses the stack that the previous handler runs on: if preemption continues inside that
+    // handler, it must be the green thread's stack.
     const bool alone = (previous.sa_flags & SA_SIGINFO) == 0;
     action.sa_flags = SA_SIGINFO | SA_RESTART | (alone ? SA_ONSTACK : previous.sa_flags & SA_ONSTACK);
     sigaction(question_signal, &action, nullptr);
@@ -157,9 +159,9 @@ bool ask_thread(int tid, void (*look)(void* closure, const fault& where) noexcep
         } while (!done && monotonic_ns() < deadline_ns);
     }
     uint32_t seen = asked + states * number;
-    // relaxed: nobody has looked
+    // relaxed: the question was not read
     if (!done && !question.word.compare_exchange_strong(seen, idle + states * number, relaxed)) {
-        // It has begun, and will be done as soon as it has a processor.
+        // The thread has begun to answer, and finishes as soon as it gets a CPU.
         for (uint32_t i = 0; question.word.load(acquire) != answered + states * number; ++i)
             spin_backoff(i);  // as above
         done = true;

@@ -35,7 +35,7 @@ struct alternate {
     bool installed;
 };
 
-// By kill(), raise() and the like: nothing was accessed.
+// Whether kill(), raise() or similar sent it: nothing was accessed.
 bool was_sent(const siginfo_t& info) noexcept { return info.si_code <= 0; }
 
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
@@ -45,10 +45,10 @@ void pass_on(int signal, siginfo_t* info, void* context) noexcept {
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
         before.sa_handler(signal);
     } else if (!was_sent(*info)) {
-        // The default action, when the instruction faults again.
+        // Lets the default action happen when the instruction faults again.
         std::signal(signal, SIG_DFL);
     } else if (before.sa_handler == SIG_DFL) {
-        // No instruction will do that.
+        // No instruction will fault again, so raises the signal.
         std::signal(signal, SIG_DFL);
         std::raise(signal);
     }
@@ -74,7 +74,8 @@ void* map_alternate_stack() noexcept {
     const std::size_t page = page_size();
     std::size_t size = handler_needs + getauxval(AT_MINSIGSTKSZ) + sizeof(alternate);
     size = (size + page - 1) / page * page;
-    // Sparse, unlike stacks of the C library, so that the kernel does not merge the two: the C library aborts if it cannot unmap a stack.
+    // Sparse, unlike stacks of the C library, so that the kernel does not merge the two: the C
+    // library aborts if it cannot unmap a stack.
     void* memory = map_pages(size, true);
     if (memory == nullptr) return nullptr;
     static_cast<alternate*>(memory)->mapped = size;
@@ -87,7 +88,7 @@ void install_alternate_stack(void* memory) noexcept {
     stack_t mine{};
     mine.ss_sp = a + 1;
     mine.ss_size = a->mapped - sizeof(alternate);
-    std::memset(mine.ss_sp, 0, mine.ss_size);  // no page fault on a fault
+    std::memset(mine.ss_sp, 0, mine.ss_size);  // no page fault inside a fault
     a->installed = sigaltstack(&mine, &a->before) == 0;
 }
 
@@ -178,7 +179,7 @@ int call_on_signal(int signal, void (*hook)() noexcept) noexcept {
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     sigemptyset(&action.sa_mask);
     installing_handlers.lock();
-    sigaction(signal, nullptr, &h.before);  // first: the handler may run as soon as it is installed
+    sigaction(signal, nullptr, &h.before);  // first, because the handler may run as soon as it is installed
     const int error = sigaction(signal, &action, nullptr) == 0 ? 0 : errno;
     installing_handlers.unlock();
     return error;

@@ -1,4 +1,4 @@
-// sigpipe.h: a system call that cannot be told to raise no SIGPIPE, made so that none comes.
+// sigpipe.h: makes a system call that has no flag against SIGPIPE without raising one.
 #pragma once
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 
 namespace weft::detail::os {
 
-// Where a call cannot be told to raise no SIGPIPE: it is held back in this thread meanwhile, and taken if it has come. One that waited for the
-// program before stays.
+// Blocks SIGPIPE in this thread during the call, and consumes it if it has come. One that was
+// pending for the program before stays.
 class sigpipe_held_back {
 public:
     sigpipe_held_back() noexcept {
@@ -31,7 +31,7 @@ public:
     sigpipe_held_back(const sigpipe_held_back&) = delete;
     sigpipe_held_back& operator=(const sigpipe_held_back&) = delete;
 
-    // The call has failed with EPIPE, or may have after a part of it.
+    // Call it if the call has failed with EPIPE, or may have after a partial write.
     void take() const noexcept {
         constexpr timespec at_once{};
         while (!stays_ && sigtimedwait(&only_, nullptr, &at_once) < 0 && errno == EINTR) {}

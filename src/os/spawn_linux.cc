@@ -1,23 +1,29 @@
-// spawn_linux.cc: starting a program: process_spawn of process_calls.h.
+// spawn_linux.cc: starts a program: process_spawn of process_calls.h.
 //
-// The problem. The child must be started together with its descriptor (pidfd). If the descriptor takes a second call, a child that has ended by
-// then may have no number any more: where SIGCHLD is ignored, the system forgets a child as soon as it ends, the second call fails, and nobody learns
-// how the child has ended. posix_spawn returns the number only.
+// Problem. The child must be started together with its descriptor (pidfd). With a second call, a
+// child that has ended by then may have lost its number: with SIGCHLD ignored, the system forgets a
+// child as soon as it ends. The second call then fails, and the exit status is lost. posix_spawn
+// returns only the number.
 //
-//   S1  the parent blocks all signals on this thread: the child shares its memory, and a signal handler must not run there
-//   S2  clone: the child has a stack and a table of descriptors of its own, and shares the memory; the calling thread sleeps until S3 is over, and has
-//       the descriptor
-//   S3  the child makes its process group, descriptors, directory and signals, and executes the program; the first of these that fails leaves its
-//       errno value in the shared memory, and ends the child
-//   S4  the parent restores its signals; if S3 has failed, it takes the child's end
+//   S1  The parent blocks all signals on this thread: the child shares its memory, and a signal
+//       handler must not run there.
+//   S2  clone: the child has its own stack and descriptor table, and shares the memory. The calling
+//       thread sleeps until S3 is over, and gets the descriptor.
+//   S3  The child sets up process group, descriptors, directory and signals, and executes the
+//       program. The first step that fails stores its errno value in the shared memory and ends the
+//       child.
+//   S4  The parent restores its signals; if S3 has failed, it reaps the child.
 //
-// The child runs beside the other threads of this process, in their memory: it allocates nothing, takes no lock, and makes system calls only. Its
-// functions are not instrumented, because a sanitizer's notes on this thread would be changed under the parent.
+// The child runs beside this process's other threads, in their memory. So it allocates nothing,
+// takes no lock, and makes only system calls. Its functions are not instrumented, because a
+// sanitizer would change the parent thread's state.
 //
-// Rejected. fork: it copies the page tables, and the child may hold locks of other threads. pidfd_spawn: glibc 2.39, and its users are on 2.28. A child
-// that waits until it has its descriptor: posix_spawn does not return before the program has begun.
+// Rejected: fork. It copies the page tables, and the child may hold locks of other threads.
+// Rejected: pidfd_spawn. It needs glibc 2.39, and the library's users are on 2.28.
+// Rejected: A child that waits until it has its descriptor. posix_spawn does not return before the
+//           program has begun.
 //
-// Who: any thread. See: docs/processes.md
+// Threads: any thread. See: docs/processes.md
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -37,7 +43,7 @@
 
 extern char** environ;  // NOLINT: POSIX has it in no header
 
-// Of functions that the child runs: no sanitizer instruments them.
+// For functions that the child runs: no sanitizer instruments them.
 #if defined(__clang__)
 #define WEFT_IN_CHILD __attribute__((no_sanitize("thread", "address", "undefined"), disable_sanitizer_instrumentation))
 #else
@@ -51,14 +57,14 @@ namespace {
 constexpr unsigned long share_memory = 0x100;        // CLONE_VM
 constexpr unsigned long with_descriptor = 0x1000;    // CLONE_PIDFD, Linux 5.2
 constexpr unsigned long until_execution = 0x4000;    // CLONE_VFORK
-constexpr std::size_t child_stack_size = 64 * 1024;  // PATH_MAX twice, and what the calls need
+constexpr std::size_t child_stack_size = 64 * 1024;  // PATH_MAX twice, and room for the calls
 constexpr int signals_end = 65;
 constexpr int exit_without_program = 127;
 constexpr auto wait_by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD, Linux 5.4
 
 using kernel_signal_set = uint64_t;
 
-// As the kernel has it. All zero is the default action.
+// The kernel's layout. All zero is the default action.
 struct kernel_signal_action {
     void* handler;
     unsigned long flags;
@@ -66,7 +72,7 @@ struct kernel_signal_action {
     kernel_signal_set mask;
 };
 
-// What the child needs. Written by the parent before S2, and error by the child.
+// The child's input. Written by the parent before S2, except error, which the child writes.
 struct child_plan {
     const spawn_request* request;
     char* const* environment;
@@ -91,7 +97,8 @@ WEFT_IN_CHILD long place_standard(int number, int fd) noexcept {
     return placed;
 }
 
-// All signals have their default action. SIGKILL and SIGSTOP have no other: for them the call fails.
+// Gives all signals their default action. The call fails for SIGKILL and SIGSTOP, which have no
+// other.
 WEFT_IN_CHILD void reset_signals() noexcept {
     const kernel_signal_action default_action = {nullptr, 0, nullptr, 0};
     for (int signal = 1; signal < signals_end; ++signal)
@@ -107,13 +114,14 @@ WEFT_IN_CHILD bool has_slash(const char* text) noexcept {
     return false;
 }
 
-// Whether the search in PATH goes on after that error, as that of execvp does.
+// Whether the search in PATH continues after that error, as in execvp.
 WEFT_IN_CHILD bool is_elsewhere(long error) noexcept {
     return error == -EACCES || error == -ENOENT || error == -ENOTDIR || error == -ESTALE || error == -ENODEV ||
            error == -ETIMEDOUT;
 }
 
-// Writes the directory of length bytes, a slash, and name. False: there is no room. No directory is the working directory.
+// Writes the directory of length bytes, a slash, and name. Returns false if there is no room. An
+// empty directory is the working directory.
 WEFT_IN_CHILD bool join_path(
     char* into, std::size_t room, const char* directory, std::size_t length, const char* name) noexcept {
     std::size_t used = 0;
@@ -132,7 +140,7 @@ WEFT_IN_CHILD bool join_path(
     }
 }
 
-// Returns only if it fails: minus errno's value.
+// Returns only on failure: minus errno's value.
 WEFT_IN_CHILD long execute(const child_plan& plan) noexcept {
     const spawn_request& r = *plan.request;
     const char* name = r.arguments[0];
@@ -153,7 +161,7 @@ WEFT_IN_CHILD long execute(const child_plan& plan) noexcept {
     }
 }
 
-// S3. Returns only if it fails.
+// S3. Returns only on failure.
 WEFT_IN_CHILD long begin_program(const child_plan& plan) noexcept {
     const spawn_request& r = *plan.request;
     if (r.group == group_kind::own) {
@@ -177,11 +185,11 @@ WEFT_IN_CHILD void run_child(void* argument) noexcept {
     for (;;) child_call(SYS_exit_group, exit_without_program);
 }
 
-// S2. The child calls run(argument) on the stack that ends at top; run does not return. Returns as the system call does: the child's number, or minus
-// errno's value.
+// S2. The child calls run(argument) on the stack that ends at top; run does not return. Returns the
+// child's number, or minus errno's value, like the system call.
 //
-// The child's stack has no frame before run: the frame pointer is zero. The compiler may keep an operand in that register, so the child copies
-// argument and run out of their registers first.
+// The child's stack has no frame before run: the frame pointer is zero. The compiler may keep an
+// operand in that register, so the child first copies argument and run out of their registers.
 WEFT_OS_CALL long clone_child(
     unsigned long flags, void* top, int* descriptor, void (*run)(void*) noexcept, void* argument) noexcept {
 #if defined(__x86_64__)
@@ -235,7 +243,8 @@ bool can_wait_for(int descriptor) noexcept {
            errno != EINVAL;
 }
 
-// While one exists, the calling thread has the timers and slices of any thread, as a program that it starts inherits them.
+// During its lifetime the calling thread has ordinary timers and slices, because a program that it
+// starts inherits them.
 class as_any_thread {
 public:
     as_any_thread() noexcept
@@ -259,8 +268,8 @@ private:
     bool short_;
 };
 
-// S1 and S4: while one exists, no signal handler runs on the calling thread. Also blocks what libc keeps for itself, which pthread_sigmask
-// leaves out.
+// S1 and S4: during its lifetime no signal handler runs on the calling thread. Also blocks libc's
+// internal signals, which pthread_sigmask leaves out.
 class all_signals_blocked {
 public:
     all_signals_blocked() noexcept {
@@ -282,7 +291,7 @@ long start_child(child_plan& plan, void* top, int& descriptor) noexcept {
     const all_signals_blocked quiet;
     constexpr unsigned long flags = share_memory | until_execution | SIGCHLD;
     const long pid = clone_child(flags | with_descriptor, top, &descriptor, &run_child, &plan);
-    // An emulator or a filter may not know the flag.
+    // An emulator or a filter may not support the flag.
     if (pid != -EINVAL && pid != -EPERM && pid != -ENOSYS) return pid;
     descriptor = -1;
     return clone_child(flags, top, nullptr, &run_child, &plan);
@@ -301,8 +310,7 @@ WEFT_OS_CALL int process_spawn(const spawn_request& r, int& pid, int& descriptor
     if (stack == MAP_FAILED) return -errno;  // NOLINT(performance-no-int-to-ptr): the system's constant
     descriptor = -1;
     const long started = start_child(plan, static_cast<char*>(stack) + child_stack_size, descriptor);
-    static_cast<void>(
-        ::munmap(stack, child_stack_size));  // at the limit of mappings it fails, and 64 KiB stay reserved
+    static_cast<void>(::munmap(stack, child_stack_size));  // fails at the limit of mappings; then 64 KiB stay reserved
     if (started < 0) return static_cast<int>(started);
     if (plan.error != 0) {
         if (descriptor >= 0) ::close(descriptor);

@@ -3,7 +3,8 @@
 
 #include "os/stay_loaded.h"
 
-// A static program has no dynamic linker. A strong reference would bring one in, and a warning of the linker.
+// A static program has no dynamic linker. A strong reference would link one in, with a linker
+// warning.
 #pragma weak dlopen
 
 namespace weft::detail::os {
@@ -12,7 +13,8 @@ void stay_loaded() noexcept {
     static constinit int in_this_module = 0;
     Dl_info info{};
     if (&dlopen == nullptr || dladdr(&in_this_module, &info) == 0) return;
-    // The program itself is not found by the name that it was called by, or it is and stays anyway. The handle is never closed.
+    // The program itself is not found by its name, or it is found and stays anyway. The handle is
+    // never closed.
     static_cast<void>(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
 }
 

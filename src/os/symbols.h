@@ -1,9 +1,9 @@
-// symbols.h: what lies at an address of code, for backtraces.
+// symbols.h: names the code at an address, for backtraces.
 //
-// Only the dynamic linker is asked, which knows the names that a module exports. The full story is in the debug information;
-// a module and an offset in it are what addr2line wants.
+// Uses only the dynamic linker, which knows the names that a module exports. Everything else is in
+// the debug information; addr2line needs a module and an offset in it.
 //
-// Who: any thread, also after a fault: nothing is allocated.
+// Threads: any thread, also after a fault: allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace weft::detail::os {
 // The names belong to the module and live as long as it is loaded.
 struct code_place {
     const char* module;    // file name without its folders
-    std::size_t offset;    // of the address from where the module begins
+    std::size_t offset;    // of the address from the module's beginning
     const char* function;  // nullptr: no exported function is near
 };
 

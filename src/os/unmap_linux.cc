@@ -1,17 +1,21 @@
-// unmap_linux.cc: unmapping pages although the system may refuse to.
+// unmap_linux.cc: unmaps pages even if the system may refuse.
 //
-// The problem. The kernel merges an anonymous mapping with its neighbours. Unmapping it later splits the merged mapping, which fails with
-// ENOMEM if the process has vm.max_map_count mappings by then. That is a state of the program, often a passing one, and no reason to end it.
+// Problem. The kernel merges an anonymous mapping with its neighbours. Unmapping it later splits
+// the merged mapping, which fails with ENOMEM if the process has vm.max_map_count mappings by then.
+// That is a state of the program, often temporary, and no reason to end it.
 //
-// So: the content goes back to the system at once (MADV_DONTNEED splits nothing), and the range goes on a list. Each later call that maps
-// or unmaps pages tries the ranges of the list again, until one is refused: that one is the last to be tried next time, so each
-// range has its turn, and a call makes at most one attempt in vain.
+// So the content is released at once (MADV_DONTNEED splits nothing), and the range goes on a list.
+// Each later call that maps or unmaps pages retries the ranges of the list, until one is refused.
+// The refused one is tried last the next time. So each range gets its turn, and a call makes at
+// most one failing attempt.
 //
-// The list is a stack that is pushed to by compare-exchange and taken as a whole. So it has no lock that the child of a fork could find
-// locked. What another thread had taken at the moment of a fork stays mapped in the child.
+// The list is a stack: pushed to by compare-exchange, and taken as a whole. So it has no lock that
+// the child of a fork could find locked. A range that another thread had taken at the moment of a
+// fork stays mapped in the child.
 //
-// Rejected. A record inside of the range, which needs no memory: the range may be inaccessible. A fixed table: a program at the limit may
-// end thousands of threads. Reuse by map_pages: ranges differ in size and kind, and a slab has guards in it.
+// Rejected: A record inside the range, which needs no memory. The range may be inaccessible.
+// Rejected: A fixed table. A program at the limit may end thousands of threads.
+// Rejected: Reuse by map_pages. Ranges differ in size and kind, and a slab has guards in it.
 //
 // Ordering: R1 (a range is pushed) pairs with A1 (the list is taken).
 #include <sys/mman.h>
@@ -45,7 +49,7 @@ bool unmap(void* address, std::size_t size) noexcept {
 // Pushes the chain from first to last.
 void push(kept_range* first, kept_range* last) noexcept {
     last->next = kept_ranges.load(relaxed);  // relaxed: the exchange decides
-    // R1; relaxed: tried again
+    // R1; relaxed: retried
     while (!kept_ranges.compare_exchange_weak(last->next, first, release, relaxed)) {}
 }
 
@@ -65,13 +69,13 @@ void push_rotated(kept_range* refused) noexcept {
 void keep_for_later(void* address, std::size_t size) noexcept {
     discard_pages(address, size);
     auto* range = new (std::nothrow) kept_range{address, size, nullptr};
-    if (range != nullptr) push(range, range);  // else only address space is lost
+    if (range != nullptr) push(range, range);  // otherwise only address space is lost
 }
 
 }  // namespace
 
 void unmap_kept_pages() noexcept {
-    if (kept_ranges.load(relaxed) == nullptr) return;  // relaxed: a range that is missed has its turn in the next call
+    if (kept_ranges.load(relaxed) == nullptr) return;  // relaxed: a missed range is tried in the next call
     const int before = errno;
     kept_range* range = kept_ranges.exchange(nullptr, acquire);  // A1
     while (range != nullptr && unmap(range->address, range->size)) {

@@ -1,4 +1,4 @@
-// unwind_linux.cc: see unwind.h. The unwinder is the C++ runtime's own.
+// unwind_linux.cc: see unwind.h. Uses the C++ runtime's unwinder.
 #include <unwind.h>
 
 #include "os/unwind.h"

@@ -1,4 +1,4 @@
-// vmem_linux.cc: reserving pages and changing what may be done with them, on Linux. See vmem.h.
+// vmem_linux.cc: reserves pages and changes their access rights, on Linux. See vmem.h.
 #include <sys/mman.h>
 
 #include <cerrno>

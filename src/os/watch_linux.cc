@@ -1,4 +1,4 @@
-// watch_linux.cc: what other threads of the process are doing, and how long the kernel lets them run at once.
+// watch_linux.cc: what other threads of the process are doing, and their kernel time slices.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t short_slice_ns = 100'000;
 
-// As the kernel lays it out; not in every libc's headers.
+// The kernel's layout; missing in some libc headers.
 struct scheduling_attributes {
     uint32_t size;
     uint32_t policy;
@@ -29,7 +29,7 @@ struct scheduling_attributes {
     uint64_t period_ns;
 };
 
-// As the kernel lays it out.
+// The kernel's layout.
 struct directory_entry {
     uint64_t inode;
     int64_t offset;
@@ -38,14 +38,14 @@ struct directory_entry {
     char name[1];
 };
 
-// The clock of a thread's CPU time, by the kernel's rule.
+// The clock of a thread's CPU time, by the kernel's encoding.
 clockid_t cpu_clock_of(int tid) noexcept {
     constexpr unsigned per_thread = 4;
     constexpr unsigned scheduled_time = 2;
     return static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | per_thread | scheduled_time);
 }
 
-// The beginning of a file that the kernel has about a thread.
+// Reads the beginning of a kernel file about a thread.
 bool read_about_thread(int tid, const char* file, char (&text)[128]) noexcept {
     char path[64];
     std::snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, file);
@@ -68,7 +68,7 @@ int64_t thread_cpu_ns(int tid) noexcept {
 bool thread_wants_cpu(int tid) noexcept {
     char text[128];
     if (!read_about_thread(tid, "stat", text)) return false;
-    // "tid (name) S …", and the name may contain anything but is short.
+    // "tid (name) S …"; the name may contain anything but is short.
     const char* name_end = std::strrchr(text, ')');
     return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
 }
@@ -102,7 +102,7 @@ bool for_each_thread(bool (*each)(void* closure, int tid) noexcept, void* closur
 void want_short_slices(int tid, bool wanted) noexcept {
     scheduling_attributes attributes{};
     attributes.size = sizeof(attributes);
-    // The policy and niceness stay what they are.
+    // Keeps the policy and niceness.
     if (syscall(SYS_sched_getattr, tid, &attributes, sizeof(attributes), 0) != 0) return;
     if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;
     attributes.runtime_ns = wanted ? short_slice_ns : 0;

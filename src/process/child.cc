@@ -16,12 +16,12 @@ namespace {
 constexpr int64_t shortest_pause_ns = 1'000'000;
 constexpr int64_t longest_pause_ns = 50'000'000;
 
-// Between the end of a process that the system forgets at once and the moment it tells how are microseconds of the process itself, which may
-// have no CPU just then.
+// A process that the system forgets at once still takes microseconds before it reports its status,
+// and may have no CPU during that time.
 constexpr int64_t last_moments_pause_ns = 50'000;
 constexpr int64_t last_moments_ns = 500'000'000;
 
-// Waits for no one. False: result says why not to go on.
+// Waits for a time, not for an event. Returns false if the call must stop; result says why.
 bool pause_until(int64_t until_ns, int64_t deadline_ns, io_result& result) noexcept {
     using how = io_result::how;
     poll_side nobody;
@@ -45,7 +45,8 @@ bool pause_until(int64_t until_ns, int64_t deadline_ns, io_result& result) noexc
 child::child(int pid, fd_handle descriptor, bool leads_group) noexcept
     : descriptor_(std::move(descriptor)), pid_(pid), leads_group_(leads_group) {}
 
-// W1 to W3. Returns 0: status_ is filled; -EAGAIN: it still runs; -EBUSY: it is to be looked again in a moment; or how that cannot be known.
+// W1 to W3. Returns 0: status_ is filled in; -EAGAIN: it still runs; -EBUSY: look again in a
+// moment; or why the status cannot be known.
 int child::look_locked() noexcept {
     int result = 0;
     if (!known_) {
@@ -86,7 +87,7 @@ io_result child::wait(exit_status& status, int64_t deadline_ns) noexcept {
     if (descriptor_.fd() < 0) return wait_by_looking(status, deadline_ns);
     const fd_use use(descriptor_.desc(), descriptor_.generation());
     if (!use.entered()) return {-1, 0, io_result::how::closed};
-    // Somebody who asks with a deadline that has passed wants to know all the same.
+    // A call whose deadline has passed still checks once.
     if (const ssize_t result = look(status); result != -EAGAIN) {
         if (result < 0) return {-1, static_cast<int>(-result), io_result::how::failed};
         return {};
@@ -108,11 +109,13 @@ io_result child::wait_by_looking(exit_status& status, int64_t deadline_ns) noexc
 
 int child::kill(int signal) noexcept {
     lock_.lock();
-    // Without a descriptor there is only the number, which is another's once somebody has taken the status.
+    // Without a descriptor there is only the number, which may be reused once another caller has
+    // taken the status.
     if (!reaped_ && descriptor_.fd() < 0) static_cast<void>(look_locked());
     int result = has_ended_locked() ? -ESRCH : os::process_signal(descriptor_.fd(), pid_, signal);
     if (descriptor_.fd() >= 0 && (result == -EPERM || result == -ENOSYS)) {
-        // The call by descriptor is refused, or the program belongs to another user: then kill() is refused, too.
+        // The call by descriptor is refused, or the program belongs to another user; then kill() is
+        // refused, too.
         static_cast<void>(look_locked());
         result = has_ended_locked() ? -ESRCH : os::process_signal(-1, pid_, signal);
     }
@@ -124,7 +127,7 @@ int child::kill_group(int signal) noexcept {
     if (!leads_group_) return EINVAL;
     lock_.lock();
     os::process_end ignored{};
-    // Another part of the program may have taken the status, and the number with it.
+    // Another part of the program may have taken the status, and freed the number.
     if (!reaped_ && os::process_look(descriptor_.fd(), pid_, ignored) == -ECHILD) reaped_ = true;
     const int result = os::group_signal(descriptor_.fd(), reaped_ ? 0 : pid_, signal);
     lock_.unlock();

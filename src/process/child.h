@@ -1,27 +1,30 @@
-// child.h: a program that was started here: how it is waited for, by several, and forgotten by the system once.
+// child.h: a started program: several callers may wait for it, and it is reaped exactly once.
 //
-// The problem. The system keeps how a program has ended until somebody asks (waitid), and then forgets it, its number included. Several may
-// wait for it; somebody else in the process, who handles SIGCHLD, may ask first; and it must be asked by somebody.
+// Problem. The system keeps a program's exit status, and its number, until the process asks for it
+// (waitid). Several callers may wait. Another part of the process, which handles SIGCHLD, may ask
+// first. And some caller must ask.
 //
 //   W1  look, without making the system forget
-//   W2  write down how it has ended, under lock
+//   W2  store the status, under lock
 //   W3  make the system forget, under lock
 //
-// Whoever finds at W1 that the system has forgotten looks at what is written down. If nothing is, somebody else in the process has asked; newer systems
-// tell the descriptor's owner nevertheless (process_recall), a moment later than they forget: for that moment a caller looks again and again. Else
-// the answer is lost.
+// If the system has already forgotten at W1, the caller uses the stored status. If no status is
+// stored, another part of the process has asked. Newer systems still tell the descriptor's owner
+// (process_recall), but a moment later than they forget, so the caller retries for that moment. On
+// other systems the status is lost.
 //
-// Where the system has no descriptors of processes (before Linux 5.3, or forbidden) waiting is looking, again and again, with pauses of 1 to 50
-// ms: it can be interrupted like any other wait, which a waitid that blocks its thread could not. Signals are sent by number, under lock,
-// as long as the system has not been made to forget. They are also sent so where there are descriptors, but a filter of system calls refuses
-// pidfd_send_signal, as containers' filters did that are older than the call.
+// Without process descriptors (before Linux 5.3, or forbidden), waiting means polling with pauses
+// of 1 to 50 ms. Unlike a blocking waitid, that can be interrupted like any other wait. Signals are
+// sent by number, under lock, until the system is made to forget. So are they with a descriptor if
+// a system call filter refuses pidfd_send_signal, as older container filters do.
 //
-// A program that leads a process group is not forgotten (W3) before leave(): until then its number means that group, which may have members left
-// after the program has ended, and no other process gets the number.
+// A program that leads a process group is not forgotten (W3) before leave(). Until then its number
+// means that group, which may outlive the program, and no other process gets the number.
 //
-// Invariants: H1. The number means this program, and the group that it leads, until W3; reaped_ says so.
-// Locks:      lock_ (leaf; system calls that do not block are made under it).
-// Who:        any thread.
+// Invariants: H1. The number means this program, and the group that it leads, until W3; reaped_
+//                 tells.
+// Locks:      lock_ (leaf; non-blocking system calls are made under it).
+// Threads:    any thread.
 // See:        docs/processes.md
 #pragma once
 
@@ -37,19 +40,22 @@ namespace weft::detail {
 
 class child {
 public:
-    // descriptor: of the process; none where the system has none. leads_group: it has a process group of its own.
+    // descriptor: of the process; empty if the system has none. leads_group: it has its own process
+    // group.
     child(int pid, fd_handle descriptor, bool leads_group) noexcept;
 
-    // Waits for its end until deadline_ns; status is filled if the result is done. failed with ECHILD: nobody knows how.
+    // Waits for its end until deadline_ns; fills status if the result is done. failed with ECHILD:
+    // the status is lost.
     [[nodiscard]] io_result wait(exit_status& status, int64_t deadline_ns) noexcept;
 
     // Returns 0 or an errno value; ESRCH: it has ended.
     [[nodiscard]] int kill(int signal) noexcept;
 
-    // The same for all processes of the group that it leads. ESRCH: none is left; EINVAL: it leads none.
+    // The same for all processes of the group that it leads. ESRCH: no process is left; EINVAL: it
+    // leads no group.
     [[nodiscard]] int kill_group(int signal) noexcept;
 
-    // Nobody will ask any more. It is seen to that the system forgets it when it ends.
+    // Gives up the status: the system is made to forget the program when it ends.
     void leave() noexcept;
 
 private:
@@ -67,8 +73,8 @@ private:
     spin_lock lock_;
     // Guarded by lock_.
     exit_status status_;
-    bool known_ = false;   // status_ is
-    bool reaped_ = false;  // the number may be another process's
+    bool known_ = false;   // status_ is valid
+    bool reaped_ = false;  // the number may belong to another process
 };
 
 }  // namespace weft::detail

@@ -28,7 +28,7 @@ using net::detail::throw_result;
 
 constexpr int largest_signal = 64;
 
-// What cannot be started; nullptr: nothing.
+// Describes an invalid command or option; nullptr if all is valid.
 const char* mistake_in(const std::vector<std::string>& command, const process_options& options) noexcept {
     const auto has_zero = [](const std::string& text) { return text.find('\0') != std::string::npos; };
     if (command.empty() || command[0].empty()) return " (a command begins with the name of a program)";
@@ -69,7 +69,7 @@ os::group_kind kind_of(process_group group) noexcept {
     }
 }
 
-// A list of strings as the system takes it.
+// A list of strings in the system's form.
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
     std::vector<char*> all;
     all.reserve(strings.size() + 1);
@@ -78,7 +78,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
     return all;
 }
 
-// A descriptor that is closed in the end.
+// Closes its descriptor in the end.
 class owned_fd {
 public:
     owned_fd() noexcept = default;
@@ -95,12 +95,12 @@ public:
     int fd = -1;
 };
 
-// One of the three standard descriptors: what the program gets, and what we keep.
+// One of the three standard descriptors: the program's end, and ours.
 struct standard {
     owned_fd theirs;
     owned_fd ours;
 
-    // Returns what goes into the request; result: 0, or minus errno's value.
+    // Returns the value for the request; result: 0, or minus errno's value.
     [[nodiscard]] int make(stdio what, bool program_reads, int& result) noexcept {
         result = 0;
         if (what == stdio::inherit) return os::std_inherited;
@@ -141,7 +141,7 @@ process& process::operator=(process&& other) noexcept {
 process::~process() { detach(); }
 
 process::process(const std::vector<std::string>& command, const process_options& options, std::error_code& ec)
-    : process() {  // from here on the destructor sees to what has been begun
+    : process() {  // from here on the destructor cleans up
     ec.clear();
     if (mistake_in(command, options) != nullptr) {
         ec = std::make_error_code(std::errc::invalid_argument);
@@ -221,7 +221,7 @@ exit_status process::wait(std::error_code& ec) {
     return status;
 }
 
-exit_status process::wait() { return wait_until_ns(detail::never).value_or(exit_status{}); }  // there is one
+exit_status process::wait() { return wait_until_ns(detail::never).value_or(exit_status{}); }  // always has a value
 
 std::optional<exit_status> process::wait_until_ns(int64_t deadline_ns) {
     if (child_ == nullptr) throw std::system_error(std::make_error_code(std::errc::no_such_process), none_there);
@@ -278,7 +278,7 @@ bool process::kill_group(int signal) {
 
 namespace {
 
-// To its end.
+// Reads to the end.
 std::string all_of(pipe_reader& from) {
     std::string text;
     std::size_t done = 0;
@@ -291,7 +291,7 @@ std::string all_of(pipe_reader& from) {
     return text;
 }
 
-// A program that is not to outlive a caller that is interrupted while it talks with the program.
+// Ends the program if the caller is interrupted while it communicates with the program.
 class tethered {
 public:
     tethered(process& p, bool leads_group) noexcept : p_(p), leads_group_(leads_group) {}
@@ -336,7 +336,7 @@ process_output run_process(const std::vector<std::string>& command, net::const_b
     scope([&](auto& s) {
         s.go([&] {
             std::error_code ec;
-            if (input.size() != 0) p.in().write_all(input, ec);  // it need not read all of it
+            if (input.size() != 0) p.in().write_all(input, ec);  // the program need not read all of it
             p.in().close();
         });
         s.go([&] { result.err = all_of(p.err()); });

@@ -16,7 +16,7 @@ namespace weft::detail {
 
 namespace {
 
-// Those that have no descriptor.
+// Children without a descriptor.
 struct by_number {
     spin_lock lock;
     std::vector<int> pids;  // guarded by lock
@@ -27,24 +27,24 @@ by_number& numbers() {
     return *it;
 }
 
-// In the child of a fork, which may have come in the midst of a change: what was there is left alone.
+// In the child of a fork, which may have come in the middle of a change: the old object is left
+// alone.
 void forget_numbers() noexcept { ::new (static_cast<void*>(&numbers())) by_number; }
 
 class reaper final : public standing_source {
 public:
     reaper() noexcept : standing_source(source_kind::children) {}
 
-    // Takes fd over, unless it returns an errno value.
+    // Takes ownership of fd, unless it returns an errno value.
     [[nodiscard]] int add(int fd) noexcept {
         const int set = open();
         if (set < 0) return -set;
         left_.fetch_add(1, relaxed);  // relaxed: watch() follows
         if (const int result = os::children_add(set, fd); result < 0) {
-            left_.fetch_sub(1, relaxed);  // relaxed: a number
+            left_.fetch_sub(1, relaxed);  // relaxed: only a number
             return -result;
         }
-        static_cast<void>(
-            watch(set));  // no poller to be had: those in the set are looked after when the next one comes
+        static_cast<void>(watch(set));  // without a poller, those in the set are reaped when the next one is added
         ready_all(collect());
         return 0;
     }
@@ -53,7 +53,7 @@ public:
         const int set = set_.load(acquire);  // pairs with open
         if (set < 0) return nullptr;
         for (int fd = os::children_next(set); fd >= 0; fd = os::children_next(set)) {
-            left_.fetch_sub(1, relaxed);  // relaxed: a number
+            left_.fetch_sub(1, relaxed);  // relaxed: only a number
             os::process_reap(fd, 0);
             os::fd_close(fd);
         }
@@ -62,7 +62,7 @@ public:
 
     bool is_wanted() noexcept override { return left_.load(relaxed) != 0; }  // relaxed: the lock of watch()
 
-    // It is the parent's. What is in it is nobody's child here.
+    // The set is the parent's. The processes in it are not our children here.
     void forget() noexcept override {
         forget_numbers();
         opening_.unlock();
@@ -90,7 +90,7 @@ private:
     spin_lock opening_;
 };
 
-// Never destroyed: children outlive everything.
+// Never destroyed: children may outlive all static objects.
 reaper& the_reaper() {
     static auto* const it = new reaper;
     return *it;
@@ -108,7 +108,7 @@ void reap_later(int descriptor, int pid) noexcept {
     all.lock.lock();
     try {
         all.pids.push_back(pid);
-    } catch (const std::bad_alloc&) {}  // it stays a zombie: all that happens is that its number is taken
+    } catch (const std::bad_alloc&) {}  // it stays a zombie, which only occupies its number
     all.lock.unlock();
 }
 

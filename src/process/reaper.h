@@ -1,25 +1,26 @@
-// reaper.h: programs that nobody waits for, and that must not stay behind as zombies when they end.
+// reaper.h: reaps programs without waiters, which would otherwise stay zombies.
 //
-// Their descriptors are in a set, which the system makes readable when one of them has ended, and which is a source of events (event_source.h):
-// whoever polls finds it, and has the system forget those that have ended. So there is no thread for it, nor a handler of SIGCHLD; a process
-// without a runtime has the one of the outside poller.
+// Their descriptors are in a set that becomes readable when one of them has ended. The set is an
+// event source (event_source.h): the polling thread makes the system forget those that have ended.
+// So it needs no thread and no SIGCHLD handler. Without a runtime, the outside poller serves it.
 //
-// Where there are no descriptors (see child.h) the numbers are kept, and looked after whenever another program is started, or left: until
-// then a zombie stays.
+// Without descriptors (see child.h) the numbers are kept and checked whenever another program is
+// started or left. Until then a zombie stays.
 //
-// Rejected. Forking twice, so that init reaps: the program would have another parent, and starting it would cost two. SA_NOCLDWAIT: it
-// is the whole process's, whose other parts wait for children, too.
+// Rejected: Forking twice, so that init reaps. The program would have another parent, and cost two
+//           starts.
+// Rejected: SA_NOCLDWAIT. It affects the whole process, whose other parts also wait for children.
 //
-// Who: any thread.
+// Threads: any thread.
 // See: docs/processes.md
 #pragma once
 
 namespace weft::detail {
 
-// The child pid is nobody's from now on. descriptor: that of it, owned; or -1.
+// Takes over the child pid. descriptor: that of the child, owned; or -1.
 void reap_later(int descriptor, int pid) noexcept;
 
-// Looks after those that are only known by number.
+// Checks the children that are known only by number.
 void reap_known() noexcept;
 
 }  // namespace weft::detail

@@ -11,7 +11,7 @@ namespace weft::detail {
 
 namespace {
 
-// Whether there has ever been one: who looks for deadlocks does not make it.
+// Whether a subscriber has ever existed. The deadlock detector must not create the source.
 constinit atomic<bool> in_use{false};
 
 template <typename F>
@@ -34,7 +34,7 @@ signal_source& signal_source::the() {
 
 void signal_source::arrived(int signal) noexcept {
     pending.fetch_or(uint64_t{1} << (signal - 1), release);              // R1
-    if (const int fd = event.load(relaxed); fd >= 0) os::event_set(fd);  // relaxed: it is there before the handler is
+    if (const int fd = event.load(relaxed); fd >= 0) os::event_set(fd);  // relaxed: opened before the handler exists
 }
 
 // Returns the descriptor, or minus errno's value.
@@ -56,7 +56,8 @@ uint64_t signal_source::all_wanted_locked() const noexcept {
     return all;
 }
 
-// Makes I1 true for these signals. System calls under the lock: they do not block, and are rare.
+// Establishes I1 for these signals. Makes system calls under the lock: they do not block, and are
+// rare.
 int signal_source::catch_locked(uint64_t wanted) noexcept {
     int error = 0;
     for_each_signal((caught_ & ~wanted) | (ignored_ & wanted), [&](int signal) { os::release_signal(signal); });
@@ -68,8 +69,8 @@ int signal_source::catch_locked(uint64_t wanted) noexcept {
     return error;
 }
 
-// S3. pending is taken under the lock: otherwise one thread could have taken it, and another one have removed the subscriber, before the
-// signal is offered.
+// S3. Takes pending under the lock: otherwise, between taking it and offering the signal, another
+// thread could remove the subscriber.
 void signal_source::deliver_locked() noexcept {
     const uint64_t taken = pending.exchange(0, acquire);  // A1
     if (taken == 0) return;
@@ -84,13 +85,13 @@ int signal_source::add(signal_subscriber& s) noexcept {
     const int fd = open();
     if (fd < 0) return -fd;
     lock_.lock();
-    deliver_locked();  // what was caught before is not for s
+    deliver_locked();  // what was caught earlier is not for s
     s.linked = true;
     s.next = first_;
     first_ = &s;
     lock_.unlock();
-    in_use.store(true, relaxed);  // relaxed: who waits has subscribed before
-    int error = watch(fd);        // first: what is caught must be heard
+    in_use.store(true, relaxed);  // relaxed: a thread that waits has subscribed before
+    int error = watch(fd);        // first: caught signals must be noticed
     if (error == 0) {
         lock_.lock();
         error = catch_locked(all_wanted_locked());
@@ -105,9 +106,9 @@ void signal_source::remove(signal_subscriber& s) noexcept {
     if (s.linked) {
         signal_subscriber** link = &first_;
         while (*link != &s) link = &(*link)->next;
-        // In this order, so that none is lost that was caught before (I2).
+        // In this order, so that no signal caught earlier is lost (I2).
         const uint64_t leaving = std::exchange(s.wanted, 0);
-        static_cast<void>(catch_locked(all_wanted_locked()));  // no error: it only releases signals
+        static_cast<void>(catch_locked(all_wanted_locked()));  // cannot fail: it only releases signals
         s.wanted = leaving;
         deliver_locked();
         *link = s.next;
@@ -165,7 +166,7 @@ bool signal_source::is_wanted() noexcept {
     return wanted;
 }
 
-// Its own signals come to the child as if nobody had subscribed; the descriptor is the parent's.
+// In the child, signals behave as without subscribers; the descriptor is the parent's.
 void signal_source::forget() noexcept {
     lock_.unlock();
     for (signal_subscriber* s = first_; s != nullptr; s = s->next) s->linked = false;

@@ -1,24 +1,31 @@
-// subscribers.h: from a signal's handler to the channels of those who want to hear of it.
+// subscribers.h: delivers signals from the handler to the channels of subscribers.
 //
-// The problem. A handler runs anywhere, between any two instructions: it may take no lock, allocate nothing, and so not send to a channel. And
-// it must reach a green thread although every thread of the runtime may be asleep, in the poller at best.
+// Problem. A handler runs between any two instructions. It must take no lock and allocate nothing,
+// so it cannot send to a channel. It must reach a green thread even if every thread of the runtime
+// is asleep, at best in the poller.
 //
 //   S1  the handler sets the signal's bit in pending, and makes the event's descriptor readable
-//   S2  the thread that polls finds the descriptor (event_source.h): makes it unreadable
-//   S3  under the lock it takes all of pending, and offers each signal to the channel of each subscriber that wants it. Full: dropped for that one
+//   S2  the thread that polls finds the descriptor (event_source.h) and makes it unreadable
+//   S3  under the lock it takes all of pending, and offers each signal to the channel of each
+//       subscriber that wants it. If the channel is full, the signal is dropped for that subscriber
 //
-// A signal whose bit is set after S3 has taken pending finds the descriptor unreadable, and makes it readable again. So none is
-// lost, but that two of a kind between two visits are one, as they are in the system.
+// A signal whose bit is set after S3 has taken pending finds the descriptor unreadable and makes it
+// readable again. So none is lost, except that two signals of a kind between two visits count as
+// one, as in the system.
 //
-// Rejected. signalfd: the signal would have to be blocked in every thread, also in those that are not ours, and in programs that are started.
-// A pipe with the number: it can be full, and what is dropped then is chance. A thread in sigwait: a thread, and the same blocking.
+// Rejected: signalfd. The signal would have to be blocked in every thread, including foreign ones,
+//           and in started programs.
+// Rejected: A pipe with the number. It can be full, and then which signal is dropped is arbitrary.
+// Rejected: A thread in sigwait. It costs a thread, and needs the same blocking.
 //
-// Invariants: I1. A signal is caught while a linked subscriber wants it, and not by us otherwise.
-//             I2. A signal that was caught while a subscriber was linked and wanted it is offered to that subscriber. So before a subscriber
-//             leaves, or wants less, its signals are released, and then what is pending is delivered. (golang/go 14571 is the same fault in Go.)
+// Invariants: I1. We catch a signal exactly while a linked subscriber wants it.
+//             I2. A signal that was caught while a linked subscriber wanted it is offered to that
+//                 subscriber. So before a subscriber leaves, or wants fewer signals, those are
+//                 released, and then pending is delivered. (golang/go 14571 is the same fault in
+//                 Go.)
 // Ordering:   R1 (a bit is set) pairs with A1 (pending is taken).
-// Locks:      lock_, then that of a channel; others are made ready under it.
-// Who:        see each.
+// Locks:      lock_, then that of a channel; other threads are made ready under it.
+// Threads:    see each.
 // See:        docs/signals.md
 #pragma once
 
@@ -32,7 +39,7 @@
 
 namespace weft::detail {
 
-// In a subscription. Guarded by signal_source's lock.
+// Part of a subscription. Guarded by signal_source's lock.
 class signal_subscriber {
 public:
     signal_subscriber(std::size_t capacity, uint64_t mask) : wanted(mask), channel(capacity) {}
@@ -50,13 +57,15 @@ public:
     // Any thread. Returns 0 or an errno value; then nothing has changed.
     [[nodiscard]] int add(signal_subscriber& s) noexcept;
 
-    // Any thread. Delivers what was caught before; then s is not touched any more. Its channel is not closed.
+    // Any thread. Delivers what was caught earlier; afterwards s is not touched. Does not close its
+    // channel.
     void remove(signal_subscriber& s) noexcept;
 
-    // Any thread. Delivers what was caught before; then no subscriber gets these signals, which are ignored, or handled as before. Returns 0 or an errno value.
+    // Any thread. Delivers what was caught earlier. Afterwards no subscriber gets these signals;
+    // they are ignored, or handled as before. Returns 0 or an errno value.
     [[nodiscard]] int take_back(uint64_t signals, bool then_ignored) noexcept;
 
-    // Whether somebody waits for a signal. Any thread.
+    // Whether a thread waits for a signal. Any thread.
     [[nodiscard]] bool is_awaited() noexcept;
 
     [[nodiscard]] waiter* collect() noexcept override;
@@ -75,7 +84,7 @@ private:
     void deliver_locked() noexcept;
 
     static atomic<uint64_t> pending;
-    static atomic<int> event;  // the descriptor; -1: there is none
+    static atomic<int> event;  // the descriptor; -1: not open
 
     spin_lock lock_;
     // Guarded by lock_.
@@ -84,7 +93,7 @@ private:
     uint64_t ignored_ = 0;
 };
 
-// Whether somebody waits for a signal: then he may be woken from outside. Any thread.
+// Whether a thread waits for a signal, and so may be woken from outside. Any thread.
 [[nodiscard]] bool signals_are_awaited() noexcept;
 
 }  // namespace weft::detail

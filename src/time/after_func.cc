@@ -1,4 +1,4 @@
-// after_func.cc: timers that call a function: the green threads for it, and what a timer throws and dies of. See timer_state.h.
+// after_func.cc: timers that call a function: green threads and errors. See timer_state.h.
 #include <new>
 #include <stdexcept>
 
@@ -40,7 +40,7 @@ void start_call(M* m, timer_state& t, int64_t now_ns) noexcept {
     G* g = t.starts;
     t.starts = nullptr;
     if (t.keeps_itself) {
-        t.keeps_itself = false;  // that handle becomes g's
+        t.keeps_itself = false;  // g takes over that handle
     } else {
         t.channel().retain();
     }

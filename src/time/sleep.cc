@@ -1,7 +1,8 @@
 // sleep.cc: sleep_for and sleep_until.
 //
-// A sleeping G is a timer with nobody else to end the wait, so there is no claim: the lock of the P's timers is held until the
-// G is parked, and who takes the timer out of the queue under it has won. Nobody is woken for it: Leaving, in sched/idle.h.
+// Only its timer can end the wait of a sleeping G, so there is no claim. The lock of the P's timers
+// is held until the G is parked, and the thread that removes the timer from the queue under that
+// lock has won. A sleep wakes no other M: Leaving, in sched/idle.h.
 #include <weft/time.h>
 
 #include "os/note.h"
@@ -15,7 +16,7 @@ namespace weft::detail {
 
 namespace {
 
-// Something around the caller may end the sleep early; or there is no P whose timers are ours.
+// For sleeps that a context around the caller may end early, and for callers without a P.
 [[gnu::noinline]] void sleep_interruptibly(int64_t deadline_ns) {
     if (deadline_ns <= long_ago) return;
     wait_queue nobody;
@@ -56,7 +57,7 @@ void sleep_until_ns(int64_t deadline_ns) {
     timer alarm;
     me.g = m->g;
     me.lock = nullptr;  // in no queue but the timers
-    me.slot = &alarm;   // for who ends all waits: stopping.h
+    me.slot = &alarm;   // for ending all waits: stopping.h
     alarm.deadline_ns = deadline_ns;
     alarm.who = &me;
     m->g->waiting = &me;

@@ -37,14 +37,15 @@ void free_block(timer_state& t) noexcept {
     deallocate(&t, align);
 }
 
-// ---- With the channel's lock held.
+// ---- These require the channel's lock.
 
-// Puts the alarm into q, which belongs to home, out of the queue it is in. True: q has to be looked at earlier than before. If it is in
-// q already, and early enough, it is left there: a timer that is put off again and again, as most are, costs one arrival too early.
+// Moves the alarm from its queue, if any, to q, which belongs to home. Returns true if q must be
+// checked earlier than before. An alarm that is already in q, and early enough, stays: a timer that
+// is put off repeatedly, as most are, then costs one early arrival.
 bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_ns) noexcept {
     const bool put_off = t.due_ns >= t.alarm_ns && t.due_ns != never;
-    // relaxed: our own P's queue does not go, and from outside either is right
-    if (t.placed && put_off && t.alarm.home.load(relaxed) == &q) return false;  // fire() will see when it is due now
+    // relaxed: our own P's queue stays, and for external callers either value is right
+    if (t.placed && put_off && t.alarm.home.load(relaxed) == &q) return false;  // fire() will see the new due time
     const int64_t before_ns = q.next_deadline();
     bool locked = false;
     if (t.placed) {
@@ -76,7 +77,7 @@ bool place_locked(timer_state& t, timer_queue& q, scheduler* home, int64_t now_n
     return earlier;
 }
 
-// Takes the alarm out of its queue, unless it is on its way.
+// Removes the alarm from its queue, unless it is on its way.
 void take_out_locked(timer_state& t) noexcept {
     if (!t.placed) return;
     timer_queue& q = lock_home(t.alarm);
@@ -87,8 +88,8 @@ void take_out_locked(timer_state& t) noexcept {
     q.lock.unlock();
 }
 
-// Lets go of the G for the call, for the caller to give back when the lock is freed. Its runtime exists until then (I1), and
-// is pinned if the caller is none of its Gs.
+// Detaches the G for the call; the caller gives it back after it releases the lock. Its runtime
+// exists until then (I1), and is pinned if the caller is not one of its Gs.
 G* release_g_locked(timer_state& t) noexcept {
     G* g = t.starts;
     if (g == nullptr) return nullptr;
@@ -98,8 +99,8 @@ G* release_g_locked(timer_state& t) noexcept {
     return g;
 }
 
-// Keeps the runtime of the call's G, while the caller, who is none of its Gs, takes the alarm out of its queue: from then on a stop finds
-// nothing there to wait for.
+// Pins the runtime of the call's G while the caller, which is not one of its Gs, removes the alarm.
+// After the removal a stop finds nothing to wait for.
 class home_kept_locked {
 public:
     explicit home_kept_locked(const timer_state& t) noexcept {
@@ -120,7 +121,7 @@ private:
     scheduler* home_ = nullptr;
 };
 
-// Stops it, but for a tick that waits already.
+// Stops the timer, except for a tick that is already pending.
 G* disarm_locked(timer_state& t) noexcept {
     const home_kept_locked until_released(t);
     t.armed = false;
@@ -130,7 +131,8 @@ G* disarm_locked(timer_state& t) noexcept {
 
 // ---- Firing, on g0 of m.
 
-// A tick for whoever receives, or into the buffer; if that is full, it is skipped. The lock is held, and freed.
+// Gives a tick to a receiver, or to the buffer; if that is full, skips it. Requires the lock and
+// releases it.
 void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept {
     timer_state::channel_state& c = t.channel();
     tick value{std::chrono::nanoseconds(due_ns)};
@@ -152,7 +154,7 @@ void give_tick(M* m, timer_state& t, int64_t due_ns, int64_t now_ns) noexcept {
     }
 }
 
-// The alarm has come here, and is not placed again. The lock is held, and freed.
+// The alarm has arrived and is not placed again. Requires the lock and releases it.
 void give_up_call(timer_state& t) noexcept {
     const bool kept_itself = t.keeps_itself;
     t.keeps_itself = false;
@@ -162,7 +164,8 @@ void give_up_call(timer_state& t) noexcept {
     if (kept_itself) t.channel().drop();
 }
 
-// The alarm was taken out of its queue because it was due; or, with m nullptr, because the runtime has stopped. No lock is held.
+// The alarm was removed from its queue because it was due; or, with m nullptr, because the runtime
+// has stopped. No lock is held.
 void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
     timer_state& t = timer_state::of(alarm);
     timer_state::channel_state& c = t.channel();
@@ -179,7 +182,7 @@ void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
         give_up_call(t);
         return;
     }
-    if (m == nullptr) __builtin_unreachable();  // those have stopped
+    if (m == nullptr) __builtin_unreachable();  // those were handled as stopped
     if (why == arrival::early) {
         place_locked(t, m->p->timers, m->home, now_ns);
         if (!t.placed) {
@@ -204,7 +207,8 @@ void fire(M* m, timer& alarm, int64_t now_ns) noexcept {
     }
 }
 
-// No handle is left, and all else is done. False: the alarm is on its way, and fire() frees the block.
+// Requires: no handle is left, and all else is done. Returns false if the alarm is on its way and
+// fire() frees the block.
 bool may_free(timer_state& t) noexcept {
     spin_lock& lock = t.channel().lock;
     lock.lock();
@@ -213,7 +217,7 @@ bool may_free(timer_state& t) noexcept {
     return !left;
 }
 
-// No handle is left, or only the caller's. The lock is held, and freed.
+// No handle is left, or only the caller's. Requires the lock and releases it.
 void finish_locked(timer_state& t) noexcept {
     chan_core& core = t.channel();
     G* g = nullptr;
@@ -235,7 +239,8 @@ void finish_locked(timer_state& t) noexcept {
     if (!on_its_way || may_free(t)) free_block(t);  // I3
 }
 
-// The last handle was dropped. So no call begins any more: who drops a timer stops it first, and a detached one has a handle.
+// The last handle was dropped, so no call can begin: a timer is stopped before its handle is
+// dropped, and the call of a detached one has a handle.
 void finish(chan_core& core) noexcept {
     core.lock.lock();
     finish_locked(timer_state::of(core));
@@ -243,13 +248,14 @@ void finish(chan_core& core) noexcept {
 
 // ---- Starting.
 
-// Where an alarm that a thread from outside sets goes.
+// The queue for an alarm that an external thread sets.
 timer_queue& queue_for_outside(scheduler& s, const timer_state& t) noexcept {
     const auto spread = reinterpret_cast<uintptr_t>(&t) / sizeof(timer_state);
     return s.ps[static_cast<uint32_t>(spread % s.ps.in_use())].timers;
 }
 
-// What has to be taken before t can be placed, and may fail. Without the lock; if the caller is no green thread, home is pinned.
+// Acquires what placing t needs and may fail. Called without the lock; if the caller is a plain
+// thread, home is pinned.
 timer_place prepare(timer_state& t, M* m) {
     if (t.function != nullptr) return prepare_call(t);
     return {m != nullptr ? m->home : &pin_default_scheduler(), nullptr};
@@ -291,7 +297,7 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     t.due_ns = saturated_sum(now_ns, delay_ns);
     t.period_ns = period_ns;
 
-    // While it is placed it stays with its runtime. A G of that one takes it along to its own P.
+    // A placed timer stays with its runtime. A G of that runtime moves it to its own P.
     const bool as_before = t.placed;
     scheduler* home = as_before ? static_cast<scheduler*>(t.where) : prepared.home;
     if (!as_before) t.starts = std::exchange(prepared.g, nullptr);
@@ -304,14 +310,14 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     } else {
         if (inside) leave(m);
         if (as_before || inside) home->pin();
-        // relaxed: place_locked() looks closer
+        // relaxed: place_locked() checks again
         q = as_before ? t.alarm.home.load(relaxed) : &queue_for_outside(*home, t);
     }
     const bool earlier = place_locked(t, *q, home, now_ns);
     G* unneeded = t.placed ? nullptr : release_g_locked(t);  // its time never comes
     c.lock.unlock();
     if (has_p) {
-        if (earlier) after_push(*home, home->idle);  // else the queue's own deadline is known to who sleeps
+        if (earlier) after_push(*home, home->idle);  // otherwise the sleeping M already knows an earlier deadline
         leave(m);
     } else {
         if (earlier) wake_for_outside(*home, procs_max);
@@ -319,7 +325,7 @@ bool timer_start(timer_state& t, int64_t delay_ns, int64_t period_ns) {
     }
     if (unneeded != nullptr) give_back_call(unneeded);
     if (!as_before) return prevented;
-    // It was placed meanwhile, by somebody else.
+    // Another thread has placed it in between.
     if (prepared.g != nullptr) {
         give_back_call(prepared.g);
     } else if (m == nullptr && prepared.home != nullptr) {
@@ -342,7 +348,8 @@ bool timer_stop(timer_state& t) noexcept {
 void timer_drop(timer_state* t) noexcept {
     timer_state::channel_state& c = t->channel();
     c.lock.lock();
-    // Under the lock: a call that begins takes a handle. acquire: pairs with the last drop of another one; what was done with it comes first
+    // A call that begins takes a handle under the lock. What was done with another handle happened
+    // before. acquire: pairs with the drop of that handle
     if (c.handles.load(acquire) == 1) {
         finish_locked(*t);
         return;

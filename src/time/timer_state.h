@@ -1,30 +1,36 @@
-// timer_state.h: what a weft::timer or weft::ticker is: an alarm, a channel, and what is to happen.
+// timer_state.h: the state of a weft::timer or weft::ticker: an alarm, a channel, and the action.
 //
-// One block of memory: this, the channel's slot, and the function, if there is one. The channel's lock guards all of it, and the
-// channel's count of handles keeps it: those of the channel, that of the timer, and one for each call of the function that goes on.
+// One block of memory holds this, the channel's slot, and the function, if any. The channel's lock
+// guards all of it, and the channel's handle count keeps it alive. Handles are those of the
+// channel, that of the timer, and one per running call of the function.
 //
-// The alarm is in the queue of a P, under that queue's lock. Firing takes it out, drops that lock, and comes to fire(), which takes
-// the channel's. In between the alarm is on its way. Whoever stops or resets the timer meanwhile leaves it there and only says so:
-// fire() looks.
+// `alarm` is in the timer queue of a P, under that queue's lock. Firing removes it, releases that
+// lock, and enters fire(), which takes the channel's lock. In between the alarm is on its way. A
+// stop or reset in that interval leaves it there and only records the change; fire() checks.
 //
 //      stopped ──start──▶ armed, placed ──fire──▶ stopped, or placed again if it has a period
 //         ▲                  │      ▲
 //         └───────stop───────┘      └─ reset: placed elsewhere; put off, or on its way, by fire()
 //
-//      armed   a tick or a call is to come                  the user's view: stop() and reset() return it
-//      placed  the alarm is in a queue, or on its way        who sees that may use alarm.home: it cannot go before this is cleared
-//      (armed and not placed: its time never comes)
+//      armed   a tick or a call is due: the user's view, which stop() and reset() return
+//      placed  the alarm is in a queue, or on its way; it lives until this is cleared, so
+//              alarm.home may be used
+//      (armed and not placed: the time never comes)
 //
-// A runtime that stops takes all alarms out of its queues and lets them come to fire() without an M, which ends them. So what is
-// placed refers to a runtime that exists, and what is not refers to none.
+// A runtime that stops takes all alarms out of its queues and passes them to fire() without an M,
+// which ends them. So a placed alarm refers to an existing runtime, and one that is not placed
+// refers to no runtime.
 //
-// A timer with a function holds a G for the call, not started yet, as long as it is placed. Firing starts it, and cannot fail.
+// A timer with a function holds an unstarted G for the call as long as it is placed. Firing starts
+// the G and cannot fail.
 //
-// Invariants: I1. placed implies that alarm.home, where and starts are those of one runtime, which exists while the lock is held.
+// Invariants: I1. placed implies that alarm.home, where and starts are those of one runtime, which
+//                 exists while the lock is held.
 //             I2. A timer with a function has starts exactly while it is placed.
-//             I3. The block is freed by who drops the last handle; if the alarm is on its way then, by fire().
+//             I3. Dropping the last handle frees the block; if the alarm is on its way then, fire()
+//                 does.
 // Locks:      the channel's, then that of a timer queue.
-// Who:        any thread.
+// Threads:    any thread.
 // See:        docs/timers.md, test/model/timer_model.cc
 #pragma once
 
@@ -43,12 +49,12 @@ namespace weft::detail {
 struct scheduler;
 struct G;
 
-// What an alarm finds when it comes to fire().
+// The state in which an alarm enters fire().
 enum class arrival : uint8_t {
     due,
     early,     // put off, or reset on its way
     stopped,   // on its way, or with its runtime
-    orphaned,  // nobody has a handle
+    orphaned,  // no handle is left
 };
 
 struct timer_state {
@@ -65,10 +71,10 @@ struct timer_state {
     guarded<bool> armed = false;
     guarded<bool> placed = false;
     guarded<bool> orphaned = false;      // no handle is left: fire() frees it
-    guarded<bool> keeps_itself = false;  // detached: the call that is to come has a handle
+    guarded<bool> keeps_itself = false;  // detached: the pending call has a handle
     guarded<int64_t> due_ns = never;     // while armed
     guarded<int64_t> alarm_ns =
-        never;  // while placed: when the alarm goes off; not later than due_ns, unless it is on its way
+        never;  // while placed: when the alarm fires; not later than due_ns, unless it is on its way
     guarded<int64_t> period_ns = 0;  // 0: once
     guarded<scheduler*> where = nullptr;
     guarded<G*> starts = nullptr;
@@ -79,17 +85,18 @@ struct timer_state {
 
     alignas(channel_state) std::byte channel_block[channel_state::block_size(buffered)];
 
-    // With the channel's lock held. runs: its runtime does.
+    // Requires the channel's lock. runs: whether its runtime runs.
     [[nodiscard]] arrival arrived(bool runs, int64_t now_ns) const noexcept {
         if (orphaned) return arrival::orphaned;
         if (!runs || !armed) return arrival::stopped;
         return due_ns > now_ns ? arrival::early : arrival::due;
     }
 
-    // With both locks held, and the alarm placed.
+    // Requires both locks, and that the alarm is placed.
     [[nodiscard]] bool is_on_its_way() const noexcept { return !alarm.queued; }
 
-    // With the channel's lock held, and no handle left. True: the alarm is on its way, and will free the block.
+    // Requires the channel's lock, and that no handle is left. Returns true if the alarm is on its
+    // way and will free the block.
     [[nodiscard]] bool leave_to_alarm() noexcept {
         orphaned = placed;
         return placed;
@@ -107,21 +114,22 @@ struct timer_state {
 
 static_assert(offsetof(timer_state, alarm) == 0);
 
-// Where an alarm is to go: a runtime, and for a function a G of it.
+// The destination of an alarm: a runtime, and for a function a G of it.
 struct timer_place {
     scheduler* home = nullptr;
     G* g = nullptr;
 };
 
-// ---- Of timers with a function: after_func.cc.
+// ---- Timers with a function: after_func.cc.
 
-// A G that will call t's function; of the caller's runtime, or of the default one, which is then pinned. Throws.
+// Makes a G that will call t's function, of the caller's runtime or of the default one, which is
+// then pinned. Throws.
 [[nodiscard]] timer_place prepare_call(timer_state& t);
 
-// Gives g back, which was never started. Its runtime is pinned if the caller is no G of it.
+// Releases g, which was never started. Its runtime must be pinned if the caller is not a G of it.
 void give_back_call(G* g) noexcept;
 
-// Starts t's call. The lock is held, and freed. In the runtime as m.
+// Starts t's call, in the runtime of m. Requires the lock and releases it.
 void start_call(M* m, timer_state& t, int64_t now_ns) noexcept;
 
 }  // namespace weft::detail

@@ -14,17 +14,18 @@ namespace {
 
 using outcome = engine::outcome;
 
-// What is read from the socket at once: a little from one that is idle most of the time, a whole record when that much comes.
+// The size of a read from the socket: small for a mostly idle one, a whole record once that much
+// arrives.
 constexpr std::size_t arrives_first = 2048;
 constexpr std::size_t arrives_most = SSL3_RT_MAX_PACKET_SIZE;
 
-constexpr std::size_t batch = 4 * engine::record_max;  // what is encrypted before it is sent
-constexpr std::size_t kept = 4096;                     // buffers up to this size are used again
+constexpr std::size_t batch = 4 * engine::record_max;  // encrypted before it is sent
+constexpr std::size_t kept = 4096;                     // buffers up to this size are reused
 
-// More output than that, which is several batches, is what the other side has made us say by what it sends, without listening to it.
+// A limit of several batches. More output than that is caused by a peer that sends without reading.
 constexpr std::size_t unheard_most = 4 * batch;
 
-// The pieces of a write as if they were one. Small ones are put together, so that they share a record.
+// The pieces of a write, treated as one. Small ones are combined, so that they share a record.
 class gathered {
 public:
     explicit gathered(std::span<const net::const_buffer> all) noexcept : all_(all) {
@@ -33,7 +34,7 @@ public:
 
     [[nodiscard]] std::size_t total() const noexcept { return total_; }
 
-    // The next bytes, at most so many, at least one. Throws std::bad_alloc. Requires: there are any left.
+    // Returns the next 1 to most bytes. Throws std::bad_alloc. Requires: bytes are left.
     [[nodiscard]] net::const_buffer next(std::size_t most) {
         most = std::min(most, engine::record_max);
         while (offset_ == all_.front().size()) skip_piece();
@@ -101,7 +102,8 @@ bool connection::take(binary_semaphore& right, std::error_code& ec) noexcept {
 
 // ---- Sending. By the holder of writing_.
 
-// Moves the engine's output to sending_, all of which has been sent. False: there is none.
+// Requires: all of sending_ has been sent. Moves the engine's output to it. Returns false if there
+// is no output.
 bool connection::take_output() noexcept {
     sending_.clear();
     sent_ = 0;
@@ -121,13 +123,13 @@ bool connection::flush(std::error_code& ec) {
     return true;
 }
 
-// A call that could be made at once is made, and one that would have to wait ends by the deadline around it.
+// Sends what the system takes at once: the zero timeout ends a call that would wait.
 bool connection::try_to_flush() noexcept {
     std::error_code ignored;
     return with_timeout(std::chrono::nanoseconds::zero(), [&] { return flush(ignored); });
 }
 
-// With state_: whether there is output, and the caller may, and has to, try to send it.
+// Requires state_. Returns whether there is output and the caller must try to send it.
 bool connection::claim_output() noexcept { return !engine_.memory().output().empty() && writing_.try_acquire(); }
 
 void connection::give_up_writing() noexcept {
@@ -151,7 +153,8 @@ bool connection::flush_in_handshake(std::error_code& ec) {
     return mine && flush(ec);
 }
 
-// The other side has gone, and may have said why: that is what matters then. False: there is nothing to be heard.
+// The peer has gone, and may have said why, which then matters more. Returns false if there is no
+// more input.
 bool connection::hear_last_words(std::error_code why) {
     if (why != std::errc::broken_pipe && why != std::errc::connection_reset) return false;
     {
@@ -165,7 +168,7 @@ bool connection::hear_last_words(std::error_code why) {
 bool connection::shake_hands(std::error_code& ec) {
     const right mine(shaking_hands_, ec);
     if (!mine) return false;
-    while (!established_.load(weft::detail::acquire)) {  // A1: somebody else has done it meanwhile
+    while (!established_.load(weft::detail::acquire)) {  // A1: another thread has made it in between
         ec.clear();
         engine::step s;
         bool must_try = false;
@@ -174,7 +177,7 @@ bool connection::shake_hands(std::error_code& ec) {
             s = engine_.handshake();
             if (s.what == outcome::failed) {
                 ec = engine_.failed().code;
-                must_try = claim_output();  // the alert that says why
+                must_try = claim_output();  // the alert with the reason
             }
         }
         if (must_try) give_up_writing();
@@ -197,7 +200,8 @@ void connection::handshake(std::error_code& ec) { static_cast<void>(established(
 
 // ---- Reading.
 
-// By the holder of reading_, or of shaking_hands_ before. The engine has used up what came before.
+// Requires reading_, or shaking_hands_ before the handshake, and that the engine has consumed its
+// input.
 bool connection::fill(std::error_code& ec) {
     if (arriving_.empty()) {
         arriving_.resize(arrives_first);
@@ -206,7 +210,7 @@ bool connection::fill(std::error_code& ec) {
     }
     const std::size_t n = arrived_ = transport_.read_some(arriving_, ec);
     if (!ec && n == 0) {
-        // relaxed: who reads has seen it, who shakes hands writes it
+        // relaxed: a reader has seen it set; the thread in the handshake sets it itself
         const bool was_there = established_.load(weft::detail::relaxed);
         ec = was_there ? errc::truncated : errc::ended_in_handshake;
     }
@@ -256,7 +260,7 @@ std::size_t connection::encrypt(net::const_buffer b, std::error_code& ec) {
         return 0;
     }
     const engine::step s = engine_.write(b);
-    // It has memory to write to: it never has to wait for anything, and writes all of it.
+    // The engine writes to memory: it never waits, and writes all of it.
     if (s.what != outcome::done || s.count != b.size())
         ec = s.what == outcome::failed ? engine_.failed().code : errc::protocol_error;
     return s.count;
@@ -278,7 +282,7 @@ std::size_t connection::write(std::span<const net::const_buffer> from, std::size
     return done;
 }
 
-// ---- Ending.
+// ---- Closing.
 
 bool connection::say_goodbye(std::error_code& ec) {
     if (!transport_.may_write(ec) || !flush(ec)) return false;

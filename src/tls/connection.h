@@ -1,35 +1,45 @@
-// connection.h: what moves bytes between an engine, which is memory, and a socket, which waits.
+// connection.h: moves bytes between an engine, which works in memory, and a socket, which waits.
 //
-// The problem. One green thread reads while another one writes, and both need libssl's object for the connection, which is not made for
-// that. A lock around each call, held until the call is done, would be held while its caller waits for the socket: a reader that waits
-// for the other side to speak would keep the writer out, whose question the other side waits for. And libssl may write while it
-// reads: alerts, and in some versions the answer to a key update.
+// Problem. One green thread reads while another writes. Both need libssl's object for the
+// connection, which does not support that. A lock held during a whole call would be held while its
+// caller waits for the socket. A reader that waits for the peer's answer would block the writer
+// that has the question. And libssl may write while it reads: alerts, and in some versions the
+// answer to a key update.
 //
-// Rejected: a lock that is held while waiting, but given up for the other direction (who holds it when both wait?). A
-// green thread of its own for each connection, which does all calls (two switches and a channel for each read). Sockets under libssl, in a BIO
-// that parks (libssl's errors are kept for each OS thread, and it would come back on another one).
+// Rejected: A lock that is held while waiting, but yielded to the other direction. Its owner is
+//           undefined when both wait.
+// Rejected: One green thread per connection for all calls. Each read would cost two switches and a
+//           channel.
+// Rejected: Sockets under libssl, in a BIO that parks. libssl's errors are kept per OS thread, and
+//           the call could resume on another one.
 //
-// The protocol. Three rights, and a lock that nobody holds while it waits for anything but that lock:
+// Protocol. There are three rights, and a lock whose holder waits only for that lock:
 //
-//   state_           libssl's object, and the memory on both sides of it. Held for one call of libssl and no system call
-//   reading_         to read from the socket, and put what came where the engine finds it
-//   writing_         to write to the socket, in the order in which the engine made it
-//   shaking_hands_   to make the handshake: whoever reads or writes before it is over waits for that one
+//   state_           Libssl's object, and the memory on both sides of it. Held for one call of
+//                    libssl and no system call.
+//   reading_         To read from the socket, and put the data where the engine finds it.
+//   writing_         To write to the socket, in the order in which the engine made the data.
+//   shaking_hands_   To make the handshake. Earlier reads and writes wait for it.
 //
-//   read:    reading_; then: state_ { engine.read } - nothing there? wait for the socket - state_ { hand what came over } - again
-//   write:   writing_; then: send what is left - state_ { engine.write, some records; take the output } - send it - again
+//     read:    reading_; then: state_ { engine.read } - no data? wait for the socket -
+//              state_ { hand over the data } - again
+//     write:   writing_; then: send what is left - state_ { engine.write, some records; take the
+//              output } - send it - again
 //
-// A reader whose call has made output must not wait until it is sent: the other side may be a single green thread that writes, and reads
-// when it has written. So a reader only *tries* to send. If it gets writing_ at once, it sends as much as the system takes; if somebody has it,
-// that one will find the output: writing_ is given up under state_, when the output is empty there, and asked for by
-// readers under state_. What the system does not take stays, and goes with the next call in either direction. Nothing that may be
-// said while reading is urgent.
+// A reader whose call has made output must not wait until it is sent. The peer may be a single
+// green thread that writes first and reads afterwards. So a reader only *tries* to send. If it gets
+// writing_ at once, it sends as much as the system takes. If another thread holds writing_, that
+// one will find the output: the holder releases writing_ under state_, when the output is empty,
+// and readers ask for it under state_. What the system does not take goes out with the next call in
+// either direction. Output made while reading is never urgent.
 //
-// Invariants: I1. Output leaves in the order in which the engine made it: sending_ before the engine's output, both by the holder of writing_.
-//             I2. Output that was there when somebody gave up writing_ is there because the socket did not take it.
-//             I3. Nobody waits for a socket, or for one of the rights, while he holds state_.
-// Locks:      shaking_hands_ > reading_, writing_ > state_. Nobody who holds reading_ waits for writing_.
-// Who:        any thread.
+// Invariants: I1. Output leaves in the order in which the engine made it: sending_ before the
+//                 engine's output, both by the holder of writing_.
+//             I2. If output exists when writing_ is released, the socket did not take it.
+//             I3. The holder of state_ waits neither for a socket nor for one of the rights.
+// Locks:      shaking_hands_ > reading_, writing_ > state_. A holder of reading_ does not wait for
+//             writing_.
+// Threads:    any thread.
 #pragma once
 
 #include <cstddef>
@@ -52,12 +62,13 @@
 
 namespace weft::tls::detail {
 
-// The socket below, whatever kind it was.
+// The socket below, of whatever kind.
 class transport : public net::stream {
 public:
     explicit transport(net::stream&& s) noexcept : net::stream(std::move(s)) {}
 
-    // Whether a call may begin: it is open, and its deadline has not passed. A call that finds what it wants in memory would not notice.
+    // Whether a call may begin: the socket is open, and its deadline has not passed. A call that
+    // finds its data in memory would not notice otherwise.
     [[nodiscard]] bool may_read(std::error_code& ec) const noexcept { return may_begin(handle_.read_deadline(), ec); }
 
     [[nodiscard]] bool may_write(std::error_code& ec) const noexcept { return may_begin(handle_.write_deadline(), ec); }
@@ -80,16 +91,17 @@ public:
 
     void handshake(std::error_code& ec);
 
-    // Reads at least so many bytes, unless the end comes before. Returns how many.
+    // Reads at least at_least bytes, unless the end comes first. Returns the number of bytes.
     std::size_t read(net::mutable_buffer b, std::size_t at_least, std::error_code& ec);
 
-    // Writes no more than so many of the bytes that the pieces hold together. Returns how many the engine has taken.
+    // Writes at most at_most of the pieces' bytes. Returns how many the engine has taken.
     std::size_t write(std::span<const net::const_buffer> from, std::size_t at_most, std::error_code& ec);
 
     void shutdown_send(std::error_code& ec);
     void close() noexcept;
 
-    // What look(ssl) returns, with the lock, once the handshake is over; before, nothing: a value-initialised one.
+    // Returns look(ssl), called with the lock, once the handshake is over; before, a
+    // value-initialised result.
     template <typename Look>
     auto agreed(Look look) {
         const state_guard guard(state_);
@@ -114,7 +126,7 @@ private:
         mutex& m_;
     };
 
-    // Holds reading_ or shaking_hands_, if it could be had.
+    // Holds reading_ or shaking_hands_, if it could be acquired.
     class right {
     public:
         right(binary_semaphore& of, std::error_code& ec) noexcept : of_(take(of, ec) ? &of : nullptr) {}
@@ -132,7 +144,7 @@ private:
         binary_semaphore* const of_;
     };
 
-    // Holds writing_, if it could be had; gives it up as the protocol wants.
+    // Holds writing_, if it could be acquired; releases it as the protocol requires.
     class right_to_write {
     public:
         right_to_write(connection& of, std::error_code& ec) noexcept : of_(take(of.writing_, ec) ? &of : nullptr) {}
@@ -150,11 +162,11 @@ private:
         connection* const of_;
     };
 
-    // Waits for a right. False: the caller was interrupted.
+    // Waits for a right. Returns false if the caller was interrupted.
     [[nodiscard]] static bool take(binary_semaphore& right, std::error_code& ec) noexcept;
     void give_up_writing() noexcept;
 
-    // Each returns whether to go on; if not, ec says why.
+    // Each returns whether to continue; if not, ec says why.
     [[nodiscard]] bool established(std::error_code& ec);
     [[nodiscard]] bool shake_hands(std::error_code& ec);
     [[nodiscard]] bool fill(std::error_code& ec);
@@ -170,18 +182,18 @@ private:
     [[nodiscard]] std::size_t encrypt(net::const_buffer b, std::error_code& ec);
 
     engine engine_;         // guarded by state_
-    bool no_more_ = false;  // guarded by state_: we have said goodbye
+    bool no_more_ = false;  // guarded by state_: we have sent close_notify
     mutex state_;
 
     transport transport_;
 
     binary_semaphore reading_{1};
-    std::vector<std::byte> arriving_;  // guarded by reading_, or shaking_hands_ before: what the engine reads from
-    std::size_t arrived_ = 0;          // guarded by the same: how much came the last time
+    std::vector<std::byte> arriving_;  // guarded by reading_, or shaking_hands_ before: input of the engine
+    std::size_t arrived_ = 0;          // guarded by the same: the size of the last read
 
     binary_semaphore writing_{1};
-    std::vector<std::byte> sending_;  // guarded by writing_: what is on its way out
-    std::size_t sent_ = 0;            // guarded by writing_: how much of it is out
+    std::vector<std::byte> sending_;  // guarded by writing_: data to send
+    std::size_t sent_ = 0;            // guarded by writing_: how much of it is sent
 
     binary_semaphore shaking_hands_{1};
     weft::detail::atomic<bool> established_{false};  // R1 (the handshake is over) pairs with A1 (a call begins)

@@ -62,7 +62,7 @@ bio_handle reader_of(const std::string& pem) {
     return made;
 }
 
-// The certificates in pem, in their order; keys between them are passed over.
+// The certificates in pem, in order; skips keys between them.
 std::vector<certificate_handle> certificates_in(const std::string& pem) {
     ERR_clear_error();
     const bio_handle reader = reader_of(pem);

@@ -1,6 +1,7 @@
-// credentials.h: certificates and keys: from PEM into OpenSSL, with what is wrong with them.
+// credentials.h: loads certificates and keys from PEM into OpenSSL, and describes their errors.
 //
-// Who: whoever makes a context. Throw std::system_error with errc::unusable_credentials, or std::bad_alloc.
+// Threads: the thread that makes a context. The functions throw std::system_error with
+// errc::unusable_credentials, or std::bad_alloc.
 #pragma once
 
 #include <string>
@@ -11,16 +12,17 @@
 
 namespace weft::tls::detail {
 
-// Shows own to the other side.
+// Presents own to the peer.
 void install_credentials(SSL_CTX* into, const certificate& own);
 
-// Trusts the certificates in pem, too. Each of them is enough by itself, also if another one has signed it.
+// Adds the certificates in pem to the trusted ones. Each is trusted by itself, even if another one
+// has signed it.
 void trust(SSL_CTX* into, const std::string& pem);
 
-// Tells clients by whom their certificates have to be signed.
+// Tells clients which authorities must have signed their certificates.
 void name_trusted_to_clients(SSL_CTX* into, const std::string& pem);
 
-// What OpenSSL calls for the password of an encrypted key: it would ask for one at the terminal.
+// OpenSSL's password callback for encrypted keys. Without it OpenSSL would ask at the terminal.
 int no_password(char* into, int size, int writing, void* user) noexcept;
 
 }  // namespace weft::tls::detail

@@ -17,12 +17,12 @@ namespace weft::tls::detail {
 
 namespace {
 
-// A name may be written with the root's dot; certificates are not.
+// A name may end with the root's dot; names in certificates do not.
 std::string_view without_dot(std::string_view host) {
     return host.ends_with('.') ? host.substr(0, host.size() - 1) : host;
 }
 
-// SSL_set_tlsext_host_name, which is a macro with a cast in it.
+// SSL_set_tlsext_host_name, a macro that contains a cast.
 bool ask_for(SSL* ssl, const std::string& host) {
     return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, const_cast<char*>(host.c_str())) == 1;
 }
@@ -34,7 +34,7 @@ engine::engine(std::shared_ptr<shared_context> with, std::string_view host)
     if (ssl_ == nullptr) throw std::bad_alloc();
     SSL_set_app_data(ssl_.get(), this);
     BIO* end = wire_.open().release();
-    SSL_set_bio(ssl_.get(), end, end);  // one for both directions: one reference is taken
+    SSL_set_bio(ssl_.get(), end, end);  // one BIO for both directions: takes one reference
     if (shared_->is_server()) {
         SSL_set_accept_state(ssl_.get());
     } else {
@@ -52,9 +52,9 @@ void engine::begin_client() {
             "certificate");
     }
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host_.c_str()) != 1) {
-        // No address: a name, which is told to the server, too.
+        // Not an address: a name, which is also sent to the server.
         SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-        // A dot at the beginning would mean any name below that one.
+        // A leading dot would match any name below that one.
         if (host_.starts_with('.') || host_.find('\0') != std::string::npos || SSL_set1_host(ssl, host_.c_str()) != 1 ||
             !ask_for(ssl, host_)) {
             throw std::invalid_argument("weft: \"" + host_ + "\" is no name of a host");
@@ -74,7 +74,7 @@ engine::step engine::classify(int result) noexcept {
         default:
             break;
     }
-    // verified() has said more than the queue knows.
+    // verified() has recorded more than the queue contains.
     if (!failed_.code) {
         try {
             failed_ = explain_library(SSL_is_init_finished(ssl_.get()) == 0);
@@ -112,7 +112,7 @@ engine::step engine::write(net::const_buffer b) noexcept {
 
 void engine::say_goodbye() noexcept {
     ERR_clear_error();
-    static_cast<void>(SSL_shutdown(ssl_.get()));  // 0: said, and not heard yet from the other side
+    static_cast<void>(SSL_shutdown(ssl_.get()));  // 0: sent, but the peer's has not arrived
     ERR_clear_error();
 }
 

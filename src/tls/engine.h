@@ -1,9 +1,9 @@
-// engine.h: one end of a TLS connection, without the connection: what comes in, and what goes out, is memory.
+// engine.h: one end of a TLS connection, without the connection: its input and output are memory.
 //
-// Each call is one call of libssl: the thread's error queue is emptied, the call made, and what it left in the queue read, and nothing
-// in between can park. So it does not matter on which OS thread the next one is made.
+// Each call empties the thread's error queue, makes one call of libssl, and reads what that left in
+// the queue. Nothing in between can park. So the next call may be made on any OS thread.
 //
-// Who: the holder of the connection's lock.
+// Threads: the holder of the connection's lock.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ public:
     enum class outcome : uint8_t {
         done,
         wants_input,  // call again when more has arrived
-        ended,        // the other side has said that there is no more
-        failed,       // for ever: see failed()
+        ended,        // the peer has signalled the end
+        failed,       // permanently: see failed()
     };
 
     struct step {
@@ -38,7 +38,7 @@ public:
         std::size_t count = 0;  // bytes read or written
     };
 
-    // host: of a client, whom it wants to talk to. Throws std::invalid_argument, std::bad_alloc.
+    // host: for a client, the peer it wants. Throws std::invalid_argument, std::bad_alloc.
     engine(std::shared_ptr<shared_context> with, std::string_view host);
 
     engine(const engine&) = delete;
@@ -46,13 +46,13 @@ public:
 
     [[nodiscard]] step handshake() noexcept;
 
-    // At most b.size() bytes, which is not 0.
+    // Reads at most b.size() bytes. Requires: b is not empty.
     [[nodiscard]] step read(net::mutable_buffer b) noexcept;
 
-    // At most a record of b, whose size is not 0.
+    // Writes at most one record of b. Requires: b is not empty.
     [[nodiscard]] step write(net::const_buffer b) noexcept;
 
-    // Puts into the output that we send no more. Requires: the handshake is over.
+    // Adds close_notify to the output. Requires: the handshake is over.
     void say_goodbye() noexcept;
 
     // Why it has failed.
@@ -64,10 +64,10 @@ public:
 
     [[nodiscard]] const std::string& host() const noexcept { return host_; }
 
-    // The engine of an SSL.
+    // The engine that belongs to ssl.
     [[nodiscard]] static engine* of(const SSL* ssl) noexcept { return static_cast<engine*>(SSL_get_app_data(ssl)); }
 
-    // Called by OpenSSL for each certificate that the other side has shown.
+    // Called by OpenSSL for each certificate that the peer has presented.
     static int verified(int is_good, X509_STORE_CTX* at) noexcept;
 
     static constexpr std::size_t record_max = SSL3_RT_MAX_PLAIN_LENGTH;
@@ -80,7 +80,7 @@ private:
     const std::string host_;
     wire wire_;
     failure failed_;
-    ssl_handle ssl_;  // the last: it writes to what is above
+    ssl_handle ssl_;  // the last member: it writes to those above
 };
 
 }  // namespace weft::tls::detail

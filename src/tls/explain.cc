@@ -12,7 +12,7 @@ namespace weft::tls::detail {
 
 namespace {
 
-// What a BIO in memory holds.
+// The content of a memory BIO.
 std::string text_of(BIO* memory) {
     char* data = nullptr;
     const long size = BIO_get_mem_data(memory, &data);
@@ -25,7 +25,7 @@ std::string date_of(const ASN1_TIME* t) {
     return text_of(memory.get());
 }
 
-// The hosts that a certificate is for.
+// The hosts that a certificate is valid for.
 std::string hosts_of(X509* certificate) {
     using names_handle = std::unique_ptr<GENERAL_NAMES, freed_by<GENERAL_NAMES_free>>;
     const names_handle names(
@@ -64,7 +64,7 @@ errc code_of_certificate(int reason) {
     }
 }
 
-// What an alert of the other side says.
+// The error code for an alert from the peer.
 errc code_of_alert(int alert) {
     switch (alert) {
         case SSL_AD_BAD_CERTIFICATE:
@@ -145,7 +145,7 @@ failure explain_library(bool in_handshake) {
     if (reason > SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256) {
         const int alert = reason - SSL_AD_REASON_OFFSET;
         ERR_clear_error();
-        // OpenSSL 3.0 has no words for that one.
+        // OpenSSL 3.0 has no text for that one.
         const char* words =
             alert == SSL_AD_CERTIFICATE_REQUIRED ? "certificate required" : SSL_alert_desc_string_long(alert);
         return {code_of_alert(alert), std::string("it has sent the alert \"") + words + '"'};

@@ -1,7 +1,8 @@
-// explain.h: what OpenSSL says about a failure, as an error code of ours and as words for people.
+// explain.h: translates OpenSSL's failures into our error codes and into readable text.
 //
-// OpenSSL keeps its errors in a queue for each OS thread. Whoever calls libssl empties it before, and reads it before anything is
-// called that may park: afterwards the green thread may be on another OS thread, whose queue tells of somebody else's errors.
+// OpenSSL keeps its errors in a queue per OS thread. A caller of libssl empties the queue first,
+// and reads it before any call that may park. Afterwards the green thread may be on another OS
+// thread, whose queue holds unrelated errors.
 #pragma once
 
 #include <string>
@@ -14,19 +15,22 @@ namespace weft::tls::detail {
 
 struct failure {
     std::error_code code;
-    std::string text;  // what exactly: names, dates, reasons; one line
+    std::string text;  // details: names, dates, reasons; one line
 };
 
-// The oldest error in the queue of the calling thread, which is empty afterwards. in_handshake: it was not over.
+// Explains the oldest error in the calling thread's queue, and empties the queue. in_handshake:
+// whether the handshake was still running.
 [[nodiscard]] failure explain_library(bool in_handshake);
 
-// Why certificate at, which the other side has shown, is not good: an X509_V_ERR_ constant. host: whom it was to be for.
+// Explains why certificate at, presented by the peer, is not valid. reason: an X509_V_ERR_
+// constant. host: the host it should be for.
 [[nodiscard]] failure explain_certificate(int reason, X509* at, std::string_view host);
 
 // A certificate's subject or issuer as one line.
 [[nodiscard]] std::string name_of(const X509_NAME* name);
 
-// The oldest error in the queue as OpenSSL words it, for certificates and keys that cannot be read. The queue is empty afterwards.
+// OpenSSL's text for the oldest error in the queue, for unreadable certificates and keys. Empties
+// the queue.
 [[nodiscard]] std::string library_words();
 
 }  // namespace weft::tls::detail

@@ -1,4 +1,4 @@
-// handle.h: objects of OpenSSL, each with who frees it.
+// handle.h: owning handles for OpenSSL's objects.
 #pragma once
 
 #include <openssl/bio.h>

@@ -7,7 +7,7 @@
 
 namespace weft::tls::detail {
 
-// What leaves the list is freed after the lock is.
+// Entries that leave the list are destroyed after the lock is released.
 
 session_handle session_cache::take(std::string_view host) noexcept {
     std::list<entry> taken;

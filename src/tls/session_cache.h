@@ -1,13 +1,16 @@
-// session_cache.h: what a client and its hosts have agreed on, for the next connection to the same one.
+// session_cache.h: a client's sessions by host, for the next connection to the same host.
 //
-// OpenSSL hands a session over when a server has sent a ticket for it, in the middle of some read. One is kept for each host, the newest, and
-// the host not asked for the longest time goes when there are too many. A session is given out once (a ticket that is used twice lets an
-// onlooker see that the two belong together); the next connection brings a new one.
+// OpenSSL hands over a session when a server has sent a ticket for it, in the middle of some read.
+// The newest one is kept for each host. If there are too many hosts, the least recently used one is
+// dropped. A session is used once, because a ticket that is used twice lets an observer link the
+// two connections. The next connection brings a new one.
 //
-// That the certificate was good for the host was found out when the session began: so they are kept by host and context, whose demands do
-// not change.
+// The certificate was checked against the host when the session began. So sessions are kept per
+// host and context, whose requirements do not change.
 //
-// Who: any thread. The lock is held for a search in memory, never in a call of OpenSSL that could take one of its own.
+// Threads: any thread. The lock is held for a search in memory, never in a call of OpenSSL that
+//          could
+// take a lock of its own.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +30,10 @@ public:
 
     [[nodiscard]] bool is_on() const noexcept { return most_ != 0; }
 
-    // Takes the session of host out; nullptr: there is none.
+    // Takes out the session of host; nullptr if there is no session.
     [[nodiscard]] session_handle take(std::string_view host) noexcept;
 
-    // Keeps it, in place of an older one. Throws std::bad_alloc.
+    // Stores a session, replacing an older one. Throws std::bad_alloc.
     void keep(std::string_view host, session_handle session);
 
 private:
@@ -41,7 +44,7 @@ private:
 
     const std::size_t most_;
     weft::detail::spin_lock lock_;
-    std::list<entry> entries_;  // guarded by lock_: the newest first; no more than most_
+    std::list<entry> entries_;  // guarded by lock_: newest first; at most most_
 };
 
 }  // namespace weft::tls::detail

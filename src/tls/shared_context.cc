@@ -19,7 +19,7 @@ namespace weft::tls::detail {
 
 namespace {
 
-// What resumes sessions of a server that looks at its clients' certificates has to be told apart from other servers'.
+// Distinguishes sessions of a server that checks client certificates from those of other servers.
 constexpr unsigned char session_name[] = {'w', 'e', 'f', 't'};
 
 std::string encoded(const std::vector<std::string>& protocols) {
@@ -53,7 +53,7 @@ shared_context::shared_context(const client_options& options)
     if (options.trust_system) check(SSL_CTX_set_default_verify_paths(ctx) == 1, "weft: the authorities of the system");
     trust(ctx, options.trusted);
     if (!options.own.chain.empty() || !options.own.key.empty()) install(ctx, options.own);
-    // This function alone returns 0 for success.
+    // Unlike others, this function returns 0 on success.
     if (!protocols_.empty() && SSL_CTX_set_alpn_protos(ctx, reinterpret_cast<const unsigned char*>(protocols_.data()),
                                                        static_cast<unsigned>(protocols_.size())) != 0) {
         throw std::bad_alloc();
@@ -85,7 +85,7 @@ shared_context::shared_context(const server_options& options)
         prepare(further_.emplace_back(make(options.minimum)).get(), options.own[i]);
     }
     if (!further_.empty()) {
-        // SSL_CTX_set_tlsext_servername_callback, which is a macro with a cast in it.
+        // SSL_CTX_set_tlsext_servername_callback, a macro that contains a cast.
         SSL_CTX_callback_ctrl(main_.get(), SSL_CTRL_SET_TLSEXT_SERVERNAME_CB,
                               reinterpret_cast<void (*)()>(&shared_context::choose_certificate));
         SSL_CTX_set_tlsext_servername_arg(main_.get(), this);
@@ -99,10 +99,10 @@ context_handle shared_context::make(version minimum) {
     SSL_CTX* ctx = made.get();
     check(SSL_CTX_set_min_proto_version(ctx, minimum == version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) == 1,
           "weft: this OpenSSL does not speak that version of TLS");
-    // The other side cannot make us shake hands again, nor compress (both have been ways to attack).
+    // The peer must not cause renegotiation or compression (both have enabled attacks).
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-    // Streams that are idle keep no buffers. A write is whole or has failed, however short the records are that the other side asks for:
-    // there is memory to write to, so it never has to be repeated.
+    // Idle streams keep no buffers. A write either completes or fails, however short the records
+    // that the peer asks for: it goes to memory, so it is never repeated.
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_default_passwd_cb(ctx, &no_password);
     SSL_CTX_set_app_data(ctx, this);
@@ -150,7 +150,7 @@ int shared_context::choose_certificate(SSL* ssl, int* /*alert*/, void* self) noe
         SSL_set_SSL_CTX(ssl, other.get());
         return SSL_TLSEXT_ERR_OK;
     }
-    return SSL_TLSEXT_ERR_OK;  // the first one: the client decides whether it will do
+    return SSL_TLSEXT_ERR_OK;  // the first certificate: the client decides whether to accept it
 }
 
 int shared_context::choose_protocol(SSL* /*ssl*/,
@@ -174,7 +174,8 @@ int shared_context::keep_session(SSL* ssl, SSL_SESSION* session) noexcept {
     if (of == nullptr || SSL_SESSION_is_resumable(session) != 1) return 0;
     auto& shared = *static_cast<shared_context*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
     try {
-        // A copy: OpenSSL takes the right to be resumed from the session of a connection that ends without a goodbye.
+        // A copy: OpenSSL marks the session of a connection that ends without close_notify as not
+        // resumable.
         session_handle copy(SSL_SESSION_dup(session));
         if (copy != nullptr) shared.sessions_.keep(of->host(), std::move(copy));
     } catch (const std::bad_alloc&) {

@@ -1,10 +1,11 @@
-// shared_context.h: what a context is: the SSL_CTX of OpenSSL, and what its callbacks need.
+// shared_context.h: the state of a context: OpenSSL's SSL_CTX, and the data of its callbacks.
 //
-// OpenSSL calls back in the middle of a handshake: to choose among certificates, or an application protocol, to say why a certificate is
-// not good, to hand a session over. Nothing there may wait, throw through OpenSSL, or call what a user has written; that is why such
-// choices are data (a list of certificates, a list of protocols) and no functions of the user's.
+// OpenSSL calls back in the middle of a handshake: to choose a certificate or an application
+// protocol, to report an invalid certificate, to hand over a session. Callbacks must not wait,
+// throw through OpenSSL, or call user code. Therefore such choices are data (lists of certificates
+// and protocols), not user functions.
 //
-// Who: nobody changes it once it is made, so any number of streams use it at a time.
+// Threads: immutable after construction, so any number of streams may use it at a time.
 #pragma once
 
 #include <string>
@@ -52,10 +53,10 @@ private:
 
     const bool server_;
     bool verifies_ = false;
-    std::string protocols_;  // as they are sent: each with its length before it
+    std::string protocols_;  // in wire format: each is preceded by its length
     session_cache sessions_;
     context_handle main_;
-    std::vector<context_handle> further_;  // a server's: one for each certificate after the first
+    std::vector<context_handle> further_;  // on a server: one for each certificate after the first
 };
 
 }  // namespace weft::tls::detail

@@ -14,15 +14,15 @@ namespace weft::tls {
 
 namespace {
 
-// The throwing form of a call that has failed. failure: what exactly went wrong, if it was for TLS to say.
+// Throws for a call that has failed. failure: the details, if the error is one of TLS.
 [[noreturn]] void throw_failure(std::error_code ec, std::string what, const std::string& failure) {
-    // Where it is the caller who was interrupted, it would be so once more.
+    // If the caller was interrupted, throws as any interrupted wait.
     if (ec == weft::errc::cancelled || ec == weft::errc::timed_out) throw_if_cancelled();
     if (ec.category() == error_category() && !failure.empty()) what += ": " + failure;
     throw std::system_error(ec, what);
 }
 
-// Both forms of a call from one: call(c, ec), where c may be nullptr.
+// Implements both forms of a call by call(c, ec); c may be nullptr.
 template <typename Call>
 auto report(detail::connection* c, std::error_code& ec, Call call) {
     using result = decltype(call(*c, ec));

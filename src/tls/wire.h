@@ -1,13 +1,13 @@
-// wire.h: both directions of what is encrypted, as OpenSSL sees them: memory, and never a socket.
+// wire.h: both directions of the encrypted data, as memory for OpenSSL, never a socket.
 //
-// libssl reads from what has arrived, and writes to what is to be sent; where nothing has arrived it says so and returns. So nothing
-// inside of it ever waits, and a green thread cannot leave its OS thread there: OpenSSL keeps a queue of errors, and more, for each of
-// these. What moves the bytes is in connection.h.
+// libssl reads received data and writes data to send. If nothing has arrived, it reports that and
+// returns. So libssl never waits, and a green thread cannot leave its OS thread inside a call:
+// OpenSSL keeps a queue of errors, and more, per OS thread. connection.h moves the bytes.
 //
-// Rejected: OpenSSL's own memory BIOs. What is sent has to be copied out of them once more, because they may move it while it is sent;
-// and they keep the largest buffer they ever needed.
+// Rejected: OpenSSL's own memory BIOs. Data to send would be copied once more, because they may
+//           move it during the send; and they keep the largest buffer they ever needed.
 //
-// Who: the holder of the connection's lock.
+// Threads: the holder of the connection's lock.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@ public:
     wire(const wire&) = delete;
     wire& operator=(const wire&) = delete;
 
-    // One end for libssl, which lives no longer than this. Throws std::bad_alloc.
+    // One end for libssl, which must not outlive this. Throws std::bad_alloc.
     [[nodiscard]] bio_handle open();
 
-    // bytes have arrived: they stay where they are until consumed() says that they were read.
+    // New input. The bytes must stay in place until consumed() returns true.
     void arrived(std::span<const std::byte> bytes) noexcept { input_ = bytes; }
 
     [[nodiscard]] bool consumed() const noexcept { return input_.empty(); }
 
-    // What is to be sent.
+    // Data to send.
     [[nodiscard]] std::vector<std::byte>& output() noexcept { return output_; }
 
 private:

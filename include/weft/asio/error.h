@@ -1,7 +1,7 @@
-// error.h: error codes of weft as Boost has them.
+// error.h: converts weft's error codes to Boost's.
 //
-// Those that have a counterpart in Asio become that, because libraries compare with it: Beast with boost::asio::error::eof, for one. The
-// others stay what they are, in Boost's type.
+// Codes with a counterpart in Asio become that, because libraries compare with it: Beast, for
+// example, with boost::asio::error::eof. The others keep their value, in Boost's type.
 //
 // See: docs/asio.md
 #pragma once
@@ -20,7 +20,7 @@ namespace weft::asio {
     if (ec == errc::timed_out) return boost::asio::error::timed_out;
     if (ec == errc::cancelled) return boost::asio::error::operation_aborted;
     if (ec == errc::closed) return boost::asio::error::bad_descriptor;
-    // Numbers of errno: Asio's are of this category.
+    // errno values: Asio's codes for them are in this category.
     if (ec.category() == std::generic_category() || ec.category() == std::system_category()) {
         return {ec.value(), boost::system::system_category()};
     }

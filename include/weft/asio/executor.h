@@ -1,17 +1,18 @@
-// executor.h: the runtime as an executor of Boost.Asio: each handler runs as a green thread of its own.
+// executor.h: the runtime as an executor of Boost.Asio: each handler runs as its own green thread.
 //
 //   weft::asio::context here;                                          // the handlers run on the default runtime
 //   boost::asio::steady_timer timer(here.get_executor(), 1s);
 //   timer.async_wait([](auto ec) { /* a green thread: it may wait */ });
 //   boost::asio::co_spawn(here.get_executor(), session(), boost::asio::detached);
 //
-// Handlers may wait for whatever they like, unlike those that an io_context runs. Two of them may run at the same time, so what is not
-// made for that wants a strand (strand.h), as with a pool of threads. An exception that leaves a handler ends the process, as that of
-// any green thread.
+// Handlers may wait, unlike those of an io_context. Two handlers may run at the same time, so code
+// that is not made for that needs a strand (strand.h), as with a thread pool. An exception that
+// leaves a handler ends the process, as in any green thread.
 //
-// Asio waits for sockets and timers of its own with a thread, which it starts for each context with the first of them.
+// Asio waits for its own sockets and timers with a thread. It starts one per context, with the
+// first of them.
 //
-// Who: any thread.
+// Threads: any thread.
 // See: docs/asio.md
 #pragma once
 
@@ -28,16 +29,17 @@ namespace weft::asio {
 
 class executor;
 
-// What sockets and timers of Asio belong to. It must live longer than they do; what they wait for when it goes is abandoned, and the handlers
-// are destroyed. Handlers that run then go on.
+// The context of Asio's sockets and timers. It must outlive them. Its destructor abandons what they
+// wait for and destroys those handlers. Handlers that already run continue.
 class context : public boost::asio::execution_context {
 public:
     using executor_type = executor;
 
-    // Handlers run on the runtime of who starts them, or the default one.
+    // Handlers run on the runtime of the caller that starts them, or the default one.
     context() = default;
 
-    // Handlers run on this runtime, which must live longer. After it has been stopped they are destroyed.
+    // Handlers run on this runtime, which must outlive the context. They are destroyed after it has
+    // been stopped.
     explicit context(runtime& on) noexcept : on_(&on) {}
 
     ~context() {
@@ -58,7 +60,7 @@ private:
 
 class executor {
 public:
-    // Of context.
+    // The executor of context.
     explicit executor(context& of) noexcept : context_(&of) {}
 
     // Starts f as a green thread. Throws what weft::go throws.
@@ -74,7 +76,7 @@ public:
 
     [[nodiscard]] context& query(boost::asio::execution::context_t /*what*/) const noexcept { return *context_; }
 
-    // It never runs a handler inside of execute().
+    // execute() never runs a handler inline.
     [[nodiscard]] static constexpr boost::asio::execution::blocking_t query(
         boost::asio::execution::blocking_t /*what*/) noexcept {
         return boost::asio::execution::blocking.never;

@@ -1,18 +1,21 @@
-// strand.h: an executor whose handlers run one after the other, as green threads do: they may wait.
+// strand.h: an executor whose handlers run one after the other, as green threads, and may wait.
 //
 //   weft::asio::strand one_at_a_time(here.get_executor());
 //   boost::asio::co_spawn(one_at_a_time, session(), boost::asio::detached);
 //
-// The problem. boost::asio::strand keeps a list, for each OS thread, of the strands whose handlers that thread runs just now, and its nodes lie
-// on the handler's stack. A green thread that waits in such a handler may come back on another OS thread, and leaves the first one
-// with a node that is no more. So on green threads that strand is for handlers that do not wait; this one has no such list.
+// Problem. boost::asio::strand keeps a list, per OS thread, of the strands whose handlers that
+// thread runs, with nodes on the handler's stack. A green thread that waits in such a handler may
+// resume on another OS thread and leave a dangling node on the first. So on green threads
+// boost::asio::strand suits only handlers that do not wait. This strand has no such list.
 //
-// A strand is a queue and, while there is something in it, one green thread that runs what it finds there. A handler that waits holds up
-// those behind it, and nobody else. They begin in the order in which they came.
+// A strand is a queue and, while it is not empty, one green thread that runs its handlers. A
+// handler that waits delays only those behind it. Handlers begin in the order in which they were
+// queued.
 //
-// Copies are the same strand. Handlers that have not run when the runtime has been stopped are destroyed.
+// Copies refer to the same strand. Handlers that have not run when the runtime has been stopped are
+// destroyed.
 //
-// Who: any thread. See: docs/asio.md
+// Threads: any thread. See: docs/asio.md
 #pragma once
 
 #include <boost/asio/execution.hpp>
@@ -32,7 +35,7 @@ class strand {
 public:
     explicit strand(executor on) : on_(on), state_(std::make_shared<state>()) {}
 
-    // Puts f into the queue. Throws std::bad_alloc, and what weft::go throws.
+    // Queues f. Throws std::bad_alloc, and what weft::go throws.
     template <typename F>
     void execute(F&& f) const {
         if (state_->push(std::make_unique<handler_of<std::decay_t<F>>>(std::forward<F>(f)))) on_.execute(turn(state_));
@@ -67,14 +70,15 @@ private:
 
     class state {
     public:
-        // True: nobody runs them, and the caller has to see to it.
+        // Returns true if no green thread runs the queue; the caller must then start one.
         [[nodiscard]] bool push(std::unique_ptr<handler> h) {
             const std::lock_guard guard(lock_);
             waiting_.push_back(std::move(h));
             return !std::exchange(runs_, true);
         }
 
-        // The next one; nullptr: there is none, and the caller does not run them any more.
+        // Returns the next handler; nullptr: the queue is empty and the caller has stopped running
+        // it.
         [[nodiscard]] std::unique_ptr<handler> pop() noexcept {
             const std::lock_guard guard(lock_);
             runs_ = !waiting_.empty();
@@ -87,10 +91,11 @@ private:
     private:
         mutex lock_;
         std::deque<std::unique_ptr<handler>> waiting_;  // guarded by lock_
-        bool runs_ = false;                             // guarded by lock_: somebody runs them
+        bool runs_ = false;                             // guarded by lock_: a green thread runs the queue
     };
 
-    // Who runs them, until there are none. Gone without having run, it destroys them.
+    // Runs the handlers until the queue is empty. If destroyed without having run, it destroys
+    // them.
     class turn {
     public:
         explicit turn(std::shared_ptr<state> of) noexcept : state_(std::move(of)) {}

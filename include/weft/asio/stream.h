@@ -1,19 +1,21 @@
-// stream.h: sockets of weft for the synchronous calls of Boost.Asio and Boost.Beast.
+// stream.h: weft's sockets for the synchronous calls of Boost.Asio and Boost.Beast.
 //
 //   weft::asio::stream connection(listener.accept());                  // or a tls::stream
 //   boost::beast::http::read(connection, buffer, request);             // waits as a green thread does
 //   boost::beast::websocket::stream<weft::asio::stream<weft::net::tcp_stream>> ws(std::move(connection));
 //
-// Whatever takes a SyncReadStream and a SyncWriteStream takes this: boost::asio::read, write and read_until, HTTP of Beast, WebSocket over
-// it. The calls are the stream's own, so deadlines, cancellation and close() are, too: next_layer() has them. Asynchronous
-// calls are not for it: see use_weft.h.
+// Works with anything that takes a SyncReadStream and a SyncWriteStream: boost::asio::read, write
+// and read_until, Beast's HTTP, and WebSocket over it. The calls are those of the stream below,
+// including deadlines, cancellation and close(), which next_layer() provides. For asynchronous
+// calls see use_weft.h.
 //
-// The executor that WebSocket streams want of what is below them, for timers that synchronous calls never start, is that of an io_context which
-// nobody runs; it costs three file descriptors in a process that asks for it, and no thread.
+// WebSocket streams require an executor of the layer below, for timers that synchronous calls never
+// start. It is that of an io_context that no thread runs. It costs no thread, and three file
+// descriptors in a process that asks for it.
 //
-// Rejected: the executor of executor.h, for whose timers Asio would start a thread.
+// Rejected: The executor of executor.h. Asio would start a thread for its timers.
 //
-// Who: as the stream below. See: docs/asio.md
+// Threads: as the stream below. See: docs/asio.md
 #pragma once
 
 #include <array>
@@ -42,7 +44,7 @@ namespace weft::asio {
 
 namespace detail {
 
-// Pieces of memory of a sequence of Asio's: the first ones that are not empty.
+// Up to 16 non-empty buffers from the beginning of one of Asio's buffer sequences.
 template <typename Buffer>
 class pieces {
 public:
@@ -77,7 +79,7 @@ private:
 };
 
 inline boost::asio::io_context::executor_type never_run() {
-    // For the life of the process: streams with static storage may refer to it to the end.
+    // Never destroyed: streams with static storage may refer to it until the end of the process.
     static boost::asio::io_context& nobodys = *new boost::asio::io_context(1);
     return nobodys.get_executor();
 }
@@ -96,7 +98,7 @@ public:
 
     explicit stream(Stream below) : below_(std::move(below)) {}
 
-    // The stream itself: to set deadlines, to close it.
+    // The stream below: to set deadlines, to close it.
     [[nodiscard]] Stream& next_layer() noexcept { return below_; }
 
     [[nodiscard]] const Stream& next_layer() const noexcept { return below_; }
@@ -107,8 +109,9 @@ public:
 
     [[nodiscard]] executor_type get_executor() const { return detail::never_run(); }
 
-    // Reads what is there, at least a byte unless there is no room for one. The end is boost::asio::error::eof. The form without ec throws
-    // boost::system::system_error, or weft::cancelled or weft::timed_out where the caller is interrupted.
+    // Reads what is available, at least a byte unless into has no room. The end is
+    // boost::asio::error::eof. The form without ec throws boost::system::system_error, or
+    // weft::cancelled or weft::timed_out if the caller is interrupted.
     template <typename MutableBufferSequence>
     std::size_t read_some(const MutableBufferSequence& into, boost::system::error_code& ec) {
         const detail::pieces<net::mutable_buffer> pieces(into);
@@ -134,7 +137,7 @@ public:
         return n;
     }
 
-    // Writes the first 16 pieces of from that are not empty.
+    // Writes the first 16 non-empty pieces of from.
     template <typename ConstBufferSequence>
     std::size_t write_some(const ConstBufferSequence& from, boost::system::error_code& ec) {
         const detail::pieces<net::const_buffer> pieces(from);
@@ -152,7 +155,8 @@ public:
         return n;
     }
 
-    // What Beast calls at the end of a WebSocket: says that there is no more, reads what still comes, and closes.
+    // Called by Beast at the end of a WebSocket: signals the end, reads the remaining data, and
+    // closes.
     friend void teardown(boost::beast::role_type /*role*/, stream& s, boost::system::error_code& ec) {
         std::error_code why;
         s.below_.shutdown_send(why);

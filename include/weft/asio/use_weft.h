@@ -1,27 +1,31 @@
-// use_weft.h: a completion token with which each asynchronous operation of Boost.Asio is a call that returns its result.
+// use_weft.h: a completion token that makes asynchronous Asio operations return their results.
 //
 //   std::size_t n = socket.async_read_some(buffer, weft::asio::use_weft);                // throws boost::system::system_error
 //   boost::system::error_code ec;
 //   std::size_t n = socket.async_read_some(buffer, weft::asio::use_weft[ec]);           // or reports
 //
-// The green thread that makes the call waits, and no other one does; a plain thread blocks. So every library that is built on Asio (for
-// databases, brokers, HTTP) can be used in straight-line code. What it returns: nothing, the value that the operation hands to its
-// handler after the error code, or a std::tuple where there are several.
+// Only the calling green thread waits; a plain thread blocks. So every library built on Asio
+// (databases, brokers, HTTP) can be used in straight-line code. The call returns nothing, the value
+// that the operation passes to its handler after the error code, or a std::tuple of several values.
 //
-// Somebody else has to complete the operation: a thread that runs the io_context, or Asio's own where the executor is that of
-// executor.h. Not the caller: inside a handler that an io_context runs, the call would wait for its own thread.
+// Another thread must complete the operation: one that runs the io_context, or Asio's own with the
+// executor of executor.h. Inside a handler that an io_context runs, the call would wait for its own
+// thread.
 //
-// Cancelling. The wait is a cancellation point. Where the caller is interrupted the operation is cancelled, by Asio's cancellation
-// slot, and the call returns when the operation has ended: it uses the caller's memory until then. If it has been done
-// nevertheless, that counts; if not, weft::cancelled or weft::timed_out is thrown (reported as operation_aborted and timed_out). The
-// slot is used on the operation's executor, so an io_context that several threads run wants a strand, as always. Operations that do
-// not say where they run, and those that cannot be cancelled, are waited for.
+// Cancellation. The wait is a cancellation point. An interrupted caller cancels the operation
+// through Asio's cancellation slot, and returns when the operation has ended, because it uses the
+// caller's memory until then. If the operation has completed anyway, its result counts. If not,
+// weft::cancelled or weft::timed_out is thrown (reported as operation_aborted and timed_out). The
+// slot is used on the operation's executor, so an io_context that several threads run needs a
+// strand, as always. Operations without an associated executor, and those that cannot be cancelled,
+// are waited for.
 //
-// An operation that is given up by its io_context, which is destroyed, fails with operation_aborted.
+// If the io_context of an operation is destroyed, the operation fails with operation_aborted.
 //
-// The protocol. The frame has a place for the result, and a semaphore that counts who is done with the frame: the handler, and, once there
-// was a cancellation, that too. A handler that is destroyed without having been called counts all the same: so nobody waits for ever, and nobody
-// touches a frame that is gone, since the last thing he does with it is to release the semaphore, which may die at that moment.
+// Protocol. The frame holds the result and a semaphore that counts users that are done with the
+// frame: the handler and, after a cancellation, the canceller. A handler destroyed without a call
+// counts too, so the wait always ends. No user touches a dead frame: its last access is the release
+// of the semaphore, which may be destroyed at that moment.
 //
 // See: docs/asio.md
 #pragma once
@@ -49,12 +53,12 @@
 
 namespace weft::asio {
 
-// See above. A value: copy it.
+// The completion token, described above. A value: copy it.
 class use_weft_t {
 public:
     constexpr use_weft_t() noexcept = default;
 
-    // The same, but the first error code of the operation goes to ec in place of being thrown.
+    // Returns a token that stores the operation's first error code in ec instead of throwing it.
     [[nodiscard]] constexpr use_weft_t operator[](boost::system::error_code& ec) const noexcept {
         use_weft_t other;
         other.error_ = &ec;
@@ -71,7 +75,7 @@ inline constexpr use_weft_t use_weft;
 
 namespace detail {
 
-// Somebody who uses the frame of who waits. Counts as done when he says so, or is gone.
+// A user of the waiting caller's frame. Done when it calls is_done() or is destroyed.
 class user_of_frame {
 public:
     explicit user_of_frame(counting_semaphore<>& done) noexcept : done_(&done) {}
@@ -90,7 +94,7 @@ private:
     counting_semaphore<>* done_;
 };
 
-// What is in the frame of who waits.
+// The state in the waiting caller's frame.
 template <typename... Args>
 struct operation {
     counting_semaphore<> done{0};
@@ -118,7 +122,7 @@ private:
     user_of_frame user_;
 };
 
-// Why a wait has been interrupted.
+// Why a wait was interrupted.
 enum class interruption { none, cancelled, timed_out };
 
 inline interruption wait_for(counting_semaphore<>& done) {
@@ -136,8 +140,8 @@ inline void wait_uninterrupted(counting_semaphore<>& done) {
     shield([&] { done.acquire(); });
 }
 
-// Cancels an operation where that is to be done, if it is still there by then. Outlives it: nobody may run the executor any more once it
-// has ended.
+// Cancels an operation on its executor, if the operation still exists by then. Outlives it, because
+// the executor may no longer be run once the operation has ended.
 template <typename... Args>
 class canceller {
 public:
@@ -158,7 +162,7 @@ private:
     operation<Args...>* of_;
 };
 
-// Returns when the operation has ended.
+// Cancels the operation and returns when it has ended.
 template <typename Executor, typename... Args>
 void cancel_on(const Executor& executor, operation<Args...>& of) {
     std::shared_ptr<canceller<Args...>> by;
@@ -171,7 +175,7 @@ void cancel_on(const Executor& executor, operation<Args...>& of) {
     if (by != nullptr) shield([&] { by->forget(); });
 }
 
-// An operation that has failed: reports it, or throws.
+// Reports the error of a failed operation, or throws it.
 inline void fail(const use_weft_t& how, interruption why, const boost::system::error_code& ec) {
     const bool is_ours = why != interruption::none && ec == boost::asio::error::operation_aborted;
     if (how.error() != nullptr) {
@@ -193,7 +197,8 @@ inline bool has_failed(const use_weft_t& /*how*/, interruption /*why*/, const st
     return false;
 }
 
-// What a call returns whose handler takes these. The error code, or exception, comes first if there is one.
+// The return values for a handler with these arguments. An error code or exception comes first, if
+// there is one.
 template <typename... Args>
 struct results_of {
     static constexpr bool has_error = false;
@@ -230,7 +235,8 @@ struct returned<std::tuple<One>> {
 template <typename... Args>
 using returned_by = typename returned<typename results_of<Args...>::values>::type;
 
-// The values of a result, as they are returned. With an error that was reported: whatever the operation has handed over.
+// The result's values in the form in which they are returned. After a reported error: the values
+// that the operation has passed.
 template <typename... Args>
 returned_by<Args...> take(std::tuple<Args...>& result) {
     using results = results_of<Args...>;
@@ -252,14 +258,15 @@ class boost::asio::async_result<weft::asio::use_weft_t, R(Given...)> {
 public:
     using return_type = weft::asio::detail::returned_by<std::decay_t<Given>...>;
 
-    // Not deduced: else the body would be compiled where Asio only asks whether it may call this.
+    // The return type is not deduced: otherwise the body would be compiled even where Asio only
+    // checks whether it may call this.
     template <typename Initiation, typename... InitArgs>
     static return_type initiate(Initiation&& initiation, weft::asio::use_weft_t how, InitArgs&&... args) {
         namespace detail = weft::asio::detail;
         operation<std::decay_t<Given>...> mine;
         if (how.error() != nullptr) how.error()->clear();
 
-        // Where it runs is asked before it begins: with it, the initiation may be moved away.
+        // Gets the executor first, because the call below may move the initiation away.
         const auto cancel = [&, executor = executor_of(initiation)] {
             if constexpr (std::is_same_v<std::remove_const_t<decltype(executor)>, nowhere>) {
                 detail::wait_uninterrupted(mine.done);
@@ -297,7 +304,7 @@ private:
             weft::asio::detail::fail(how, why, ec);
             return return_type();
         } else {
-            throw boost::system::system_error(ec);  // there is nothing to return
+            throw boost::system::system_error(ec);  // there is no value to return
         }
     }
 };

@@ -1,7 +1,7 @@
-// allocate.h: blocks of memory of which size and alignment are known only when the program runs.
+// allocate.h: memory blocks whose size and alignment are known only at run time.
 //
-// The aligned operator new and delete are some 50 instructions dearer than the plain ones (after_func and stop in bench/budget.py: 1098 and
-// 1044), even for alignments that those give anyway.
+// The aligned operator new and delete cost some 50 instructions more than the plain ones, even for
+// alignments that the plain ones guarantee (after_func and stop in bench/budget.py: 1098 and 1044).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace weft::detail {
     return ::operator new(size, std::align_val_t{align});
 }
 
-// The same align as for allocate().
+// Requires: align is the value that was passed to allocate().
 inline void deallocate(void* block, std::size_t align) noexcept {
     if (align <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
         ::operator delete(block);

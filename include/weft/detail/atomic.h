@@ -1,11 +1,11 @@
-// atomic.h: the atomics that everything lock-free in weft is written with.
+// atomic.h: the atomic types and memory orders of all lock-free code in weft.
 //
-// One name for two things: std::atomic in the library, the model checker's atomic in a model build
-// (WEFT_MODEL), so that test/model compiles the very headers that ship. Orders are always spelt out; the
-// words below stand for std::memory_order_*. In a model build they are macros, because the checker wants
-// the source position with each order; headers compiled there therefore name no function after an order.
+// In the library these are std::atomic's, in a model build (WEFT_MODEL) the model checker's, so
+// that test/model compiles the headers that ship. Memory orders are always explicit; the words
+// below stand for std::memory_order_*. In a model build they are macros, because the checker wants
+// each order's source position. So headers compiled there must not name a function after an order.
 //
-// Who: everybody. See: docs/memory_order.md, test/model/.
+// See: docs/memory_order.md, test/model/.
 #pragma once
 
 #include <weft/detail/require.h>
@@ -14,7 +14,7 @@
 
 #include <relacy/relacy.hpp>
 
-// The checker's replacements for what it does not need to know of here.
+// Removes the checker's replacements that are not needed here.
 #undef new
 #undef delete
 #undef malloc
@@ -72,18 +72,19 @@ inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
 inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 inline constexpr bool model_build = false;
 
-// A shared variable that is not atomic: guarded by a lock, or handed over with something. In a model build the checker knows it
-// and reports a race on it, or a use before its construction or after its destruction.
+// A non-atomic shared variable, guarded by a lock or handed over by a synchronised operation. In a
+// model build the checker reports races on it, and use before construction or after destruction.
 template <typename T>
 using guarded = T;
 
-// As guarded, but looked at without the lock too, as a hint: who acts on it takes the lock and looks again. In a model build
-// peek() returns anything.
+// As guarded, but may also be read without the lock, as a hint: before acting on it, take the lock
+// and read again. In a model build peek() returns an arbitrary value.
 template <typename T>
 class peekable {
 public:
 #if WEFT_SEES_RACES
-    // Where one of these was before, on a stack, somebody may have looked at it: a store that the sanitizer does not take for a race.
+    // This address on a stack may have held another peekable, which a thread still peeks at. An
+    // atomic store keeps the sanitizer from reporting a race.
     constexpr peekable(T value) noexcept {  // NOLINT: as T
         if (std::is_constant_evaluated()) {
             value_ = value;
@@ -95,7 +96,8 @@ public:
     constexpr peekable(T value) noexcept : value_(value) {}  // NOLINT: as T
 #endif
 
-    // With the lock, which orders them: reading needs no atomic, writing does, because of peek().
+    // Requires the lock, which orders the accesses. Reads need no atomic; writes do, because of
+    // peek().
     peekable& operator=(T value) noexcept {
         __atomic_store_n(&value_, value, __ATOMIC_RELAXED);  // relaxed: the lock orders it
         return *this;
@@ -109,7 +111,7 @@ public:
 
     peekable& operator--() noexcept { return *this = value_ - 1; }
 
-    // A hint. acquire: several are looked at in the order in which they are written down. See may_recv in chan_state.h
+    // A hint. acquire: several peeks take effect in program order. See may_recv in chan_state.h.
     [[nodiscard]] T peek() const noexcept { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
 
 private:
@@ -118,11 +120,12 @@ private:
 
 }  // namespace weft::detail
 
-// Orders everything before it against everything after it, stores against later loads included. The two
-// sides of every "publish, then look whether the other one looked" pair carry one each.
+// Orders everything before it against everything after it, including stores against later loads.
+// Each side of a "publish, then check whether the other side has checked" pair needs one.
 #define WEFT_FULL_FENCE() std::atomic_thread_fence(std::memory_order_seq_cst)
 
-// Of the constructor of an object that holds atomics: constexpr, but the model checker's atomics cannot be that.
+// For constructors of objects that hold atomics: constexpr, except with the model checker's
+// atomics.
 #define WEFT_CONSTEXPR constexpr
 
 #endif

@@ -1,26 +1,32 @@
-// call_at.h: a call whose frames lie on another stack of the same thread, and which comes back without a return.
+// call_at.h: calls a function on another stack of the same thread and comes back without a return.
 //
-// The problem. A call on another stack usually goes through a function of assembly that changes stacks, and returns through it. After a
-// system call that return is dear: the kernel uses up what the CPU remembers of returns, so each one to a frame that was there before is
-// mispredicted, 4 to 8 ns on the CPUs that were measured. So the change of stacks is part of the caller here, and the way back is a jump to
-// an address that lies in memory. Jumps are predicted by where they went last time, which no system call forgets.
+// Problem. A call on another stack usually goes through an assembly function that changes stacks
+// and returns. After a system call that return is expensive: the kernel uses up the CPU's return
+// predictions, so each return to an older frame is mispredicted. That costs 4 to 8 ns on the
+// measured CPUs. So the caller changes stacks inline, and the way back is a jump to an address in
+// memory. Jumps are predicted by their last target, which a system call does not disturb.
 //
-//     caller  call_at:  notes its sp, bp, bx and where it goes on; sp = top; pushes where it goes on, as a call would; jumps
+//     caller  call_at:  saves sp, bp, bx and the resume address; sp = top; pushes the resume
+//                       address, as a call would; jumps
 //     callee            does its work, with ordinary calls and returns
-//             go_back:  takes sp, bp and bx from the note; jumps
+//             go_back:  restores sp, bp and bx; jumps
 //
-// What is on the shadow stack, or in the CPU's memory of returns, is the same before and after: there is no call and no return. The caller
-// keeps a frame pointer (that its frame's address is asked for sees to it), by which unwinders find it whatever the stack pointer is, and the
-// address that was pushed shows them where.
+// Without a call and a return, the shadow stack and the return predictor stay unchanged. The caller
+// keeps a frame pointer (taking its frame's address forces that). Unwinders find the frame by it,
+// whatever the stack pointer is, and use the pushed address.
 //
-// Not everywhere: WEFT_CALL_AT says whether it is there. Sanitizers have to be told of changes of stacks, and where no table says which
-// registers a call may change nobody has written it. There the library makes the call (run_call_on_stack).
+// WEFT_CALL_AT tells whether call_at is available. Sanitizers must be told of stack changes, and on
+// other processors no table says which registers a call may change. There the library makes the
+// call (run_call_on_stack).
 //
-// Rejected. An ordinary call, and the callee's return: the one return that is left costs as much as all the rest of a declared call.
-// Notes of all registers that a callee keeps: the compiler knows best which of them hold something.
+// Rejected: An ordinary call, with a return in the callee. That one return costs as much as the
+//           rest of a blocking call.
+// Rejected: Saving all callee-saved registers. The compiler knows best which of them hold a value.
 //
-// Invariants: what lies at and above top is never touched. Who was called by call_at ends with go_back, and throws nothing.
-// Who: the owner of both stacks. See: docs/blocking.md
+// Invariants: Memory at and above top is never touched. A function called by call_at ends with
+//             go_back and does not throw.
+// Threads: the owner of both stacks.
+// See: docs/blocking.md
 #pragma once
 
 #include <weft/detail/require.h>
@@ -38,17 +44,18 @@
     !defined(_SOFT_FLOAT) && !defined(__APX_F__)
 #define WEFT_CALL_AT 1
 #else
-#define WEFT_CALL_AT 0  // another processor, or code for this one in which not all registers below have names
+#define WEFT_CALL_AT 0  // other processors, or code for this one in which some registers below have no names
 #endif
 #endif
 
 namespace weft::detail {
 
-// Where the caller of call_at goes on. Everywhere, or types that hold one would differ between parts of a program.
+// Where the caller of call_at resumes. Defined in every build, so that types that hold one have the
+// same layout in all parts of a program.
 struct way_back {
     void* sp;
-    void* bp;  // the frame pointer of the caller
-    void* bx;  // a frame's second pointer, to some compilers
+    void* bp;  // the caller's frame pointer
+    void* bx;  // some compilers use it as a second frame pointer
     const void* at;
 };
 
@@ -66,8 +73,9 @@ struct way_back {
 
 namespace weft::detail {
 
-// Calls function(from) with the stack pointer at top, which is a multiple of 16. It has to end with go_back(from). (What is kept by
-// callees and is not in way_back counts as changed. Registers that only a function of its own target has keep nothing of weft's callers.)
+// Calls function(from) with the stack pointer at top. Requires: top is a multiple of 16, and
+// function ends with go_back(from). (Callee-saved registers outside way_back count as clobbered.
+// Registers that only functions with a target of their own use hold nothing of weft's callers.)
 [[gnu::always_inline, gnu::no_instrument_function]] inline void call_at(void* top,
                                                                         void (*function)(way_back* from) noexcept,
                                                                         way_back* from) noexcept {
@@ -91,8 +99,9 @@ namespace weft::detail {
           "memory" WEFT_CALL_AT_CHANGES_MORE);
 }
 
-// The end of what call_at has called. Nothing that has to be destroyed may be left in its frame. (As before a return, wide vectors are
-// cleared: not all compilers do it before a piece of assembly.)
+// Ends a function that call_at has called. Requires: its frame holds nothing that must be
+// destroyed. (Clears wide vectors as before a return, because not all compilers do that before
+// inline assembly.)
 [[noreturn, gnu::always_inline, gnu::no_instrument_function]] inline void go_back(way_back* to) noexcept {
     asm volatile(
 #if defined(__AVX__)

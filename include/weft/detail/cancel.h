@@ -1,32 +1,42 @@
-// cancel.h: what a wait can be cancelled by: the contexts around it.
+// cancel.h: the contexts around a piece of code, through which its waits are cancelled.
 //
-// A context is what a scope, an async call or a with_deadline puts around code: it may be cancelled, and it may have a deadline.
-// It lies in the frame (or the shared state) of whoever opened it and has a parent, the context it was opened in, which lives
-// longer: whoever opens a context waits for what runs in it. So contexts are a tree, and the innermost one is the *ambient* context of
-// a green thread. Each green thread that starts in a context opens one of its own; so no more than one wait is open in a context,
-// and waits of different green threads share nothing.
+// A scope, an async call or a with_deadline puts a context around code. A context may be cancelled
+// and may have a deadline. It lies in the frame (or shared state) of the code that opened it. Its
+// parent is the context it was opened in, and lives longer, because code that opens a context waits
+// for all that runs inside. So contexts form a tree. The innermost one is the *ambient* context of
+// a green thread. Each green thread that starts in a context opens its own. So a context has at
+// most one open wait, and waits of different green threads share no data.
 //
-//   wait     under the object's lock: enter_wait() leaves the wait in the ambient context; leave_wait() when it is over
-//   cancel   walks down the tree: marks each context, and claims the wait that is open in it; then makes ready, with no lock held
+//   wait     under the object's lock: enter_wait() records the wait in the ambient context;
+//            leave_wait() when it is over
+//   cancel   walks down the tree: marks each context and claims its open wait; then makes the
+//            claimed waits ready, with no lock held
 //
-// Most green threads never block in a context, or nobody ever cancels it. So a context is linked into its parent only when
-// somebody asks it for the first time (arm): before, it costs its few stores. A context that is linked has linked ancestors, and one
+// Most contexts never see a wait or a cancellation. So a context is linked into its parent only on
+// first demand (arm); until then it costs a few stores. A linked context has linked ancestors. One
 // that is linked to a cancelled parent is cancelled from then on.
 //
-// What a wait says, the std::stop_tokens say too: whoever cancels stops them, after it has made ready whom it has interrupted; who is
-// interrupted and comes first stops them itself (tell_tokens), before it throws.
+// std::stop_tokens agree with the waits. The cancelling thread stops the tokens after it has made
+// the interrupted waits ready. An interrupted thread that comes first stops them itself
+// (tell_tokens) before it throws.
 //
-// Deadlines need no tree: a context knows the earliest deadline of itself and all around it, and each wait arms one timer for that.
+// Deadlines need no tree. A context stores the earliest deadline of itself and those around it, and
+// each wait arms one timer for that.
 //
-// Rejected. One list of waits in each scope: all its green threads would take its lock at each wait. A reference-counted tree as
-// Go's context: an allocation for each scope, and structured code does not need it. A flag that waits poll.
+// Rejected: One list of waits per scope. All its green threads would take its lock at each wait.
+// Rejected: A reference-counted tree like Go's context. It costs an allocation per scope, and
+//           structured code does not need it.
+// Rejected: A flag that waits poll.
 //
-// Invariants: C1. armed implies that the parent is armed, or that there is none.
+// Invariants: C1. armed implies that the parent, if any, is armed.
 //             C2. requested, once set, stays; a context linked under a requested one is requested.
-//             C3. blocked_ is the wait that is open, as long as it can be claimed; claimed under lock_ (L1 of wait.h).
-// Locks:      lock_ of a parent, then that of its child; may be taken while an object's lock is held. Nothing is taken under it.
+//             C3. blocked_ is the open wait while it can be claimed; it is claimed under lock_ (L1
+//                 of wait.h).
+// Locks:      lock_ of a parent, then that of its child; both may be taken under an object's lock.
+//             No lock is taken under lock_.
 // Ordering:   R1 (armed) pairs with A1.
-// Who:        enter_wait, leave_wait, the destructor: the green thread it belongs to; cancel, requested: any thread.
+// Threads:    enter_wait, leave_wait, the destructor: the green thread that owns the context;
+//             cancel, requested: any thread.
 // See:        docs/cancellation.md, test/model/cancel_model.cc
 #pragma once
 
@@ -43,24 +53,25 @@ namespace weft::detail {
 struct stop_bridge;
 class cancel_context;
 
-// Where a context is opened: in which one, and while how many exceptions unwind the stack. An exception that was thrown inside a
-// context makes it, and all around, deaf; what a destructor opens then is in none, and heard.
+// Where a context is opened: in which context, and while how many exceptions unwind the stack.
+// While an exception thrown inside a context unwinds, neither that context nor those around it
+// interrupt waits. A context that a destructor opens then has no parent, and does interrupt waits.
 struct enclosing {
     cancel_context* context = nullptr;
     int uncaught = 0;
 };
 
-// One wait, as the context around it knows it. In the frame of whoever waits.
+// One wait, as recorded in the context around it. Lies in the waiting caller's frame.
 struct cancel_wait {
     guarded<claim_word*> claim;
-    guarded<G*> g;               // who waits: a green thread, or if nullptr …
+    guarded<G*> g;               // the waiter: a green thread, or if nullptr …
     guarded<thread_note*> note;  // … a plain thread
-    guarded<cancel_wait*> next;  // in the chain of those that are to be made ready
+    guarded<cancel_wait*> next;  // in the chain of waits to make ready
 };
 
 class cancel_context {
 public:
-    // A context in parent (nullptr: in none), with a deadline of its own (never: none).
+    // Opens a context in parent (nullptr: no parent) with its own deadline (never: no deadline).
     cancel_context(cancel_context* parent, int64_t deadline_ns) noexcept
         : cancel_context(enclosing{parent, 0}, deadline_ns) {}
 
@@ -74,39 +85,44 @@ public:
     cancel_context& operator=(const cancel_context&) = delete;
 
     ~cancel_context() {
-        if ((parent_ != nullptr && armed_.load(relaxed)) || bridge_ != nullptr)  // relaxed: whoever armed it has left
+        if ((parent_ != nullptr && armed_.load(relaxed)) || bridge_ != nullptr)  // relaxed: its armer has left
             end();
     }
 
-    // The earliest deadline around; never: none.
+    // The earliest deadline of this context and all around it; never: no deadline.
     [[nodiscard]] int64_t deadline_ns() const noexcept { return deadline_ns_; }
 
     // How many exceptions unwound the stack when it was opened.
     [[nodiscard]] int uncaught() const noexcept { return uncaught_; }
 
-    // Ends all waits that are open in this context and in those inside it, and all that begin later. Any thread. O(contexts inside).
+    // Ends all waits that are open in this context and in those inside it, and all later ones. Any
+    // thread. O(contexts inside).
     void cancel() noexcept;
 
-    // The same for the outermost context around this one, on behalf of a runtime that stops. The green thread it belongs to.
+    // Cancels the outermost context around this one, for a runtime that stops. Called by the green
+    // thread that owns this context.
     void cancel_all_around() noexcept;
 
-    // Whether it has been cancelled, or one around it.
+    // Whether this context or one around it has been cancelled.
     [[nodiscard]] bool requested() noexcept;
 
-    // A wait begins, which may be claimed from here on. False: no, the context is cancelled.
+    // Begins a wait, which may be claimed from now on. Returns false if the context is cancelled.
     [[nodiscard]] bool enter_wait(cancel_wait& w) noexcept;
 
-    // It is over: nobody touches it any more. Also for a green thread that will never run again.
+    // Ends the wait: no other thread touches it after this. Also for a green thread that will never
+    // run again.
     void leave_wait() noexcept;
 
-    // A wait in it, which is over, was interrupted; or why is how one would be. Stops the tokens from here outwards, as far as they are
-    // concerned. Calls what is registered with them. O(contexts around), once; after that O(1).
+    // Stops the tokens from this context outwards, as far as why affects them. why: how a wait in
+    // it ended, or would end. Runs the tokens' callbacks. O(contexts around) once, then O(1).
     void tell_tokens(wait_result why) noexcept;
 
-    // Nothing around it matters any more: its parent may go before it does. The green thread it belongs to, when it ends.
+    // Detaches the context from its parent, which may then be destroyed first. Called by the green
+    // thread that owns it, when it ends.
     void detach() noexcept;
 
-    // What turns cancellation into a std::stop_token; made by make, which may throw, on first use. Never freed before this.
+    // Returns the object that turns cancellation into a std::stop_token. make creates it on first
+    // use and may throw. It is not freed before this context.
     stop_bridge& bridge(stop_bridge* (*make)(int64_t deadline_ns));
 
 private:
@@ -137,26 +153,28 @@ private:
     guarded<cancel_context*> prev_ = nullptr;
 };
 
-// The ambient context of code that nothing interrupts, though something may be around it: it is in no other one, and never cancelled. To
-// those who ask for contexts it is none. Only its address is used.
+// The ambient context of code that is not interrupted, whatever is around it. It has no parent and
+// is never cancelled. Queries for contexts treat it as no context. Only its address is used.
 [[nodiscard]] cancel_context* shield_context() noexcept;
 
-// The same for a green thread in no context whose runtime stops with a deadline: so its waits take the way on which that is looked at.
+// The same for a green thread without a context whose runtime stops with a deadline: its waits then
+// take the path that checks for the deadline.
 [[nodiscard]] cancel_context* stop_context() noexcept;
 
-// Whether c is a context, and not nullptr or one of those two.
+// Whether c is a real context: not nullptr and not one of the two above.
 [[nodiscard]] bool is_context(const cancel_context* c) noexcept;
 
-// The innermost context around the caller; nullptr where there is none.
+// The innermost context around the caller; nullptr if it has no context.
 [[nodiscard]] cancel_context* ambient() noexcept;
 
-// Where the caller is, as one who opens a context.
+// The caller's position, for a context that it is about to open.
 [[nodiscard]] enclosing enclosing_context() noexcept;
 
-// Makes c the ambient context of the caller, on whose stack it lies, or not. Returns the one before.
+// Makes c the caller's ambient context; lies_on_stack tells whether c lies on the caller's stack.
+// Returns the previous ambient context.
 cancel_context* exchange_ambient(cancel_context* c, bool lies_on_stack) noexcept;
 
-// In a scope.
+// RAII form of exchange_ambient().
 class ambient_scope {
 public:
     explicit ambient_scope(cancel_context* c, bool lies_on_stack = true) noexcept

@@ -1,11 +1,13 @@
-// chan_state.h: what all handles of one channel share: lock, buffer, and the two queues of waiters.
+// chan_state.h: the state shared by all handles of a channel: lock, buffer, queues of waiters.
 //
-// Everything happens under one lock that is held for a dozen instructions. A send looks for a waiting receiver, then for
-// room in the buffer, then parks; a receive is its mirror image. When a party waits already, it is claimed under the lock
-// and the value moves after the lock is dropped, straight between the two frames.
+// One lock guards everything and is held for a dozen instructions. A send looks for a waiting
+// receiver, then for room in the buffer, then parks; a receive mirrors that. A waiting partner is
+// claimed under the lock, and the value moves directly between the two frames after the lock is
+// released.
 //
-// Invariants and order of values: see chan.h.
-// Who: any thread.
+// For the invariants and the order of values, see chan.h.
+//
+// Threads: any thread.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +44,8 @@ struct chan_core {
         return yes;
     }
 
-    // The buffer, as users see it. The channel of a timer has none for them: what it holds is taken back when the timer is stopped.
+    // The number of buffered values. A timer's channel reports 0: what it holds is withdrawn when
+    // the timer is stopped.
     [[nodiscard]] std::size_t len() noexcept {
         if (last_drop != nullptr) return 0;
         const hold_if<false> held;
@@ -54,8 +57,9 @@ struct chan_core {
 
     [[nodiscard]] std::size_t cap() const noexcept { return last_drop != nullptr ? 0 : capacity; }
 
-    // Whether a receive, or a send, would find something to do. Without the lock: a hint. If not, there was a moment at which nothing could
-    // be done, that of the look at count, or if the channel has no buffer, at the queue: it was not closed then, as it is not later.
+    // Whether a receive, or a send, would find something to do. Reads without the lock: a hint. If
+    // false, nothing could be done at the instant when count was read (without a buffer: the
+    // queue). The channel was not closed then, because it is not closed later.
     [[nodiscard]] bool may_recv() const noexcept {
         return count.peek() != 0 || !senders.seems_empty() || closed.peek();
     }
@@ -75,31 +79,33 @@ struct chan_core {
     // Immutable.
     const std::size_t capacity;
     void (*last_drop)(chan_core& core) noexcept =
-        nullptr;  // set by a timer: called, when the last handle is gone, in place of freeing it
+        nullptr;  // set by a timer: called instead of freeing when the last handle is gone
 
-    // Atomic: handles that refer to this channel.
+    // Atomic: the number of handles that refer to this channel.
     atomic<uint32_t> handles{1};
 };
 
-// Closes core and wakes everybody; fatal if it is nullptr or closed already.
+// Closes core and wakes all waiters. Fatal if core is nullptr or already closed.
 void chan_close(chan_core* core);
 
-// An operation on a nil channel: would_block at once if deadline_ns is 0, else timeout at the deadline, or never.
-// Either throws if the wait is cancelled, or leaves in interrupted why, and returns timeout.
+// An operation on a nil channel. Returns would_block at once if deadline_ns is 0, else timeout at
+// the deadline; without one it blocks for ever. If the wait is cancelled, throws, or, if
+// interrupted is given, stores the reason there and returns timeout.
 chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* interrupted);
 
-// A wait ended otherwise than by the channel: timeout, or as nil_wait.
+// Handles a wait that the channel did not end: returns timeout, or acts as nil_wait.
 chan_status chan_interrupted(wait_result result, wait_result* interrupted);
 
-// The last handle is gone while somebody waits, through a reference to it. Fatal, unless that may be somebody who will never run again.
+// The last handle is gone while a waiter holds a reference to it. Fatal, unless that waiter may be
+// one that never runs again.
 void chan_destroyed_while_waited_on() noexcept;
 
-// Throws std::bad_alloc: a channel with more slots than memory can hold was asked for.
+// Throws std::bad_alloc: the requested channel has more slots than memory can hold.
 [[noreturn]] void throw_chan_too_large();
 
 template <typename T>
 struct chan_state : chan_core {
-    // Begins an operation that moves values under the lock, or after it has claimed whom they are for.
+    // Guards an operation that moves values under the lock, or after it has claimed their receiver.
     using calls_users = hold_if<!std::is_trivially_copyable_v<T>>;
 
     // Allocates state and slots in one block. Throws std::bad_alloc.
@@ -109,7 +115,7 @@ struct chan_state : chan_core {
         return create_at(allocate(block_size(cap), block_align()), cap);
     }
 
-    // State and slots at block, which is part of something that sets last_drop.
+    // Constructs state and slots at block, which is part of an object that sets last_drop.
     static chan_state* create_at(void* block, std::size_t cap) noexcept { return ::new (block) chan_state(cap); }
 
     static constexpr std::size_t block_size(std::size_t cap) noexcept { return slots_offset() + cap * sizeof(T); }
@@ -125,7 +131,7 @@ struct chan_state : chan_core {
         bool waited_on = false;
         {
             const hold_if<false> held;
-            lock.lock();  // who waits through a reference may not have synchronised with us
+            lock.lock();  // a waiter that holds a reference may not have synchronised with us
             waited_on = !receivers.empty() || !senders.empty();
             lock.unlock();
         }
@@ -142,7 +148,8 @@ struct chan_state : chan_core {
         deallocate(this, block_align());
     }
 
-    // Destroys what is buffered. The lock is held, or nobody else is left. Returns how much it was.
+    // Destroys the buffered values and returns their number. Requires: the lock is held, or no
+    // other thread uses the channel.
     std::size_t clear_locked() noexcept {
         const std::size_t cleared = count;
         for (; count != 0; --count) {
@@ -152,8 +159,9 @@ struct chan_state : chan_core {
         return cleared;
     }
 
-    // deadline_ns 0: do not wait. Moves from value only if the result is ok. If the wait is cancelled: throws, or, if interrupted is not
-    // nullptr, leaves there why and returns timeout.
+    // Sends value. deadline_ns 0: does not wait. Moves from value only if the result is ok. If the
+    // wait is cancelled, throws, or, if interrupted is not nullptr, stores the reason there and
+    // returns timeout.
     chan_status send(T& value, int64_t deadline_ns, wait_result* interrupted = nullptr) {
         const calls_users held;
         lock.lock();
@@ -179,7 +187,8 @@ struct chan_state : chan_core {
         return block(senders, &value, wait_reason::chan_send, deadline_ns, interrupted);
     }
 
-    // deadline_ns 0: do not wait. Fills value only if the result is ok. interrupted: as for send.
+    // Receives into value. deadline_ns 0: does not wait. Fills value only if the result is ok.
+    // interrupted: as for send.
     chan_status recv(std::optional<T>& value, int64_t deadline_ns, wait_result* interrupted = nullptr) {
         const calls_users held;
         lock.lock();
@@ -208,8 +217,11 @@ struct chan_state : chan_core {
         return block(receivers, &value, wait_reason::chan_receive, deadline_ns, interrupted);
     }
 
-    // The two halves of an operation of a select. begin: under the lock; true if it needs no waiting, and ok tells whether a value
-    // moves (else: closed). finish: after the lock was freed, if begin has won the wait of a partner.
+    // The two halves of a select's operation.
+    //
+    // begin is called under the lock and returns true if no wait is needed; ok tells whether a
+    // value moves (else: closed). finish is called after the lock is released, if begin has won a
+    // partner's wait.
     bool begin_send(T& value, waiter*& partner, bool& ok) noexcept {
         const calls_users held;
         ok = !closed;
@@ -249,7 +261,7 @@ struct chan_state : chan_core {
 
     static void finish_recv(std::optional<T>& value, waiter& partner) noexcept {
         const calls_users held;
-        if (!partner.ok) {  // else its value went into the buffer
+        if (!partner.ok) {  // else its value is already in the buffer
             value.emplace(std::move(*static_cast<T*>(partner.slot)));
             partner.ok = true;
         }
@@ -271,7 +283,8 @@ private:
 
     std::size_t next(std::size_t index) const noexcept { return index + 1 == capacity ? 0 : index + 1; }
 
-    // The head was taken while senders wait: the oldest of them puts its value at the end (I2). The lock is held.
+    // The head was taken while senders wait: appends the value of the oldest one (I2). Requires:
+    // the lock is held. Releases it.
     chan_status refill() noexcept {
         waiter* w = senders.pop_claimed();
         if (w == nullptr) {
@@ -292,13 +305,14 @@ private:
         head = next(head);
     }
 
-    // The value of a waiting sender goes where the head was.
+    // Moves the value of a waiting sender into the slot that the head has left.
     void fill_freed_slot(waiter& sender) noexcept {
         ::new (slot(wrap(head + count - 1))) T(std::move(*static_cast<T*>(sender.slot)));
         sender.ok = true;
     }
 
-    // Nothing could be done at once: waits in queue, as long as deadline_ns allows. The lock is held.
+    // The operation cannot complete at once: waits in queue until deadline_ns. Requires: the lock
+    // is held. Releases it.
     chan_status block(
         wait_queue& queue, void* slot_of_caller, wait_reason reason, int64_t deadline_ns, wait_result* interrupted) {
         if (deadline_ns == 0) {

@@ -1,6 +1,7 @@
-// continuation.h: a green thread that begins when a count becomes zero, without waiting on a stack for that.
+// continuation.h: starts a green thread when a count becomes zero; no stack waits for that.
 //
-// It is made at once, so that what it needs is there, and lies in the count's queue of waiters, not started: 256 bytes and its closure.
+// The green thread is created at once, so its resources are reserved. Until it starts it lies in
+// the count's queue of waiters and takes 256 bytes and its closure.
 //
 // See: docs/futures.md
 #pragma once
@@ -15,8 +16,8 @@
 
 namespace weft::detail {
 
-// Starts body() as a green thread once count is zero. count stays until then. Throws what go() throws, with body as it was, and what
-// moving body throws.
+// Starts body() as a green thread once count is zero. count must live until then. Throws what go()
+// throws, with body unchanged, and what moving body throws.
 template <typename F>
 void go_when_zero(count_word& count, F&& body, source_location where) {
     static_assert(!std::is_lvalue_reference_v<F>, "body is moved");

@@ -1,17 +1,20 @@
-// count_word.h: a counter that can be waited on until it is zero, and destroyed as soon as that wait has returned.
+// count_word.h: a counter with a wait for zero, after which it may be destroyed at once.
 //
-// One 32-bit word: bit 0 the lock of the queue, bit 1 "somebody waits", the count above. Whoever takes the count to zero
-// while somebody waits takes the lock first, collects the waiters, and then stores 0: count, bit and lock change
-// in one store, after which only the waiters (alive until made ready) are touched. A waiter that arrives meanwhile
-// spins on the lock bit, sees zero and returns.
+// One 32-bit word: bit 0 is the queue's lock, bit 1 is set while there are waiters, the rest is the
+// count. The thread that takes the count to zero with waiters takes the lock first, collects the
+// waiters, and stores 0: count, bit and lock change in one store. After it only the waiters are
+// touched, which live until they are made ready. A waiter that arrives in between spins on the lock
+// bit, sees zero and returns.
 //
-// Rejected: count and lock in two words (the last done() would unlock a lock that the woken waiter has already destroyed).
+// Rejected: Count and lock in two words. The last done() would unlock a lock that the woken waiter
+//           has already destroyed.
 //
-// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter whose time was up may leave it set).
-//             I2. After the store of 0 the object is not touched.
-// Ordering:   R1 (a decrement, or the store of 0) pairs with A1 (a waiter reads zero): what was done before done() is
-//             visible after wait().
-// Who:        any thread.
+// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter that timed out may
+//                 leave it set).
+//             I2. The object is not touched after the store of 0.
+// Ordering:   R1 (a decrement, or the store of 0) pairs with A1 (a waiter reads zero): what was
+//             done before done() is visible after wait().
+// Threads:    any thread.
 // See:        docs/wait_group.md, test/model/wait_group_model.cc
 #pragma once
 
@@ -25,10 +28,11 @@
 
 namespace weft::detail {
 
-// Ends the process: the count would leave its range.
+// Ends the process: the change would take the count out of its range.
 [[noreturn]] void fatal_count(int64_t count, int64_t change) noexcept;
 
-// A wait group is destroyed while its count is not zero. Fatal, unless what is to come, and whoever waits, may never run again.
+// A wait group is destroyed while its count is not zero. Fatal, unless the threads that would count
+// down, and the waiters, may never run again.
 void check_group_destroyed(uint32_t count, bool waited_on) noexcept;
 
 class count_word {
@@ -43,25 +47,26 @@ public:
         if (!plain || !state_.word().compare_exchange_strong(seen, seen + one, acq_rel, relaxed)) add_slow(1);
     }
 
-    // Takes one off the count and, if it becomes zero, wakes all who wait. The object may be gone when this returns with the
-    // count at zero.
+    // Subtracts one from the count; if it becomes zero, wakes all waiters. The object may then be
+    // gone on return.
     void decrement() noexcept {
         const hold_if<false> held;
         uint32_t seen = state_.word().load(relaxed);  // relaxed: the exchanges decide
         if (seen == (one | waiting)) {
-            // The last one, and somebody waits: takes the lock with it.
+            // The last one, and there are waiters: takes the lock in the same exchange.
             if (state_.word().compare_exchange_strong(seen, seen | guarded_word::guard, acq_rel, relaxed)) {  // R1
                 release_waiters();
                 return;
             }
         }
-        // Not the last one of a count that is waited for, not below zero, and not while the lock is held.
+        // Subtracts directly unless this is the last one with waiters, the count would go below
+        // zero, or the lock is held.
         const bool plain = (seen & guarded_word::guard) == 0 && (seen >= 2 * one || seen == one);
         // R1
         if (!plain || !state_.word().compare_exchange_strong(seen, seen - one, acq_rel, relaxed)) add_slow(-1);
     }
 
-    // Adds change to the count, as increment and decrement.
+    // Adds change to the count, with the effects of increment and decrement.
     void add(int32_t change) noexcept {
         if (change == 1) {
             increment();
@@ -84,7 +89,8 @@ public:
         weft::detail::wait(me, waiters_, state_, bits | waiting, reason);
     }
 
-    // As wait(), with a deadline and as a cancellation point. worker: who is to end the wait (owner.h), for reports.
+    // As wait(), with a deadline and as a cancellation point. worker: the thread that will end the
+    // wait (owner.h), for reports.
     [[nodiscard]] wait_result wait_cancellable(wait_reason reason,
                                                int64_t deadline_ns,
                                                atomic<const void*>* worker = nullptr) noexcept {
@@ -116,16 +122,17 @@ public:
         return weft::detail::wait_until(me, waiters_, state_, bits | waiting, reason, deadline_ns);
     }
 
-    // For a group that is destroyed.
+    // Checks a group that is being destroyed.
     void check_destroyed() noexcept {
         if (state_.word().load(relaxed) >> shift != 0) [[unlikely]]
-            destroyed_early();  // relaxed: a check. While somebody waits the count is not zero
+            destroyed_early();  // relaxed: a check. While there are waiters the count is not zero
     }
 
     // Whether the count is zero.
     [[nodiscard]] bool is_zero() noexcept { return state_.word().load(acquire) >> shift == 0; }  // A1
 
-    // For select, which waits in its own way. Under the lock: whether the count of a word with these bits is zero.
+    // For select, which waits in its own way. is_zero(bits): whether the count is zero in bits read
+    // under the lock.
     guarded_word& lock_word() noexcept { return state_; }
 
     wait_queue& waiters() noexcept { return waiters_; }
@@ -169,10 +176,10 @@ private:
         }
     }
 
-    // The count goes from the last piece to zero and we hold the lock.
+    // The count goes from the last piece to zero. Requires: the lock is held.
     [[gnu::noinline]] void release_waiters() noexcept {
         waiter* chain = waiters_.pop_all_claimed();
-        state_.unlock_bits(0);  // R1; I2: not a word of this object after here
+        state_.unlock_bits(0);  // R1; I2: the object is not touched after this
         if (chain != nullptr && chain->next == nullptr) {
             ready(*chain);
         } else {

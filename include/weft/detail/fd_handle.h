@@ -1,6 +1,7 @@
-// fd_handle.h: what a socket object owns: an open file descriptor, its place among all of them, and two deadlines.
+// fd_handle.h: owns an open file descriptor, its poll_desc, and two deadlines.
 //
-// Movable. Its calls are made by any number of threads at a time, but for what moves, assigns or destroys it.
+// Movable. Any number of threads may use it at a time, except while it is moved, assigned or
+// destroyed.
 //
 // See: docs/netpoll.md
 #pragma once
@@ -19,7 +20,8 @@ class fd_handle {
 public:
     fd_handle() noexcept = default;
 
-    // Takes fd over, which is open, non-blocking, and has just been made. Throws std::bad_alloc, and has closed it then.
+    // Takes ownership of fd. Requires: fd is open, non-blocking and newly created. Throws
+    // std::bad_alloc, after closing fd.
     explicit fd_handle(int fd);
 
     fd_handle(fd_handle&& other) noexcept { take(other); }
@@ -38,17 +40,19 @@ public:
     // Closes it.
     ~fd_handle() { close(); }
 
-    // Whoever waits for it is woken; calls that come later fail. The file is closed when the last call has returned. Any number of times.
+    // Wakes all waiters; later calls fail. The file is closed when the last call has returned. May
+    // be called any number of times.
     void close() noexcept;
 
-    // The number, which is the caller's from now on; -1: there is none. Fatal while a call uses it.
+    // Gives the descriptor to the caller and returns it; -1 if it owns no descriptor. Fatal while a
+    // call uses it.
     [[nodiscard]] int detach();
 
     [[nodiscard]] bool is_open() const noexcept;
 
     [[nodiscard]] int fd() const noexcept { return fd_; }
 
-    // Calls that wait give up then, also those that wait now.
+    // Sets the time at which waiting calls give up, including those that already wait.
     void set_read_deadline(int64_t deadline_ns) noexcept;
     void set_write_deadline(int64_t deadline_ns) noexcept;
 

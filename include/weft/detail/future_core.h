@@ -1,29 +1,38 @@
-// future_core.h: what futures of all types share: the wait, the exception, and how a cancellation travels.
+// future_core.h: the untyped part of futures: the wait, the exception, and cancellation.
 //
-// A future is fulfilled by a green thread (async), by the holder of a promise, or once others are ready (then, when_all, when_any). The last
-// kind is *derived*, and the futures that it was made of, which it used up, are its *sources*. cancel() has to reach what really works:
+// A future is fulfilled by a green thread (async), by the holder of a promise, or once others are
+// ready (then, when_all, when_any). The last kind is *derived*, and the futures it consumed are its
+// *sources*. cancel() must reach the code that does the work:
 //
-//   green thread   its context is cancelled: its waits throw, it returns, and the future becomes ready with what it threw
-//   promise        there is no work to reach: the future becomes ready with cancelled at once, and what the promise gives later is dropped
-//   derived        its own context is cancelled and then, all the way up, each source as if by a cancel() of its own
+//   green thread   its context is cancelled: its waits throw, it returns, and the future becomes
+//                  ready with what it threw
+//   promise        there is no work to reach: the future becomes ready with cancelled at once, and
+//                  a later result of the promise is dropped
+//   derived        its own context is cancelled, and then each source, recursively, as if by its
+//                  own cancel()
 //
-// A derived future still becomes ready only when it would have anyway: when its sources, which end early now, are. So after a get()
-// of a cancelled future nothing that it stood for runs any more, and what its functions refer to may go. Futures have one owner, and
-// derived ones use their sources up, so no other thread waits for a source. One exception: when_any gives them
-// back in its result, to be waited for by others; therefore a derived future lets its sources go before it completes.
+// A derived future still becomes ready only when its sources are, which now end early. So after
+// get() of a cancelled future none of its work runs, and objects that its functions refer to may be
+// destroyed. Futures have one owner, and derived ones consume their sources, so no other thread
+// waits for a source. One exception: when_any returns its sources, for others to wait for. So a
+// derived future releases its sources before it completes.
 //
-// Rejected. Ending the wait of a derived future at once, as a wait in a channel ends: get() would return while the functions behind it
-// still run, and their references dangle. Making sources children in the tree of contexts (cancel.h): a source that was started
-// in a scope has a parent already. Strong references to sources: dropping a long chain would recurse once per link; the continuation
-// holds its sources as long as they matter.
+// Rejected: Ending the wait of a derived future at once, like a wait in a channel. get() would
+//           return while its functions still run, and their references would dangle.
+// Rejected: Making sources children in the tree of contexts (cancel.h). A source started in a scope
+//           already has a parent.
+// Rejected: Strong references to sources. Dropping a long chain would recurse once per link; the
+//           continuation holds its sources as long as they matter.
 //
-// The walk visits each derived future once, with a list that is linked through them: no recursion, no allocation.
+// The walk visits each derived future once, with a list linked through them: no recursion, no
+// allocation.
 //
-// Invariants: F1. Whoever takes claim_ from open to taken is the only one to write the result of a promise.
-//             F2. Once a derived future is complete, it has no sources.
-// Ordering:   R1 (claim_ is given back) pairs with A1 (claim_ is taken). The result itself is published by the count word.
-// Locks:      derivation::lock_ is a leaf: under it nothing is cancelled, and nothing is made ready.
-// Who:        cancel: any thread; the rest: the thread that fulfils it.
+// Invariants: F1. Only the thread that takes claim_ from open to taken writes a promise's result.
+//             F2. A complete derived future has no sources.
+// Ordering:   R1 (claim_ is given back) pairs with A1 (claim_ is taken). The count word publishes
+//             the result itself.
+// Locks:      derivation::lock_ is a leaf: no cancellation and no ready() happens under it.
+// Threads:    cancel: any thread; the rest: the thread that fulfils the future.
 // See:        docs/futures.md
 #pragma once
 
@@ -44,34 +53,36 @@ namespace weft::detail {
 
 class future_core;
 
-// The caller is about to wait for a future that it is to fulfil itself, if `who` names the caller (owner.h): fatal.
+// Called before a wait for a future. Fatal if `who` names the caller (owner.h), because it would
+// wait for itself to fulfil the future.
 void check_not_oneself(const void* who) noexcept;
 
-// Where an exception comes from that no caller will get.
+// The origin of an exception that no caller will get.
 enum class unobserved_source : uint8_t {
-    future,  // one that was dropped
-    scope,   // which throws its first one only
+    future,  // a future that was dropped
+    scope,   // a scope, which throws only its first one
 };
 
-// deadline_ns: of what was around the code that threw e.
+// deadline_ns: the deadline around the code that threw e.
 void report_unobserved(const std::exception_ptr& e, unobserved_source from, int64_t deadline_ns = never) noexcept;
 
-// The sources of a derived future. In its state.
+// The sources of a derived future. Lies in its state.
 class derivation {
 public:
-    // The references lie in the same state.
+    // Requires: the references lie in the same state.
     derivation(std::weak_ptr<future_core>* sources, std::size_t count) noexcept : sources_(sources), count_(count) {}
 
     derivation(const derivation&) = delete;
     derivation& operator=(const derivation&) = delete;
 
-    // They are ready, or belong to others again: a cancellation does not reach them from here on. Before the future completes (F2).
+    // Releases the sources, which are ready or have other owners again: cancellation no longer
+    // reaches them. Called before the future completes (F2).
     void let_go() noexcept;
 
 private:
     friend class future_core;
 
-    // nullptr: let go, or destroyed.
+    // nullptr: released, or destroyed.
     [[nodiscard]] std::shared_ptr<future_core> source(std::size_t index) noexcept;
 
     std::weak_ptr<future_core>* const sources_;  // guarded by lock_
@@ -88,33 +99,36 @@ public:
     future_core(const future_core&) = delete;
     future_core& operator=(const future_core&) = delete;
 
-    // Asks what works on the result to end. Does not wait for that. Any thread.
+    // Asks the code that works on the result to end. Does not wait for that. Any thread.
     void cancel() noexcept;
 
-    // Whether cancel() was called, or what is around its function is cancelled.
+    // Whether cancel() was called, or a context around its function is cancelled.
     [[nodiscard]] bool cancel_requested() noexcept { return context_.requested(); }
 
     void store_error(std::exception_ptr e) noexcept { error_ = std::move(e); }
 
-    // After wait(). If there is an exception: gives it to another future, which passes it on, and returns true.
+    // Requires: wait() has returned. If there is an exception, passes it to another future and
+    // returns true.
     bool pass_error(future_core& to) noexcept;
 
-    // The caller is about to run its function.
+    // The caller is about to run the future's function.
     void begin() noexcept;
 
-    // Wakes all that wait. What was around its function may go before this does.
+    // Wakes all waiters. The contexts around its function may be destroyed before this future is.
     void complete() noexcept;
 
-    // For promises. Whether the caller is the one that provides the result (F1); else it was cancelled.
+    // For promises. Returns whether the caller provides the result (F1); false if the future was
+    // cancelled.
     [[nodiscard]] bool claim() noexcept;
 
-    // The caller, which has claimed it, could not provide the result, and may try again.
+    // Undoes claim(): the caller could not provide the result and may try again.
     void unclaim() noexcept;
 
-    // A promise that is dropped: claims it, and stores broken_promise.
+    // A promise is dropped: claims its future and stores broken_promise.
     void break_promise() noexcept;
 
-    // Whether it is complete by deadline_ns. Throws cancelled and timed_out.
+    // Waits until deadline_ns; returns whether the future is complete. Throws cancelled and
+    // timed_out.
     bool wait_until(int64_t deadline_ns);
 
     [[nodiscard]] bool is_ready() noexcept { return pending_.is_zero(); }
@@ -124,12 +138,12 @@ public:
 
 protected:
     enum class claim_state : uint8_t {
-        open,   // a promise's, which has not given anything
-        taken,  // its result is being written, or was; and all that belong to no promise
-        asked,  // the same, and it was cancelled meanwhile
+        open,   // a promise that has given no result
+        taken,  // its result is being written, or was; also every future without a promise
+        asked,  // as taken, and cancelled in between
     };
 
-    // In parent (nullptr: in nothing).
+    // parent: the context it is opened in (nullptr: none).
     future_core(cancel_context* parent, claim_state claim, derivation* derived) noexcept;
 
     ~future_core();
@@ -137,7 +151,7 @@ protected:
     count_word pending_;  // 1 until complete()
     cancel_context context_;
     atomic<const void*> fulfiller_;  // while its function runs; else nullptr
-    derivation* const derivation_;   // nullptr: it is not derived
+    derivation* const derivation_;   // nullptr: not derived
     atomic<claim_state> claim_;
 
     // Written before complete(), read after wait().

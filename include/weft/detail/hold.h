@@ -1,20 +1,24 @@
-// hold.h: where a green thread may not be preempted although it is in a user's code: between taking and freeing a lock of the runtime.
+// hold.h: prevents preemption inside user code while a lock of the runtime is held.
 //
-// The problem. Channels move values under their lock, in templates: so a user's move constructor, or with unlucky inlining a function of
-// this library compiled in an instrumented file, calls the preemption hook while the lock is held. Were the green thread stopped
-// there, others would spin for the lock, with the processor that its holder waits for.
+// Problem. Channels move values under their lock, in templates. So a user's move constructor may
+// call the preemption hook with the lock held; with unlucky inlining, so may a library function
+// compiled in an instrumented file. If the green thread were stopped there, other threads would
+// spin for the lock, on the processor that its holder waits for.
 //
-// So such an operation puts a hold into its frame and leaves its address where the hook finds it. The address is believed if it lies above
-// the hook in the stack of the caller, and if what is there says that it is alive: an operation that parks leaves its hold behind on the
-// thread it was on, and there it means nothing to others.
+// So such an operation puts a hold into its frame and leaves its address where the hook finds it.
+// The hook trusts the address if it lies above the hook in the caller's stack and the object there
+// is marked alive. An operation that parks leaves its hold behind on its former thread, without
+// effect on other green threads.
 //
-// It costs a few instructions, so only those have it that can meet a hook: in instrumented files, in files that are not optimized, and
-// for values that are not moved as bytes. A file without any of these may be linked with one that has: what is then chosen of
-// two copies of an operation either has the hold or has no hooks in it.
+// A hold costs a few instructions. So only operations that can meet a hook have one: in
+// instrumented or unoptimised files, and for values that are not moved as bytes. Files with and
+// without these may be linked together. Whichever copy of an operation the linker picks either has
+// the hold or contains no hooks.
 //
-// Rejected. Counting the locks held in each lock and unlock: instructions for everybody, and a park hands a lock to another thread.
+// Rejected: Counting held locks in each lock and unlock. All operations would pay, and a park hands
+//           a lock to another thread.
 //
-// Who: any thread.
+// Threads: any thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +31,7 @@ namespace weft::detail {
 
 #if !defined(WEFT_MODEL)
 
-// Whether there is code that calls the hook: set before the first of it runs.
+// Whether the process has code that calls the hook. Set before that code first runs.
 extern atomic<bool> has_hooks;
 
 class hold {
@@ -45,8 +49,8 @@ public:
     hold(const hold&) = delete;
     hold& operator=(const hold&) = delete;
 
-    // Whether the function with that stack pointer is called by an operation that has one; its stack ends at high, and last is what
-    // current_hold() of its M says.
+    // Whether the function with stack pointer sp is called by an operation that has a hold. high:
+    // the end of its stack. last: current_hold() of its M.
     [[nodiscard]] static bool covers(const hold* last, const void* sp, const void* high) noexcept;
 
 private:
@@ -66,7 +70,7 @@ struct hold {
 #endif
 
 struct no_hold {
-    no_hold() noexcept {}  // not trivial, so that nobody warns of a variable that is not used
+    no_hold() noexcept {}  // not trivial, to avoid warnings about unused variables
 };
 
 #if defined(WEFT_INSTRUMENTED) || !defined(__OPTIMIZE__)

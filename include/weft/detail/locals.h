@@ -1,9 +1,10 @@
-// locals.h: what becomes of a green thread's locals when it ends.
+// locals.h: destroys a green thread's locals when it ends.
 //
-// Green threads that are joined (wait_group::go, async) destroy their values before their end is told to whoever waits for it, as a
-// joined thread would; all others do so last of all. See weft/local.h.
+// Green threads that are joined (wait_group::go, async) destroy their values before the joining
+// thread learns of their end, like a joined OS thread. All others destroy them last. See
+// weft/local.h.
 //
-// Who: the green thread itself, outside of the runtime.
+// Threads: the green thread itself, outside the runtime.
 #pragma once
 
 #include <weft/detail/require.h>
@@ -20,14 +21,14 @@ inline void end_locals() noexcept {}
 
 #else
 
-// Whether the process has ever made a weft::local: those that never do pay a load for what follows.
+// Whether the process has ever made a weft::local. Otherwise it pays only for this load.
 extern std::atomic<bool> locals_exist;
 
 void destroy_locals() noexcept;
 
-// Destroys all values that the calling green thread has of locals. Does nothing in a plain thread.
+// Destroys the calling green thread's values of locals. Does nothing in a plain thread.
 inline void end_locals() noexcept {
-    if (locals_exist.load(std::memory_order_relaxed)) [[unlikely]]  // relaxed: who has a value has set it
+    if (locals_exist.load(std::memory_order_relaxed)) [[unlikely]]  // relaxed: a thread that has a value has set it
         destroy_locals();
 }
 

@@ -1,6 +1,6 @@
-// owner.h: who holds a lock that remembers its holder: a green thread, or a plain one.
+// owner.h: the recorded holder of a lock: a green thread or a plain thread.
 //
-// Who: any thread. See: src/sync/owner.cc
+// Threads: any thread. See: src/sync/owner.cc
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace weft::detail {
 
 struct owner {
-    const void* who;  // never nullptr; a living thread of either kind has one of its own
-    int64_t number;   // how reports call it: the id of a green thread, or minus the tid of a plain one
+    const void* who;  // never nullptr; unique among living threads of both kinds
+    int64_t number;   // shown in reports: the id of a green thread, or minus the tid of a plain one
 };
 
 // The caller.

@@ -1,13 +1,15 @@
-// semaphore_core.h: the semaphore of any max(): count, lock and "somebody waits" in one word.
+// semaphore_core.h: the semaphore for any max(): count, lock and a "has waiters" bit in one word.
 //
-// Taking and giving a unit are one compare-exchange each while nobody waits. A unit that is given while somebody waits is handed
-// to the oldest waiter and never enters the count.
+// Without waiters, taking and giving a unit are one compare-exchange each. With waiters, a given
+// unit is handed to the oldest waiter and never enters the count.
 //
-// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter whose time was up may leave it set).
-//             I2. While the count is above zero, the queue holds only waiters that something else has claimed.
-//             I3. After the store that lets a waiter go, give() does not touch the object.
+// Invariants: I1. Bit waiting is set whenever the queue is not empty (a waiter that timed out may
+//                 leave it set).
+//             I2. While the count is above zero, the queue holds only waiters that were claimed by
+//                 something else.
+//             I3. give() does not touch the object after the store that releases a waiter.
 // Ordering:   R1 (a unit is given, or handed over) pairs with A1 (it is taken).
-// Who:        any thread.
+// Threads:    any thread.
 // See:        docs/semaphore.md, test/model/semaphore_model.cc
 #pragma once
 
@@ -20,7 +22,7 @@
 
 namespace weft::detail {
 
-// A semaphore was to begin with count units, which are too few or too many.
+// Fatal: the initial count is below zero or above max.
 [[noreturn]] void fatal_semaphore_count(int64_t count, int64_t max) noexcept;
 
 // The semaphore of any max().
@@ -34,7 +36,7 @@ public:
     semaphore_core& operator=(const semaphore_core&) = delete;
 
     ~semaphore_core() {
-        // relaxed: whoever destroys it has synchronised with its users
+        // relaxed: the destroying thread has synchronised with the semaphore's users
         if ((state_.word().load(relaxed) & (waiting | guarded_word::guard)) != 0) check_destroyed();
     }
 
@@ -48,7 +50,8 @@ public:
         return false;
     }
 
-    // Takes a unit, waiting for one until deadline_ns. False: the time was up. Throws if the caller is cancelled.
+    // Takes a unit, waiting for one until deadline_ns. Returns false on timeout. Throws if the
+    // caller is cancelled.
     bool take(int64_t deadline_ns);
 
     // Adds n units.

@@ -1,9 +1,10 @@
-// source_location.h: weft::source_location is std::source_location, or what stands in for it.
+// source_location.h: weft::source_location is std::source_location, or a replacement.
 //
-// Clang before version 15 does not have what libstdc++ needs to make one. There a class with the same members stands in: its current() knows
-// nothing, so dumps and reports do not say where a green thread was started. A program that is compiled so needs a weft that is compiled so.
+// Clang before version 15 lacks what libstdc++ needs for std::source_location. There a class with
+// the same members replaces it. Its current() is empty, so dumps and reports do not say where a
+// green thread was started. A program compiled this way needs a weft compiled this way.
 //
-// Who: any thread.
+// Threads: any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ using std::source_location;
 
 #else
 
-// A pointer to a constant, as the standard libraries have it: src/c/place.cc makes some from C.
+// Holds a pointer to a constant, as in the standard libraries: src/c/place.cc makes some from C.
 class source_location {
 public:
     [[nodiscard]] static constexpr source_location current() noexcept { return {}; }

@@ -1,22 +1,24 @@
-// spin_lock.h: the lock of one object (a channel, a mutex's queue, a timer heap), held for a few dozen instructions.
+// spin_lock.h: the lock of one object, such as a channel, held for a few dozen instructions.
 //
-// The lock is bit 0 of a word; the other 31 bits belong to the object and are owned by whoever holds the lock. So one plain
-// store both publishes the object's new state and frees the lock, and nothing is touched afterwards: the object may be
-// destroyed the moment that store is seen. spin_lock is the case without object bits.
+// The lock is bit 0 of a word; the other 31 bits are the object's, owned by the lock's holder. So
+// one plain store publishes the object's new state and releases the lock. Nothing is touched after
+// it, so the object may be destroyed as soon as the store is visible. spin_lock is the variant
+// without object bits.
 //
-// A holder never parks, allocates or calls user code other than a nothrow move; the one exception is a green thread
-// that parks: it hands the held lock to whoever runs next on its M, which stores the word once the parked context is
-// saved. Contended callers back off on the CPU for a while and then let the operating system run somebody else, since
-// the holder may be a thread that was descheduled.
+// A holder never parks, allocates, or calls user code other than a nothrow move. One exception: a
+// parking green thread hands the held lock to the next context on its M, which stores the word once
+// the parked context is saved. Contending callers spin for a while and then yield to the operating
+// system, because the holder may be a descheduled thread.
 //
-// Rejected: a futex lock (its unlock needs a second atomic to learn of sleepers: 2 ns on every channel operation); a fair
-// ticket lock (hands the cache line to the other core on every operation; unfair back-off lets one core run a burst,
-// which is what makes a contended channel fast).
+// Rejected: A futex lock. Its unlock needs a second atomic to learn of sleepers: 2 ns on every
+//           channel operation.
+// Rejected: A fair ticket lock. It moves the cache line to another core on every operation. Unfair
+//           back-off lets one core run a burst, which makes a contended channel fast.
 //
-// Invariants: I1. While bit 0 is set only the holder writes the word; everybody else changes it by compare-exchange from a
-//                 value with bit 0 clear.
+// Invariants: I1. While bit 0 is set only the holder writes the word. Other threads change it by
+//                 compare-exchange from a value with bit 0 clear.
 // Ordering:   R1 (unlock) pairs with A1 (lock).
-// Who:        any thread.
+// Threads:    any thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,8 @@
 
 namespace weft::detail {
 
-// One round of waiting for somebody else's few instructions; attempt counts from 0. Ends up in the operating system.
+// Backs off for one round while another thread holds a lock for a few instructions. attempt counts
+// from 0; later rounds yield to the operating system.
 void spin_backoff(uint32_t attempt) noexcept;
 
 class guarded_word {
@@ -35,10 +38,10 @@ public:
 
     guarded_word() = default;
 
-    // Begins with these object's bits, not locked.
+    // Starts unlocked with these object bits.
     WEFT_CONSTEXPR explicit guarded_word(uint32_t bits) noexcept : word_(bits) {}
 
-    // Takes the lock, waiting for it if need be. Returns the object's bits.
+    // Takes the lock, waiting if necessary. Returns the object's bits.
     uint32_t lock_bits() noexcept {
         uint32_t seen = word_.load(relaxed);  // relaxed: the exchange below decides
         for (uint32_t attempt = 0;; ++attempt) {
@@ -51,7 +54,8 @@ public:
         }
     }
 
-    // Frees the lock and sets the object's bits, in one store. Requires: the lock is held, bits has bit 0 clear.
+    // Releases the lock and sets the object's bits, in one store. Requires: the lock is held, and
+    // bit 0 of bits is clear.
     void unlock_bits(uint32_t bits) noexcept {
         word_.store(bits, release);  // R1
     }
@@ -69,7 +73,7 @@ public:
         for (uint32_t attempt = 0; word_.exchange(guard, acquire) != 0; ++attempt) {  // A1
             do {
                 spin_backoff(attempt);
-            } while (word_.load(relaxed) != 0 && ++attempt != 0);  // relaxed: a look before the next try
+            } while (word_.load(relaxed) != 0 && ++attempt != 0);  // relaxed: only a check before the next try
         }
     }
 

@@ -1,7 +1,7 @@
-// time_point.h: std::chrono durations and time points as nanoseconds on the monotonic clock, saturating.
+// time_point.h: converts std::chrono times to nanoseconds on the monotonic clock, saturating.
 //
-// Every wait with a deadline takes one int64_t: 0 means "do not wait", never means "no deadline". Durations beyond the
-// type's range saturate to never, negative ones to "already passed".
+// Every wait with a deadline takes one int64_t: 0 means "do not wait", `never` means "no deadline".
+// Durations beyond the type's range saturate to `never`, negative ones to "already passed".
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace weft::detail {
 
-// timeout in nanoseconds, rounded up, clamped to [0, never].
+// Returns timeout in nanoseconds, rounded up and clamped to [0, never].
 template <typename Rep, typename Period>
 [[nodiscard]] constexpr int64_t saturated_ns(std::chrono::duration<Rep, Period> timeout) noexcept {
     using wide = std::chrono::duration<long double, std::nano>;
@@ -29,7 +29,7 @@ template <typename Rep, typename Period>
     return timeout.count() > 0 ? timeout.count() : 0;
 }
 
-// The deadline that lies timeout from now.
+// Returns the deadline that is timeout from now.
 template <typename Rep, typename Period>
 [[nodiscard]] int64_t deadline_after(std::chrono::duration<Rep, Period> timeout) noexcept {
     const int64_t ns = saturated_ns(timeout);
@@ -38,14 +38,15 @@ template <typename Rep, typename Period>
     return ns >= never - now ? never : now + ns;
 }
 
-// A time point of any clock as a deadline. Clocks other than steady_clock are converted by their distance from now.
+// Converts a time point of any clock to a deadline. For clocks other than steady_clock it uses the
+// distance from now.
 template <typename Clock, typename Duration>
 [[nodiscard]] int64_t deadline_at(std::chrono::time_point<Clock, Duration> when) noexcept {
     if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>) {
         const int64_t ns = saturated_ns(when.time_since_epoch());
         return ns == 0 ? long_ago : ns;
     } else {
-        // In floating point: the difference of two far apart time points does not fit their type.
+        // In floating point, because the difference of distant time points does not fit their type.
         using wide = std::chrono::duration<long double, std::nano>;
         const wide left = wide(when.time_since_epoch()) - wide(Clock::now().time_since_epoch());
         return deadline_after(left);

@@ -1,29 +1,34 @@
-// wait.h: the one way anything in weft blocks: a waiter in a queue, a claim, a wake-up.
+// wait.h: how every blocking operation of weft waits: a waiter in a queue, a claim, a wake-up.
 //
-// Whoever blocks puts a waiter into its own frame (stacks do not move), links it into the queue of the object it waits
-// for, and parks. Whoever ends the wait claims the waiter under the queue's lock, unlinks it, drops the lock,
-// hands over the value, and calls ready(). A green thread parks its G; a plain OS thread sleeps on a futex: the
-// wakers do not see the difference.
+// A thread that blocks puts a waiter into its own frame (stacks do not move), links it into the
+// object's queue, and parks. The thread that ends the wait claims the waiter under the queue's
+// lock, unlinks it, releases the lock, hands over the value, and calls ready(). A green thread
+// parks its G; a plain OS thread sleeps on a futex. The waker sees no difference.
 //
-// A wait that only one queue can end needs no claim: whoever unlinks the waiter under the lock has won. A wait that
-// several parties may end (queues, deadline, cancellation) carries a claim word, which tells afterwards who it was:
+// A wait that only one queue can end needs no claim: unlinking the waiter under the lock wins. A
+// wait that several parties may end (queues, deadline, cancellation) has a claim word, which then
+// tells the winner:
 //
 //      preparing ──park──▶ parked ──claim──▶ claimed      the claimer readies the G
-//          └────────────claim────────────────▶ claimed      the claimer does not; park sees it and carries on
+//          └────────────claim────────────────▶ claimed      the claimer does not: park sees it
 //
-// While a G prepares it holds the locks of all queues it is in, so only its deadline and its cancellation, which have locks of
-// their own and hand nothing over, ever claim a wait that is not parked yet.
+// While a G prepares, it holds the locks of all queues it is in. So only its deadline and its
+// cancellation can claim a wait that is not yet parked. These have locks of their own and hand
+// nothing over.
 //
 // Rules (numbers as in docs/waiting.md):
-//   L1 claim only under the lock of the queue or heap that led to the waiter.
-//   L2 the loser unlinks under that lock and never touches the waiter again.
-//   L3 the winner touches the frame only until ready(); close and broadcast claim under the lock, then chain.
-//   L4 before its frame dies, the woken side takes the lock of every queue it was on, unless the winner unlinked it.
-//   L5 a plain thread's futex word lives in a per-thread note that is never freed, since FUTEX_WAKE follows the store.
-//   L6 a wait that one queue alone may end: unlinking under the lock is winning.
-//   L7 a wait in several queues takes their locks in the order of their addresses.
+//   L1 Claim only under the lock of the queue or heap that led to the waiter.
+//   L2 The loser unlinks under that lock and never touches the waiter again.
+//   L3 The winner touches the frame only until ready(); close and broadcast claim under the lock,
+//      then chain.
+//   L4 Before its frame dies, the woken side takes the lock of every queue it was on, unless the
+//      winner unlinked it.
+//   L5 A plain thread's futex word lies in a per-thread note that is never freed, because
+//      FUTEX_WAKE follows the store.
+//   L6 In a wait that only one queue may end, unlinking under the lock wins.
+//   L7 A wait in several queues takes their locks in the order of their addresses.
 //
-// Who: wait() by any thread that may block; ready() by anybody, holding no object lock.
+// Threads: wait(): any thread that may block; ready(): any thread that holds no object lock.
 // See: docs/waiting.md, test/model/claim_model.cc
 #pragma once
 
@@ -39,7 +44,8 @@ namespace weft::detail {
 struct G;
 struct thread_note;
 
-// Why a green thread waits; shown in dumps. One enumerator per kind of blocking call, never reused.
+// Why a green thread waits; shown in dumps. One enumerator per kind of blocking call; values are
+// never reused.
 enum class wait_reason : uint8_t {
     none,
     chan_receive,
@@ -71,32 +77,33 @@ enum class wait_reason : uint8_t {
     process_end,
 };
 
-// How a wait that several parties may end was ended.
+// The outcome of a wait that several parties may end.
 enum class wait_result : uint8_t {
-    served,     // by the object: what it handed over is in the waiter
+    served,     // by the object: the waiter holds what it handed over
     timed_out,  // the operation's own deadline passed
     cancelled,  // a scope or future around the caller was cancelled
     expired,    // the deadline of a with_deadline around the caller passed
 };
 
-// Absolute time on the monotonic clock in nanoseconds; never means no deadline.
+// Absolute times are nanoseconds on the monotonic clock. `never` means no deadline.
 inline constexpr int64_t never = (std::numeric_limits<int64_t>::max)();
 
-// A deadline that has passed; not 0, which stands for "do not wait at all".
+// A deadline that has passed. Not 0, which means "do not wait at all".
 inline constexpr int64_t long_ago = 1;
 
-// Who has ended a wait: a queue, by the number of its case (0 where there is one queue), or one of these.
+// What ended a wait: a queue, by the number of its case (0 if there is only one), or one of these.
 namespace claimed_by {
 inline constexpr uint32_t deadline = 0xffffff00;
 inline constexpr uint32_t cancellation = 0xffffff01;
 inline constexpr uint32_t nobody_left = 0xffffff02;  // its runtime has ended
 }  // namespace claimed_by
 
-// Who may end a wait that several parties may end. See the drawing above.
+// Decides which of several parties ends a wait. See the drawing above.
 class claim_word {
 public:
-    // Called by each party that wants to end the wait, under its own queue's lock (L1). True: the caller has won.
-    // must_ready tells the winner whether it has to ready the waiter or whether park will notice by itself.
+    // Tries to end the wait, and returns whether the caller has won. Each party calls it under its
+    // own queue's lock (L1). must_ready tells the winner whether it must ready the waiter, or park
+    // notices by itself.
     [[nodiscard]] bool try_claim(uint32_t who, bool& must_ready) noexcept {
         uint32_t seen = word_.load(relaxed);  // relaxed: the exchange below decides
         while (seen < first_claim) {
@@ -108,13 +115,14 @@ public:
         return false;
     }
 
-    // Called once the waiting context is saved. False: somebody claimed meanwhile and did not ready; the caller must.
+    // Called once the waiting context is saved. Returns false if another thread has claimed and
+    // left the ready() to the caller.
     [[nodiscard]] bool publish_parked() noexcept {
         uint32_t seen = preparing;
         return word_.compare_exchange_strong(seen, parked, acq_rel, acquire);  // R2 to A2; A1 from R1
     }
 
-    // Who has won. Requires: the wait is over.
+    // The winner. Requires: the wait is over.
     [[nodiscard]] uint32_t winner() const noexcept { return word_.load(relaxed) - first_claim; }  // relaxed: over
 
 private:
@@ -125,14 +133,14 @@ private:
     atomic<uint32_t> word_{preparing};
 };
 
-// What waiter.claim becomes where a wait that no other party could end is ended because its runtime stops: src/sched/stopping.h. Only its
-// address is used.
+// Replaces waiter.claim if a wait that no other party could end is ended because its runtime stops:
+// src/sched/stopping.h. Only its address is used.
 extern claim_word cancelled_by_stop;
 
 class wait_queue;
 
-// One blocked caller in one queue. Lives in the caller's frame; guarded by the queue's lock while linked. Left uninitialised: what
-// push_ and wait() write anyway.
+// One blocked caller in one queue. Lies in the caller's frame; while linked it is guarded by the
+// queue's lock. Left uninitialised where push_ and wait() write anyway.
 struct waiter {
     waiter() noexcept {}  // NOLINT: see above
 
@@ -140,21 +148,22 @@ struct waiter {
     guarded<waiter*> prev;
     peekable<wait_queue*> queue = nullptr;  // where it is linked; nullptr once unlinked
     guarded<guarded_word*> lock;            // the lock of that queue
-    guarded<G*> g;                          // who waits: a green thread, or if nullptr …
+    guarded<G*> g;                          // the waiter: a green thread, or if nullptr …
     guarded<thread_note*> note;             // … a plain thread
-    guarded<claim_word*> claim = nullptr;   // nullptr: nobody else can end the wait (L6)
+    guarded<claim_word*> claim = nullptr;   // nullptr: no other party can end the wait (L6)
     guarded<void*> slot = nullptr;          // what the object hands over, or takes from
     guarded<bool> ok = false;  // set by the winner before ready(): true if slot was served, false if closed
     bool must_ready;           // set by the winner's claim
     uint32_t which;            // with a claim: the number of its case
-    waiter* also;              // with a claim: the next one of the same wait
+    waiter* also;              // with a claim: the next waiter of the same wait
 };
 
-// A waiter of a lock, or of a file descriptor. What it is served may have to go on to somebody else: the lock itself, or the duty to see
-// that somebody takes what there is.
-// If its runtime is stopped before it runs again, pass_on does that.
+// A waiter of a lock or of a file descriptor. What it receives may have to be passed on: the lock
+// itself, or the duty to have the available data consumed. pass_on does that if its runtime is
+// stopped before it runs again.
 struct lock_waiter : waiter {
-    // w is off its queue and will never run again. served: the object had claimed it, and given it what it gives.
+    // w is off its queue and will never run again. served: the object had claimed it and given it
+    // what it gives.
     using passer = void (*)(lock_waiter& w, bool served) noexcept;
 
     // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.UninitializedObject): as any waiter, filled in when it waits
@@ -168,23 +177,24 @@ struct lock_waiter : waiter {
            reason == wait_reason::shared_mutex_lock_shared;
 }
 
-// For an edge of a descriptor.
+// Whether reason is a wait for an edge of a descriptor.
 [[nodiscard]] constexpr bool waits_for_fd(wait_reason reason) noexcept {
     return reason == wait_reason::fd_readable || reason == wait_reason::fd_writable ||
            reason == wait_reason::process_end;
 }
 
-// For the outside world, which the runtime does not know: nobody may say that it cannot come.
+// Whether the event comes from outside the process. The runtime cannot tell that it will never
+// come.
 [[nodiscard]] constexpr bool is_woken_from_outside(wait_reason reason) noexcept {
     return waits_for_fd(reason) || reason == wait_reason::select_fd || reason == wait_reason::file_operation;
 }
 
-// Whether those who wait for this reason are lock_waiters.
+// Whether the waiters with this reason are lock_waiters.
 [[nodiscard]] constexpr bool passes_on(wait_reason reason) noexcept {
     return waits_for_lock(reason) || waits_for_fd(reason);
 }
 
-// A lock that a parking G holds, and what becomes of the object's bits when it is freed.
+// A lock that a parking G holds, and the object's bits to store when it is released.
 struct held_lock {
     guarded_word* lock;
     uint32_t bits;
@@ -200,7 +210,7 @@ public:
 
     [[nodiscard]] waiter* front() const noexcept { return head_; }
 
-    // As front(), without the lock: an address, where there may be nobody any more.
+    // As front(), without the lock: only an address, at which there may no longer be a waiter.
     [[nodiscard]] const void* front_hint() const noexcept { return head_.peek(); }
 
     void push_back(waiter& w) noexcept {
@@ -238,7 +248,7 @@ public:
         w.queue = nullptr;
     }
 
-    // Unlinks everybody, for ever: the queue is destroyed, and they will never run again.
+    // Unlinks all waiters for good: the queue is being destroyed, and they will never run again.
     void forget_all() noexcept {
         while (waiter* w = head_) {
             remove(*w);
@@ -246,8 +256,8 @@ public:
         }
     }
 
-    // Unlinks and returns the oldest waiter whose wait the caller has now won; nullptr when there is none. Waiters that
-    // somebody else claimed are unlinked on the way (L2).
+    // Unlinks and returns the oldest waiter whose wait the caller has now won; nullptr if there is
+    // none. Waiters that were claimed by other parties are unlinked on the way (L2).
     [[nodiscard]] waiter* pop_claimed() noexcept {
         while (waiter* w = head_) {
             pop_front(*w);
@@ -256,10 +266,10 @@ public:
         return nullptr;
     }
 
-    // Claims everybody: unlinks all waiters and returns those the caller has won, chained by next, oldest first.
+    // Unlinks all waiters and returns those that the caller has won, chained by next, oldest first.
     [[nodiscard]] waiter* pop_all_claimed() noexcept {
         if (head_ != nullptr && head_ == tail_ && head_->claim == nullptr) {
-            // One waiter that nobody else can claim: the common case.
+            // One waiter that only this queue can claim: the common case.
             waiter* only = head_;
             remove(*only);
             only->next = nullptr;
@@ -287,29 +297,35 @@ private:
     guarded<waiter*> tail_ = nullptr;
 };
 
-// Appends w to queue and blocks until somebody has claimed it and called ready(). lock, which guards queue, is held on entry;
-// once the caller is parked it is released with the object's bits set to bits. Not held on return.
+// Appends w to queue and blocks until another thread has claimed it and called ready(). lock guards
+// queue; it must be held on entry and is not held on return. Once the caller is parked, it is
+// released with the object's bits set to bits.
 void wait(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
 
-// As wait(), but joins at the head of the queue: for a mutex waiter that was woken and lost the race.
+// As wait(), but joins at the head of the queue: for a mutex waiter that was woken and lost the
+// race.
 void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept;
 
 // As wait(), but returns false if deadline_ns passes first; w is then on no queue.
 [[nodiscard]] bool wait_until(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
 
-// As wait_until(), and a cancellation point: the wait also ends when a scope around the caller is cancelled or its ambient deadline
-// passes. w is on no queue unless the result is served. deadline_ns may be never; if it is not later than the ambient deadline, it
-// is the one that counts. If interrupted it tells the tokens, which calls what users have registered with them.
+// As wait_until(), and a cancellation point. The wait also ends when a scope around the caller is
+// cancelled or its ambient deadline passes.
+//
+// w is on no queue unless the result is served. A deadline_ns that is not later than the ambient
+// deadline takes precedence; it may be `never`. If interrupted, stops the tokens, which runs their
+// users' callbacks.
 [[nodiscard]] wait_result wait_cancellable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
 
-// As wait_cancellable(), with a claim word in any case: the object may be gone when the wait has ended and not returned.
+// As wait_cancellable(), but always with a claim word: the object may be gone after the wait has
+// ended and before this returns.
 [[nodiscard]] wait_result wait_claimable(
     waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits, wait_reason reason, int64_t deadline_ns) noexcept;
 
-// As wait_cancellable(), but leaves it to the caller to tell the tokens, when its books are settled. first: joins at the head of the
-// queue.
+// As wait_cancellable(), but the caller must stop the tokens itself, once its own state is
+// consistent. first: joins at the head of the queue.
 [[nodiscard]] wait_result wait_untold(bool first,
                                       waiter& w,
                                       wait_queue& queue,
@@ -318,33 +334,37 @@ void wait_first(waiter& w, wait_queue& queue, guarded_word& lock, uint32_t bits,
                                       wait_reason reason,
                                       int64_t deadline_ns) noexcept;
 
-// Stops the std::stop_tokens around the caller, whose wait_untold() was interrupted: cancel_context::tell_tokens.
+// Stops the std::stop_tokens around the caller after its wait_untold() was interrupted:
+// cancel_context::tell_tokens.
 void tell_tokens(wait_result why) noexcept;
 
-// Throws weft::cancelled or weft::timed_out for result cancelled or expired. Holding no object lock.
+// Throws weft::cancelled or weft::timed_out for result cancelled or expired. The caller must hold
+// no object lock.
 [[noreturn]] void throw_interrupted(wait_result result);
 
 // Blocks for ever. For operations on nil channels.
 [[noreturn]] void wait_forever(wait_reason reason) noexcept;
 
-// Ends a wait the caller has claimed. w may be gone when this returns. Holding no object lock. O(1).
+// Ends a wait that the caller has claimed. w may be gone on return. The caller must hold no object
+// lock. O(1).
 void ready(waiter& w) noexcept;
 
-// As ready() for a chain from pop_all_claimed(). No more than one futex wake per runtime while nobody has found the work yet: whoever is
-// woken spins, and while somebody spins nobody else is woken.
+// As ready(), for a chain from pop_all_claimed(). Causes at most one futex wake per runtime until
+// the woken M has found the work: it spins, and while an M spins no other is woken.
 void ready_all(waiter* chain) noexcept;
 
-// A G that a semaphore has handed a unit will never run again: the unit is given back.
+// A G that was handed a unit by a semaphore will never run again: gives the unit back.
 void semaphore_wait_abandoned(waiter& w) noexcept;
 
-// A G that waits on a condition variable, or that a notify has taken off its queue, will never run again. What it holds of others is
-// given back; its notify is not: it had been woken, and the condition variable may be gone.
+// A G that waits on a condition variable, or was taken off its queue by a notify, will never run
+// again. Gives back what it holds of others. The notify is not given back: it had woken the G, and
+// the condition variable may be gone.
 void condition_wait_abandoned(waiter& w, bool linked) noexcept;
 
-// In the child of fork: those that plain threads had are forgotten, and their lock is free.
+// In the child of fork: forgets the notes of plain threads and resets their lock.
 void forget_thread_notes() noexcept;
 
-// Now, on the monotonic clock, in nanoseconds.
+// The current time on the monotonic clock, in nanoseconds.
 [[nodiscard]] int64_t now_ns() noexcept;
 
 }  // namespace weft::detail

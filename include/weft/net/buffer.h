@@ -1,7 +1,9 @@
-// buffer.h: memory that is read into or written from: an address and a size in bytes, owned by the caller.
+// buffer.h: memory to read into or write from: an address and a size in bytes, owned by the caller.
 //
-// Any contiguous sequence of chars, unsigned chars or std::bytes converts by itself: std::array, std::vector, std::span, std::string, for
-// writing std::string_view; arrays; and string literals, without their terminating 0. (A literal is an array of const char that ends with a 0.)
+// Any contiguous sequence of char, unsigned char or std::byte converts implicitly: std::array,
+// std::vector, std::span, std::string, arrays, and for writing std::string_view and string
+// literals. The terminating 0 of a literal is left out. (A literal is an array of const char that
+// ends with a 0.)
 #pragma once
 
 #include <concepts>
@@ -20,7 +22,7 @@ inline constexpr bool is_byte =
     std::is_same_v<std::remove_cv_t<T>, char> || std::is_same_v<std::remove_cv_t<T>, unsigned char> ||
     std::is_same_v<std::remove_cv_t<T>, std::byte>;
 
-// A contiguous sequence of bytes that may be written to.
+// A contiguous sequence of writable bytes.
 template <typename R>
 concept writable_bytes = requires(R& r) {
     { std::data(r) };
@@ -29,7 +31,7 @@ concept writable_bytes = requires(R& r) {
     requires !std::is_const_v<std::remove_pointer_t<decltype(std::data(r))>>;
 };
 
-// … or read from.
+// A contiguous sequence of readable bytes.
 template <typename R>
 concept readable_bytes = requires(const R& r) {
     { std::data(r) };

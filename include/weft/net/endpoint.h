@@ -1,7 +1,7 @@
-// endpoint.h: an IP address and a port: where a socket is, or what it talks to.
+// endpoint.h: an IP address and a port: where a socket is, or what it connects to.
 //
-// A value of 24 bytes, compared and copied like one. It is never a name: names are looked up by resolve (resolve.h), which may take time and
-// yields several.
+// A value of 24 bytes that can be compared and copied. It is never a name. resolve (resolve.h)
+// looks up names, which may take time and yields several endpoints.
 //
 //   net::endpoint("127.0.0.1:8080")   net::endpoint("[2001:db8::1]:443")   net::endpoint("[fe80::1%eth0]:80")
 //   net::endpoint(":8080")            every address of this machine, IPv6 and IPv4; to connect to: this machine
@@ -22,20 +22,21 @@ class endpoint {
 public:
     enum class ip : uint8_t { v4, v6 };
 
-    // Every address of this machine, port 0: the system chooses one when it is bound.
+    // Every address of this machine, port 0: the system chooses a port on bind.
     endpoint() = default;
 
-    // From text, as above. Throws std::invalid_argument, which says what is wrong with it and what was expected.
+    // Parses text of the form above. Throws std::invalid_argument, which says what is wrong and
+    // what was expected.
     explicit endpoint(std::string_view text);
 
     // From the bytes of an address, in network order.
     endpoint(const std::array<uint8_t, 4>& address, uint16_t port) noexcept;
     endpoint(const std::array<uint8_t, 16>& address, uint16_t port, uint32_t scope = 0) noexcept;
 
-    // From text; nullopt: it is none. O(n).
+    // Parses text; returns nullopt if it is not an endpoint. O(n).
     [[nodiscard]] static std::optional<endpoint> parse(std::string_view text) noexcept;
 
-    // This machine, to itself only.
+    // The loopback address: this machine, reachable only from itself.
     [[nodiscard]] static endpoint loopback(uint16_t port) noexcept {
         return {std::array<uint8_t, 4>{127, 0, 0, 1}, port};
     }
@@ -46,7 +47,8 @@ public:
 
     [[nodiscard]] uint16_t port() const noexcept { return port_; }
 
-    // The address; of IPv4, in the first four bytes. scope: of a link-local IPv6 address, the number of its interface.
+    // address(): an IPv4 address is in the first four bytes. scope(): the interface index of a
+    // link-local IPv6 address.
     [[nodiscard]] const std::array<uint8_t, 16>& address() const noexcept { return address_; }
 
     [[nodiscard]] uint32_t scope() const noexcept { return scope_; }
@@ -61,7 +63,7 @@ public:
         return other;
     }
 
-    // As it is written: parse() gives the same one again.
+    // The text form; parse() of it returns an equal endpoint.
     [[nodiscard]] std::string to_string() const;
 
     friend auto operator<=>(const endpoint&, const endpoint&) noexcept = default;

@@ -1,4 +1,4 @@
-// socket.h: what sockets of all kinds have in common: how they end, deadlines, the descriptor.
+// socket.h: what all kinds of sockets share: close, deadlines, the descriptor.
 //
 // See: docs/sockets.md
 #pragma once
@@ -14,14 +14,16 @@ namespace weft::net {
 
 class socket {
 public:
-    // Whoever waits is woken with weft::errc::closed; calls that come later fail with it. The socket is closed when the last call that uses
-    // it has returned, and the last weft::watched_fd of it is gone. Any thread, any number of times.
+    // Wakes all waiters with weft::errc::closed; later calls fail with it. The descriptor is closed
+    // when the last call that uses it has returned and its last weft::watched_fd is gone. Any
+    // thread, any number of times.
     void close() noexcept { handle_.close(); }
 
     [[nodiscard]] bool is_open() const noexcept { return handle_.is_open(); }
 
-    // ---- Deadlines. They hold for all calls from now on, also for those that wait now, and are absolute. A call whose deadline has passed
-    // fails with weft::errc::timed_out, also if it need not wait, and the socket can go on being used.
+    // ---- Deadlines. They are absolute and apply to all calls from now on, including those that
+    // already wait. A call whose deadline has passed fails with weft::errc::timed_out, even if it
+    // need not wait. The socket remains usable.
 
     template <typename Clock, typename Duration>
     void set_deadline(std::chrono::time_point<Clock, Duration> when) {
@@ -29,13 +31,13 @@ public:
         set_write_deadline(when);
     }
 
-    // Reading, receiving, accepting.
+    // For reading, receiving and accepting.
     template <typename Clock, typename Duration>
     void set_read_deadline(std::chrono::time_point<Clock, Duration> when) {
         handle_.set_read_deadline(weft::detail::deadline_at(when));
     }
 
-    // Writing, sending.
+    // For writing and sending.
     template <typename Clock, typename Duration>
     void set_write_deadline(std::chrono::time_point<Clock, Duration> when) {
         handle_.set_write_deadline(weft::detail::deadline_at(when));
@@ -46,11 +48,12 @@ public:
         handle_.set_write_deadline(weft::detail::never);
     }
 
-    // ---- The descriptor, for options that are not here: valid until close(). Do not close it, or make it blocking. -1: there is none.
+    // ---- The descriptor, for other options: valid until close(); -1 if not open. Do not close it
+    // or make it blocking.
     [[nodiscard]] int native_handle() const noexcept { return handle_.fd(); }
 
-    // Gives the descriptor, which stays open and non-blocking, to the caller. A fatal error while somebody uses the socket. -1: there
-    // is none.
+    // Gives the caller the descriptor, which stays open and non-blocking. Returns -1 if the socket
+    // has no descriptor. Fatal while another thread uses the socket.
     [[nodiscard]] int release() { return handle_.detach(); }
 
 protected:

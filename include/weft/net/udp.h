@@ -1,4 +1,4 @@
-// udp.h: UDP: datagrams, each of which arrives whole, once, twice, late, or not at all.
+// udp.h: UDP: datagrams, each of which arrives whole: once, twice, late, or not at all.
 //
 //   weft::net::udp_socket socket(weft::net::endpoint(":5353"));
 //   for (;;) {
@@ -6,7 +6,8 @@
 //       socket.send_to({buffer, size}, from);
 //   }
 //
-// Several may send and receive at a time: each call gets or sends a datagram of its own. Calls wait, end and fail as those of stream.h.
+// Several green threads may send and receive at once; each call handles its own datagram. Waiting,
+// closing and errors are as for stream.h.
 //
 // See: docs/sockets.md
 #pragma once
@@ -25,37 +26,39 @@ namespace weft::net {
 class udp_socket : public socket {
 public:
     struct options {
-        bool reuse_port = false;  // several sockets share the port, and the system deals senders out among them
+        bool reuse_port = false;  // several sockets share the port, and the system distributes senders
         bool reuse_address =
-            false;  // several sockets of a multicast group have the port; each gets all that is sent to the group
-        bool v6_only = false;    // of an IPv6 address: IPv4 is not taken along
-        bool broadcast = false;  // it may send to broadcast addresses
+            false;  // several sockets of a multicast group share the port; each gets all that is sent to the group
+        bool v6_only = false;    // for an IPv6 address: does not include IPv4
+        bool broadcast = false;  // may send to broadcast addresses
     };
 
     struct received {
         std::size_t size;  // bytes
-        endpoint from;     // who has sent it
+        endpoint from;     // the sender
         bool cut;          // the datagram was longer than the buffer; the rest is lost
     };
 
     // Not open: every call fails with weft::errc::closed.
     udp_socket() noexcept = default;
 
-    // Binds. Throws std::system_error, which names the address and what to do about it. Port 0: the system chooses one.
+    // Binds. Throws std::system_error, which names the address and a remedy. Port 0: the system
+    // chooses one.
     explicit udp_socket(const endpoint& at);
     udp_socket(const endpoint& at, options how);
 
-    // One that talks to that one only. Throws std::system_error.
+    // Returns a socket that communicates only with to. Throws std::system_error.
     [[nodiscard]] static udp_socket connected_to(const endpoint& to);
 
-    // Takes a UDP socket over, and makes it non-blocking. Throws std::system_error, with fd as it was.
+    // Takes ownership of a UDP socket and makes it non-blocking. Throws std::system_error, with fd
+    // unchanged.
     [[nodiscard]] static udp_socket adopt(int fd);
 
-    // From now on send() sends to that one, only its datagrams are received, and an error that it reports (nobody listens there) is that of a later
-    // call. Does not wait.
+    // Makes to the target of send() and the only accepted sender. If nothing listens there, a later
+    // call reports the error. Does not wait.
     void connect(const endpoint& to);
 
-    // Sends b, whole, at most 65 507 bytes. Waits while the system has no room for it.
+    // Sends b whole, at most 65 507 bytes. Waits while the system has no room for it.
     void send(const_buffer b);
     void send(const_buffer b, std::error_code& ec);
     void send_to(const_buffer b, const endpoint& to);
@@ -65,13 +68,14 @@ public:
     [[nodiscard]] received receive(mutable_buffer b);
     [[nodiscard]] received receive(mutable_buffer b, std::error_code& ec);
 
-    // Receives what is sent to that group (its port does not matter; an IPv6 scope chooses the interface), until leave() or close().
+    // Starts to receive what is sent to group, until leave() or close(). The port is ignored; an
+    // IPv6 scope selects the interface.
     void join(const endpoint& group);
     void leave(const endpoint& group);
 
     [[nodiscard]] endpoint local_endpoint() const;
 
-    // Who it is connected to. Throws std::system_error if it is not.
+    // The connected peer. Throws std::system_error if the socket is not connected.
     [[nodiscard]] endpoint remote_endpoint() const;
 
 private:

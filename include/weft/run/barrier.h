@@ -1,7 +1,8 @@
-// barrier.h: a number of parties that meet again and again: nobody goes on before the last has come.
+// barrier.h: a fixed number of parties meet repeatedly: none continues before the last has arrived.
 //
-// Any thread may call everything. barrier NULL: RUN_INVALID. More arrivals than are expected, and freeing one that is waited for, are fatal
-// errors. It may be freed as soon as every wait of the last phase has returned.
+// Any thread may call all functions. barrier NULL: RUN_INVALID. Fatal errors: more arrivals than
+// expected, and freeing a barrier with waiters. It may be freed as soon as every wait of the last
+// phase has returned.
 //
 // See: docs/c_api.md, docs/latch_barrier_event.md
 #pragma once
@@ -14,21 +15,23 @@ extern "C" {
 
 typedef struct run_barrier run_barrier_t;
 
-// Makes one for count parties, less than 2^30: else RUN_INVALID. The last to arrive in a phase calls completion(arg), unless that is NULL,
-// before the others go on; it must not throw. RUN_EXHAUSTED if there is no memory. Free takes NULL too.
+// Makes a barrier for count parties, less than 2^30: else RUN_INVALID. The last party to arrive in
+// a phase calls completion(arg), unless NULL, before the others continue; completion must not
+// throw. RUN_EXHAUSTED if there is no memory. Free accepts NULL.
 run_status_t run_barrier_make(run_barrier_t** barrier, uint32_t count, void (*completion)(void* arg), void* arg)
     RUN_NOEXCEPT;
 void run_barrier_free(run_barrier_t* barrier) RUN_NOEXCEPT;
 
-// Arrives, and waits for the others. Not a cancellation point.
+// Arrives and waits for the others. Not a cancellation point.
 run_status_t run_barrier_arrive_and_wait(run_barrier_t* barrier) RUN_NOEXCEPT;
 
-// Arrives without waiting; phase becomes what run_barrier_wait() is to wait for the end of: at once, if it has ended already. Each phase
-// that was arrived in is to be waited for before the caller arrives in the next. RUN_INVALID for phase NULL.
+// run_barrier_arrive arrives without waiting and sets *phase. run_barrier_wait waits until that
+// phase has ended; it returns at once if it already has. A party must wait for each phase it
+// arrived in before it arrives in the next. RUN_INVALID for phase NULL.
 run_status_t run_barrier_arrive(run_barrier_t* barrier, uint32_t* phase) RUN_NOEXCEPT;
 run_status_t run_barrier_wait(run_barrier_t* barrier, uint32_t phase) RUN_NOEXCEPT;
 
-// Arrives without waiting, and from the next phase on is not expected any more.
+// Arrives without waiting, and lowers the number of expected parties from the next phase on.
 run_status_t run_barrier_arrive_and_drop(run_barrier_t* barrier) RUN_NOEXCEPT;
 
 #ifdef __cplusplus

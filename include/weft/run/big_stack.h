@@ -1,4 +1,4 @@
-// big_stack.h: running a function that needs more stack than its green thread has.
+// big_stack.h: runs a function that needs more stack than its green thread has.
 //
 // See: docs/c_api.md, docs/stacks.md
 #pragma once
@@ -9,15 +9,16 @@
 extern "C" {
 #endif
 
-// What a size of 0 means.
+// The meaning of size 0.
 #define RUN_BIG_STACK_SIZE (1024 * 1024)
 
-// Calls fn(arg) with at least size bytes of stack, and returns when it does. The green thread stays the same: fn may wait, and be on
-// another OS thread afterwards. If so much is left of the caller's stack, or it is a plain thread, that is a mere call. RUN_INVALID
-// if fn is NULL, or more than 64 MiB are to be taken; RUN_EXHAUSTED if there is no room for another stack: fn was not called then.
+// Calls fn(arg) with at least size bytes of stack and returns after it. The green thread stays the
+// same: fn may wait, and may resume on another OS thread. If the caller has enough stack left, or
+// is a plain thread, it is an ordinary call. RUN_INVALID if fn is NULL or size is over 64 MiB;
+// RUN_EXHAUSTED, without calling fn, if there is no room for another stack.
 run_status_t run_on_big_stack(void (*fn)(void* arg), void* arg, size_t size) RUN_NOEXCEPT;
 
-// Bytes of stack that are left to the caller.
+// The bytes of stack that the caller has left.
 size_t run_stack_left(void) RUN_NOEXCEPT;
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-// context.h: what the streams of a program have in common: whom they trust, what they show, which versions they speak.
+// context.h: the settings that a program's TLS streams share: trust, own certificates, versions.
 //
-// A handle: copies share one context, which nobody changes any more once it is made; so any thread may use it for any number of streams at a
-// time. It lives as long as the last stream that was made with it. Making one reads and checks keys, which takes a millisecond: make it
-// once.
+// A handle: copies share one immutable context, so any thread may use it for any number of streams
+// at a time. It lives as long as the last stream made with it. Making one reads and checks keys,
+// which takes a millisecond, so make it once.
 //
 // See: docs/tls.md
 #pragma once
@@ -23,7 +23,7 @@ class shared_context;
 
 enum class version { tls_1_2, tls_1_3 };
 
-// A certificate, with those that lead from it to an authority, and its private key, in PEM. The key is not encrypted.
+// A certificate, its chain to an authority, and its unencrypted private key, in PEM.
 struct certificate {
     std::string chain;  // the certificate itself first
     std::string key;
@@ -33,50 +33,54 @@ struct certificate {
 };
 
 struct client_options {
-    // The authorities of the operating system are trusted. (OpenSSL's directory; SSL_CERT_FILE and SSL_CERT_DIR name another.)
+    // Trusts the authorities of the operating system (OpenSSL's directory, or SSL_CERT_FILE and
+    // SSL_CERT_DIR).
     bool trust_system = true;
 
-    // Authorities that are trusted, too: certificates in PEM, as many as are in there.
+    // Additional trusted authorities: any number of certificates in PEM.
     std::string trusted = {};
 
-    // Whether the server's certificate has to be valid, and for the host that was asked for. Without it anybody in between can read and change
-    // everything: for tests only.
+    // Whether the server's certificate must be valid and match the requested host. Without it
+    // anyone on the path can read and change all data: for tests only.
     bool verify = true;
 
-    // Shown to a server that asks for one. Empty: none.
+    // Presented to a server that asks for a certificate. Empty: none.
     certificate own = {};
 
-    // Application protocols (ALPN), the most wanted first: "h2", "http/1.1". Empty: not spoken of.
+    // Application protocols (ALPN) in order of preference: "h2", "http/1.1". Empty: not negotiated.
     std::vector<std::string> protocols = {};
 
     version minimum = version::tls_1_2;
 
-    // What the last connections to this many hosts have agreed on is kept, and spares the next ones a part of the handshake. 0: none.
+    // Sessions are kept for this many hosts, to shorten later handshakes. 0: none.
     std::size_t sessions = 64;
 };
 
 struct server_options {
     enum class clients { any, may_show_certificate, must_show_certificate };
 
-    // Shown to clients: the one whose names match the host that a client asks for (SNI), else the first.
+    // Presented to clients: the certificate that matches the requested host (SNI), else the first.
     std::vector<certificate> own = {};
 
-    // Application protocols (ALPN), the most wanted first. A client that offers some, none of which is here, is refused. Empty: not spoken of.
+    // Application protocols (ALPN) in order of preference. A client that offers only others is
+    // refused. Empty: not negotiated.
     std::vector<std::string> protocols = {};
 
     version minimum = version::tls_1_2;
 
-    // Whether clients have to show who they are. One that shows a certificate that is not good is refused in any case.
+    // Whether clients must authenticate. A client that presents an invalid certificate is always
+    // refused.
     clients who = clients::any;
 
-    // The authorities that may have signed certificates of clients, in PEM.
+    // The authorities accepted for client certificates, in PEM.
     std::string trusted = {};
 };
 
 class context {
 public:
-    // For client streams, and for server streams. Throw std::system_error, which says what cannot be used and why (errc::unusable_credentials),
-    // std::invalid_argument for options that contradict each other, and std::bad_alloc.
+    // Create a context for client or server streams. Throw std::system_error, which says what
+    // cannot be used and why (errc::unusable_credentials), std::invalid_argument for contradictory
+    // options, and std::bad_alloc.
     [[nodiscard]] static context client(const client_options& options = {});
     [[nodiscard]] static context server(const server_options& options);
 

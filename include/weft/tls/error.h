@@ -1,8 +1,9 @@
-// error.h: what goes wrong with TLS, and what to do about it.
+// error.h: errors of TLS, and their remedies.
 //
-// Errors of the network below (std::errc::connection_reset …) and of weft (weft::errc::timed_out, cancelled, closed) are reported as they
-// are; these are for what TLS itself has to say. An error code says what kind of failure it was and what remedy there is; which
-// certificate, which host, which alert it was is in what() of the exception, or in stream::failure().
+// Errors of the network below (std::errc::connection_reset …) and of weft (weft::errc::timed_out,
+// cancelled, closed) are reported unchanged. These codes are for failures of TLS itself. An error
+// code names the kind of failure and its remedy. what() of the exception, or stream::failure(),
+// tells which certificate, host or alert it was.
 //
 // See: docs/tls.md
 #pragma once
@@ -15,23 +16,23 @@
 namespace weft::tls {
 
 enum class errc {
-    truncated = 1,         // the connection ended, and the other side had not said that this is the end
+    truncated = 1,         // the connection ended without the peer's end of stream
     ended_in_handshake,    // … before there was a secure connection
-    not_tls,               // the other side speaks something else: plain HTTP, say
-    protocol_version,      // no version of TLS that both sides accept
+    not_tls,               // the peer speaks another protocol, e.g. plain HTTP
+    protocol_version,      // no common version of TLS
     no_common_cipher,      // … no cipher, signature algorithm or curve
     no_common_protocol,    // … no application protocol (ALPN)
-    bad_certificate,       // the other side's certificate: malformed, or not made for this use
-    certificate_expired,   // … its time is over
-    certificate_not_yet,   // … its time has not come
-    unknown_authority,     // … nobody who is trusted has signed it
+    bad_certificate,       // the peer's certificate: malformed, or not valid for this use
+    certificate_expired,   // … has expired
+    certificate_not_yet,   // … is not valid yet
+    unknown_authority,     // … is not signed by a trusted authority
     wrong_host,            // … is for another host
-    certificate_revoked,   // … its authority has taken it back
-    no_certificate,        // the other side had to show one, and has none
-    certificate_refused,   // the other side does not take ours
-    refused,               // the other side has ended it with an alert for another reason
-    protocol_error,        // what came is not what the protocol allows: damaged, forged, or a defect
-    unusable_credentials,  // a certificate or key of our own cannot be used
+    certificate_revoked,   // … was revoked by its authority
+    no_certificate,        // the peer had to present a certificate and has none
+    certificate_refused,   // the peer does not accept our certificate
+    refused,               // the peer ended the connection with another alert
+    protocol_error,        // received data violates the protocol: damaged, forged, or a defect
+    unusable_credentials,  // our own certificate or key cannot be used
 };
 
 [[nodiscard]] const std::error_category& error_category() noexcept;

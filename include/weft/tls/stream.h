@@ -1,22 +1,25 @@
-// stream.h: a stream of bytes that nobody in between can read or change: TLS over a connected socket.
+// stream.h: an encrypted and authenticated stream of bytes: TLS over a connected socket.
 //
-// It looks like a net::stream: its calls block only the green thread that makes them, are cancellation points where they wait, heed the
-// deadlines set for their direction, and come in two forms, one of which throws std::system_error (and weft::cancelled or weft::timed_out
-// where the caller is interrupted), while the other one fills a std::error_code. What may go wrong besides is in weft/tls/error.h.
+// It is used like a net::stream. Its calls block only the calling green thread, are cancellation
+// points where they wait, and observe the deadlines of their direction. One form throws
+// std::system_error (and weft::cancelled or weft::timed_out if the caller is interrupted); the
+// other fills a std::error_code. weft/tls/error.h lists further errors.
 //
 //   auto trust = weft::tls::context::client();
 //   auto s = weft::tls::stream::connect(endpoint, "example.org", trust);   // connects and shakes hands; the certificate is good
 //   s.write_all("GET / HTTP/1.0\r\n\r\n");
 //
-// One green thread may read while another one writes. Several may read, or write: each call is whole. Any thread may close() at any
-// time. Moving, assigning and destroying are for one thread, while nobody else uses the object.
+// One green thread may read while another writes. Several may read, or write: each call is atomic.
+// Any thread may close() at any time. Move, assign and destroy the object only while no other
+// thread uses it.
 //
-// The end. A stream ends well when the other side says so (TLS calls that close_notify): then reads return 0. A connection that ends
-// without it may have been cut by somebody in between: that is errc::truncated. shutdown_send() and close() say it for this side; the
-// destructor does not, so that a program that gives up in the middle does not look like one that has finished.
+// End of stream. A stream ends cleanly when the peer says so (TLS's close_notify): reads then
+// return 0. A connection that ends without it may have been cut by an attacker: errc::truncated.
+// shutdown_send() and close() send close_notify. The destructor does not, so that an aborted
+// transfer does not look complete.
 //
-// What is below is encrypted in pieces. A write that fails after a piece was encrypted reports it as taken: what is left of it is sent by
-// the next write.
+// Data is encrypted in pieces. If a write fails after a piece was encrypted, that piece counts as
+// written, and the next write sends the rest of it.
 //
 // See: docs/tls.md
 #pragma once
@@ -46,71 +49,79 @@ class connection;
 
 class stream {
 public:
-    // None: every call fails with weft::errc::closed.
+    // Not open: every call fails with weft::errc::closed.
     stream() noexcept;
     stream(stream&& other) noexcept;
     stream& operator=(stream&& other) noexcept;
 
-    // Closes the connection, and says nothing to the other side: see above.
+    // Closes the connection without telling the peer: see above.
     ~stream();
 
-    // ---- Beginning.
+    // ---- Opening.
 
-    // The two ends of a connection that is there: over takes part from now on. The handshake is made by handshake(), or else by whoever first
-    // reads or writes. host: the name (or IP address) that the server's certificate must be for; it is also told to the server (SNI).
-    // Throw std::invalid_argument where the context is for the other end, or the host is missing.
+    // Create the two ends over an existing connection, which the stream takes over. handshake()
+    // makes the handshake, or else the first read or write.
+    //
+    // host is the name (or IP address) that the server's certificate must match; it is also sent to
+    // the server (SNI). Throw std::invalid_argument if the context is for the other end, or the
+    // host is missing.
     [[nodiscard]] static stream client(net::stream&& over, std::string_view host, const context& with);
     [[nodiscard]] static stream server(net::stream&& over, const context& with);
 
-    // Connects to an address by TCP, and shakes hands with host there. With an error the result is not open; its failure() may say more.
+    // Connects by TCP and makes the handshake with host. On error the result is not open; its
+    // failure() may say more.
     [[nodiscard]] static stream connect(const net::endpoint& to, std::string_view host, const context& with);
     [[nodiscard]] static stream connect(const net::endpoint& to,
                                         std::string_view host,
                                         const context& with,
                                         std::error_code& ec);
 
-    // Agrees with the other side on keys, and who it is. Returns at once if that has been done. Both deadlines count. After one that has passed,
-    // or a cancellation, it goes on where it was at the next call; after any other error the stream cannot be used.
+    // Agrees on keys with the peer and authenticates it. Returns at once if that has been done.
+    // Both deadlines apply. After a timeout or a cancellation, the next call continues where it
+    // stopped; after any other error the stream is unusable.
     void handshake();
     void handshake(std::error_code& ec);
 
-    // ---- Reading. 0: the other side has said that there is no more, or b is empty.
+    // ---- Reading. 0: the peer has signalled the end, or b is empty.
 
-    // Reads what is there, at least a byte, at most b.size().
+    // Reads what is available, 1 to b.size() bytes.
     [[nodiscard]] std::size_t read_some(net::mutable_buffer b);
     [[nodiscard]] std::size_t read_some(net::mutable_buffer b, std::error_code& ec);
 
-    // Fills b. Returns b.size(), or less at the end. With an error: how many bytes had been read before.
+    // Fills b. Returns b.size(), or less at the end. On error: the number of bytes read before it.
     [[nodiscard]] std::size_t read(net::mutable_buffer b);
     [[nodiscard]] std::size_t read(net::mutable_buffer b, std::error_code& ec);
 
-    // ---- Writing. After shutdown_send() it is std::errc::broken_pipe.
+    // ---- Writing. After shutdown_send() it gives std::errc::broken_pipe.
 
-    // Writes a part of b, at least a byte, at most what goes into a record (16 KiB). Returns how many; 0: b is empty.
+    // Writes a part of b, from one byte to one record (16 KiB). Returns the number of bytes; 0 if b
+    // is empty.
     [[nodiscard]] std::size_t write_some(net::const_buffer b);
     [[nodiscard]] std::size_t write_some(net::const_buffer b, std::error_code& ec);
 
-    // Writes all of b. Returns b.size(); with an error, how many bytes were taken.
+    // Writes all of b. Returns b.size(); on error, the number of bytes taken.
     std::size_t write_all(net::const_buffer b);
     std::size_t write_all(net::const_buffer b, std::error_code& ec);
 
-    // As write_all(), from several pieces of memory, as if they were one: small ones share records.
+    // As write_all(), from several pieces of memory, treated as one: small ones share records.
     std::size_t writev_all(std::span<const net::const_buffer> from);
     std::size_t writev_all(std::span<const net::const_buffer> from, std::error_code& ec);
 
-    // ---- Ending.
+    // ---- Closing.
 
-    // The other side reads the end; what it still sends can be read. (Under TLS 1.2 many programs then send no more.)
+    // Signals the end to the peer; data that it still sends can be read. (Under TLS 1.2 many
+    // programs then send no more.)
     void shutdown_send();
     void shutdown_send(std::error_code& ec);
 
-    // The connection ends, both ways; whoever waits is woken with weft::errc::closed. Says so to the other side if nobody is writing and it
-    // can be done without waiting. Any thread, any number of times. What write calls have taken is sent, as by net::stream::close().
+    // Ends the connection in both directions and wakes waiters with weft::errc::closed. Tells the
+    // peer if no write is in progress and that needs no wait. Any thread, any number of times. Data
+    // taken by write calls is sent, as by net::stream::close().
     void close() noexcept;
 
     [[nodiscard]] bool is_open() const noexcept;
 
-    // ---- Deadlines: as those of net::stream.
+    // ---- Deadlines: as for net::stream.
 
     template <typename Clock, typename Duration>
     void set_deadline(std::chrono::time_point<Clock, Duration> when) {
@@ -133,7 +144,7 @@ public:
         set_write_deadline_ns(weft::detail::never);
     }
 
-    // ---- What was agreed on. After the handshake; before, these are empty, false and tls_1_2.
+    // ---- Results of the handshake. Before it these are empty, false and tls_1_2.
 
     // The application protocol (ALPN); empty: none.
     [[nodiscard]] std::string protocol() const;
@@ -142,19 +153,20 @@ public:
 
     [[nodiscard]] std::string cipher() const;
 
-    // Of a server: the host that the client has asked for; empty: it has not said.
+    // On a server: the host that the client asked for; empty: none.
     [[nodiscard]] std::string asked_host() const;
 
-    // Whose certificate the other side has shown, as one line ("CN = example.org"); empty: none.
+    // The subject of the peer's certificate, as one line ("CN = example.org"); empty: none.
     [[nodiscard]] std::string peer() const;
 
-    // Whether a part of the handshake was spared, see client_options::sessions.
+    // Whether the handshake was shortened, see client_options::sessions.
     [[nodiscard]] bool resumed() const;
 
-    // What exactly went wrong, for people: the reason of the last error that has a code of TLS. Empty: there was none.
+    // A readable reason for the last error with a TLS code. Empty: no such error.
     [[nodiscard]] std::string failure() const;
 
-    // The socket's descriptor, for options: valid until close(). Do not read from it, or write to it.
+    // The socket's descriptor, for options: valid until close(). Do not read from it or write to
+    // it.
     [[nodiscard]] int native_handle() const noexcept;
 
 private:
