@@ -51,21 +51,23 @@ LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)]|[A-Z]{1,2}\d{0,2}[.:]?(?= {2}))\s+
 
 
 def prose_of_code(text):
-    """[(line number, words of one comment line)]: the text of comments, without what looks like code or drawings."""
+    """[(line number, text, whether it is trailing)]: the lines of comments, without what looks like code or drawings. A trailing comment stands
+    behind code, and begins a sentence."""
     found = []
     for match in LITERAL_OR_COMMENT.finditer(text):
         comment = match.group()
         if not comment.startswith("/"):
             continue
         number = text.count("\n", 0, match.start()) + 1
+        trailing = text[text.rfind("\n", 0, match.start()) + 1:match.start()].strip() != ""
         for offset, line in enumerate(comment.splitlines()):
             line = re.sub(r"^\s*(//+!?<?|/\*+|\*+/?)", "", line).rstrip("*/ ")
-            found.append((number + offset, line if not line.startswith("    ") and "NOLINT" not in line else ""))
+            found.append((number + offset, line if not line.startswith("    ") and "NOLINT" not in line else "", trailing and offset == 0))
     return found
 
 
 def prose_of_markdown(text):
-    """[(line number, line)]: lines of paragraphs and lists; empty lines for headings, tables, code and comments."""
+    """[(line number, line, False)]: lines of paragraphs and lists; empty lines for headings, tables, code and comments."""
     found, fenced = [], False
     for number, line in enumerate(text.splitlines(), start=1):
         if docs.FENCE.match(line):
@@ -73,7 +75,7 @@ def prose_of_markdown(text):
             line = ""
         elif fenced or line.startswith(("|", "#", "<!--", "    ")):
             line = ""
-        found.append((number, line))
+        found.append((number, line, False))
     return found
 
 
@@ -88,8 +90,8 @@ def sentences(lines):
             at += sentence.count("\n")
             # The line break that the split has eaten counts if the next sentence begins on a line of its own; near enough for a report.
 
-    for number, line in [*lines, (None, "")]:
-        new = LIST_ITEM.match(line) or not line.strip() or (last is not None and number != last + 1)
+    for number, line, begins in [*lines, (None, "", False)]:
+        new = begins or LIST_ITEM.match(line) or not line.strip() or (last is not None and number != last + 1)
         if new and paragraph:
             yield from cut()
             paragraph = []
@@ -103,7 +105,7 @@ def sentences(lines):
 def check_file(path, text):
     """Complaints of one file, each FILE:LINE: what, and what to do."""
     lines = prose_of_markdown(text) if path.endswith(".md") else prose_of_code(text)
-    for number, line in lines:
+    for number, line, _ in lines:
         plain = QUOTED.sub("x", line)
         for pattern, instead in PATTERNS:
             match = pattern.search(plain)

@@ -8,8 +8,6 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import words  # noqa: E402
 
-LONG = "word " * (words.LONGEST + 1)
-
 
 class Words(unittest.TestCase):
     def found(self, path, text):
@@ -37,6 +35,10 @@ class Words(unittest.TestCase):
         self.assertEqual(self.found("docs/a.md", f"{half}.\n{half.capitalize()}.\n"), [])
         self.assertEqual(self.found("docs/a.md", f"- {half}\n- {half}\n"), [])
         self.assertEqual(self.found("docs/a.md", f"{half}\n\n{half}\n"), [])
+
+    def test_a_trailing_comment_begins_a_sentence(self):
+        half = "word " * (words.LONGEST - 1)
+        self.assertEqual(self.found("src/a.h", f"int a;  // {half}\nint b;  // {half}\n"), [])
 
     def test_a_file_of_the_list_is_left_alone_until_it_passes(self):
         with tempfile.TemporaryDirectory() as root:

@@ -13,7 +13,7 @@
 // (process_recall), but a moment later than they forget, so the caller retries for that moment. On
 // other systems the status is lost.
 //
-// Without process descriptors (before Linux 5.3, or forbidden), waiting means polling with pauses
+// Without process descriptors (before Linux 5.4, or forbidden), waiting means polling with pauses
 // of 1 to 50 ms. Unlike a blocking waitid, that can be interrupted like any other wait. Signals are
 // sent by number, under lock, until the system is made to forget. So are they with a descriptor if
 // a system call filter refuses pidfd_send_signal, as older container filters do.
