@@ -47,13 +47,12 @@ struct slab {
 
     // Guarded by the pool's lock.
     bool may_write_protect = false;
-    bool kept = false;  // never unmapped
-    bool leaves =
-        false;  // trim() is about to unmap it: no stack is carved from it, and its slots do not count as mapped
-    uint32_t live_count = 0;               // bits set in live
-    uint32_t protections = 0;              // guards that count against the process's mappings
-    lifo<stack> retired;                   // stacks that trim() will blank; reused only when the depot is empty
-    std::unique_ptr<guard_kind[]> guards;  // one per slot; guard_kind::missing: not installed yet
+    bool kept = false;                     // Never unmapped.
+    bool leaves = false;                   // trim() is about to unmap it: not carved, slots not counted as mapped.
+    uint32_t live_count = 0;               // Bits set in live.
+    uint32_t protections = 0;              // Guards that count against the process's mappings.
+    lifo<stack> retired;                   // Stacks that trim() will blank; reused only when the depot is empty.
+    std::unique_ptr<guard_kind[]> guards;  // One per slot; guard_kind::missing: not installed yet.
 
     [[nodiscard]] std::size_t mapped_size() const noexcept { return stride * slots; }
 

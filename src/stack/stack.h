@@ -1,9 +1,8 @@
 // stack.h: the stack of a green thread, and the pool that supplies it.
 //
-// A slab is one large sparse mapping of equal slots. Each slot has a guard at the low end and
-// usable memory above. The kernel commits pages on first touch, so a stack costs one page until its
-// G calls deeper. Slots are an odd number of pages apart, so that stacks spread over all TLB sets.
-// Tops are shifted by multiples of a cache line, so that they spread over all cache sets.
+// A slab is one large sparse mapping of equal slots. The kernel commits pages on first touch, so a
+// stack costs one page until its G calls deeper. Slots are an odd number of pages apart, to spread
+// over all TLB sets. Tops are shifted by multiples of a cache line, to spread over all cache sets.
 //
 //   slot:  low address                                                                 high address
 //          │ guard (64 KiB) │ usable (256 KiB) …………………………………… │ stack record │ colour (0-15 lines) │
@@ -11,39 +10,34 @@
 //
 // Guards, in order of preference:
 //
-// - MADV_GUARD_INSTALL (Linux 6.13) costs neither memory nor a mapping. A million guarded stacks
-//   fit under the default limit of 65 530 mappings.
-// - userfaultfd write protection does the same for writes, where the process may use it.
-// - mprotect costs two mappings each, so it guards only what the limit allows.
-// - A canary: the lowest bytes of the stack, which stay zero until something overruns them. Each
-//   switch checks it, without making a page resident. The first one prints a line on stderr;
-//   guard_policy::always makes it an error instead.
+// - MADV_GUARD_INSTALL (Linux 6.13): costs neither memory nor a mapping, so a million stacks fit
+//   under the default limit of 65 530 mappings.
+// - userfaultfd write protection: the same for writes, if the process may use it.
+// - mprotect: costs two mappings each, so the limit bounds it.
+// - canary: the lowest bytes, zero until overrun. Each switch checks them without making a page
+//   resident. Prints one line on stderr; under guard_policy::always an error.
 //
-// Admission: a G must find a stack at its first run, when no caller is left to report failure to.
-// So starting a G takes a credit. Credits never exceed the mapped slots, less what other Ps may
-// keep in their caches. Slabs are mapped when a credit is requested, in a call that can throw.
+// Admission: a G must find a stack at its first run, when failure can no longer be reported. So
+// starting a G takes a credit. Slabs are mapped when a credit is requested, in a call that can
+// throw.
 //
-// Policies: the above is `paged`. Two others share slots, records, pool and credits (docs/stacks.md
-// says when to use them):
+// Policies: the above is `paged`. Two others share slots, records, pool and credits
+// (docs/stacks.md):
 //
 //   fixed     the system charges the whole slab, so every mapped page can be touched.
-//   growing   the slab is reserved without access. The highest stack_initial bytes of a slot are
-//             committed with the slab; the fault handler (grow.cc) commits more, down to low. The
-//             guard is simply never committed.
+//   growing   reserved without access. The highest stack_initial bytes of a slot are committed with
+//             the slab, more by the fault handler (grow.cc), down to low. The guard is never
+//             committed.
 //
-// Rejected:
-// - One mmap per stack: two mappings each, 5 us, a limit at 32 000.
-// - Stacks from malloc: no guard.
-// - Segmented stacks: hot split.
-// - Copying stacks: C++ has no stack maps.
-// - Unmapping on the hot path: a TLB shootdown each. Memory goes back only by trim(), which the
-//   monitor calls once it was unused for some time: trim.cc.
+// Rejected: one mmap per stack (two mappings each, 5 us, a limit at 32 000); malloc (no guard);
+// segmented stacks (hot split); copying (C++ has no stack maps). Unmapping on the hot path would
+// cost a TLB shootdown, so only trim() returns memory; the monitor calls it (trim.cc).
 //
 // Invariants: I1. credits issued + reserve for caches <= slots mapped.
-//             I2. A stack is in one place: bound to a G, in one P's cache, in the depot, in its
+//             I2. A stack is in one place: bound to a G, in a P's cache, in the depot, in its
 //                 slab's retired list, or being trimmed. A slot without a record is blank.
-//             I3. A stack grows only while it is bound, in pages below those its frames use. Only
-//                 retired stacks are trimmed.
+//             I3. A stack grows only while bound, in pages below those its frames use. Only retired
+//                 stacks are trimmed.
 // Locks:      pool lock (leaf).
 // Threads:    reserve: a thread that may throw. take, give: an M with a P. find, grow: a signal
 //             handler. trim: a monitor.
@@ -71,25 +65,24 @@ enum class guard_kind : uint8_t { region, write_protection, protection, canary, 
 
 // The record at the top of a stack's slot.
 struct alignas(64) stack {
-    stack* next = nullptr;  // guarded by the list it is on. While bound, and if continues: the stack that it continues.
-    stack* behind = nullptr;   // in that list, a stack some places later; see link_ahead
-    std::byte* low = nullptr;  // lowest usable byte; usable memory ends at this record
-    G* owner = nullptr;        // the G it is bound to; for the overflow report
-    std::byte* end =
-        nullptr;  // set for a thread's own stack, which is in no slab; nullptr: the stack ends at this record
-    M* pinned_to = nullptr;  // if the owner is pinned: the only M it runs on
+    stack* next = nullptr;     // Guarded by the list it is on; if continues: the stack that holds the frames above.
+    stack* behind = nullptr;   // In that list, a stack some places later; see link_ahead.
+    std::byte* low = nullptr;  // Lowest usable byte; usable memory ends at this record.
+    G* owner = nullptr;        // The G it is bound to; for the overflow report.
+    std::byte* end = nullptr;  // Of a thread's own stack, outside slabs; nullptr: ends at this record.
+    M* pinned_to = nullptr;    // If the owner is pinned: the only M it runs on.
     uint8_t size_class = 0;
     guard_kind guard = guard_kind::region;
-    bool continues = false;           // its owner's frames continue on the stack next; see sched/big_stack.h
-    bool measured = false;            // RUN_DEBUG=stack_use: fresh for each owner, and the depth used is recorded
-    uint32_t holder = 0;              // the owner's record as a mutex holder, with trait::recorded; see sched/lending.h
-    atomic<uint32_t> uncommitted{0};  // inaccessible bytes from low up; each thread that grows the stack lowers it
+    bool continues = false;           // The owner's frames continue on next; see sched/big_stack.h.
+    bool measured = false;            // RUN_DEBUG=stack_use: fresh for each owner, and its use is recorded.
+    uint32_t holder = 0;              // The owner as a mutex holder, with trait::recorded; see sched/lending.h.
+    atomic<uint32_t> uncommitted{0};  // Inaccessible bytes from low up; lowered by growth.
     fiber sanitizers;
 
     // The address of the first frame. Requires: in a slab.
     [[nodiscard]] void* top() noexcept { return this; }
 
-    // The end of the stack, above all frames.
+    // Above all frames.
     [[nodiscard]] const std::byte* high() const noexcept {
         return end != nullptr ? end : reinterpret_cast<const std::byte*>(this);
     }
@@ -104,13 +97,12 @@ struct alignas(64) stack {
 
 static_assert(sanitized || sizeof(stack) == 64, "one cache line at the top of each stack");
 
-// Usable sizes: class 0 is the runtime's default; the others begin at 1 MiB, each four times the
-// one before.
+// Class 0 is the runtime's default; the others begin at 1 MiB, each four times the one before.
 inline constexpr int stack_classes = 5;
 inline constexpr std::size_t guard_size = 64 * 1024;
 inline constexpr std::size_t canary_size = 64;
 inline constexpr std::size_t stack_initial = 8 * 1024;  // committed bytes of a new growing stack
-inline constexpr std::size_t growth_step = 64 * 1024;   // committed at least, below the page that faulted
+inline constexpr std::size_t growth_step = 64 * 1024;   // committed at least, below the faulting page
 inline constexpr uint32_t trimmed_at_once = 8;          // stacks that trim() holds at a time
 
 // The result of a fault in a stack.
@@ -122,7 +114,7 @@ enum class growth : uint8_t {
 
 // The result of trim().
 struct trimming {
-    uint32_t stacks = 0;  // number whose memory was returned
+    uint32_t stacks = 0;  // whose memory was returned
     uint64_t bytes = 0;   // resident before
     bool more = false;    // the round is not finished
     bool over = false;    // later rounds have nothing to do until give() returns true again
@@ -131,12 +123,12 @@ struct trimming {
 class stack_pool {
 public:
     struct options {
-        std::size_t default_size;  // usable bytes of class 0
-        uint32_t cache_reserve;    // class 0 stacks that Ps' caches and trim() may hold in total
+        std::size_t default_size;  // usable bytes of class 0.
+        uint32_t cache_reserve;    // class 0 stacks that caches and trim() may hold in total.
         bool always_guard;
         stack_policy policy = stack_policy::paged;
         bool measured = false;  // stack::measured of every stack
-        bool trims = true;      // trim() is called when give() requests it
+        bool trims = true;      // give() requests calls of trim()
     };
 
     explicit stack_pool(const options& o) noexcept : options_(o), watched_(!o.trims) {}
@@ -152,8 +144,8 @@ public:
     [[nodiscard]] int class_for(std::size_t size, int lowest = 0) const noexcept;
     [[nodiscard]] std::size_t usable_size(int size_class) const noexcept;
 
-    // Takes n credits for class 0, mapping slabs if needed. Returns 0, or an errno value, with no
-    // credit taken.
+    // Takes n credits for class 0, mapping slabs if needed. Returns 0, or an errno value without
+    // taking any.
     [[nodiscard]] int reserve(uint32_t n) noexcept;
 
     // Raises the number of stacks that Ps' caches may hold. Returns as reserve.
@@ -163,21 +155,21 @@ public:
     // Returns n credits.
     void unreserve(uint32_t n) noexcept;
 
-    // Takes a class 0 stack for a credit, a reused one if possible. Cannot fail.
+    // Takes a class 0 stack for a credit, preferring reused ones. Cannot fail.
     [[nodiscard]] stack* take() noexcept;
 
     // Takes up to n reused class 0 stacks, for a P's cache.
     [[nodiscard]] fifo<stack> take_reused(uint32_t n) noexcept;
 
-    // A stack of a larger class; nullptr, with errno's value in error, if none can be had.
+    // Takes a stack of a larger class. nullptr: error has errno's value.
     [[nodiscard]] stack* take_large(int size_class, int& error) noexcept;
 
-    // Returns stacks to the depot. True: the caller must have trim() called from now on, until it
-    // reports over.
+    // Returns stacks to the depot. True: the caller must have trim() called from now on, until
+    // over.
     [[nodiscard]] bool give(stack* s) noexcept;
     [[nodiscard]] bool give(fifo<stack>& batch) noexcept;  // all of class 0
 
-    // Keeps the memory of s mapped, even after the pool is destroyed.
+    // The memory of s stays mapped, even after the pool is destroyed.
     void keep(const stack& s) noexcept;
 
     // Slots mapped now, all classes.
@@ -187,18 +179,18 @@ public:
     // in its guard. Takes no lock: for the fault handler.
     [[nodiscard]] stack* find(const void* address, bool& in_guard) noexcept;
 
-    // Handles a fault of the instruction at pc that accessed address in s, a stack of this pool:
-    // commits pages if they were missing. Takes no lock and keeps errno: for the fault handler.
+    // Commits pages if those were missing when the instruction at pc accessed address in s, a stack
+    // of this pool. Takes no lock and keeps errno: for the fault handler.
     [[nodiscard]] growth grow(stack& s, const void* address, const void* pc) noexcept;
 
-    // Does part of a round, for about most stacks. A round returns the memory of stacks not needed
-    // since the round before: their pages, and whole slabs with their page tables. The first call
-    // of a round fixes the number of stacks. Takes some microseconds per stack. One caller at a
-    // time; a concurrent call returns at once, with more set.
+    // Part of a round, for about most stacks. A round returns the memory of stacks unneeded since
+    // the last one: pages, and whole slabs with page tables. Its first call fixes their number.
+    // Some microseconds per stack. One caller at a time; a concurrent call returns at once, with
+    // more set.
     trimming trim(uint32_t most) noexcept;
 
-    // Returns all pages of s to the system, except the one with its record. Requires: s is not in
-    // use. Returns the bytes that were resident.
+    // Returns all pages of s but its record's to the system. Requires: s is not in use. Returns the
+    // bytes that were resident.
     std::size_t discard_depth(stack& s) noexcept;
 
     // Totals: bytes that trim() has returned, and slots it has unmapped.
@@ -214,12 +206,12 @@ private:
     // The stacks of one class.
     struct shelf {
         lifo<stack> depot;
-        low_water unused;         // of the depot, since the last round of trim()
-        uint64_t slots = 0;       // mapped
-        uint64_t retired = 0;     // stacks in the retired lists
-        uint32_t surplus = 0;     // stacks that the current round of trim() must still retire
-        slab* carving = nullptr;  // no older slab has a blank slot; nullptr: no slab has
-        slab* taking = nullptr;   // no older slab has retired stacks; nullptr: no slab has
+        low_water unused;         // Lowest depot size since the last round of trim().
+        uint64_t slots = 0;       // Mapped.
+        uint64_t retired = 0;     // Stacks in retired lists.
+        uint32_t surplus = 0;     // Stacks that this round of trim() must still retire.
+        slab* carving = nullptr;  // No older slab has a blank slot; nullptr: no slab has.
+        slab* taking = nullptr;   // No older slab has a retired stack; nullptr: no slab has.
     };
 
     [[nodiscard]] std::byte* map_slots(std::size_t stride, uint32_t& slots) const noexcept;
@@ -252,9 +244,9 @@ private:
     spin_lock lock_;
     // Guarded by lock_.
     shelf shelves_[stack_classes];
-    uint64_t credits_ = 0;  // of class 0
-    low_water spare_;  // uncommitted slots of class 0 since the last round of trim(), neither credited nor reserved
-    bool watched_;     // trim() is being called
+    uint64_t credits_ = 0;    // of class 0
+    low_water spare_;         // lowest spare_locked() since the last round of trim()
+    bool watched_;            // trim() is being called
     slab* last_ = nullptr;    // the youngest slab
     slab* looked_ = nullptr;  // where slab_of_locked() last found a stack
 
@@ -265,23 +257,21 @@ private:
     slab* leaving_ = nullptr;    // the slab being emptied, then unmapped …
     uint32_t leaving_from_ = 0;  // … done up to this slot
 
-    // The oldest slab. Written under lock_; the fault handler reads it without, since slabs are
-    // only ever added.
+    // The oldest slab. Written under lock_; the fault handler reads without, since slabs are only
+    // added.
     atomic<slab*> slabs_{nullptr};
     atomic<uint64_t> trimmed_bytes_{0};
     atomic<uint64_t> unmapped_{0};
 };
 
-// The depth to which s was used: bytes from its high end to the lowest resident page. For any stack
-// that stays mapped.
+// Bytes from the high end of s to its lowest resident page. For any stack that stays mapped.
 [[nodiscard]] std::size_t touched_bytes(const stack& s) noexcept;
 
-// Returns false if the low end of a stack without a guard was overwritten.
+// Returns false if something overran a stack without a guard.
 [[nodiscard]] bool canary_intact(const stack& s) noexcept;
 
-// Test hook. Pretends that the system refuses guard regions, and write protection unless
-// write_protection is set. Allows at most protections_allowed mprotect guards (-1: the system's
-// limit).
+// Test hook: the system refuses guard regions, and write protection unless write_protection is set.
+// Allows at most protections_allowed mprotect guards (-1: the system's limit).
 void refuse_guard_regions_for_test(bool refuse, int protections_allowed, bool write_protection = false) noexcept;
 
 }  // namespace weft::detail

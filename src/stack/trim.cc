@@ -1,51 +1,47 @@
 // trim.cc: returns the memory of unneeded stacks to the system.
 //
-// Problem: a burst of a million green threads leaves a million stacks in the depot. They hold 4 GiB
-// of touched pages, 2 GiB of page tables and guards, and 310 GiB of address space. Pooled stacks
-// would keep all of it as long as the runtime lives. A server would pay for one bad minute for
-// months.
+// Problem: after a burst of a million green threads the depot holds a million stacks: 4 GiB of
+// touched pages, 2 GiB of page tables and guards, 310 GiB of address space. Reuse would keep all of
+// it as long as the runtime lives.
 //
-// What is returned: the depot's low-water mark is the fewest stacks it held since the last round.
-// That many were surplus all the time. Which of them are trimmed does not matter, because the rest
-// suffice for the load. An oscillating load lowers the mark in each period, and loses nothing.
+// The depot's low-water mark is the fewest stacks it held since the last round. That many were
+// surplus all the time. Which of them are trimmed does not matter, since the rest suffice. An
+// oscillating load lowers the mark in each period, and loses nothing.
 //
 // A round:
 //
-//   1  begin    surplus = the low-water mark. The low-water mark of uncredited slots limits how
-//               many may be unmapped.
+//   1  begin    surplus = the low-water mark. That of uncredited slots limits how many may be
+//               unmapped.
 //   2  retire   moves that many stacks from the depot to their slabs' retired lists, without a
-//               system call. They stay usable: take() gets them after the depot, from the oldest
-//               slab first, so that stacks in use gather in few slabs.
-//   3  unmap    a slab whose stacks are all retired leaves. Its slots no longer count (I1 holds
-//               without them), and no stack is taken from it. Its pages are discarded in parts,
-//               because a thousand stacks take a millisecond. Then it is unmapped with its page
-//               tables. The largest slab goes first, so that the one the reserve keeps is small.
-//   4  blank    if the slab is partly in use, or needed for credits, each retired stack is blanked:
-//               all its pages go back, also the one with its record. The guard stays. The slot is
-//               carved again when needed.
+//               system call. They stay usable: take() gets them after the depot, oldest slab first,
+//               so that stacks in use gather in few slabs.
+//   3  unmap    a slab with only retired stacks leaves: its slots no longer count (I1 holds without
+//               them), and no stack is taken from it. Its pages are discarded in parts, because a
+//               thousand stacks take a millisecond; then it is unmapped with its page tables.
+//               Largest slab first, so that the one the reserve keeps is small.
+//   4  blank    in a slab that is partly in use, or needed for credits, each retired stack loses
+//               all its pages, also the one with its record. The guard stays. The slot is carved
+//               again when needed.
 //   5  end      the marks restart. If every depot is empty and no slab can go, the caller may stop
 //               until give() returns true.
 //
-// Each call of trim() does a bounded part of a round. Stacks being blanked are in no list. There
-// are at most trimmed_at_once of them, and the reserve for caches includes that number, so I1 holds
-// throughout.
+// Each trim() does a bounded part. Stacks being blanked are in no list: at most trimmed_at_once,
+// which the reserve for caches includes, so I1 holds throughout.
 //
 // Races with allocation are decided under the pool's lock: the thread that pops a stack owns it. A
-// slab that leaves has no stack in any list or in use, so no thread can reach one. The fault
-// handler takes no lock; slab.h says what it may see.
+// slab that leaves has no stack in a list or in use, so no thread can reach one. The fault handler
+// takes no lock: see slab.h.
 //
-// Refused system calls: unmap_pages() cannot fail. If pages cannot be discarded (mlockall), or a
-// growing stack cannot be decommitted (limit of mappings), the stack returns to the retired list
-// and the round ends.
+// Refusals: unmap_pages() cannot fail. If the system does not discard pages (mlockall), or decommit
+// a growing stack (limit of mappings), the stack returns to the retired list and the round ends.
 //
 // Stacks in the caches of Ps are not in the depot; see sched/trim.h.
 //
 // Rejected:
-// - Trimming when a stack is returned: a system call on the hot path, and a steady load needs the
-//   pages again at once.
+// - Trimming in give(): a system call on the hot path, and a steady load needs the pages at once.
 // - A limit on pooled stacks: wrong for every load but one.
-// - MADV_FREE: the system reclaims the memory only when it runs short, so it still shows as used.
-// - Keeping the top page, which holds the record: 4 GiB for a million stacks.
+// - MADV_FREE: the memory shows as used until the system runs short.
+// - Keeping the top page with the record: 4 GiB for a million stacks.
 // - Records apart from stacks: one more cache line for the fault handler and each switch.
 // - Unmapping single stacks: two mappings each, of 65 530.
 // - Unmapping at once, without a mark: an oscillating load would map 25 slabs and install 100 000
