@@ -1,15 +1,14 @@
 // poll_desc.h: the state of one open file descriptor that green threads wait for.
 //
-// Problem: readiness comes as edges (backend.h), to any thread, at any moment. Meanwhile green
-// threads begin to wait, read, or close the file, and its number may already mean another file. No
-// edge may be lost or reach the wrong file. A call that need not wait should cost little beyond its
-// system call.
+// Problem: edges (backend.h) come to any thread, at any moment, while green threads begin to wait,
+// read, or close the file. Its number may already mean another file. No edge may be lost or reach
+// the wrong file. A call that need not wait should cost little beyond its system call.
 //
-// poll_side.h has the two directions, and how a call tries and waits.
+// poll_side.h describes one direction, and how a call tries and waits.
 //
-// A process has one descriptor per file number, allocated on first use and never freed. Its word
-// holds a generation, which changes with each file that gets the number, the number of users, and
-// whether it is being closed.
+// A process has one poll_desc per file number, made on first use and never freed. Its word holds
+// the number of users, whether it is being closed, and a generation, which changes with each file
+// of that number.
 //
 //      free ──open──▶ open ──close──▶ closing ──last user leaves──▶ free
 //
@@ -20,14 +19,14 @@
 //            use
 //   leave    the last user of a closing one removes it from the poller, and closes the file
 //
-// So a file is never closed during a system call on it, and its number is not reused before all its
+// So a file is never closed during a system call on it, and its number is not reused before all
 // users have left. Events carry their generation; late ones are dropped under the lock.
 //
 // A file that weft does not own (wait_fd, for libraries with their own files) is borrowed: open
-// while anything waits for it. The last user removes it from the poller without closing it. Its
-// owner may close it at any time without notice, and the number may be reused before all users have
-// left. So the opener of the new file ends the old generation first, and removes what the poller
-// has under the number, since it may be the new file already.
+// while anything waits for it. The last user removes it from the poller without closing it. The
+// owner may close it at any time, and the number may be reused before all users have left. So
+// open() of the new file ends the old generation first, and removes the number from the poller,
+// since it may be the new file already.
 //
 // Rejected: a descriptor per open file, found by address. It would need type-stable memory and a
 // free list, and a table for borrowed files, which are known by number.
@@ -119,8 +118,7 @@ public:
     [[nodiscard]] int add_to(poll_backend& where) noexcept;
 
     // Hints for events about to be delivered: fetch the descriptor into the cache, then its waiter.
-    // In a batch, call the first for all events, then the second, which waits for the first's
-    // lines.
+    // For a batch, call the first for all events, then the second, which needs the first's lines.
     static void prefetch(const poll_event& event) noexcept;
     static void prefetch_waiter(const poll_event& event) noexcept;
 

@@ -1,8 +1,8 @@
 // poll_side.h: one direction of a file: its waiters, and a count of its changes.
 //
-// Problem: readiness comes as edges (backend.h), to any thread, at any moment: as a green thread
-// begins to wait, as it wakes, as another one reads. No edge may be lost. A call that need not wait
-// should cost little beyond its system call.
+// Problem: edges (backend.h) come to any thread, at any moment: as a green thread begins to wait,
+// as it wakes, as another one reads. No edge may be lost. A call that need not wait should cost
+// little beyond its system call.
 //
 // Each direction counts its edges. A call
 //
@@ -17,15 +17,14 @@
 // descriptor.
 //
 // One at a time: an edge may bring enough for only one waiter, and waking all would make the rest
-// try without success. So it wakes one. A woken call that did not find that it would block wakes
-// the next one before it continues (pass_on). One that does ends the chain: another edge will come.
+// try without success. So it wakes one. A woken call that need not block again wakes the next one
+// before it continues (pass_on). One that blocks ends the chain: another edge will come.
 //
-// Drained: on a stream, a read that returns less than requested has emptied it. Exceptions: the
-// peer has hung up, and the end must still be read; or a read from a Unix socket stopped at passed
-// descriptors, which it reports. Such a call stores its count of I1 in drained. Until the next
-// edge, the next call skips I2 and begins with I3. That saves a server one system call per request.
-// A new deadline counts as an edge, so that calls about to wait check it. It brings no data, so
-// drained follows the count.
+// Drained: a stream read that returns less than requested has emptied it, unless the peer has hung
+// up (the end must still be read), or a Unix socket's read reports that it stopped at passed
+// descriptors. The read stores its count of I1 in drained. Until the next edge, calls skip I2 and
+// begin with I3, which saves a server one system call per request. A new deadline counts as an
+// edge, so that calls about to wait check it. It brings no data, so drained follows the count.
 //
 // Rejected:
 // - Waking all waiters at each edge.
@@ -76,7 +75,7 @@ public:
         return drained_.load(relaxed) == seen && !hung_up_.load(relaxed);  // relaxed: a later edge corrects it; A1
     }
 
-    // Records that a call which had read this count has emptied it.
+    // Records that a call with this count has emptied the stream.
     void set_drained(uint32_t seen) noexcept { drained_.store(seen, relaxed); }  // relaxed: as above
 
     // I3 and I4: waits for an edge after the count seen, and returns served, at once if it has come
