@@ -1,4 +1,5 @@
 // bad_link.h: two streams connected through a fault_proxy, and checks of what they exchange.
+//
 // Templates over a kind of stream, which supplies
 //
 //     using stream, listener

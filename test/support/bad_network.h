@@ -253,7 +253,7 @@ void a_connection_that_is_cut_at_every_place() {
 
 // ---- The peer is silent.
 
-// Calls with a deadline 15 ms away: it times out, and not before that.
+// Expects that a call with a deadline 15 ms ahead times out, and not earlier.
 template <typename Call>
 void expect_timed_out(Call call) {
     const auto when = steady::now() + 15ms;
@@ -369,9 +369,9 @@ void a_close_wakes_all_who_wait_in_silence(runtime& rt, Park park) {
 struct partition_state {
     std::atomic<bool> apart = false;
     std::atomic<bool> together = false;  // after healing
-    std::atomic<uint64_t> answers = 0;   // those without a deadline
+    std::atomic<uint64_t> answers = 0;   // to calls without a deadline
     std::atomic<int> begun = 0;
-    std::atomic<int> timed_out = 0;  // once
+    std::atomic<int> timed_out = 0;  // at least once
     std::atomic<int> timed_out_twice = 0;
     std::atomic<int64_t> least_late_us = INT64_MAX;  // of the calls that timed out
 };
@@ -489,7 +489,7 @@ void a_runtime_stops_during_a_partition(runtime& rt, unsigned procs) {
             uint64_t asked = 0;
             while (ask(s, i, asked, ec)) {
                 if (++asked != some_questions) continue;
-                // Half of them have a deadline, which passes during the partition.
+                // Half of them have a deadline, which passes during the partition, or begins there.
                 if (++answered == count) link.proxy.partition();
                 if (i % 2 == 0) s.set_deadline(steady::now() + 50ms);
             }
