@@ -31,7 +31,7 @@ private:
 // Asks the calling green thread, which yields at its next check.
 void ask_myself();
 
-// Yields of green threads of the caller's scheduler, in instrumented code and by a signal.
+// Preemptions on the caller's scheduler: in instrumented code, and by a signal.
 [[nodiscard]] uint64_t times_preempted();
 [[nodiscard]] uint64_t times_interrupted();
 

@@ -28,7 +28,7 @@ public:
 
     [[nodiscard]] bool holds() const noexcept { return !gone_.load(std::memory_order_relaxed); }
 
-    // Readable once released, one byte per let_go; reading consumes nothing here.
+    // Becomes readable once released; holds one byte per let_go.
     [[nodiscard]] int fd() const noexcept { return pipe_[0]; }
 
 private:

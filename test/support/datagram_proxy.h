@@ -46,7 +46,7 @@ public:
 
     [[nodiscard]] uint16_t port() const noexcept;
 
-    // Begins to lose everything, or returns to the plan.
+    // Loses everything from now on; heal() returns to the plan.
     void partition();
     void heal();
 

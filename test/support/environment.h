@@ -20,7 +20,7 @@ private:
     std::optional<std::string> before_;
 };
 
-// Whether the suite runs with Ps taken away at random.
+// Whether the suite runs with RUN_DEBUG=retake=always.
 [[nodiscard]] bool in_storm();
 
 // While one exists, runtimes ignore the suite's settings. For tests of what the scheduler does not
@@ -35,7 +35,7 @@ struct no_retakes {
     environment_variable debug{"RUN_DEBUG", "retake=0"};
 };
 
-// While one exists, runtimes start with retaking Ps at random, even if no G waits.
+// While one exists, runtimes start with retaking Ps as often as possible, even if no G waits.
 struct retakes_at_will {
     environment_variable debug{"RUN_DEBUG", "retake=always"};
 };

@@ -50,7 +50,7 @@ int install_filter(const call_kind& kind) {
     return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter));
 }
 
-// Sends a descriptor through a socket. Sending -1 closes it.
+// A control message that passes one descriptor through a socket.
 union one_descriptor {
     cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];

@@ -18,7 +18,8 @@ struct resources {
 // Makes the heap return what it cached in earlier tests, for tests that measure resident_kib.
 void give_heap_back();  // no effect without glibc
 
-// What is allocated by all threads and not freed; what the allocator keeps for threads counts, too. Under a sanitizer, and without glibc: 0.
+// Allocated memory of all threads, including the allocator's thread caches. 0 under a sanitizer,
+// and without glibc.
 [[nodiscard]] std::size_t heap_in_use_kib();
 
 // Whether untouched mappings cost nothing. An emulator may keep a record of every page ever mapped
