@@ -2,9 +2,9 @@
 //
 //     weft_budget WORKLOAD N
 //
-// Does N operations at P=1 and prints the number of allocations as
-// {"workload":…,"n":…,"mallocs":…}. budget.py runs it at two sizes under callgrind. Both include
-// start, stop and warm-up, so the difference is the price of the operations.
+// Does N operations at P=1 and prints {"workload":…,"n":…,"mallocs":…}. budget.py runs it at two
+// sizes under callgrind: both include start, stop and warm-up, so the difference is the price of
+// the operations.
 #include <atomic>
 #include <chrono>
 #include <cinttypes>

@@ -40,8 +40,8 @@ void make_call(bool declared, int64_t ns) {
     }
 }
 
-// The shortest system call, plain and declared, N times each, alternating. Comparing batches makes
-// a slow moment count once: guard_ns is the median difference.
+// The shortest system call, plain and declared, N times each, in alternating batches. guard_ns is
+// their median difference, so a slow moment counts once.
 template <typename Runtime>
 measurement run_call_guard(const run_arguments& arguments) {
     constexpr int64_t batch = 1000;
@@ -70,8 +70,8 @@ measurement run_call_guard(const run_arguments& arguments) {
     return result;
 }
 
-// N times: a task makes another one runnable and then blocks its thread for K us. both_…: until the
-// call has returned and the other has run; other_…: until the other has run.
+// N times: a task makes another runnable, then blocks its thread for K us. both_…: until the call
+// has returned and the other has run; other_…: until the other has run.
 template <typename Runtime>
 measurement run_call_wait(const run_arguments& arguments) {
     const int64_t call_ns = arguments.k * 1000;
@@ -106,9 +106,9 @@ measurement run_call_wait(const run_arguments& arguments) {
     return result;
 }
 
-// A task does 1 us pieces of work and yields after each: 100 ms alone, and 100 ms beside a task
-// that keeps blocking its thread for K us. N times, alternating. slowdown: how much longer a piece
-// takes beside it, the median of the N.
+// A task works in pieces of 1 us and yields after each: 100 ms alone, 100 ms beside a task that
+// keeps blocking its thread for K us. N times, alternating. slowdown: how much longer a piece takes
+// beside it, as the median.
 template <typename Runtime>
 measurement run_call_count(const run_arguments& arguments) {
     constexpr int64_t phase_ns = 100'000'000;

@@ -46,11 +46,11 @@ measurement run_cycle(const run_arguments& arguments) {
     return result;
 }
 
-// Places where tasks meet. A task that arrives releases the one that waits there, and waits in its
-// place. There are half as many places as tasks, so some tasks are always moving.
+// Places where tasks meet. An arriving task releases the one that waits there, and waits in its
+// stead. With half as many places as tasks, some are always moving.
 //
-// After the last turn all tasks leave and release all waiters. A task that has arrived checks for
-// the end again before it waits; a task that ends the program checks every place afterwards.
+// After the last turn all tasks leave and release all waiters. An arrived task checks for the end
+// again before it waits; a task that has set the end checks every place.
 template <typename Runtime>
 class meeting {
 public:

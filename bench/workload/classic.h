@@ -28,7 +28,7 @@ inline primes primes_up_to(int64_t limit) {
 }
 
 // A generator sends 2..limit down a growing chain of filters over unbuffered channels, one per
-// prime. Its close travels down the chain and ends it.
+// prime. Its close ends the chain.
 template <typename Runtime>
 primes sieve(int64_t limit) {
     using channel = typename Runtime::template unbuffered<int64_t>;
@@ -78,9 +78,9 @@ measurement run_sieve(const run_arguments& arguments) {
     return result;
 }
 
-// K tasks in a ring, each with its own unbuffered channel; a token makes N hops. The task that
-// receives zero closes the next channel, and the close makes one more turn and ends all tasks.
-// Returns the number (from 0) of the task that received zero.
+// K tasks in a ring, each with an unbuffered channel; a token makes N hops. The task that receives
+// zero closes the next channel; the close goes round once and ends all tasks. Returns that task's
+// number, from 0.
 template <typename Runtime>
 int64_t thread_ring(int64_t tasks, int64_t hops) {
     using channel = typename Runtime::template unbuffered<int64_t>;

@@ -1,8 +1,8 @@
 // fork_join.h: programs that split their work into two or more parts and wait for them.
 //
 // fork_two(f, g) runs f as a task and g in place; fork_each(n, f) runs f(0) … f(n - 2) as tasks and
-// f(n - 1) in place. Both return when all parts are done. There is no cut-off by depth: every call
-// is a task.
+// f(n - 1) in place. Both return when all parts are done. No cut-off by depth: every call is a
+// task.
 //
 // Reported: the time, the tasks started, and P times the time per task.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace bench {
 
-// Runs work twice and reports the second run; the first one warms up.
+// Runs work twice, first to warm up, and reports the second run.
 template <typename Work>
 measurement time_fork_join(const run_arguments& arguments, int64_t tasks, Work work) {
     work();
@@ -115,9 +115,8 @@ measurement run_nqueens(const run_arguments& arguments) {
     });
 }
 
-// An unbalanced tree. The hash of a node determines the number of its children: each of up to eight
-// exists with probability 0.8, if the one before it does. Nodes at the greatest depth have no
-// children.
+// An unbalanced tree. A node's hash determines its children: each of up to eight exists with
+// probability 0.8, if the one before it does. Nodes at the greatest depth have no children.
 constexpr uint64_t tree_root = 42;
 constexpr int64_t tree_children_max = 8;
 

@@ -25,8 +25,8 @@ struct contest {
     int64_t longest_wait_ns = 0;  // only if waits were timed
 };
 
-// section_ns: how long the lock is held; 0: a decrement only. Reading the clock around every lock()
-// would dominate, so waits are timed in a separate round.
+// section_ns: how long the lock is held; 0: a decrement only. Waits are timed in a separate round,
+// since reading the clock around every lock() would dominate.
 template <typename Runtime>
 contest contend(int64_t tasks, int64_t total, int64_t section_ns, bool time_waits) {
     contest result;

@@ -29,7 +29,7 @@ mailbox<Runtime> make_mailbox() {
     return Runtime::template make_buffered<letter>(mailbox_size);
 }
 
-// Runs work twice and reports the second run, whole and per N operations; the first one warms up.
+// Runs work twice, first to warm up, and reports the second run, whole and per N operations.
 // work(n) returns its time, without computing the expected result.
 template <typename Work>
 measurement time_program(const run_arguments& arguments, Work work) {
@@ -150,8 +150,8 @@ measurement run_savina_big(const run_arguments& arguments) {
     });
 }
 
-// A manager between K producers and K consumers. It keeps up to 50 items; producers wait when it is
-// full, consumers when it is empty. Each item costs both sides a little work. N items.
+// A manager between K producers and K consumers keeps up to 50 items; producers wait when it is
+// full, consumers when it is empty. N items, each with a little work on both sides.
 template <typename Runtime>
 class bounded_buffer {
 public:

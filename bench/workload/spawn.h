@@ -27,9 +27,8 @@ measurement run_spawn_join(const run_arguments& arguments) {
     return result;
 }
 
-// Spawns K empty tasks and joins them all, N/K times. The first batch is cold and reported
-// separately. It shows what a task costs before it runs (P=1 only, where the spawner is still
-// running).
+// Spawns K empty tasks and joins them, N/K times. The cold first batch is reported separately; it
+// shows what a task costs before it runs (P=1 only, where the spawner is still running).
 template <typename Runtime>
 measurement run_spawn_batch(const run_arguments& arguments) {
     const int64_t batch = arguments.k;
@@ -60,8 +59,8 @@ measurement run_spawn_batch(const run_arguments& arguments) {
     return result;
 }
 
-// N tasks park on one channel, which is then closed. Two rounds: the first pays for memory that the
-// process touches for the first time (cold), the second does not (warm).
+// N tasks park on one channel, which is then closed. Two rounds: the first one touches new memory
+// (cold), the second does not (warm).
 template <typename Runtime>
 measurement run_spawn_block(const run_arguments& arguments) {
     using channel = typename Runtime::template unbuffered<int64_t>;

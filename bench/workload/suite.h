@@ -1,7 +1,7 @@
 // suite.h: every workload by name, over one runtime.
 //
-// A C++ peer is a struct that maps a few operations to its library. The work itself is written
-// once, in this folder, so that all peers do the same:
+// A C++ peer is a struct that maps these operations to its library. The work is written once, in
+// this folder, so that all peers do the same:
 //
 //     peer(), version()                       its name and version
 //     run(p, body)                            runs body as a task on p scheduler threads; returns after it

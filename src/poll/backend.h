@@ -1,21 +1,19 @@
 // backend.h: the contract of pollers: what each system supplies to wait for many file descriptors.
 //
-// A backend knows file descriptors and tokens, no green threads and no waiters. It reports what has
-// become possible on which token; poll_desc.h finds the waiters. One file per system implements it
-// (epoll_linux.cc; kqueue_darwin.cc with kqueue.h). Tests have their own, which produces events on
-// request.
+// A backend knows descriptors and tokens, no waiters: it reports what has become possible on which
+// token, and poll_desc.h finds the waiters. One file per system implements it (epoll_linux.cc;
+// kqueue_darwin.cc with kqueue.h). Tests have their own, which produces events on request.
 //
 // Edges, not levels: a descriptor is added once, for both directions, for as long as it is open. An
-// event says that something has changed, so an operation may now be possible. The next one comes
-// only after another change. add() itself reports what is possible at that moment, so earlier
-// changes do not matter. An event may be spurious: the waiter tries, and waits for the next.
+// event says that an operation may now be possible; the next one comes only after another change.
+// add() reports what is possible at that moment, so earlier changes do not matter. Events may be
+// spurious: the waiter tries, and waits for the next.
 //
 // Rejected:
 // - Adding for one wait only (EPOLLONESHOT, poll): one more system call per wait.
 // - Levels: events without a waiter repeat until a system call turns them off.
-// - Completions (io_uring, IOCP): the kernel holds a buffer while nothing comes, which is ten
-//   thousand buffers for ten thousand quiet connections. If the data is there, a call that copies
-//   it at once is as good.
+// - Completions (io_uring, IOCP): a buffer per idle connection, ten thousand for ten thousand. If
+//   data is there, a call that copies it at once is as good.
 //
 // Threads: any, also during wait().
 // See:     docs/netpoll.md, backend_test.cc
@@ -27,8 +25,7 @@
 namespace weft::detail {
 
 // What has become possible. hung_up: the peer has stopped sending, or an error or urgent data is
-// pending. From now on a read may return short before the end, and both directions wake to find the
-// cause.
+// pending. Reads may stop short of the end, and both directions wake to find the cause.
 namespace poll_bits {
 inline constexpr uint32_t readable = 1;
 inline constexpr uint32_t writable = 2;
@@ -52,13 +49,13 @@ public:
     // Called once, first. Returns 0 or an errno value.
     [[nodiscard]] virtual int open() noexcept = 0;
 
-    // Reports events of fd with token, until fd is removed or closed. Returns 0 or an errno value:
-    // EPERM if the system cannot wait for such a descriptor (a regular file, which never needs a
-    // wait), EEXIST if already added, EBADF, ENOMEM, ENOSPC (the user's limit of watches).
+    // Reports events of fd with token, until it is removed or closed. Returns 0 or an errno value:
+    // EPERM (cannot be waited for: a regular file, which never needs it), EEXIST (added already),
+    // EBADF, ENOMEM, ENOSPC (the user's limit of watches).
     [[nodiscard]] virtual int add(int fd, uint64_t token) noexcept = 0;
 
-    // Stops new events of fd. Events that a wait() has already fetched may still arrive. No effect
-    // if not added.
+    // Stops new events of fd. Events already fetched by wait() may still arrive. No effect if not
+    // added.
     virtual void remove(int fd) noexcept = 0;
 
     // Waits for the first event until deadline_ns (0: does not wait; never: no limit). Returns the

@@ -4,13 +4,12 @@
 // are rounded up to milliseconds.
 //
 // The eventfd is edge-triggered too, and never read: each write is an edge, which one thread
-// fetches. (With a level, the system would wake a second waiter, since the level may hold for it
-// too.) A wait() with deadline 0 that fetches the edge writes again, because it is meant for a
-// sleeping poller.
+// fetches. (With a level, the system would wake a second waiter too.) A wait() with deadline 0 that
+// fetches the edge writes again, because it is meant for a sleeping poller.
 //
-// remove() is a call of its own before close(). Closing removes the descriptor only if the open
-// file does not live on in another process or under another number. Its events would continue,
-// under a token that means something else by then.
+// remove() comes before close(), because closing does not remove the descriptor if the open file
+// lives on in another process or under another number. Its events would continue, under a token
+// that means something else by then.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>

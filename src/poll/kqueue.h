@@ -2,8 +2,8 @@
 // interrupts.
 //
 // A kqueue watches (descriptor, filter) pairs, so each descriptor is added twice, and readiness in
-// both directions comes as two events. That makes no difference: an event says what may be possible
-// now, not everything that is.
+// both directions comes as two events. The contract allows that: an event need not report
+// everything.
 //
 // Fetching the user event consumes it, like every edge. A wait() with deadline 0 that fetches it
 // triggers it again, because it is meant for a sleeping poller.
@@ -15,8 +15,8 @@
 // Missing: urgent data (EVFILT_EXCEPT, where it exists). A socket that reads only normal data may
 // stop short of the urgent mark and wait until more arrives.
 //
-// In a header because Linux compiles it too: tests supply their own kevent()
-// (test/support/fake_kqueue) and check this file against the same contract as epoll_linux.cc.
+// In a header because Linux compiles it too: tests have their own kevent()
+// (test/support/fake_kqueue), and hold it to the same contract as epoll_linux.cc.
 #pragma once
 
 #include <sys/event.h>

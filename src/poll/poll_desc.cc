@@ -68,7 +68,7 @@ void poll_desc::leave() noexcept {
         finish(word - 1);
 }
 
-// Called when the last user has left a closing or borrowed one, with the word as it was then.
+// The last user has left a closing or borrowed one, with the word as it was then.
 void poll_desc::finish(uint64_t word) noexcept {
     if (end_at(word) && (word & borrowed) == 0) os::fd_close(fd_);
 }
@@ -121,8 +121,8 @@ uint32_t poll_desc::borrow() noexcept {
     }
 }
 
-// Another user borrows the file. The owner may have closed it since, and another file may have its
-// number, not yet added for events.
+// For another borrower. The owner may have closed the file since, and a new one may have its
+// number, not added yet.
 void poll_desc::add_again() noexcept {
     registering_.lock();
     if (poll_backend* where = home_.load(relaxed)) static_cast<void>(where->add(fd_, token()));  // relaxed: locked

@@ -1,14 +1,14 @@
 // poll_desc.h: the state of one open file descriptor that green threads wait for.
 //
-// Problem: edges (backend.h) come to any thread, at any moment, while green threads begin to wait,
-// read, or close the file. Its number may already mean another file. No edge may be lost or reach
-// the wrong file. A call that need not wait should cost little beyond its system call.
+// Problem: edges (backend.h) come to any thread, while green threads begin to wait, read, or close
+// the file, or its number already means another file. No edge may be lost or reach the wrong file.
+// A call that need not wait should cost little beyond its system call.
 //
 // poll_side.h describes one direction, and how a call tries and waits.
 //
 // A process has one poll_desc per file number, made on first use and never freed. Its word holds
-// the number of users, whether it is being closed, and a generation, which changes with each file
-// of that number.
+// the number of users, a flag for closing, and a generation, which changes with each file of that
+// number.
 //
 //      free ──open──▶ open ──close──▶ closing ──last user leaves──▶ free
 //
@@ -19,17 +19,17 @@
 //            use
 //   leave    the last user of a closing one removes it from the poller, and closes the file
 //
-// So a file is never closed during a system call on it, and its number is not reused before all
-// users have left. Events carry their generation; late ones are dropped under the lock.
+// So a file is never closed during a system call on it, nor its number reused before all users have
+// left. Events carry their generation; late ones are dropped under the lock.
 //
 // A file that weft does not own (wait_fd, for libraries with their own files) is borrowed: open
-// while anything waits for it. The last user removes it from the poller without closing it. The
+// while anything waits for it. The last user removes it from the poller without closing it. Its
 // owner may close it at any time, and the number may be reused before all users have left. So
-// open() of the new file ends the old generation first, and removes the number from the poller,
-// since it may be the new file already.
+// open() ends such a generation first, and removes the number from the poller, which may have added
+// the new file already.
 //
-// Rejected: a descriptor per open file, found by address. It would need type-stable memory and a
-// free list, and a table for borrowed files, which are known by number.
+// Rejected: a descriptor per open file, found by address: needs type-stable memory, a free list,
+// and a table for borrowed files, which come as numbers.
 //
 // Invariants: I1. The generation changes only with both directions' locks held.
 //             I2. home is not nullptr only while the number means the file added there, or that
@@ -70,14 +70,14 @@ public:
     // Above all file numbers.
     static constexpr int numbers_end = 1 << 24;
 
-    // The number of forks that led to this process. A child uses nothing from before the fork.
+    // The number of forks before this process. A child uses nothing from before its fork.
     [[nodiscard]] static uint32_t process() noexcept {
         return forks_.load(relaxed);  // relaxed: changes only while there is one thread
     }
 
     [[nodiscard]] int fd() const noexcept { return fd_; }
 
-    // Takes over fd, which was just opened. Returns the generation, which is the key to all uses.
+    // Takes over fd, just opened. Returns the generation, the key to all uses.
     [[nodiscard]] uint32_t open() noexcept;
 
     // Begins a use. False: closed.
@@ -94,11 +94,11 @@ public:
     void leave() noexcept;
 
     // Refuses new users and wakes all waiters. The file is closed when the last user leaves,
-    // possibly now. False: that generation was closed already.
+    // possibly now. False: closed already.
     bool close(uint32_t generation) noexcept;
 
-    // Releases the file without closing it, instead of close(). Returns its number, or -1: the
-    // caller is not the only user, or it is closed.
+    // Releases the file without closing it. Returns its number, or -1: it has other users, or is
+    // closed.
     [[nodiscard]] int detach(uint32_t generation) noexcept;
 
     // Begins a use of a file, owned or not. Returns its current generation, or 0: it is being
@@ -117,8 +117,8 @@ public:
     // Adds it to where, unless it has a home. Requires: a user. Returns 0 or an errno value.
     [[nodiscard]] int add_to(poll_backend& where) noexcept;
 
-    // Hints for events about to be delivered: fetch the descriptor into the cache, then its waiter.
-    // For a batch, call the first for all events, then the second, which needs the first's lines.
+    // Hints before delivery: fetch the descriptor into the cache, then its waiter. For a batch,
+    // call the first for all events, then the second, which needs the first's lines.
     static void prefetch(const poll_event& event) noexcept;
     static void prefetch_waiter(const poll_event& event) noexcept;
 

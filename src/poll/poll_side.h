@@ -1,8 +1,7 @@
 // poll_side.h: one direction of a file: its waiters, and a count of its changes.
 //
-// Problem: edges (backend.h) come to any thread, at any moment: as a green thread begins to wait,
-// as it wakes, as another one reads. No edge may be lost. A call that need not wait should cost
-// little beyond its system call.
+// Problem: edges (backend.h) come to any thread, as a green thread begins to wait, wakes, or reads.
+// No edge may be lost. A call that need not wait should cost little beyond its system call.
 //
 // Each direction counts its edges. A call
 //
@@ -13,18 +12,17 @@
 //   I5  wakes: to I1
 //
 // An edge takes the lock, counts, and wakes the first waiter. I2 sees an edge before I1; a later
-// one is seen by I3, or finds the waiter. So no edge is lost, whatever else happens to the
-// descriptor.
+// one is seen by I3, or finds the waiter. So none is lost.
 //
-// One at a time: an edge may bring enough for only one waiter, and waking all would make the rest
-// try without success. So it wakes one. A woken call that need not block again wakes the next one
-// before it continues (pass_on). One that blocks ends the chain: another edge will come.
+// One at a time: an edge may bring enough for only one waiter, so it wakes only one. A woken call
+// that need not block again first wakes the next one (pass_on). One that blocks ends the chain:
+// another edge will come.
 //
-// Drained: a stream read that returns less than requested has emptied it, unless the peer has hung
+// Drained: a read that returns less than requested has emptied a stream, unless the peer has hung
 // up (the end must still be read), or a Unix socket's read reports that it stopped at passed
-// descriptors. The read stores its count of I1 in drained. Until the next edge, calls skip I2 and
-// begin with I3, which saves a server one system call per request. A new deadline counts as an
-// edge, so that calls about to wait check it. It brings no data, so drained follows the count.
+// descriptors. It stores its count of I1 in drained. Until the next edge, calls begin with I3,
+// which saves a server one system call per request. A new deadline counts as an edge, so that calls
+// about to wait check it; it brings no data, so drained follows the count.
 //
 // Rejected:
 // - Waking all waiters at each edge.
@@ -82,8 +80,8 @@ public:
     // already.
     [[nodiscard]] wait_result wait_after(uint32_t seen, wait_reason reason, int64_t deadline_ns) noexcept;
 
-    // Wakes the next waiter. Called by a call, woken or not, that has found something. Costs one
-    // load while nothing waits.
+    // Wakes the next waiter. For calls, woken or not, that have found something. One load while
+    // nothing waits.
     void pass_on() noexcept {
         if ((word_.word().load(relaxed) & waiting) != 0) [[unlikely]]  // relaxed: a later waiter finds what we found
             wake_next();
@@ -97,8 +95,8 @@ public:
     // resume in.
     void prefetch_waiter() const noexcept;
 
-    // Makes all waiters try again, because something else that they check has changed; for the file
-    // of that generation.
+    // Makes the waiters of that generation try again, because something else that they check has
+    // changed.
     void nudge(const atomic<uint64_t>& file_word, uint32_t generation) noexcept;
 
     // nudge() without a change of the file, for a new deadline. Keeps drained.

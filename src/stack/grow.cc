@@ -1,20 +1,19 @@
 // grow.cc: commits stacks step by step, from the fault handler.
 //
 // Problem: without overcommit (vm.overcommit_memory=2) the system charges a writable mapping in
-// full. A thousand stacks of 256 KiB would take 256 MiB of the budget and touch 4. So a growing
-// stack is writable only down to the depth used so far. The first access below that faults. The
-// handler, on the M's alternate signal stack, makes more of it writable, and the instruction runs
-// again.
+// full. A thousand stacks of 256 KiB would cost 256 MiB and touch 4. So a growing stack is writable
+// only down to the depth used so far. An access below faults. The handler, on the M's alternate
+// signal stack, makes more of it writable, and the instruction runs again.
 //
-// Committing ahead: a system call that writes to an inaccessible page does not fault; it fails with
-// EFAULT. An untouched buffer on the stack can be such a page. So at least growth_step is committed
-// below a page that faulted. Code compiled with -fstack-clash-protection touches every page of a
-// frame on function entry, so its buffers are committed too.
+// Committing ahead: a system call that writes to an inaccessible page, such as an untouched buffer
+// on the stack, fails with EFAULT instead of faulting. So at least growth_step is committed below a
+// page that faulted. Code compiled with -fstack-clash-protection touches every page of a frame on
+// function entry, which commits its buffers.
 //
-// The word: uncommitted only falls while the stack is bound. Two threads may fault in one stack, if
-// the owner has passed on a pointer into a frame that it has not touched. Both commit, which is
-// harmless, and each lowers the word. The later one may find its address already committed. If the
-// access would succeed now, it is tried again; otherwise the fault has another cause.
+// While the stack is bound, uncommitted only falls. Two threads may fault in one stack, if the
+// owner has shared a pointer into an untouched frame. Both commit, which is harmless, and lower the
+// word. The later one may find its address committed. If the access would succeed now, it is tried
+// again; otherwise the fault has another cause.
 //
 // Rejected:
 // - MAP_GROWSDOWN: the kernel grows it into the neighbour, and not at all for stacks of other

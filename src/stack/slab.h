@@ -1,8 +1,8 @@
 // slab.h: a mapping of equal slots, which hold the stacks of a pool.
 //
-// A slab's memory comes and goes; its description stays, because the fault handler walks the list
-// of slabs without a lock. The description of an unmapped slab is reused only for a mapping with
-// the same number of slots. So the description of the slots never changes.
+// The fault handler walks the list of slabs without a lock, so descriptions are never freed. An
+// unmapped slab's description is reused only for a mapping with as many slots, so its geometry
+// never changes.
 //
 //                  map                       carve                give, retire
 //    (unmapped) ──────────▶ slot is blank ──────────▶ slot has a stack record, live bit ──────────▶ in retired

@@ -97,8 +97,7 @@ std::size_t stack_pool::usable_size(int size_class) const noexcept {
     return smallest_large_class << (2 * (size_class - 1));
 }
 
-// Decommits all stacks of a kept growing slab that are not bound: each committed range is a
-// mapping.
+// Decommits the unbound stacks of a kept growing slab: each committed range is a mapping.
 static void empty_unbound(const slab& s) noexcept {
     for (uint32_t i = 0; i < s.slots; ++i) {
         if (s.is_live(i) && s.record(i)->owner != nullptr) continue;
@@ -146,8 +145,7 @@ std::size_t stack_pool::stride_of(int size_class) const noexcept {
     return ((size + page - 1) / page | 1) * page;
 }
 
-// Maps slots and commits what a credit needs at once. May map fewer, and then lowers slots.
-// nullptr, with errno set: failed.
+// Maps slots, committed as far as a credit needs; may lower slots. nullptr, with errno set: failed.
 std::byte* stack_pool::map_slots(std::size_t stride, uint32_t& slots) const noexcept {
     if (options_.policy != stack_policy::growing)
         return static_cast<std::byte*>(os::map_pages(stride * slots, options_.policy == stack_policy::paged));
@@ -229,8 +227,7 @@ int stack_pool::map_slab_locked(uint8_t size_class, uint32_t slots) noexcept {
     return 0;
 }
 
-// Carves the lowest blank slot of the oldest slab that has one, which keeps stacks in use close
-// together.
+// Carves the lowest blank slot, of the oldest slab that has one, to keep stacks in use together.
 stack* stack_pool::carve_locked(int size_class) noexcept {
     slab* s = shelves_[size_class].carving;
     while (s != nullptr && !(s->size_class == size_class && s->has_blank()))
@@ -303,8 +300,7 @@ void stack_pool::unreserve(uint32_t n) noexcept {
     lock_.unlock();
 }
 
-// Takes one from the oldest slab that has any. Stacks in use gather in few slabs, and the others
-// can be unmapped.
+// Takes from the oldest slab that has any: stacks in use gather in few slabs, and others can go.
 stack* stack_pool::pop_retired_locked(int size_class) noexcept {
     shelf& all = shelves_[size_class];
     if (all.retired == 0) return nullptr;

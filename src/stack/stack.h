@@ -1,8 +1,8 @@
 // stack.h: the stack of a green thread, and the pool that supplies it.
 //
 // A slab is one large sparse mapping of equal slots. The kernel commits pages on first touch, so a
-// stack costs one page until its G calls deeper. Slots are an odd number of pages apart, to spread
-// over all TLB sets. Tops are shifted by multiples of a cache line, to spread over all cache sets.
+// stack costs one page until its G calls deeper. An odd number of pages per slot spreads stacks
+// over all TLB sets; shifts by cache lines spread their tops over all cache sets.
 //
 //   slot:  low address                                                                 high address
 //          │ guard (64 KiB) │ usable (256 KiB) …………………………………… │ stack record │ colour (0-15 lines) │
@@ -10,19 +10,17 @@
 //
 // Guards, in order of preference:
 //
-// - MADV_GUARD_INSTALL (Linux 6.13): costs neither memory nor a mapping, so a million stacks fit
-//   under the default limit of 65 530 mappings.
-// - userfaultfd write protection: the same for writes, if the process may use it.
-// - mprotect: costs two mappings each, so the limit bounds it.
-// - canary: the lowest bytes, zero until overrun. Each switch checks them without making a page
-//   resident. Prints one line on stderr; under guard_policy::always an error.
+// - MADV_GUARD_INSTALL (Linux 6.13): no memory, no mapping. A million fit under the default limit
+//   of 65 530 mappings.
+// - userfaultfd write protection: the same for writes, if permitted.
+// - mprotect: two mappings each, as far as the limit allows.
+// - canary: the lowest bytes, zero until overrun. Each switch checks them without touching a new
+//   page. Prints one line on stderr; an error under guard_policy::always.
 //
 // Admission: a G must find a stack at its first run, when failure can no longer be reported. So
-// starting a G takes a credit. Slabs are mapped when a credit is requested, in a call that can
-// throw.
+// starting a G takes a credit, in a call that can throw, and that call maps slabs.
 //
-// Policies: the above is `paged`. Two others share slots, records, pool and credits
-// (docs/stacks.md):
+// Policies beside `paged`, with the same slots, records, pool and credits (docs/stacks.md):
 //
 //   fixed     the system charges the whole slab, so every mapped page can be touched.
 //   growing   reserved without access. The highest stack_initial bytes of a slot are committed with
@@ -30,8 +28,8 @@
 //             committed.
 //
 // Rejected: one mmap per stack (two mappings each, 5 us, a limit at 32 000); malloc (no guard);
-// segmented stacks (hot split); copying (C++ has no stack maps). Unmapping on the hot path would
-// cost a TLB shootdown, so only trim() returns memory; the monitor calls it (trim.cc).
+// segmented stacks (hot split); copying (no stack maps in C++); unmapping on the hot path (TLB
+// shootdowns; trim() does it for the monitor).
 //
 // Invariants: I1. credits issued + reserve for caches <= slots mapped.
 //             I2. A stack is in one place: bound to a G, in a P's cache, in the depot, in its
@@ -161,7 +159,7 @@ public:
     // Takes up to n reused class 0 stacks, for a P's cache.
     [[nodiscard]] fifo<stack> take_reused(uint32_t n) noexcept;
 
-    // Takes a stack of a larger class. nullptr: error has errno's value.
+    // A stack of a larger class. nullptr: error has the errno value.
     [[nodiscard]] stack* take_large(int size_class, int& error) noexcept;
 
     // Returns stacks to the depot. True: the caller must have trim() called from now on, until
@@ -179,18 +177,17 @@ public:
     // in its guard. Takes no lock: for the fault handler.
     [[nodiscard]] stack* find(const void* address, bool& in_guard) noexcept;
 
-    // Commits pages if those were missing when the instruction at pc accessed address in s, a stack
-    // of this pool. Takes no lock and keeps errno: for the fault handler.
+    // Commits pages if their lack made the instruction at pc fault at address in s, a stack of this
+    // pool. Takes no lock, keeps errno: for the fault handler.
     [[nodiscard]] growth grow(stack& s, const void* address, const void* pc) noexcept;
 
-    // Part of a round, for about most stacks. A round returns the memory of stacks unneeded since
-    // the last one: pages, and whole slabs with page tables. Its first call fixes their number.
-    // Some microseconds per stack. One caller at a time; a concurrent call returns at once, with
-    // more set.
+    // Part of a round, for about most stacks, at some microseconds each. A round returns the memory
+    // of stacks unneeded since the last one: pages, and whole slabs with page tables. Its first
+    // call fixes their number. One caller at a time; a concurrent call only sets more.
     trimming trim(uint32_t most) noexcept;
 
-    // Returns all pages of s but its record's to the system. Requires: s is not in use. Returns the
-    // bytes that were resident.
+    // Gives back all pages of s but its record's. Requires: s is unused. Returns the resident
+    // bytes.
     std::size_t discard_depth(stack& s) noexcept;
 
     // Totals: bytes that trim() has returned, and slots it has unmapped.
@@ -257,7 +254,7 @@ private:
     slab* leaving_ = nullptr;    // the slab being emptied, then unmapped …
     uint32_t leaving_from_ = 0;  // … done up to this slot
 
-    // The oldest slab. Written under lock_; the fault handler reads without, since slabs are only
+    // The oldest slab. Written under lock_, read without by the fault handler; slabs are only
     // added.
     atomic<slab*> slabs_{nullptr};
     atomic<uint64_t> trimmed_bytes_{0};
@@ -270,8 +267,8 @@ private:
 // Returns false if something overran a stack without a guard.
 [[nodiscard]] bool canary_intact(const stack& s) noexcept;
 
-// Test hook: the system refuses guard regions, and write protection unless write_protection is set.
-// Allows at most protections_allowed mprotect guards (-1: the system's limit).
+// Test hook: refuses guard regions, and write protection unless write_protection is set. Allows at
+// most protections_allowed mprotect guards (-1: the system's limit).
 void refuse_guard_regions_for_test(bool refuse, int protections_allowed, bool write_protection = false) noexcept;
 
 }  // namespace weft::detail

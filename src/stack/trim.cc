@@ -1,12 +1,11 @@
 // trim.cc: returns the memory of unneeded stacks to the system.
 //
-// Problem: after a burst of a million green threads the depot holds a million stacks: 4 GiB of
-// touched pages, 2 GiB of page tables and guards, 310 GiB of address space. Reuse would keep all of
-// it as long as the runtime lives.
+// Problem: a burst of a million green threads leaves 4 GiB of touched pages, 2 GiB of page tables
+// and guards, and 310 GiB of address space in the depot, for the life of the runtime.
 //
-// The depot's low-water mark is the fewest stacks it held since the last round. That many were
-// surplus all the time. Which of them are trimmed does not matter, since the rest suffice. An
-// oscillating load lowers the mark in each period, and loses nothing.
+// The depot's low-water mark, the fewest stacks it held since the last round, is the surplus. Which
+// stacks are trimmed does not matter, since the rest suffice. An oscillating load lowers the mark
+// in each period, and loses nothing.
 //
 // A round:
 //
@@ -25,15 +24,15 @@
 //   5  end      the marks restart. If every depot is empty and no slab can go, the caller may stop
 //               until give() returns true.
 //
-// Each trim() does a bounded part. Stacks being blanked are in no list: at most trimmed_at_once,
-// which the reserve for caches includes, so I1 holds throughout.
+// Each trim() does a bounded part. Stacks being blanked are in no list; the reserve for caches
+// includes those trimmed_at_once, so I1 holds.
 //
-// Races with allocation are decided under the pool's lock: the thread that pops a stack owns it. A
-// slab that leaves has no stack in a list or in use, so no thread can reach one. The fault handler
-// takes no lock: see slab.h.
+// Races with allocation: under the pool's lock, the thread that pops a stack owns it. A slab that
+// leaves has no stack in a list or in use, so no thread can reach one. The fault handler takes no
+// lock: see slab.h.
 //
-// Refusals: unmap_pages() cannot fail. If the system does not discard pages (mlockall), or decommit
-// a growing stack (limit of mappings), the stack returns to the retired list and the round ends.
+// unmap_pages() cannot fail. If the system refuses to discard pages (mlockall), or to decommit a
+// growing stack (limit of mappings), the stack returns to the retired list and the round ends.
 //
 // Stacks in the caches of Ps are not in the depot; see sched/trim.h.
 //

@@ -27,8 +27,8 @@ constexpr std::chrono::seconds limit(25);
 constexpr int comparisons = 5;
 
 // The median lateness on a P may be this many times that of a plain thread at the same time, plus a
-// slice or two. This shows only that no sleep is held up for long: a retake ten times too late
-// would pass. conformance/retake_time_test.cc measures the delay.
+// slice or two. That only excludes long delays: a retake ten times too late passes.
+// conformance/retake_time_test.cc measures the delay.
 constexpr int lateness_factor = 5;
 constexpr nanoseconds lateness_slack = 20ms;
 

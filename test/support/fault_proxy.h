@@ -8,13 +8,13 @@
 //     fault_proxy proxy(fault_proxy::place_of(listener), [](int number) { return fault_plan{.down = {.piece = 1}}; });
 //     … clients connect to proxy.at() …
 //
-// It runs on one plain thread with non-blocking sockets and poll(), and uses nothing that it tests.
+// One plain thread with non-blocking sockets and poll() runs it, and uses nothing that it tests.
 // Each direction is a queue of pieces with due times. Queues are bounded and sockets have small
-// buffers, so the writer for a slow reader soon waits, as on a full network. One lock guards
-// everything, but is not held during poll(). So once partition() has returned, no byte moves.
+// buffers, so the writer to a slow reader soon waits. One lock guards everything except poll(), so
+// once partition() has returned, no byte moves.
 //
 // The plan's seed makes all random decisions. Connections are numbered from 0 in order of arrival,
-// so tests that connect in sequence know which plan each one gets.
+// so tests can assign plans.
 //
 // Threads: any, also green ones. No call waits for the network. The destructor ends all
 // connections.

@@ -1,15 +1,14 @@
 // boost_fiber_bench.cc: the suite over Boost.Fiber.
 //
-// Settings, chosen by measurement. At P=1: the default round_robin scheduler, with stacks from
-// pooled_fixedsize_stack. That pool is not thread-safe, so at P>1 stacks come from malloc, which is
-// set to never give memory back (by default it trims the heap after every batch: 15 times slower).
-// P>1 is work_stealing on P threads. Stacks are 16 KiB without a guard page; the default is 128
-// KiB.
+// Settings, chosen by measurement. P=1: the default round_robin, with stacks from
+// pooled_fixedsize_stack. That pool is not thread-safe. P>1: work_stealing on P threads, with
+// stacks from malloc, set to never trim the heap (by default it does after every batch: 15 times
+// slower). Stacks are 16 KiB without a guard page; the default is 128 KiB.
 //
 // Differences from the other peers:
 // - A buffered_channel of capacity 128 holds 127 values, and capacities are powers of two.
 // - Children in skynet, and forks of fork_join.h, start by launch::dispatch (run at once).
-//   Otherwise all 1.1 million fibers of skynet would be alive together.
+//   Otherwise all 1.1 million fibers would be alive together.
 // - Without a semaphore, reader-writer lock, select, or timer with a function, those workloads are
 //   left out.
 #include <malloc.h>

@@ -1,9 +1,9 @@
 // std_thread_bench.cc: the suite over one OS thread per task.
 //
-// Threads have no P, so the affinity mask limits the process to P CPUs. Channels and the wait group
-// are a mutex with condition variables, as written by hand in C++; an unbuffered send returns once
-// a receiver has taken the value. The driver uses fewer operations and tasks than for others.
-// Timers, select and millions of forks are left out.
+// The affinity mask limits the process to P CPUs. Channels and the wait group are a mutex with
+// condition variables, as written by hand; an unbuffered send returns once a receiver has taken the
+// value. The driver uses fewer operations and tasks. Timers, select and millions of forks are left
+// out.
 #include <gnu/libc-version.h>
 #include <pthread.h>
 #include <sched.h>
