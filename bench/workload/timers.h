@@ -76,9 +76,9 @@ measurement run_timer_reset(const run_arguments& arguments) {
     return result;
 }
 
-// N timers, due at random within N microseconds and started before the first is due, all fire;
-// small N in many rounds. arm_ns is the time to start one; fire_ns the CPU time of all threads per
-// timer, from the last start to the end.
+// N timers, due at random within N microseconds and started before the first is due, all fire. A
+// small N is measured in many rounds. arm_ns is the time to start one. fire_ns is the CPU time of
+// all threads per timer, from the last start to the end.
 template <typename Runtime>
 measurement run_timer_fire(const run_arguments& arguments) {
     constexpr int64_t apart_ns = 1000;
