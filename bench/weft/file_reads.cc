@@ -1,9 +1,10 @@
-// file_reads.cc: reads of 4 KiB at random places of a file, from disk or from memory, by so many green threads at a time.
+// file_reads.cc: random 4 KiB reads of a file, from disk or memory, by several green threads.
 //
 //     file_reads FILE [MIB]
 //
-// Makes FILE, of MIB (512) MiB, and leaves it. Prints, for one to 16 readers at one and two Ps, the time and the process's CPU time for each read,
-// and how many OS threads there were. With RUN_IO_URING=0, the same without io_uring.
+// Creates FILE with MIB (512) MiB, and leaves it. For one to 16 readers at one and two Ps, prints
+// time and process CPU time per read, and the number of OS threads. RUN_IO_URING=0: the same
+// without io_uring.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -34,7 +35,7 @@ void make_file(const std::string& path, uint64_t bytes) {
     f.sync();
 }
 
-// No page of it is in memory, nor will others be read ahead.
+// Evicts all its pages, and disables readahead.
 void evict(const weft::fs::file& f) {
     ::posix_fadvise(f.native_handle(), 0, 0, POSIX_FADV_DONTNEED);
     ::posix_fadvise(f.native_handle(), 0, 0, POSIX_FADV_RANDOM);

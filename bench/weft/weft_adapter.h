@@ -1,4 +1,4 @@
-// weft_adapter.h: how weft spells what workload/suite.h asks of a runtime.
+// weft_adapter.h: what workload/suite.h needs of a runtime, implemented with weft.
 #pragma once
 
 #include <chrono>
@@ -48,8 +48,8 @@ struct weft_adapter {
         done.wait();
     }
 
-    // A fork is a green thread and a wait group, as a fork in Go is. weft::scope, which also carries exceptions and
-    // cancellation, is measured by itself (scoped).
+    // A fork is a green thread with a wait group, as in Go. weft::scope, which adds exceptions and
+    // cancellation, is measured separately (scoped).
     template <typename F, typename G>
     static void fork_two(F f, G g) {
         weft::wait_group done;
@@ -165,7 +165,7 @@ struct weft_adapter {
         return weft::otherwise(std::move(f));
     }
 
-    // Calls a function on a green thread of its own.
+    // Calls a function on its own green thread.
     class timer {
     public:
         explicit timer(weft::timer inner) : inner_(std::move(inner)) {}
@@ -197,7 +197,7 @@ struct weft_adapter {
     };
 };
 
-// The same with forks by weft::scope.
+// The same, with forks by weft::scope.
 struct weft_scoped : weft_adapter {
     template <typename F, typename G>
     static void fork_two(F f, G g) {

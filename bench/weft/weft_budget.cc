@@ -1,10 +1,10 @@
-// weft_budget.cc: the smallest programs whose instructions are counted.
+// weft_budget.cc: minimal programs whose instructions are counted.
 //
 //     weft_budget WORKLOAD N
 //
-// Does N operations at P=1 and prints how often the process asked for memory, as
-// {"workload":…,"n":…,"mallocs":…}. budget.py runs it at two sizes under callgrind: what start, stop
-// and warm-up cost is in both, so the difference is the price of the operations alone.
+// Does N operations at P=1 and prints {"workload":…,"n":…,"mallocs":…}. budget.py runs it at two
+// sizes under callgrind: both include start, stop and warm-up, so the difference is the price of
+// the operations.
 #include <atomic>
 #include <chrono>
 #include <cinttypes>
@@ -21,7 +21,8 @@
 
 #include "sched/switch.h"
 
-// glibc's own names for its allocator, so that ours can count and pass on. operator new ends here too.
+// glibc's names for its allocator, so that these replacements can count and forward. operator new
+// ends here too.
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
@@ -80,7 +81,7 @@ void check(bool ok, const char* what) {
     std::exit(1);
 }
 
-// Two Gs take turns; n yields altogether.
+// Two Gs yield to each other, n yields in total.
 void yield(int64_t n) {
     weft::wait_group done;
     done.add(2);
@@ -108,7 +109,7 @@ void spawn_join(int64_t n) {
     check(ran == n, "every G ran once");
 }
 
-// One value to and fro over two unbuffered channels.
+// One value back and forth over two unbuffered channels.
 void round_trip(int64_t n) {
     weft::chan<int64_t> ping;
     weft::chan<int64_t> pong;
@@ -156,7 +157,7 @@ void select_ready(int64_t n) {
     check(sum == n, "the sum of the messages");
 }
 
-// Nobody else wants it.
+// Uncontended.
 void mutex(int64_t n) {
     weft::mutex lock;
     int64_t counter = 0;
@@ -168,7 +169,7 @@ void mutex(int64_t n) {
     check(counter == n, "every turn was taken");
 }
 
-// There is a unit.
+// A unit is available.
 void semaphore(int64_t n) {
     weft::counting_semaphore<> units(1);
     int64_t counter = 0;
@@ -191,7 +192,7 @@ void timer(int64_t n) {
     }
 }
 
-// What operations pay for entering the runtime and leaving it; they look for their M first, which is not in it.
+// The price of entering and leaving the runtime, without the initial lookup of the M.
 void entry(int64_t n) {
     using namespace weft::detail;
     M* m = current_g_m();
@@ -203,7 +204,7 @@ void entry(int64_t n) {
     check(entered == n, "the P stays where nobody waits for it");
 }
 
-// A call that does nothing and is declared all the same.
+// A declared blocking call that does nothing.
 void blocking(int64_t n) {
     int64_t calls = 0;
     for (int64_t i = 0; i < n; ++i) weft::blocking([&calls] { ++calls; });
@@ -228,7 +229,7 @@ int main(int argc, char** argv) {
     for (const program& entry : programs) {
         if (n <= 0 || std::strcmp(argv[1], entry.name) != 0) continue;
         return weft::main(weft::runtime_options{.procs = 1}, [&] {
-            entry.run(256);  // Caches fill; stacks are bound.
+            entry.run(256);  // Caches fill, stacks are bound.
             const int64_t before = mallocs.load();
             entry.run(n);
             const int64_t during = mallocs.load() - before;

@@ -1,7 +1,7 @@
-// weft_entry.h: what every operation pays for entering the runtime and leaving it again.
+// weft_entry.h: the price that every operation pays to enter and leave the runtime.
 //
-// Measured on the scheduler's own functions, as they are inlined into each operation; that a thread finds its M first, and what
-// the operation then does, is not in it.
+// Measured on the scheduler's own functions, as inlined into each operation. Excludes the lookup of
+// the thread's M, and the operation itself.
 #pragma once
 
 #include "sched/switch.h"
@@ -10,8 +10,8 @@
 
 namespace bench {
 
-// enter() and leave(), N times, and as often a loop that does nothing, in batches by turns. ns_per_op is the median of the
-// differences.
+// Alternating batches of enter() and leave(), and of an empty loop, N times each. ns_per_op is the
+// median difference.
 inline measurement run_entry(const run_arguments& arguments) {
     using namespace weft::detail;
     constexpr int64_t batch = 10'000;

@@ -1,4 +1,5 @@
-// bursts.h: many tasks at once, and few afterwards: what the process keeps of their memory, and what it costs if they come again.
+// bursts.h: many tasks at once, then few: the memory the process keeps, and the cost of the next
+// burst.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 
 namespace bench {
 
-// Starts that many tasks, which park on one channel; lets all of them go when the last has arrived, and waits for their ends. Returns what was
-// resident meanwhile, if asked.
+// Starts that many tasks, which park on one channel. Releases them once all have parked, and waits
+// for their ends. Returns the resident size while parked, if requested.
 template <typename Runtime>
 int64_t burst(int64_t tasks, bool look) {
     using channel = typename Runtime::template unbuffered<int64_t>;
@@ -37,7 +38,8 @@ int64_t burst(int64_t tasks, bool look) {
     return resident;
 }
 
-// N tasks park and end; then nothing happens. Resident memory before, at the peak, and some seconds after the end.
+// N tasks park and end, then nothing happens. Resident memory before, at the peak, and some seconds
+// after.
 template <typename Runtime>
 measurement run_after_burst(const run_arguments& arguments) {
     constexpr int64_t second_ns = 1'000'000'000;
@@ -54,11 +56,11 @@ measurement run_after_burst(const run_arguments& arguments) {
     return result;
 }
 
-// Every 100 ms for N times, K tasks and then 10: the time that each of the K takes.
+// Every 100 ms, N times, K tasks and then 10: the time per task of the K.
 template <typename Runtime>
 measurement run_oscillate(const run_arguments& arguments) {
     constexpr int64_t period_ns = 100'000'000;
-    static_cast<void>(burst<Runtime>(arguments.k, false));  // warm
+    static_cast<void>(burst<Runtime>(arguments.k, false));  // warm up
     int64_t busy_ns = 0;
     for (int64_t i = 0; i < arguments.n; ++i) {
         const int64_t begin = now_ns();

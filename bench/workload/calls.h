@@ -1,7 +1,7 @@
-// calls.h: calls that block the OS thread: what declaring one costs, and whom it holds up.
+// calls.h: calls that block the OS thread: the price of declaring one, and which tasks it delays.
 //
-// C says how the call is made: 1, declared (Runtime::blocking); 0, just made. A runtime that knows no such difference, because it
-// sees no calls or because every call is declared, does the same for both.
+// C is 1 for a declared call (Runtime::blocking), 0 for a plain one. Runtimes without that
+// distinction, because they see no calls or declare every call, do the same for both.
 #pragma once
 
 #include <sys/prctl.h>
@@ -20,7 +20,7 @@
 
 namespace bench {
 
-// Blocks the OS thread, and the kernel wakes it on time: by default it may be 50 µs late.
+// Blocks the OS thread. The kernel wakes it on time; by default it may be 50 us late.
 inline void block_thread(int64_t ns) {
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     timespec left{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
@@ -40,8 +40,8 @@ void make_call(bool declared, int64_t ns) {
     }
 }
 
-// The shortest of all system calls, raw and declared, N times each, in turns. Batches are compared, so that a slow moment counts
-// once: guard_ns is the median of the differences.
+// The shortest system call, plain and declared, N times each, in alternating batches. guard_ns is
+// their median difference, so a slow moment counts once.
 template <typename Runtime>
 measurement run_call_guard(const run_arguments& arguments) {
     constexpr int64_t batch = 1000;
@@ -70,8 +70,8 @@ measurement run_call_guard(const run_arguments& arguments) {
     return result;
 }
 
-// A task makes another one runnable and then blocks its thread for K µs, N times. both_…: until the call has returned and the
-// other has run; other_…: until the other ran.
+// N times: a task makes another runnable, then blocks its thread for K us. both_…: until the call
+// has returned and the other has run; other_…: until the other has run.
 template <typename Runtime>
 measurement run_call_wait(const run_arguments& arguments) {
     const int64_t call_ns = arguments.k * 1000;
@@ -106,8 +106,9 @@ measurement run_call_wait(const run_arguments& arguments) {
     return result;
 }
 
-// A task does pieces of work of 1 µs, giving way after each, for 100 ms alone, and for 100 ms beside one that blocks its thread for
-// K µs over and over. N times, in turns. slowdown: how much longer a piece takes beside it, in the middle one of the N.
+// A task works in pieces of 1 us and yields after each: 100 ms alone, 100 ms beside a task that
+// keeps blocking its thread for K us. N times, alternating. slowdown: how much longer a piece takes
+// beside it, as the median.
 template <typename Runtime>
 measurement run_call_count(const run_arguments& arguments) {
     constexpr int64_t phase_ns = 100'000'000;
@@ -127,14 +128,14 @@ measurement run_call_count(const run_arguments& arguments) {
     ns_per_piece();
     const int64_t threads_before = threads();
     int64_t most_threads = 0;
-    samples slowdown(arguments.n);  // in millionths
+    samples slowdown(arguments.n);  // parts per million
     samples took(arguments.n * (phase_ns / call_ns + 2));
     for (int64_t round = 0; round < arguments.n; ++round) {
         const double alone = ns_per_piece();
         std::atomic<bool> stop{false};
         typename Runtime::wait_group done;
         done.add(1);
-        const int64_t end = now_ns() + phase_ns;  // for runtimes in which the call holds up whoever is to stop it
+        const int64_t end = now_ns() + phase_ns;  // for runtimes in which the call delays the task that would stop it
         Runtime::go([&, end] {
             while (!stop.load() && now_ns() < end) {
                 const int64_t begin = now_ns();
@@ -159,7 +160,8 @@ measurement run_call_count(const run_arguments& arguments) {
     return result;
 }
 
-// K tasks block their threads for 10 ms each, beside one that computes for a third of a second, or until they are done. N rounds.
+// K tasks block their threads for 10 ms each, beside one that computes for a third of a second, or
+// until they are done. N rounds.
 template <typename Runtime>
 measurement run_call_crowd(const run_arguments& arguments) {
     constexpr int64_t call_ns = 10'000'000;

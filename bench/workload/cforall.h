@@ -1,5 +1,5 @@
-// cforall.h: five programs that a scheduler must not stumble over, as the Cforall project measures schedulers by. The fifth, yield,
-// is in yield.h.
+// cforall.h: five stress programs for schedulers, from the Cforall project's measurements. The
+// fifth, yield, is in yield.h.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,8 @@
 
 namespace bench {
 
-// K rings of five tasks; each waits for its own semaphore and releases the next one's. N hops altogether.
+// K rings of five tasks; each waits for its own semaphore and releases the next one's. N hops in
+// total.
 template <typename Runtime>
 measurement run_cycle(const run_arguments& arguments) {
     constexpr int64_t ring = 5;
@@ -45,15 +46,16 @@ measurement run_cycle(const run_arguments& arguments) {
     return result;
 }
 
-// Places where tasks meet. Who comes to a place waits there, and sends on whom it finds. There are half as many places as
-// tasks, so somebody is always on the way.
+// Places where tasks meet. An arriving task releases the one that waits there, and waits in its
+// stead. With half as many places as tasks, some are always moving.
 //
-// After the last turn everybody leaves, and sends on all who wait: a task that has come to a place looks again whether it is over
-// before it waits, and whoever ends it looks at every place afterwards.
+// After the last turn all tasks leave and release all waiters. An arrived task checks for the end
+// again before it waits; a task that has set the end checks every place.
 template <typename Runtime>
 class meeting {
 public:
-    // words: the length of the array that a task carries, from which whoever it sends on takes over; 0 for none.
+    // words: the length of each task's array, which the task that it releases takes over; 0: no
+    // array.
     meeting(int64_t tasks, int64_t turns, int64_t words) : turns_left_(turns), places_(static_cast<size_t>(tasks / 2)) {
         for (int64_t i = 0; i < tasks; ++i) {
             people_.push_back(std::make_unique<person>());
@@ -61,7 +63,7 @@ public:
         }
     }
 
-    // What task `me` does.
+    // The body of task `me`.
     void wander(int64_t me, int64_t touches) {
         person& self = person_at(me + 1);
         for (int64_t step = 0;; ++step) {
@@ -73,7 +75,7 @@ public:
             if (turns_left_.fetch_sub(1) <= 0) break;
             std::atomic<int64_t>& place = places_[draw % places_.size()];
             send_on(place.exchange(nobody), self);
-            // Once we stand there our luggage is no longer ours: who has come meanwhile goes on with their own.
+            // Once `me` is in the place, the next task there swaps its luggage.
             if (const int64_t other = place.exchange(me + 1); other != nobody) person_at(other).turn.release();
             if (over_.load()) {
                 int64_t here = me + 1;
@@ -101,7 +103,7 @@ public:
     }
 
 private:
-    static constexpr int64_t nobody = 0;  // others are numbered from 1
+    static constexpr int64_t nobody = 0;  // tasks are numbered from 1
 
     struct person {
         typename Runtime::semaphore turn{0};
@@ -111,7 +113,7 @@ private:
 
     person& person_at(int64_t number) { return *people_[static_cast<size_t>(number - 1)]; }
 
-    // The one who waits, if any, goes on with what `self` has worked on, and leaves its own to `self`.
+    // Releases task `other`, if any, after swapping its luggage with `self`.
     void send_on(int64_t other, person& self) {
         if (other == nobody) return;
         person& found = person_at(other);
@@ -121,11 +123,12 @@ private:
 
     std::atomic<int64_t> turns_left_;
     std::atomic<bool> over_{false};
-    std::vector<std::atomic<int64_t>> places_;  // who waits there
+    std::vector<std::atomic<int64_t>> places_;  // the task that waits there
     std::vector<std::unique_ptr<person>> people_;
 };
 
-// churn: K tasks meet N times. locality: each carries 4 KiB and touches C words of it between meetings.
+// churn: K tasks meet N times. locality: each also carries 4 KiB, and touches C words of it between
+// meetings.
 template <typename Runtime>
 measurement run_meetings(const run_arguments& arguments) {
     constexpr int64_t luggage_words = 512;
@@ -156,8 +159,8 @@ measurement run_meetings(const run_arguments& arguments) {
     return result;
 }
 
-// K tasks, one of them the leader, N times another: the leader waits until everybody has seen that it leads, and appoints the next. Who
-// waits yields. A scheduler that forgets somebody never ends.
+// K tasks with one leader, which changes N times. The leader waits until every task has seen its
+// term, then appoints the next. Waiting tasks yield. If a scheduler starves one, it never ends.
 template <typename Runtime>
 measurement run_transfer(const run_arguments& arguments) {
     const int64_t tasks = arguments.k;

@@ -1,4 +1,4 @@
-// channel.h: two tasks, or many, and the channels between them.
+// channel.h: two or more tasks, and the channels between them.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 
 namespace bench {
 
-// Calls body with a function that makes a channel of int64_t of the capacity asked for: capacity 0
-// is a type of its own in some libraries.
+// Calls body with a function that makes a channel of int64_t with that capacity. In some libraries
+// capacity 0 is a separate type.
 template <typename Runtime, typename Body>
 void with_capacity(int64_t capacity, Body body) {
     if (capacity == 0) {
@@ -19,7 +19,7 @@ void with_capacity(int64_t capacity, Body body) {
     }
 }
 
-// Two tasks send one value to and fro, N round trips; the echo adds one.
+// Two tasks send one value back and forth, N round trips; the echo adds one.
 template <typename Runtime>
 measurement run_pingpong(const run_arguments& arguments) {
     int64_t elapsed = 0;
@@ -56,8 +56,8 @@ measurement run_pingpong(const run_arguments& arguments) {
     return result;
 }
 
-// K producers share N sends, K consumers share the receives; the last producer's end closes the
-// channel. K = 1 is a plain stream.
+// K producers share N sends, K consumers share the receives. The last producer closes the channel.
+// K = 1 is a plain stream.
 template <typename Runtime>
 measurement run_mpmc(const run_arguments& arguments) {
     const int64_t pairs = arguments.k;

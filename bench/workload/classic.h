@@ -1,4 +1,4 @@
-// classic.h: the three programs every scheduler is shown with: prime sieve, thread ring, skynet.
+// classic.h: the three classic scheduler programs: prime sieve, thread ring, skynet.
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@ struct primes {
     bool operator==(const primes& other) const { return count == other.count && last == other.last; }
 };
 
-// The answer by arithmetic, to compare with.
+// The expected answer, by arithmetic.
 inline primes primes_up_to(int64_t limit) {
     std::vector<bool> composite(static_cast<size_t>(limit) + 1);
     primes result;
@@ -28,12 +28,12 @@ inline primes primes_up_to(int64_t limit) {
 }
 
 // A generator sends 2..limit down a growing chain of filters over unbuffered channels, one per
-// prime found; the generator's close travels down the chain and ends it.
+// prime. Its close ends the chain.
 template <typename Runtime>
 primes sieve(int64_t limit) {
     using channel = typename Runtime::template unbuffered<int64_t>;
     typename Runtime::wait_group done;
-    done.add(2);  // The generator, and this function: the count must not touch zero before the end.
+    done.add(2);  // The generator and this function: the count must not reach zero early.
     channel source = Runtime::template make_unbuffered<int64_t>();
     Runtime::go([&done, limit, source]() mutable {
         for (int64_t i = 2; i <= limit; ++i) source.send(i);
@@ -78,9 +78,9 @@ measurement run_sieve(const run_arguments& arguments) {
     return result;
 }
 
-// K tasks in a ring, each with its own unbuffered channel; a token makes N hops. Whoever receives
-// zero closes the next channel, and the close makes one more turn and ends everyone.
-// Returns the number (from 0) of the task that received zero.
+// K tasks in a ring, each with an unbuffered channel; a token makes N hops. The task that receives
+// zero closes the next channel; the close goes round once and ends all tasks. Returns that task's
+// number, from 0.
 template <typename Runtime>
 int64_t thread_ring(int64_t tasks, int64_t hops) {
     using channel = typename Runtime::template unbuffered<int64_t>;

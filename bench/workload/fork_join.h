@@ -1,9 +1,10 @@
-// fork_join.h: programs that split their work in two, or in many, and wait for the parts.
+// fork_join.h: programs that split their work into two or more parts and wait for them.
 //
-// fork_two(f, g) runs f as a task and g here; fork_each(n, f) runs f(0) … f(n - 2) as tasks and f(n - 1) here. Both return when all of
-// it is done. No part knows how deep it lies: there is no cut-off, every call is a task.
+// fork_two(f, g) runs f as a task and g in place; fork_each(n, f) runs f(0) … f(n - 2) as tasks and
+// f(n - 1) in place. Both return when all parts are done. No cut-off by depth: every call is a
+// task.
 //
-// Reported: the time, the tasks started, and P times the time for each of them.
+// Reported: the time, the tasks started, and P times the time per task.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@
 
 namespace bench {
 
-// Runs work twice, the first time to warm up, and reports the second.
+// Runs work twice, first to warm up, and reports the second run.
 template <typename Work>
 measurement time_fork_join(const run_arguments& arguments, int64_t tasks, Work work) {
     work();
@@ -46,7 +47,7 @@ measurement run_fib(const run_arguments& arguments) {
     int64_t value = 0;
     int64_t next = 1;
     for (int64_t i = 0; i < arguments.n; ++i) value = std::exchange(next, value + next);
-    return time_fork_join(arguments, next - 1, [&] {  // fib(n + 1) - 1 calls are no leaves, and fork once.
+    return time_fork_join(arguments, next - 1, [&] {  // fib(n + 1) - 1 calls are inner nodes, and fork once.
         check(fibonacci<Runtime>(arguments.n) == value, "fib: the value");
     });
 }
@@ -114,8 +115,8 @@ measurement run_nqueens(const run_arguments& arguments) {
     });
 }
 
-// An unbalanced tree. How many children a node has follows from its hash: each of up to eight is there with probability 0.8, if
-// the one before it is; nodes at the greatest depth have none.
+// An unbalanced tree. A node's hash determines its children: each of up to eight exists with
+// probability 0.8, if the one before it does. Nodes at the greatest depth have no children.
 constexpr uint64_t tree_root = 42;
 constexpr int64_t tree_children_max = 8;
 
@@ -157,7 +158,7 @@ measurement run_uts(const run_arguments& arguments) {
                           [&] { check(tree_size<Runtime>(root, arguments.n) == size, "uts: the number of nodes"); });
 }
 
-// A square part of a matrix that is `stride` wide.
+// A square part of a matrix of width `stride`.
 struct square {
     double* first;
     int64_t stride;
@@ -169,7 +170,7 @@ struct square {
 
 constexpr int64_t matmul_leaf = 32;
 
-// A function of its own, so that it is the same code in every C++ peer.
+// A separate function, so that every C++ peer runs the same code.
 [[gnu::noinline]] inline void multiply_leaf(square a, square b, square c) {
     for (int64_t i = 0; i < matmul_leaf; ++i) {
         double* __restrict sums = c.first + i * c.stride;

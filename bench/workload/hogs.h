@@ -1,4 +1,4 @@
-// hogs.h: beside tasks that compute and never give way: how late a sleeper wakes, and how long short requests take.
+// hogs.h: latency beside tasks that compute without yielding: of a sleeper, and of short requests.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,9 @@
 
 namespace bench {
 
-// K tasks compute without a call into the runtime, and one sleeps until the next multiple of 10 ms, N times. Lateness counts from
-// when it wanted to wake, also if it was asleep or waiting then. The hogs end with the last period, for the sake of runtimes that
-// cannot interrupt them.
+// K tasks compute without calls into the runtime, and one sleeps until the next multiple of 10 ms,
+// N times. Lateness counts from that time, whether the task was asleep or waiting. The hogs end
+// with the last period, for runtimes that cannot interrupt them.
 template <typename Runtime>
 measurement run_hog_sleeper(const run_arguments& arguments) {
     constexpr int64_t period_ns = 10'000'000;
@@ -45,7 +45,7 @@ measurement run_hog_sleeper(const run_arguments& arguments) {
     return result;
 }
 
-// When requests arrive: at random, so that all of them together are half of what P cores can do.
+// Arrival times, at random. The requests need half of P cores.
 class arrivals {
 public:
     static constexpr int64_t short_ns = 2'000;
@@ -73,8 +73,8 @@ private:
     std::vector<int64_t> due_ns_;
 };
 
-// For N ms requests of 2 µs arrive, of which one in a hundred takes 2 ms instead, each of them a task; beside them one task that
-// never gives way. The load is open: a request counts from when it was to arrive, however late it was started, to its end.
+// For N ms requests of 2 us arrive, one in a hundred takes 2 ms, and each is a task. One more task
+// never yields. The load is open: a request's time counts from its due time to its end.
 template <typename Runtime>
 measurement run_hog_tail(const run_arguments& arguments) {
     const piece_of_work short_piece(arrivals::short_ns);

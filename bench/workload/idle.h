@@ -1,4 +1,4 @@
-// idle.h: what a process costs in which nothing happens.
+// idle.h: the cost of an idle process.
 #pragma once
 
 #include <dirent.h>
@@ -17,7 +17,7 @@
 
 namespace bench {
 
-// How often each thread of the process has lost or given up its CPU so far.
+// The context switches of each of the process's threads so far.
 using switch_counts = std::map<int, int64_t>;
 
 inline switch_counts read_switches() {
@@ -48,8 +48,8 @@ inline int64_t own_cpu_ns() {
     return int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
 }
 
-// K tasks have worked and slept, and wait on a channel. After two seconds a plain OS thread watches the others for N ms: how often
-// they come to run, and their CPU time.
+// K tasks have worked and slept, and wait on a channel. After two seconds a plain OS thread
+// observes the other threads for N ms: how often they run, and their CPU time.
 template <typename Runtime>
 measurement run_idle(const run_arguments& arguments) {
     constexpr int64_t settle_ns = 2'000'000'000;
@@ -81,7 +81,7 @@ measurement run_idle(const run_arguments& arguments) {
         sleep_ns(arguments.n * 1'000'000);
         const switch_counts after = read_switches();
         used_ns =
-            std::max<int64_t>(0, cpu_ns() - own_cpu_ns() - cpu_before);  // The two clocks are not read at one moment.
+            std::max<int64_t>(0, cpu_ns() - own_cpu_ns() - cpu_before);  // The clocks are read one after the other.
         seconds = static_cast<double>(now_ns() - begin) / 1e9;
         for (const auto& [thread, count] : after) {
             const auto earlier = before.find(thread);

@@ -1,4 +1,4 @@
-// lifetimes.h: a crowd that comes and goes: does starting stay fast, and memory where it is.
+// lifetimes.h: a crowd of short-lived tasks: whether starting stays fast, and memory stable.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace bench {
 
-// K tasks are alive at any time. Each sleeps for its life, between 1 µs and 1 s at random, starts its successor and ends; N of
-// them are counted after 3 K that warm up, so the run takes about N / 2 K seconds.
+// K tasks are alive at any time. Each sleeps between 1 us and 1 s, at random, starts its successor
+// and ends. N of them are counted after 3 K that warm up, so the run takes about N / 2 K seconds.
 template <typename Runtime>
 class lifetimes {
 public:
@@ -83,7 +83,7 @@ private:
     const int64_t alive_;
     const int64_t warm_;
     const int64_t total_;
-    std::vector<int64_t> spawn_ns_;  // how long starting it took; there, and touched, from the start: memory is watched
+    std::vector<int64_t> spawn_ns_;  // time to start it; touched from the start, because memory is watched
     std::vector<int64_t> begin_ns_;  // from then until it ran
     std::atomic<int64_t> started_{0};
     std::atomic<int64_t> ended_{0};

@@ -1,4 +1,4 @@
-// locks.h: who gets a lock how often and how late; a reader-writer lock; a condition variable.
+// locks.h: how fairly a lock is shared, and how late; a reader-writer lock; a condition variable.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +12,21 @@
 
 namespace bench {
 
-// Keeps the CPU busy for so long.
+// Keeps the CPU busy for that long.
 inline void spin_for(int64_t ns) {
     const int64_t begin = now_ns();
     while (now_ns() - begin < ns) {}
 }
 
-// What came of K tasks that took a lock N times between them, each as often as it could.
+// The result of K tasks that took a lock N times in total, each as often as it could.
 struct contest {
-    std::vector<int64_t> shares;  // how often each task got it
+    std::vector<int64_t> shares;  // acquisitions of each task
     int64_t elapsed_ns = 0;
     int64_t longest_wait_ns = 0;  // only if waits were timed
 };
 
-// section_ns: how long the lock is held, 0 for a decrement alone. Reading the clock around every lock() would be most of what
-// is measured, so waits are timed in a round of their own.
+// section_ns: how long the lock is held; 0: a decrement only. Waits are timed in a separate round,
+// since reading the clock around every lock() would dominate.
 template <typename Runtime>
 contest contend(int64_t tasks, int64_t total, int64_t section_ns, bool time_waits) {
     contest result;
@@ -67,8 +67,8 @@ contest contend(int64_t tasks, int64_t total, int64_t section_ns, bool time_wait
     return result;
 }
 
-// C is the time for which the lock is held, in nanoseconds. share_spread is the distance between the task that got the
-// lock most often and the one that got it least, in fair shares.
+// C is the time that the lock is held, in nanoseconds. share_spread is the difference between the
+// most and least acquisitions of a task, in fair shares.
 template <typename Runtime>
 measurement run_mutex_fair(const run_arguments& arguments) {
     const int64_t tasks = arguments.k;
@@ -84,7 +84,8 @@ measurement run_mutex_fair(const run_arguments& arguments) {
     return result;
 }
 
-// K tasks share eight words under a reader-writer lock; one operation in ten writes them, the others read them.
+// K tasks share eight words under a reader-writer lock; one operation in ten writes them, the
+// others read.
 template <typename Runtime>
 measurement run_rwlock(const run_arguments& arguments) {
     constexpr int64_t write_every = 10;

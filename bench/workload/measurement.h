@@ -1,4 +1,4 @@
-// measurement.h: the clocks, the process's memory, and the JSON line a repetition prints.
+// measurement.h: clocks, process memory, and the JSON line of a repetition.
 #pragma once
 
 #include <sys/resource.h>
@@ -28,14 +28,14 @@ inline int64_t cpu_ns() {
     return int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
 }
 
-// How often a thread of the process gave up its CPU because it had nothing to do.
+// How often one of the process's threads slept, with nothing to do.
 inline int64_t voluntary_switches() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_nvcsw;
 }
 
-// How many threads the process has; 0 where nobody tells.
+// The number of the process's threads; 0 if unknown.
 inline int64_t threads() {
     int64_t count = 0;
     std::FILE* status = std::fopen("/proc/self/status", "r");
@@ -52,7 +52,7 @@ struct memory {
     int64_t peak_bytes = 0;
 };
 
-// Reads /proc/self/status; all zero where there is none.
+// Reads /proc/self/status; all zero if it is missing.
 inline memory read_memory() {
     memory result;
     std::FILE* status = std::fopen("/proc/self/status", "r");

@@ -1,10 +1,10 @@
-// run_arguments.h: the command line every benchmark program understands.
+// run_arguments.h: the command line of every benchmark program.
 //
 //     PROGRAM WORKLOAD --p P --n N [--k K] [--cap C] [--reps R]
 //
-// P is the number of scheduler threads, N the number of operations, K the number of tasks (or the
-// size of a batch), C a channel's capacity, R how many times to repeat in one process. The Go and
-// Rust programs read the same line.
+// P is the number of scheduler threads, N the number of operations, K the number of tasks (or a
+// batch's size), C a channel's capacity, R the repetitions in one process. The Go and Rust programs
+// read the same line.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct run_arguments {
     int reps = 1;
 };
 
-// Ends the process with exit code 1: the work that was timed was not the work that was asked for.
+// Ends the process with exit code 1: the timed work was wrong.
 [[noreturn]] inline void fail(const char* what) {
     std::fprintf(stderr, "bench: wrong result: %s\n", what);
     std::exit(1);
@@ -34,7 +34,7 @@ inline void check(bool ok, const char* what) {
     if (!ok) fail(what);
 }
 
-// Ends the process with exit code 2 on a line it does not understand.
+// Ends the process with exit code 2 if it does not understand the command line.
 inline run_arguments parse_arguments(int argc, char** argv) {
     run_arguments arguments;
     if (argc >= 2) arguments.workload = argv[1];

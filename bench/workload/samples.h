@@ -1,4 +1,4 @@
-// samples.h: single durations, of which percentiles are asked.
+// samples.h: durations, and their percentiles.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ public:
 
     int64_t count() const { return static_cast<int64_t>(values_.size()); }
 
-    // Of at least one sample: the smallest that is not below a share of them. Sorts.
+    // The smallest sample that is not below a share of them. Sorts. Requires a sample.
     int64_t percentile(double share) {
         std::sort(values_.begin(), values_.end());
         return values_[static_cast<size_t>(share * static_cast<double>(values_.size() - 1))];
     }
 
-    // p50, p99, p99.9 and the largest as p50_UNIT, …; scale is how many nanoseconds the unit has.
+    // p50, p99, p99.9 and the largest as p50_UNIT, …; scale is the unit in nanoseconds.
     void report(measurement& result, const char* unit, double scale) {
         const auto put = [&](const char* name, double share) {
             const std::string full = std::string(name) + "_" + unit;

@@ -1,5 +1,5 @@
-// savina.h: five programs by which actor libraries are measured. An actor is a task with a mailbox: a channel with room for all that may
-// be under way to it, so that a send never blocks for long.
+// savina.h: five benchmarks of actor libraries. An actor is a task with a mailbox: a channel with
+// room for all messages that may be pending, so that a send never blocks for long.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ mailbox<Runtime> make_mailbox() {
     return Runtime::template make_buffered<letter>(mailbox_size);
 }
 
-// Runs work twice, the first time to warm up, and reports the second, whole and for each of N operations. work(n) returns
-// how long it took, without making up the result to compare with.
+// Runs work twice, first to warm up, and reports the second run, whole and per N operations.
+// work(n) returns its time, without computing the expected result.
 template <typename Work>
 measurement time_program(const run_arguments& arguments, Work work) {
     work(arguments.n);
@@ -42,7 +42,7 @@ measurement time_program(const run_arguments& arguments, Work work) {
     return result;
 }
 
-// One actor counts N letters and answers how many there were.
+// One actor counts N letters and replies with the count.
 template <typename Runtime>
 measurement run_savina_count(const run_arguments& arguments) {
     enum : int64_t { increment, retrieve };
@@ -74,7 +74,7 @@ measurement run_savina_count(const run_arguments& arguments) {
     });
 }
 
-// N actors are made; each computes for a moment and ends.
+// Creates N actors; each computes briefly and ends.
 template <typename Runtime>
 measurement run_savina_fjcreate(const run_arguments& arguments) {
     constexpr int64_t steps = 40;
@@ -98,7 +98,8 @@ measurement run_savina_fjcreate(const run_arguments& arguments) {
     });
 }
 
-// K actors; each sends a ping to another, drawn at random, and answers others' pings until its pong comes; N pings altogether.
+// K actors. Each sends a ping to a random one, and answers pings until its pong comes. N pings in
+// total.
 template <typename Runtime>
 measurement run_savina_big(const run_arguments& arguments) {
     enum : int64_t { ping, pong };
@@ -149,8 +150,8 @@ measurement run_savina_big(const run_arguments& arguments) {
     });
 }
 
-// A manager between K producers and K consumers: it keeps up to 50 items, makes producers wait when there are more, and consumers when
-// there are none. Each item costs both sides a moment. N items.
+// A manager between K producers and K consumers keeps up to 50 items; producers wait when it is
+// full, consumers when it is empty. N items, each with a little work on both sides.
 template <typename Runtime>
 class bounded_buffer {
 public:
@@ -158,7 +159,7 @@ public:
         for (int64_t i = 0; i < 2 * pairs; ++i) workers_.push_back(Runtime::template make_buffered<letter>(2));
     }
 
-    // Item i of producer `me` is a number that follows from both.
+    // The value of item i of producer `me`.
     void produce(int64_t me, int64_t items) {
         for (int64_t i = 0; i < items; ++i) {
             const auto item = static_cast<int64_t>(hash_over(static_cast<uint64_t>(me << 32 | i), steps) & item_mask);
@@ -169,7 +170,7 @@ public:
         manager_.send({finished, me, 0});
     }
 
-    // Returns the sum of what all its items were.
+    // Returns the sum of all its items.
     int64_t consume(int64_t me) {
         int64_t sum = 0;
         for (letter item;;) {
@@ -209,7 +210,7 @@ public:
         for (const int64_t consumer : waiting) worker(consumer).close();
     }
 
-    // What consume() returns for all the items of one producer.
+    // What consume() returns for all items of one producer.
     static int64_t sum_of(int64_t me, int64_t items) {
         int64_t sum = 0;
         for (int64_t i = 0; i < items; ++i) {
@@ -264,8 +265,8 @@ measurement run_savina_bndbuffer(const run_arguments& arguments) {
     });
 }
 
-// K accounts; N transfers from one to a later one, 64 of them under way at once. The payer asks the payee and waits for the
-// answer before it looks at its mailbox again.
+// K accounts; N transfers from one to a later one, 64 pending at a time. The payer asks the payee
+// and waits for the answer before it reads its mailbox again.
 template <typename Runtime>
 measurement run_savina_banking(const run_arguments& arguments) {
     enum : int64_t { transfer, deposit };

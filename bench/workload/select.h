@@ -1,4 +1,4 @@
-// select.h: waiting for one of several channels.
+// select.h: selects among several channels.
 #pragma once
 
 #include <array>
@@ -13,7 +13,8 @@ namespace bench {
 
 constexpr int64_t select_batch = 128;
 
-// N selects among four channels of which one has values: 128 of them, then the next channel has. Filling is not timed.
+// N selects among four channels, one of which has values: 128 of them, then the next channel.
+// Filling is not timed.
 template <typename Runtime>
 measurement run_select_ready(const run_arguments& arguments) {
     using channel = typename Runtime::template buffered<int64_t>;
@@ -50,7 +51,8 @@ measurement run_select_ready(const run_arguments& arguments) {
     return result;
 }
 
-// A producer sends N values to four unbuffered channels in turn; the consumer selects among them, and nearly always has to wait.
+// A producer sends N values to four unbuffered channels in turn. The consumer selects among them,
+// and almost always waits.
 template <typename Runtime>
 measurement run_select_block(const run_arguments& arguments) {
     int64_t elapsed = 0;
@@ -95,7 +97,7 @@ measurement run_select_block(const run_arguments& arguments) {
     return result;
 }
 
-// N selects that find nothing ready and take the way out; K cases, 1 or 4.
+// N selects that find nothing ready and take the default; K cases, 1 or 4.
 template <typename Runtime>
 measurement run_select_default(const run_arguments& arguments) {
     check(arguments.k == 1 || arguments.k == 4, "select_default: k is 1 or 4");
@@ -125,7 +127,8 @@ measurement run_select_default(const run_arguments& arguments) {
     return result;
 }
 
-// Two tasks meet N times, one selecting among sends on sixteen unbuffered channels, the other among receives on the same.
+// Two tasks meet N times: one selects among sends on sixteen unbuffered channels, the other among
+// receives on them.
 template <typename Runtime>
 measurement run_select_meet(const run_arguments& arguments) {
     constexpr size_t width = 16;
@@ -168,7 +171,8 @@ measurement run_select_meet(const run_arguments& arguments) {
     return result;
 }
 
-// N selects among K channels, a number known at run time, of which one has values: 128 of them, then the next channel has.
+// N selects among K channels, a number known only at run time, one of which has values: 128 of
+// them, then the next channel.
 template <typename Runtime>
 measurement run_select_width(const run_arguments& arguments) {
     using channel = typename Runtime::template buffered<int64_t>;
@@ -200,8 +204,8 @@ measurement run_select_width(const run_arguments& arguments) {
     return result;
 }
 
-// A task waits on two channels, N times over. K others wait on the first, for ever; the second always has the value. Each turn withdraws
-// a wait from a queue of K + 1, and hands over a value and an answer.
+// N times, a task waits on two channels. K others wait on the first for ever; the second always
+// delivers. Each turn withdraws a waiter from a queue of K + 1, and hands over a value and a reply.
 template <typename Runtime>
 measurement run_withdraw(const run_arguments& arguments) {
     const int64_t tasks = arguments.k;

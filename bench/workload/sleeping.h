@@ -1,4 +1,4 @@
-// sleeping.h: how late one sleeper wakes, and what a crowd of short sleepers costs.
+// sleeping.h: how late a sleeper wakes, and the cost of many short sleepers.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace bench {
 
-// One task sleeps K microseconds, N times over; nothing else runs.
+// One task sleeps K microseconds, N times; nothing else runs.
 template <typename Runtime>
 measurement run_sleep_precision(const run_arguments& arguments) {
     const int64_t asked_ns = arguments.k * 1000;
@@ -26,8 +26,8 @@ measurement run_sleep_precision(const run_arguments& arguments) {
     return result;
 }
 
-// K tasks sleep 500, 510, 520 … microseconds over and over, for N milliseconds. wakes_per_s is how often a thread of the
-// process went to sleep.
+// K tasks sleep 500, 510, 520 … microseconds repeatedly, for N milliseconds. wakes_per_s is how
+// often a thread of the process went to sleep.
 template <typename Runtime>
 measurement run_sleep_staggered(const run_arguments& arguments) {
     std::atomic<int64_t> sleeps{0};

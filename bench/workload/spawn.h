@@ -1,4 +1,4 @@
-// spawn.h: making tasks: one by one, in batches, and a crowd that blocks.
+// spawn.h: starting tasks: one by one, in batches, and a crowd that blocks.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace bench {
 
-// Spawns an empty task and joins it, N times over.
+// Spawns an empty task and joins it, N times.
 template <typename Runtime>
 measurement run_spawn_join(const run_arguments& arguments) {
     int64_t ran = 0;  // Plain: each join happens before the next spawn.
@@ -27,8 +27,8 @@ measurement run_spawn_join(const run_arguments& arguments) {
     return result;
 }
 
-// Spawns K empty tasks and joins them all, N/K times over. The first batch is cold, is reported by
-// itself, and shows what a task costs before it runs (P=1 only: there the spawner is still running).
+// Spawns K empty tasks and joins them, N/K times. The cold first batch is reported separately; it
+// shows what a task costs before it runs (P=1 only, where the spawner is still running).
 template <typename Runtime>
 measurement run_spawn_batch(const run_arguments& arguments) {
     const int64_t batch = arguments.k;
@@ -59,8 +59,8 @@ measurement run_spawn_batch(const run_arguments& arguments) {
     return result;
 }
 
-// N tasks park on one channel, which is then closed. Twice: the first round pays for memory the
-// process never touched before (cold), the second does not (warm).
+// N tasks park on one channel, which is then closed. Two rounds: the first one touches new memory
+// (cold), the second does not (warm).
 template <typename Runtime>
 measurement run_spawn_block(const run_arguments& arguments) {
     using channel = typename Runtime::template unbuffered<int64_t>;

@@ -1,38 +1,38 @@
 // suite.h: every workload by name, over one runtime.
 //
-// A C++ peer is a struct that says how its library spells some things; the work itself is written once, in this folder, so
-// that no peer can do more or less of it than another:
+// A C++ peer is a struct that maps these operations to its library. The work is written once, in
+// this folder, so that all peers do the same:
 //
-//     peer(), version()                       who this is
+//     peer(), version()                       its name and version
 //     run(p, body)                            runs body as a task on p scheduler threads; returns after it
-//     go(f), yield()                          a detached task; give way to the others
+//     go(f), yield()                          start a detached task; yield
 //     go_child(f)                             the same, for a task whose parent is about to wait for it
-//     spawn_and_join(f)                       a task, and wait for its end
+//     spawn_and_join(f)                       start a task and wait for its end
 //     wait_group                              add(n), done(), wait()
 //     mutex                                   lock(), unlock()
 //     make_unbuffered<T>(), make_buffered<T>(capacity)
 //                                             handles that share a channel: send(v), recv(v&), close();
 //                                             recv returns false when closed and drained
-//     unbuffered<T>, buffered<T>              the types of these
+//     unbuffered<T>, buffered<T>              their types
 //
-// and, for the tables of workloads after `basics` that it has in its list:
+// and, for the tables of workloads after `basics` in its list:
 //
 //     sleep_for(ns)                           waking, sleeping, hogs, crowds
-//     blocking(f)                             calls: f() blocks its OS thread, and the runtime is told
-//     counts_os_wakes, os_wakes()             waking: how often a sleeping thread was woken, if the library counts that
+//     blocking(f)                             calls: f() blocks its OS thread, declared to the runtime
+//     counts_os_wakes, os_wakes()             waking: wake-ups of sleeping threads, if the library counts them
 //     condition_variable                      conditions: wait(std::unique_lock<mutex>&), notify_one()
 //     shared_mutex                            shared_locks: as std's
 //     semaphore(permits)                      semaphores: acquire(), release()
 //     fork_two(f, g), fork_each(n, f)         forks: see fork_join.h
 //     after(ns, f)                            timers: a timer that calls f; stop() and reset(ns) return whether it was pending
-//     timer                                   the type of that
+//     timer                                   its type
 //     select(cases…), select_set              selects: one of several channels; on_recv(channel, f), on_send(channel, v, f),
 //                                             otherwise(f) make cases
 //
-// A library without one of these leaves the table out.
+// A library without one of these omits the table.
 //
-// A task must never outlive the objects it refers to: every workload joins what it starts, except
-// skynet, whose tasks own what they touch.
+// A task must not outlive the objects it refers to: every workload joins its tasks, except skynet,
+// whose tasks own what they touch.
 #pragma once
 
 #include <cstdio>
@@ -164,7 +164,7 @@ constexpr workload selects[] = {
     {"select_width", run_select_width<Runtime>},     {"withdraw", run_withdraw<Runtime>},
 };
 
-// The main function of a peer that has these tables.
+// The main function of a peer with these tables.
 template <typename Runtime>
 int suite_main(int argc, char** argv, std::initializer_list<std::span<const workload>> tables) {
     const run_arguments arguments = parse_arguments(argc, argv);

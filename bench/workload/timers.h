@@ -1,6 +1,6 @@
-// timers.h: timers with a function: started and stopped, put off, and fired.
+// timers.h: timers with a function: started and stopped, postponed, and fired.
 //
-// C timers are pending meanwhile; none of them, nor of those that are measured, is due within the hour.
+// C other timers are pending. None of them, nor of the measured ones, is due within the hour.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace bench {
 
 constexpr int64_t hour_ns = int64_t{3600} * 1'000'000'000;
 
-// The i-th deadline, as a time from now: between one hour and two.
+// The i-th deadline, relative to now: between one hour and two.
 constexpr int64_t far_off_ns(int64_t i) { return hour_ns + random_below(i, hour_ns); }
 
 template <typename Runtime>
@@ -33,7 +33,7 @@ void stop_all(std::vector<typename Runtime::timer>& timers) {
     for (typename Runtime::timer& timer : timers) check(timer.stop(), "timers: still pending at the end");
 }
 
-// Starts a timer and stops it, N times over, while C others are pending.
+// Starts a timer and stops it, N times, while C others are pending.
 template <typename Runtime>
 measurement run_timer_add_stop(const run_arguments& arguments) {
     auto pending = pending_timers<Runtime>(arguments.cap);
@@ -54,7 +54,7 @@ measurement run_timer_add_stop(const run_arguments& arguments) {
     return result;
 }
 
-// Gives one of C pending timers (of one, if C is 0), drawn at random, another deadline, N times over.
+// Gives a random one of C pending timers (of one, if C is 0) another deadline, N times.
 template <typename Runtime>
 measurement run_timer_reset(const run_arguments& arguments) {
     const int64_t count = std::max<int64_t>(arguments.cap, 1);
@@ -76,8 +76,9 @@ measurement run_timer_reset(const run_arguments& arguments) {
     return result;
 }
 
-// N timers, due at random within N microseconds and started before the first is due, all fire. Few timers are measured in many
-// rounds. arm_ns is the time to start one; fire_ns the CPU time, of all threads, between the start of the last and the end, for each.
+// N timers, due at random within N microseconds and started before the first is due, all fire. A
+// small N is measured in many rounds. arm_ns is the time to start one. fire_ns is the CPU time of
+// all threads per timer, from the last start to the end.
 template <typename Runtime>
 measurement run_timer_fire(const run_arguments& arguments) {
     constexpr int64_t apart_ns = 1000;

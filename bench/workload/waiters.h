@@ -1,7 +1,7 @@
 // waiters.h: one channel on which K tasks wait.
 //
-// What it costs to serve each of them, by a send, a receive and a close, until all have ended; starting and parking them is
-// not in it. N/K rounds of each.
+// The cost of serving each of them by a send, a receive and a close, until all have ended; starting
+// and parking excluded. N/K rounds of each.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,8 @@
 
 namespace bench {
 
-// Starts K tasks that each run wait() once, lets them park, and returns how long release() takes until all have ended.
+// Starts K tasks that each run wait() once, and lets them park. Returns the time of release() until
+// all have ended.
 template <typename Runtime, typename Wait, typename Release>
 int64_t time_release(int64_t tasks, Wait wait, Release release) {
     typename Runtime::wait_group parked;
@@ -41,7 +42,7 @@ measurement run_chan_waiters(const run_arguments& arguments) {
     int64_t recv_ns = 0;
     int64_t close_ns = 0;
     for (int64_t round = -1; round < rounds; ++round) {
-        if (round == 0) send_ns = recv_ns = close_ns = 0;  // The first was to warm up.
+        if (round == 0) send_ns = recv_ns = close_ns = 0;  // The first round only warms up.
         std::atomic<int64_t> sum{0};
         const int64_t expected = tasks * (tasks - 1) / 2;
 

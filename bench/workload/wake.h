@@ -1,4 +1,5 @@
-// wake.h: from the moment somebody wakes a task until it runs: one task in three situations, and a crowd.
+// wake.h: the time between waking a task and its running: one task in three situations, and a
+// crowd.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace bench {
 
-// The waker sends the time through a channel and parks; the two take turns on one P.
+// The waker sends the time through a channel and parks; both alternate on one P.
 template <typename Runtime>
 measurement run_wake_same(const run_arguments& arguments) {
     samples latency(arguments.n);
@@ -42,8 +43,9 @@ measurement run_wake_same(const run_arguments& arguments) {
     return result;
 }
 
-// The waker works on for 200 µs, or until the other has run; so somebody else's P has to come for it. It has parked C ns
-// before, which decides whether that P's thread still looks for work or sleeps already. After that the waker gives way.
+// The waker computes for 200 us, or until the other has run, so another P must fetch it. The other
+// parked C ns before, which decides whether that P's thread still searches or already sleeps. After
+// that the waker yields.
 template <typename Runtime>
 measurement run_wake_busy(const run_arguments& arguments) {
     const int64_t pause_ns = arguments.cap;

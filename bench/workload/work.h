@@ -1,4 +1,4 @@
-// work.h: work of a known length that is done, not waited for: hashing, measured out beforehand.
+// work.h: work of a known length, calibrated beforehand: hashing, not waiting.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace bench {
 
-// So many nanoseconds of a core that has nothing else to do. Whoever loses the core meanwhile still has all of it to do: spin_for(),
-// which looks at the clock, would end without having done it. The result is checked each time.
+// Work for that many nanoseconds of an otherwise idle core. A task that loses the core still has
+// all of it to do, unlike spin_for(), which checks the clock. The result is checked each time.
 class piece_of_work {
 public:
     explicit piece_of_work(int64_t ns) : steps_(1 + ns * trial_steps / trial_ns()) {
@@ -21,7 +21,7 @@ public:
 private:
     static constexpr int64_t trial_steps = 50'000;
 
-    // The shortest of some trials: the others were disturbed.
+    // The shortest of several trials; the others were disturbed.
     int64_t trial_ns() const {
         int64_t shortest = INT64_MAX;
         uint64_t sink = 0;
@@ -34,7 +34,7 @@ private:
         return std::max<int64_t>(shortest, 1);
     }
 
-    const volatile uint64_t seed_ = 1;  // volatile: the compiler is not to know the result
+    const volatile uint64_t seed_ = 1;  // volatile, so that the compiler cannot know the result
     int64_t steps_;
     uint64_t expected_ = 0;
 };

@@ -1,8 +1,8 @@
-// yield.h: K tasks take turns.
+// yield.h: K tasks yield to each other.
 //
-// First everybody starts and parks on a channel, whose close lets all go together: stacks are bound and nobody
-// takes turns with the spawner. Then they yield until the last one is awake, and the queue is at its full length
-// when the clock starts. From there on each yields exactly N/K times.
+// All start and park on a channel, whose close releases them together: stacks are bound, and the
+// spawner does not take part. They yield until the last one is awake, so the queue has its full
+// length when the clock starts. Then each yields exactly N/K times.
 #pragma once
 
 #include <atomic>

@@ -1,17 +1,22 @@
-// morestack_x86_64.S: where the prologues of code compiled with -fsplit-stack go when the preempt word says so.
+// morestack_x86_64.S: the slow path of -fsplit-stack prologues, taken when the preempt word is set.
 //
-// GCC's prologue is   cmpq %fs:0x70, %rsp; jb slow   and slow is   movl $frame, %r10d; movl $arguments, %r11d; call __morestack; ret;
-// jmp body.   The word is 0 unless this thread's green thread is asked to give way, so the slow way is rare, and may be slow. We do not
-// split stacks: we call the hook and go on in the body, on the same stack.
+// GCC's prologue:
 //
-//      at __morestack     (rsp)   the ret behind the call: one byte, stepped over at the end
+//      cmpq %fs:0x70, %rsp; jb slow
+//      slow: movl $frame, %r10d; movl $arguments, %r11d; call __morestack; ret; jmp body
+//
+// The word is 0 unless this thread's green thread is asked to yield, so the slow path is rare and
+// may be slow. Stacks are not split: the hook runs, and the body continues on the same stack.
+//
+//      at __morestack     (rsp)   the ret after the call: one byte, skipped at the end
 //                        8(rsp)   the caller's return address
-//      kept               every register that may hold an argument: rdi rsi rdx rcx r8 r9, the vectors in all their width, rax (their number,
-//                        or the static chain); r10
+//      kept               every register that may hold an argument: rdi rsi rdx rcx r8 r9, full-width vectors,
+//                         rax (their number, or the static chain); r10
 //      set                r11 = rsp at the entry + 16: where the prologue then looks for arguments on the stack
 //
-// All that prologues refer to is defined here, or the linker takes libgcc's file of the same names, and both clash. Calls from
-// instrumented into other code: ld.bfd leaves them alone; gold and lld redirect them to __morestack_non_split, which is also right here.
+// All symbols of prologues are defined here; otherwise the linker takes libgcc's file of the same
+// names, and both clash. For calls from instrumented into other code, ld.bfd changes nothing; gold
+// and lld redirect them to __morestack_non_split, which works too.
 #include "context/asm_names.h"
 #include "context/save_vectors_x86_64.h"
 
@@ -19,7 +24,7 @@
     .hidden __morestack_non_split
     .hidden __morestack_allocate_stack_space
 
-WEFT_FUNCTION_BEGIN(__morestack_non_split)     // reached by functions that did not look at the word
+WEFT_FUNCTION_BEGIN(__morestack_non_split)     // reached by functions that did not check the word
     .cfi_startproc
     endbr64
     cmpq $0, %fs:0x70
@@ -67,8 +72,8 @@ WEFT_FUNCTION_BEGIN(__morestack)
     .cfi_endproc
 WEFT_FUNCTION_END(__morestack)
 
-// alloca where the word is set: rdi bytes on the stack, their address in rax. Below them there is room for arguments that the caller may
-// want to lay there.
+// alloca when the word is set: rdi bytes on the stack, returned in rax. Below is room for stack
+// arguments of the caller.
 WEFT_FUNCTION_BEGIN(__morestack_allocate_stack_space)
     .cfi_startproc
     endbr64

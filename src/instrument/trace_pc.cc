@@ -1,7 +1,8 @@
-// trace_pc.cc: what code compiled with -fsanitize-coverage=trace-pc calls at each edge of its control flow, loops included.
+// trace_pc.cc: the function that code compiled with -fsanitize-coverage=trace-pc calls at each
+// control flow edge, loops included.
 //
-// For compilers and processors without split-stack prologues, and for loops without calls. An ordinary call for the compiler, so
-// nothing has to be kept but errno, which the hook does.
+// For compilers and processors without split-stack prologues, and for loops without calls. The
+// compiler sees an ordinary call, so only errno must be kept, which the hook does.
 #include <weft/run/preempt.h>
 
 #include "context/preempt_word.h"
@@ -10,7 +11,7 @@ namespace {
 
 [[gnu::constructor]] void announce() { run_preempt_announce(); }
 
-// One instruction where there is one.
+// One instruction where possible.
 [[gnu::always_inline]] inline bool is_asked() noexcept {
 #if defined(WEFT_SPLIT_STACK_WORD)
     bool set = false;

@@ -1,5 +1,5 @@
-// backend_test.cc: what every poller backend has to do: the contract of backend.h, on this system's own, and on that of the BSDs
-// over a kevent() that is a fake.
+// backend_test.cc: the contract of backend.h, on this system's backend, and on kqueue's over a fake
+// kevent().
 
 #include "poll/backend.h"
 
@@ -59,7 +59,7 @@ protected:
         return count < 0 ? "nothing" : text.substr(0, static_cast<std::size_t>(count));
     }
 
-    // What has happened, without waiting. Of each token at once, although it may come in two.
+    // The events of each token, merged. Does not wait by default.
     std::vector<poll_event> events(int64_t deadline_ns = 0) {
         std::array<poll_event, poll_batch> some;
         const uint32_t count = poller_->wait(some.data(), deadline_ns);
@@ -78,7 +78,7 @@ protected:
 
     void add_and_forget(uint64_t token = 7) {
         ASSERT_EQ(poller_->add(ends_[0], token), 0);
-        static_cast<void>(events());  // that it is writable
+        static_cast<void>(events());  // the initial writable event
     }
 
     std::unique_ptr<poll_backend> poller_;
@@ -179,7 +179,7 @@ TEST_P(PollBackend, AWaitEndsAtItsDeadlineAndNotBefore) {
 TEST_P(PollBackend, AnEventEndsAWait) {
     add_and_forget();
     std::thread other([&] {
-        std::this_thread::sleep_for(2ms);  // so that the wait has begun, most of the time
+        std::this_thread::sleep_for(2ms);  // usually enough for the wait to begin
         send("x");
     });
     EXPECT_EQ(events(never).size(), 1U);

@@ -1,13 +1,15 @@
-// epoll_linux.cc: the poller's backend on Linux: epoll, edge-triggered; an eventfd interrupts.
+// epoll_linux.cc: the backend for Linux: epoll, edge-triggered. An eventfd interrupts.
 //
-// epoll_pwait2 (Linux 5.11) takes nanoseconds; where it is missing, or a filter forbids it, timeouts are whole milliseconds, rounded up.
+// epoll_pwait2 (Linux 5.11) takes nanoseconds. If it is missing, or a filter forbids it, timeouts
+// are rounded up to milliseconds.
 //
-// The eventfd is edge-triggered, too, and never read: each write is an edge, which one fetches. (With a level the system goes on to
-// wake a second one that waits, as the level may be there for that one, too.) A look in passing that fetches the edge sends it on: the interrupt
-// was for one that sleeps.
+// The eventfd is edge-triggered too, and never read: each write is an edge, which one thread
+// fetches. (With a level, the system would wake a second waiter too.) A wait() with deadline 0 that
+// fetches the edge writes again, because it is meant for a sleeping poller.
 //
-// Removing takes a call of its own before close(), although closing removes, too: not where the open file lives on in another
-// process, or under another number. Then its events would go on coming, under a token that means something else by now.
+// remove() comes before close(), because closing does not remove the descriptor if the open file
+// lives on in another process or under another number. Its events would continue, under a token
+// that means something else by then.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -32,7 +34,7 @@ namespace weft::detail {
 
 namespace {
 
-constexpr uint64_t own_token = UINT64_MAX;  // of the eventfd; nobody else's has all bits set
+constexpr uint64_t own_token = UINT64_MAX;  // the eventfd's; no other token has all bits set
 constexpr int64_t ns_per_ms = 1'000'000;
 constexpr int64_t ns_per_s = 1'000'000'000;
 
@@ -74,7 +76,7 @@ public:
 
     void interrupt() noexcept override {
         const uint64_t one = 1;
-        static_cast<void>(::write(wake_, &one, sizeof(one)) == 0);  // would be full after 2^64 of them
+        static_cast<void>(::write(wake_, &one, sizeof(one)) == 0);  // full only after 2^64 writes
     }
 
 private:
@@ -93,13 +95,13 @@ private:
         return what;
     }
 
-    // As epoll_wait. -1: interrupted by a signal, which is as good as nothing.
+    // As epoll_wait. -1: interrupted by a signal, the same as no event.
     int fetch(epoll_event* ready, int64_t deadline_ns) noexcept {
         if (deadline_ns == 0) return ::epoll_wait(epoll_, ready, poll_batch, 0);
         if (deadline_ns == never) return ::epoll_wait(epoll_, ready, poll_batch, -1);
         const int64_t left_ns = std::max(deadline_ns - os::monotonic_ns(), int64_t{0});
 #if defined(SYS_epoll_pwait2)
-        if (exact_.load(relaxed)) {  // relaxed: whoever finds it out late asks once more
+        if (exact_.load(relaxed)) {  // relaxed: a thread that sees the change late tries once more
             const timespec left = {.tv_sec = left_ns / ns_per_s, .tv_nsec = left_ns % ns_per_s};
             const long count = ::syscall(SYS_epoll_pwait2, epoll_, ready, poll_batch, &left, nullptr, 0);
             if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return static_cast<int>(count);
@@ -113,7 +115,7 @@ private:
 
     int epoll_ = -1;
     int wake_ = -1;
-    atomic<bool> exact_{!os::handlers_come_late};  // this call is one that they would wait for
+    atomic<bool> exact_{!os::handlers_come_late};  // late handlers would wait for this call
 };
 
 }  // namespace

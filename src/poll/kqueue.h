@@ -1,19 +1,22 @@
-// kqueue.h: the poller's backend on macOS and the BSDs: kqueue, edge-triggered (EV_CLEAR); a user event interrupts.
+// kqueue.h: the backend for macOS and the BSDs: kqueue, edge-triggered (EV_CLEAR). A user event
+// interrupts.
 //
-// A kqueue watches (descriptor, filter) pairs where epoll watches descriptors, so each is added twice, and what has become possible in
-// both directions comes as two events. Whoever gets them sees no difference: an event says what may be so now, not all that is.
+// A kqueue watches (descriptor, filter) pairs, so each descriptor is added twice, and readiness in
+// both directions comes as two events. The contract allows that: an event need not report
+// everything.
 //
-// The user event is used up by whoever fetches it, as every edge is. A look in passing that does so sends it on: the interrupt was for the
-// one that sleeps.
+// Fetching the user event consumes it, like every edge. A wait() with deadline 0 that fetches it
+// triggers it again, because it is meant for a sleeping poller.
 //
-// To add twice is no error for a kqueue, but it would give the events of one to another; so add() asks first. Regular files are always
-// ready, and a kqueue would say so only once for each change of size; add() refuses them, as epoll does.
+// A kqueue accepts a second add, but redirects the events to the new token; so add() checks first.
+// Regular files are always ready, and a kqueue would report only their size changes; add() refuses
+// them, as epoll does.
 //
-// Missing: that urgent data is there (EVFILT_EXCEPT, where there is one). A socket that reads only what is not urgent may stop short of
-// the mark and wait until more comes.
+// Missing: urgent data (EVFILT_EXCEPT, where it exists). A socket that reads only normal data may
+// stop short of the urgent mark and wait until more arrives.
 //
-// In a header, because it is compiled on Linux, too: tests have a kevent() of their own there (test/support/fake_kqueue), and
-// hold this to the same contract as epoll_linux.cc.
+// In a header because Linux compiles it too: tests have their own kevent()
+// (test/support/fake_kqueue), and hold it to the same contract as epoll_linux.cc.
 #pragma once
 
 #include <sys/event.h>
@@ -48,7 +51,7 @@ public:
         struct stat file{};
         if (::fstat(fd, &file) != 0) return errno;
         if (S_ISREG(file.st_mode)) return EPERM;
-        // Nothing changes if it is there, and ENOENT if it is not.
+        // No change if it is added; ENOENT if not.
         if (change(change_of(fd, EVFILT_READ, EV_ENABLE)) == 0) return EEXIST;
         if (const int error = change(change_of(fd, EVFILT_READ, EV_ADD | EV_CLEAR, token)); error != 0) return error;
         const int error = change(change_of(fd, EVFILT_WRITE, EV_ADD | EV_CLEAR, token));
@@ -100,7 +103,7 @@ private:
         return (e.flags & (EV_EOF | EV_ERROR)) != 0 ? what | poll_bits::hung_up : what;
     }
 
-    // -1: interrupted by a signal, which is as good as nothing.
+    // -1: interrupted by a signal, the same as no event.
     int fetch(struct kevent* ready, int64_t deadline_ns) const noexcept {
         constexpr int most = static_cast<int>(poll_batch);
         if (deadline_ns == never) return ::kevent(kqueue_, nullptr, 0, ready, most, nullptr);

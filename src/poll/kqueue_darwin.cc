@@ -1,4 +1,4 @@
-// kqueue_darwin.cc: the backend of this system: see kqueue.h.
+// kqueue_darwin.cc: this system's backend; see kqueue.h.
 #include <memory>
 #include <new>
 

@@ -21,24 +21,25 @@ int number_of(uint64_t token) noexcept { return static_cast<int>(static_cast<uin
 
 }  // namespace
 
-// A new generation begins, with flags, and the caller uses it. 0: it does not, because it was to begin only_unused, and somebody was faster.
+// Begins a new generation with flags, with the caller as a user, and returns it. 0: only_unused was
+// set, and another thread was faster.
 uint32_t poll_desc::begin(uint64_t flags, bool only_unused) noexcept {
     registering_.lock();
     const uint32_t in_bits = in.word_.lock_bits();
     const uint32_t out_bits = out.word_.lock_bits();
-    if (only_unused && (word_.load(relaxed) & unused) == 0) {  // relaxed: locked, as far as that bit goes
+    if (only_unused && (word_.load(relaxed) & unused) == 0) {  // relaxed: that bit changes under the lock
         out.word_.unlock_bits(out_bits);
         in.word_.unlock_bits(in_bits);
         registering_.unlock();
         return 0;
     }
-    remove_locked();  // I2: somebody who waited for the file before
+    remove_locked();  // I2: a waiter may have added the file before
     waiter* readers = in.renew_locked();
     waiter* writers = out.renew_locked();
     uint64_t word = word_.load(relaxed);  // relaxed: the exchange decides
     uint64_t next = 0;
     do {
-        const uint32_t generation = std::max(generation_of(word) + 1, 1U);  // 0 is none
+        const uint32_t generation = std::max(generation_of(word) + 1, 1U);  // 0 means no generation
         next = uint64_t{generation} << generation_shift | flags | ((word & users_mask) + 1);
     } while (!word_.compare_exchange_weak(word, next, acq_rel, relaxed));  // A2
     out.word_.unlock_bits((out_bits + poll_side::edge) & poll_side::edges_mask);
@@ -67,18 +68,18 @@ void poll_desc::leave() noexcept {
         finish(word - 1);
 }
 
-// The last user has left one that is being closed, or was borrowed, and its word was this then.
+// The last user has left a closing or borrowed one, with the word as it was then.
 void poll_desc::finish(uint64_t word) noexcept {
     if (end_at(word) && (word & borrowed) == 0) os::fd_close(fd_);
 }
 
-// Frees it, and takes it off its poller, if its word still is this.
+// If its word still is word: frees it, and removes it from its poller.
 bool poll_desc::end_at(uint64_t word) noexcept {
     const uint64_t freed = uint64_t{generation_of(word)} << generation_shift | closing | unused;
     registering_.lock();
     const uint32_t in_bits = in.word_.lock_bits();
     const uint32_t out_bits = out.word_.lock_bits();
-    const bool ended = word_.compare_exchange_strong(word, freed, acq_rel, relaxed);  // A2; relaxed: somebody uses it
+    const bool ended = word_.compare_exchange_strong(word, freed, acq_rel, relaxed);  // A2; relaxed: still in use
     out.word_.unlock_bits(out_bits);
     in.word_.unlock_bits(in_bits);
     if (ended) remove_locked();
@@ -120,7 +121,8 @@ uint32_t poll_desc::borrow() noexcept {
     }
 }
 
-// Somebody else waits for a file that is not ours. It may have been closed since, and another one have its number, of which no events come yet.
+// For another borrower. The owner may have closed the file since, and a new one may have its
+// number, not added yet.
 void poll_desc::add_again() noexcept {
     registering_.lock();
     if (poll_backend* where = home_.load(relaxed)) static_cast<void>(where->add(fd_, token()));  // relaxed: locked
@@ -132,7 +134,7 @@ int poll_desc::add_to(poll_backend& where) noexcept {
     int error = 0;
     if (home_.load(relaxed) == nullptr) {  // relaxed: locked
         error = where.add(fd_, token());
-        if (error == EEXIST) {  // another file that had this number, and lives on, was added under an old token
+        if (error == EEXIST) {  // an earlier file with this number lives on, added under an old token
             where.remove(fd_);
             error = where.add(fd_, token());
         }

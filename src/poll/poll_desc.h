@@ -1,38 +1,43 @@
-// poll_desc.h: what is known of one open file descriptor that green threads wait for: who waits, and what has happened since they looked.
+// poll_desc.h: the state of one open file descriptor that green threads wait for.
 //
-// The problem. A descriptor's readiness comes as edges (backend.h), to any thread, at any moment: while a green thread is about to wait for
-// it, while another one reads, while a third one closes it, and perhaps after its number already means another file. None may be lost,
-// none may reach the wrong one, and a call that need not wait should cost little beyond its system call.
+// Problem: edges (backend.h) come to any thread, while green threads begin to wait, read, or close
+// the file, or its number already means another file. No edge may be lost or reach the wrong file.
+// A call that need not wait should cost little beyond its system call.
 //
-// A direction of it, and how a call tries and waits: poll_side.h.
+// poll_side.h describes one direction, and how a call tries and waits.
 //
-// Opening and closing. A process has one descriptor of this kind for each number of a file, made when it is first needed, never freed. Its
-// word holds: a generation, which changes with each file that gets the number; how many use it just now; and whether it is being closed.
+// A process has one poll_desc per file number, made on first use and never freed. Its word holds
+// the number of users, a flag for closing, and a generation, which changes with each file of that
+// number.
 //
 //      free ──open──▶ open ──close──▶ closing ──last user leaves──▶ free
 //
-//   open     a new generation; the opener counts as a user
-//   enter    counts a user; refused unless the generation is the caller's and it is open. Who is refused is not counted in passing, either:
-//            detach would take him for a user
-//   close    no one enters any more; all who wait are woken, and find it closed; the closer's own use ends
-//   leave    the last one to leave one that is being closed takes it off the poller, and closes the file
+//   open     starts a new generation, with the opener as a user
+//   enter    adds a user; refused unless the generation is the caller's and it is open. A refusal
+//            never counts a user in passing, because detach would see it.
+//   close    refuses new users and wakes all waiters, which find it closed; ends the closer's own
+//            use
+//   leave    the last user of a closing one removes it from the poller, and closes the file
 //
-// So a file is never closed under a system call that goes on, its number means nothing else before all who used it have left, and
-// events carry the generation that they are for: a late one is dropped under the lock.
+// So a file is never closed during a system call on it, nor its number reused before all users have
+// left. Events carry their generation; late ones are dropped under the lock.
 //
-// A file that is not ours (wait_fd, for libraries with files of their own) is borrowed: open, for as long as somebody waits for it; the last
-// one to leave takes it off the poller, and does not close it. Its owner may close it meanwhile, without a word. Then the number may be that
-// of a new file before all have left: whoever opens it finds the old one, ends it first, and takes off the poller what is there
-// under the number, as it may be the new file already.
+// A file that weft does not own (wait_fd, for libraries with their own files) is borrowed: open
+// while anything waits for it. The last user removes it from the poller without closing it. Its
+// owner may close it at any time, and the number may be reused before all users have left. So
+// open() ends such a generation first, and removes the number from the poller, which may have added
+// the new file already.
 //
-// Rejected. A descriptor for each open file, found by address: it would have to be type-stable, with a list of free ones, all the same; and
-// for a borrowed file, which comes as a number, there would have to be a table besides.
+// Rejected: a descriptor per open file, found by address: needs type-stable memory, a free list,
+// and a table for borrowed files, which come as numbers.
 //
-// Invariants: I1. The generation changes with both directions' locks held.
-//             I2. home is not nullptr only while the number means the file that was added there, or its owner has closed it behind our back.
-// Ordering:   R2 (leave) pairs with A2 (the last one to leave, or the next opener, and who enters after that).
+// Invariants: I1. The generation changes only with both directions' locks held.
+//             I2. home is not nullptr only while the number means the file added there, or that
+//                 file's owner has closed it without notice.
+// Ordering:   R2 (leave) pairs with A2 (the last user's leave, the next open, and enter after
+//             that).
 // Locks:      registering, then in, then out.
-// Who:        any thread.
+// Threads:    any.
 // See:        docs/netpoll.md, poll_desc_test.cc, test/model/poll_desc_model.cc
 #pragma once
 
@@ -52,83 +57,86 @@ public:
     poll_side in;
     poll_side out;
 
-    // The one of that number; nullptr: no memory for it, or no such number. This and the next two: poll_table.cc.
+    // The descriptor of that number; nullptr: out of memory, or no valid number. This and the next
+    // two are in poll_table.cc.
     [[nodiscard]] static poll_desc* of(int fd) noexcept;
 
-    // The first one there is of that number or a higher one; nullptr: there is none.
+    // The first existing one with that number or a higher one; nullptr: no such one.
     [[nodiscard]] static poll_desc* from(int fd) noexcept;
 
-    // Whether there has ever been one.
+    // Whether any was ever made.
     [[nodiscard]] static bool any() noexcept;
 
-    // Files have lower numbers than that.
+    // Above all file numbers.
     static constexpr int numbers_end = 1 << 24;
 
-    // Which process this is, counted by forks: in a child, nobody uses what was used before.
+    // The number of forks before this process. A child uses nothing from before its fork.
     [[nodiscard]] static uint32_t process() noexcept {
-        return forks_.load(relaxed);  // relaxed: there is one thread when it changes
+        return forks_.load(relaxed);  // relaxed: changes only while there is one thread
     }
 
     [[nodiscard]] int fd() const noexcept { return fd_; }
 
-    // fd has just been opened, and is ours. Returns the generation, which is what entitles to use it.
+    // Takes over fd, just opened. Returns the generation, the key to all uses.
     [[nodiscard]] uint32_t open() noexcept;
 
-    // Begins a use. False: it has been closed.
+    // Begins a use. False: closed.
     [[nodiscard]] bool enter(uint32_t generation) noexcept;
 
-    // Whether that generation has not been closed. By a user.
+    // Whether that generation is not closed. Requires: a user.
     [[nodiscard]] bool is_open(uint32_t generation) const noexcept {
         const uint64_t word =
-            word_.load(acquire);  // A1 of the side whose edges were read before: close() counts one after
+            word_.load(acquire);  // A1 of the side whose edges were read first: close() counts one later
         return generation_of(word) == generation && (word & closing) == 0;
     }
 
     // Ends a use.
     void leave() noexcept;
 
-    // Once a generation: nobody enters any more; wakes all who wait. The file is closed when all have left, which may be now. False: it was
-    // closed already.
+    // Refuses new users and wakes all waiters. The file is closed when the last user leaves,
+    // possibly now. False: closed already.
     bool close(uint32_t generation) noexcept;
 
-    // Instead of close(): nobody uses it but the caller, and the file goes on living without it. Returns the number; -1: somebody uses
-    // it, or it is closed.
+    // Releases the file without closing it. Returns its number, or -1: it has other users, or is
+    // closed.
     [[nodiscard]] int detach(uint32_t generation) noexcept;
 
-    // Begins a use of a file that is not ours, or is. Returns the generation that it has then; 0: it is just being closed.
+    // Begins a use of a file, owned or not. Returns its current generation, or 0: it is being
+    // closed.
     [[nodiscard]] uint32_t borrow() noexcept;
 
-    // Where its events come from; nullptr: it was not added anywhere.
+    // The poller it was added to; nullptr: none.
     [[nodiscard]] poll_backend* home() const noexcept { return home_.load(relaxed); }  // relaxed: a look; else locked
 
-    // As poll_side::nudge, of one direction.
+    // poll_side::nudge for one direction.
     void nudge(poll_side& side, uint32_t generation) noexcept { side.nudge(word_, generation); }
 
-    // As poll_side::look_again, of one direction.
+    // poll_side::look_again for one direction.
     void look_again(poll_side& side, uint32_t generation) noexcept { side.look_again(word_, generation); }
 
-    // Adds it to where, unless it is somewhere already. By a user. Returns 0 or an errno value.
+    // Adds it to where, unless it has a home. Requires: a user. Returns 0 or an errno value.
     [[nodiscard]] int add_to(poll_backend& where) noexcept;
 
-    // Hints, of events that will be delivered: fetch the descriptor into the cache, and then who waits for it. For a batch: the first for
-    // all events, then the second for all, which must wait for what the first has asked for.
+    // Hints before delivery: fetch the descriptor into the cache, then its waiter. For a batch,
+    // call the first for all events, then the second, which needs the first's lines.
     static void prefetch(const poll_event& event) noexcept;
     static void prefetch_waiter(const poll_event& event) noexcept;
 
-    // An event: counts an edge and takes out who is woken by it: at most two, chained, whom the caller makes ready.
+    // Counts an event as an edge. Returns the waiters it wakes, at most two, chained; the caller
+    // makes them ready.
     [[nodiscard]] static waiter* deliver(const poll_event& event) noexcept;
 
-    // where is about to be destroyed: no descriptor will be there any more. Whoever waits for one of its events is woken, tries again, and adds
-    // it elsewhere.
+    // Called before where is destroyed: detaches its descriptors. Their waiters wake, try again,
+    // and add them elsewhere.
     static void abandon(const poll_backend& where) noexcept;
 
-    // In the child of a fork: nobody waits, nobody uses any, and none is added anywhere. In poll_table.cc.
+    // In the child of a fork: drops all waiters, users and homes. In poll_table.cc.
     static void forget_all() noexcept;
 
 private:
     // The word: generation << 32 | flags | users.
     static constexpr uint64_t closing = uint64_t{1} << 31;
-    static constexpr uint64_t unused = uint64_t{1} << 30;  // only with closing, so that nobody enters
+    static constexpr uint64_t unused = uint64_t{1} << 30;  // only together with closing, so that enter refuses
     static constexpr uint64_t borrowed = uint64_t{1} << 29;
     static constexpr uint64_t users_mask = borrowed - 1;
     [[nodiscard]] uint64_t token() const noexcept;
@@ -149,7 +157,7 @@ private:
     atomic<uint64_t> word_{closing | unused};
     atomic<poll_backend*> home_{nullptr};  // written under registering_
     spin_lock registering_;
-    int fd_ = -1;  // its number; immutable
+    int fd_ = -1;  // immutable
 };
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// poll_desc_test.cc: a descriptor's life, with a poller in which the test says itself what happens.
+// poll_desc_test.cc: a descriptor's life, with a poller whose events the test generates.
 
 #include "poll/poll_desc.h"
 
@@ -20,7 +20,7 @@
 namespace weft::detail {
 namespace {
 
-// A poller in which nothing happens by itself.
+// A poller without events of its own.
 class fake_backend final : public poll_backend {
 public:
     int open() noexcept override { return 0; }
@@ -37,8 +37,8 @@ public:
 
     void interrupt() noexcept override {}
 
-    std::map<int, uint64_t> added;  // tokens
-    int fails = 0;                  // the next add, with this
+    std::map<int, uint64_t> added;  // tokens by descriptor
+    int fails = 0;                  // the next add fails with this error
 };
 
 bool file_is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
@@ -60,7 +60,8 @@ protected:
         poll_desc::abandon(poller_);
     }
 
-    // A thread that waits after as many edges as there are now. It has joined the queue when this returns, or was through before.
+    // Starts a thread that waits for an edge after those counted now. It may join the queue after
+    // this returns.
     std::thread waiter(poll_side& side, std::atomic<int>& through) {
         const uint32_t seen = side.edges();
         std::thread t([&side, &through, seen] {
@@ -156,7 +157,7 @@ TEST_F(PollDesc, TheFileIsClosedWhenTheLastHasLeft) {
     EXPECT_FALSE(desc_->enter(generation_));
 }
 
-// The number means another file at once.
+// The number is reused at once.
 TEST_F(PollDesc, ALateEventOfTheFileBeforeIsDropped) {
     ASSERT_EQ(desc_->add_to(poller_), 0);
     const uint64_t old = token();
@@ -218,7 +219,7 @@ TEST_F(PollDesc, ItIsAddedOnceAndAnErrorSaysWhy) {
     EXPECT_TRUE(another.added.empty()) << "it has a home";
 }
 
-// A file that had the number and lives on, elsewhere, is in the poller still.
+// An earlier file with this number lives on elsewhere, and is still in the poller.
 TEST_F(PollDesc, WhatIsLeftInThePollerUnderTheNumberMakesRoom) {
     poller_.added[fd_] = 12345;
     EXPECT_EQ(desc_->add_to(poller_), 0);
@@ -252,11 +253,11 @@ TEST_F(PollDesc, DetachedItLivesOn) {
     generation_ = desc_->open();
 }
 
-// Calls on a socket that was closed come late, while its number is that of another one: they are no use of that.
+// Late calls on a closed socket, whose number another one has, must not count as users of that one.
 TEST_F(PollDesc, WhoIsRefusedIsInNobodysWay) {
     const uint32_t closed = generation_;
     EXPECT_EQ(desc_->detach(closed), fd_);
-    constexpr int late_calls = 3'000'000;  // for longer than the system lets one of two threads run alone
+    constexpr int late_calls = 3'000'000;  // longer than the system lets one of two threads run alone
     std::atomic<bool> over = false;
     std::thread late([&] {
         for (int i = 0; i < late_calls; ++i) EXPECT_FALSE(desc_->enter(closed));
@@ -289,7 +290,7 @@ TEST_F(PollDesc, ABorrowedFileIsNotClosed) {
     d->leave();
 }
 
-// Its owner has closed it without a word, and the number is that of a new file.
+// Its owner has closed it without notice, and a new file has its number.
 TEST_F(PollDesc, OpeningEndsABorrowedOneOfTheNumber) {
     poll_desc* d = poll_desc::of(other_);
     const uint32_t borrowed = d->borrow();
@@ -305,7 +306,7 @@ TEST_F(PollDesc, OpeningEndsABorrowedOneOfTheNumber) {
     EXPECT_EQ(d->detach(opened), other_);
 }
 
-// It was added before whoever opened it had said so.
+// A borrower added the file before its opener called open().
 TEST_F(PollDesc, WhatABorrowerHasAddedIsTakenOffByWhoOpens) {
     poll_desc* d = poll_desc::of(other_);
     ASSERT_NE(d->borrow(), 0U);
@@ -323,7 +324,7 @@ TEST_F(PollDesc, WhoIsTimedOutIsOffTheQueue) {
     desc_->in.pass_on();
 }
 
-// Open, use, close, by many at a time, where numbers are used again at once.
+// Threads open, use and close descriptors whose numbers are reused at once.
 TEST_F(PollDesc, NumbersComeAndGo) {
     std::atomic<int> refused = 0;
     std::vector<std::thread> users;

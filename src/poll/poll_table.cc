@@ -1,6 +1,7 @@
-// poll_table.cc: all poll_desc of the process, by the numbers of their files.
+// poll_table.cc: all poll_desc of the process, by file number.
 //
-// In blocks, each made when one of its numbers is first used, and never freed: so who has found one may keep it.
+// Blocks are allocated on first use of one of their numbers and never freed, so pointers into them
+// stay valid.
 //
 // See: poll_desc.h
 #include <new>
@@ -19,7 +20,7 @@ struct block {
 };
 
 constinit atomic<block*> blocks[blocks_max]{};
-constinit atomic<uint32_t> blocks_reach{0};  // none is beyond
+constinit atomic<uint32_t> blocks_reach{0};  // all blocks lie below
 
 }  // namespace
 
@@ -34,7 +35,7 @@ poll_desc* poll_desc::of(int fd) noexcept {
         for (uint32_t i = 0; i < block_size; ++i) {
             made->of[i].fd_ = static_cast<int>(number - number % block_size + i);
         }
-        if (place.compare_exchange_strong(b, made, acq_rel, acquire)) {  // pairs with those who find it
+        if (place.compare_exchange_strong(b, made, acq_rel, acquire)) {  // pairs with the loads that find it
             b = made;
             uint32_t reach = blocks_reach.load(relaxed);  // relaxed: the exchange decides
             const uint32_t wanted = number / block_size + 1;
@@ -57,7 +58,7 @@ poll_desc* poll_desc::from(int fd) noexcept {
     return nullptr;
 }
 
-bool poll_desc::any() noexcept { return blocks_reach.load(relaxed) != 0; }  // relaxed: who waits has made one before
+bool poll_desc::any() noexcept { return blocks_reach.load(relaxed) != 0; }  // relaxed: a waiter has made one before
 
 constinit atomic<uint32_t> poll_desc::forks_{0};
 

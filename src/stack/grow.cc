@@ -1,20 +1,24 @@
-// grow.cc: stacks that are committed step by step, by the fault handler.
+// grow.cc: commits stacks step by step, from the fault handler.
 //
-// The problem. Where a system does not overcommit (vm.overcommit_memory=2), a writable mapping counts as memory in full, so a thousand
-// stacks of 256 KiB would take 256 MiB of the budget and touch four. So a growing stack is writable only as far as it has
-// been used. The first access below that faults; the handler, on the M's alternate signal stack, makes more of it writable, and
-// the instruction is tried again.
+// Problem: without overcommit (vm.overcommit_memory=2) the system charges a writable mapping in
+// full. A thousand stacks of 256 KiB would cost 256 MiB and touch 4. So a growing stack is writable
+// only down to the depth used so far. An access below faults. The handler, on the M's alternate
+// signal stack, makes more of it writable, and the instruction runs again.
 //
-// Ahead. A system call that writes to a page without access does not fault: it fails with EFAULT. A buffer on the stack is such a page if
-// nobody has touched it yet. So at least growth_step is committed below a page that faulted; code compiled with
-// -fstack-clash-protection touches every page of a frame as it enters a function, so that its buffers are committed too.
+// Committing ahead: a system call that writes to an inaccessible page, such as an untouched buffer
+// on the stack, fails with EFAULT instead of faulting. So at least growth_step is committed below a
+// page that faulted. Code compiled with -fstack-clash-protection touches every page of a frame on
+// function entry, which commits its buffers.
 //
-// The word. uncommitted only falls while the stack is bound. Two threads may fault in one stack, when the owner has passed a pointer into
-// a frame that it has not touched: both commit, which does no harm, and each lowers the word. The later of the two may find
-// its address committed already. Then the access is tried again if it would succeed now; else the fault is somebody else's.
+// While the stack is bound, uncommitted only falls. Two threads may fault in one stack, if the
+// owner has shared a pointer into an untouched frame. Both commit, which is harmless, and lower the
+// word. The later one may find its address committed. If the access would succeed now, it is tried
+// again; otherwise the fault has another cause.
 //
-// Rejected. MAP_GROWSDOWN: the kernel grows it into the neighbour, and not at all for other threads' stacks. userfaultfd: a thread that
-// answers, or no growth at all where the process may not create one.
+// Rejected:
+// - MAP_GROWSDOWN: the kernel grows it into the neighbour, and not at all for stacks of other
+//   threads.
+// - userfaultfd: needs a thread that answers, and a process that is allowed to create one.
 #include <algorithm>
 #include <cstdint>
 
@@ -27,7 +31,7 @@ namespace weft::detail {
 
 growth stack_pool::grow(stack& s, const void* address, const void* pc) noexcept {
     if (options_.policy != stack_policy::growing || address == pc || !s.holds(address)) return growth::none;
-    if (s.owner == nullptr) return growth::none;  // a pooled stack: nobody's business
+    if (s.owner == nullptr) return growth::none;  // a pooled stack does not grow
     const auto offset = static_cast<uint32_t>(static_cast<const std::byte*>(address) - s.low);
     uint32_t uncommitted = s.uncommitted.load(acquire);  // pairs with the release below
     if (offset >= uncommitted) return os::is_readable(address) ? growth::grown : growth::none;
@@ -36,7 +40,7 @@ growth stack_pool::grow(stack& s, const void* address, const void* pc) noexcept 
     const uint32_t ahead = faulted - std::min<uint32_t>(faulted, growth_step);
     uint32_t to = ahead;
     if (os::commit_pages(s.low + to, uncommitted - to) != 0) {
-        to = faulted;  // what must be
+        to = faulted;  // the minimum
         if (os::commit_pages(s.low + to, uncommitted - to) != 0) return growth::refused;
     }
     // release: pairs with the acquire above; relaxed: tried again

@@ -1,4 +1,4 @@
-// million_test.cc: one million green threads, all started and all parked, under the system's default limits.
+// million_test.cc: one million green threads, all parked, under the system's default limits.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -25,10 +25,10 @@
 namespace weft::detail {
 namespace {
 
-// A thread sanitizer knows 8 128 threads at most, and a fiber is one.
+// ThreadSanitizer supports at most 8 128 threads, and a fiber counts as one.
 constexpr int most_fibers = 4'000;
 
-// A page of stack, page tables, the G; with room to spare.
+// A page of stack, page tables and the G, rounded up.
 constexpr std::size_t kib_per_g = 6;
 
 std::size_t available_kib() {
@@ -46,7 +46,7 @@ std::size_t mapping_limit() {
     return limit;
 }
 
-// Only one process at a time holds a million stacks: the tests may run side by side.
+// Only one process at a time holds a million stacks, because tests may run in parallel.
 class turn {
 public:
     turn() : fd_(open("/proc/self/exe", O_RDONLY | O_CLOEXEC)) { flock(fd_, LOCK_EX); }
@@ -66,7 +66,7 @@ struct outcome {
     test::resources at_height;
 };
 
-// Starts n Gs, waits until all of them are parked, looks, and lets them go.
+// Starts n Gs, waits until all are parked, samples resources, and releases them.
 outcome park_and_release(runtime& rt, int n) {
     return rt.run([n] {
         outcome seen;
@@ -74,7 +74,7 @@ outcome park_and_release(runtime& rt, int n) {
         wait_group all;
         for (int i = 0; i < n; ++i) all.go([gate] { gate.recv(); });
         test::eventually([&] { return stats().parks >= static_cast<uint64_t>(n); });
-        seen.parked = stats().live - 1;  // not the one that looks
+        seen.parked = stats().live - 1;  // without the measuring one
         seen.at_height = test::resources::now();
         gate.close();
         all.wait();
@@ -118,7 +118,7 @@ TEST_F(MillionParked, FitUnderTheLimitOfMappingsWithAGuardEach) {
     const test::resources after = test::resources::now();
     expect_all(seen);
     EXPECT_EQ(said, "");
-    if (test::built_with_sanitizer) return;  // whose own mappings come and go
+    if (test::built_with_sanitizer) return;  // sanitizer mappings come and go
     // A slab of 4 096 stacks is one mapping.
     EXPECT_LT(seen.at_height.mappings, before.mappings + static_cast<std::size_t>(n_) / 1000 + 100);
     EXPECT_LT(after.mappings, before.mappings + 100);
@@ -126,7 +126,7 @@ TEST_F(MillionParked, FitUnderTheLimitOfMappingsWithAGuardEach) {
 }
 
 TEST_F(MillionParked, FitUnderTheLimitOfMappingsWithoutGuardRegionsWithOneWarning) {
-    // Too few to meet the system's limit: then a limit of our own.
+    // If too few to reach the system's limit, set a lower one.
     const bool few = n_ < 100'000;
     refuse_guard_regions_for_test(true, few ? n_ / 10 : -1);
     const test::resources before = test::resources::now();
@@ -139,7 +139,7 @@ TEST_F(MillionParked, FitUnderTheLimitOfMappingsWithoutGuardRegionsWithOneWarnin
     expect_all(seen);
     EXPECT_EQ(test::lines_of(said).size(), 1U) << said;
     EXPECT_NE(said.find("checked by canary"), std::string::npos) << said;
-    if (test::built_with_sanitizer) return;  // whose own mappings come and go
+    if (test::built_with_sanitizer) return;  // sanitizer mappings come and go
     EXPECT_LT(seen.at_height.mappings, mapping_limit());
     if (!few) {
         EXPECT_GT(seen.at_height.mappings, mapping_limit() / 2) << "as long as it lasts, stacks are guarded";

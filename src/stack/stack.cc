@@ -21,10 +21,11 @@ namespace {
 constexpr std::size_t smallest_large_class = 1024 * 1024;
 constexpr uint32_t first_slab_slots = 256;
 constexpr uint32_t large_class_slots = 16;
-constexpr uint32_t largest_growing_slab_slots = 1024;             // each has to be committed in part when it is mapped
-constexpr std::size_t largest_counted_slab = 64UL * 1024 * 1024;  // of a larger class, where all of it counts as memory
+constexpr uint32_t largest_growing_slab_slots = 1024;  // each slot is partly committed when mapped
+constexpr std::size_t largest_counted_slab =
+    64UL * 1024 * 1024;  // of a larger class, where the system charges all of it
 
-// Mappings left to the rest of the process when mprotect has to guard stacks.
+// Mappings left for the rest of the process when mprotect guards stacks.
 constexpr uint64_t mappings_kept_back = 8192;
 
 constinit atomic<bool> region_refused{false};
@@ -42,9 +43,9 @@ int64_t protection_budget() noexcept {
     return limit > mappings_kept_back ? static_cast<int64_t>((limit - mappings_kept_back) / 2) : 0;
 }
 
-// Takes one mprotect guard from the process's budget.
+// Takes one mprotect guard from the process's budget; false if it is used up.
 bool take_protection() noexcept {
-    int64_t left = protections_left.load(relaxed);  // relaxed: a budget, nothing is published by it
+    int64_t left = protections_left.load(relaxed);  // relaxed: only a budget, publishes no data
     if (left < 0) {
         int64_t unknown = -1;
         protections_left.compare_exchange_strong(unknown, protection_budget(), relaxed);  // relaxed: as above
@@ -62,10 +63,10 @@ void give_protections_back(int64_t n) noexcept {
     while (left >= 0 && !protections_left.compare_exchange_weak(left, left + n, relaxed)) {}
 }
 
-// The best guard there is. canary if there is none.
+// Installs the best available guard; canary if all are refused.
 guard_kind install_guard(std::byte* slot, bool may_write_protect) noexcept {
     if (!region_refused.load(relaxed) && os::guard_region(slot, guard_size))
-        return guard_kind::region;  // relaxed: a test's
+        return guard_kind::region;  // relaxed: set by tests
     if (may_write_protect && os::write_protect(slot, guard_size)) return guard_kind::write_protection;
     if (take_protection()) {
         if (os::protect_pages(slot, guard_size)) return guard_kind::protection;
@@ -75,7 +76,7 @@ guard_kind install_guard(std::byte* slot, bool may_write_protect) noexcept {
 }
 
 void warn_of_canaries() noexcept {
-    if (!canary_warned.exchange(true, relaxed)) {  // relaxed: only one of us prints
+    if (!canary_warned.exchange(true, relaxed)) {  // relaxed: only the first caller prints
         warn(
             "no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each "
             "switch");
@@ -96,16 +97,16 @@ std::size_t stack_pool::usable_size(int size_class) const noexcept {
     return smallest_large_class << (2 * (size_class - 1));
 }
 
-// Of a growing slab that is kept, only stacks that somebody was on: each committed range is a mapping.
+// Decommits the unbound stacks of a kept growing slab: each committed range is a mapping.
 static void empty_unbound(const slab& s) noexcept {
     for (uint32_t i = 0; i < s.slots; ++i) {
         if (s.is_live(i) && s.record(i)->owner != nullptr) continue;
-        static_cast<void>(os::decommit_pages(s.slot(i), s.stride));  // if not, it costs what it did
+        static_cast<void>(os::decommit_pages(s.slot(i), s.stride));  // on failure it costs what it did before
     }
 }
 
 stack_pool::~stack_pool() {
-    for (slab* s = slabs_.load(relaxed); s != nullptr;) {  // relaxed: nobody else is left
+    for (slab* s = slabs_.load(relaxed); s != nullptr;) {  // relaxed: no other thread is left
         for (uint32_t i = 0; i < s->slots; ++i) {
             if (!s->is_live(i)) continue;
             s->record(i)->sanitizers.end_g();
@@ -129,21 +130,22 @@ void stack_pool::keep(const stack& kept) noexcept {
     s->kept = true;
 }
 
-// The bytes of a growing stack's slot, at its high end, that are committed when it is mapped; 0 under other policies: all.
+// Bytes at the high end of a growing stack's slot committed when it is mapped; 0 under other
+// policies: all.
 uint32_t stack_pool::committed_at_first() const noexcept {
     if (options_.policy != stack_policy::growing) return 0;
     const std::size_t page = os::page_size();
     return static_cast<uint32_t>((stack_initial + page - 1) / page * page);
 }
 
-// Odd in pages, see the head comment of stack.h.
+// An odd number of pages; see the head comment of stack.h.
 std::size_t stack_pool::stride_of(int size_class) const noexcept {
     const std::size_t page = os::page_size();
     const std::size_t size = guard_size + usable_size(size_class) + stack_colours * cache_line + sizeof(stack);
     return ((size + page - 1) / page | 1) * page;
 }
 
-// Maps that many slots, with what of them has to be there before a credit is promised; or fewer, and says so. nullptr, with errno set: none.
+// Maps slots, committed as far as a credit needs; may lower slots. nullptr, with errno set: failed.
 std::byte* stack_pool::map_slots(std::size_t stride, uint32_t& slots) const noexcept {
     if (options_.policy != stack_policy::growing)
         return static_cast<std::byte*>(os::map_pages(stride * slots, options_.policy == stack_policy::paged));
@@ -160,7 +162,7 @@ std::byte* stack_pool::map_slots(std::size_t stride, uint32_t& slots) const noex
     return slots != 0 ? base : nullptr;
 }
 
-// Installs the guards of all slots. False: one cannot have any.
+// Installs the guards of all slots. False: a slot has only a canary.
 bool stack_pool::guard_slots(slab& s) const noexcept {
     bool all = true;
     for (uint32_t i = 0; i < s.slots && all; ++i) {
@@ -171,7 +173,7 @@ bool stack_pool::guard_slots(slab& s) const noexcept {
     return all;
 }
 
-// A description that has no mapping; nullptr if there is no memory for one.
+// A description without a mapping; nullptr if out of memory.
 slab* stack_pool::describe_locked(uint8_t size_class, uint32_t slots) noexcept {
     for (slab* s = slabs_.load(relaxed); s != nullptr; s = s->next.load(relaxed)) {  // relaxed: locked
         if (!s->is_mapped() && !s->leaves && s->size_class == size_class && s->slots == slots) return s;
@@ -205,12 +207,13 @@ int stack_pool::map_slab_locked(uint8_t size_class, uint32_t slots) noexcept {
     std::fill_n(s->guards.get(), slots, guard_kind::missing);
     s->base.store(base, release);  // R2
     if (options_.policy != stack_policy::growing) {
-        // Only where it is needed: it slows page faults of the whole mapping down.
-        const bool regions = !region_refused.load(relaxed) && os::guard_region(base, guard_size);  // relaxed: a test's
-        if (!regions && !write_protection_refused.load(relaxed)) {                                 // relaxed: a test's
+        // Only where needed: it slows page faults of the whole mapping.
+        const bool regions =
+            !region_refused.load(relaxed) && os::guard_region(base, guard_size);  // relaxed: set by tests
+        if (!regions && !write_protection_refused.load(relaxed)) {                // relaxed: set by tests
             s->may_write_protect = os::allow_write_protect(base, s->mapped_size());
         }
-        // The guards must stand before a credit is promised.
+        // The guards must be in place before a credit is issued.
         if (options_.always_guard && !guard_slots(*s)) {
             s->base.store(nullptr, release);  // R2
             os::unmap_pages(base, s->mapped_size());
@@ -224,7 +227,7 @@ int stack_pool::map_slab_locked(uint8_t size_class, uint32_t slots) noexcept {
     return 0;
 }
 
-// Makes a stack of the lowest blank slot of the oldest slab that has one: so those in use lie close together.
+// Carves the lowest blank slot, of the oldest slab that has one, to keep stacks in use together.
 stack* stack_pool::carve_locked(int size_class) noexcept {
     slab* s = shelves_[size_class].carving;
     while (s != nullptr && !(s->size_class == size_class && s->has_blank()))
@@ -253,7 +256,7 @@ stack* stack_pool::carve_locked(int size_class) noexcept {
     return made;
 }
 
-// Slots of class 0 that no credit was issued for, and that are not reserved.
+// Class 0 slots that are neither credited nor reserved.
 uint64_t stack_pool::spare_locked() const noexcept {
     const uint64_t promised = credits_ + options_.cache_reserve;
     return shelves_[0].slots > promised ? shelves_[0].slots - promised : 0;
@@ -297,7 +300,7 @@ void stack_pool::unreserve(uint32_t n) noexcept {
     lock_.unlock();
 }
 
-// One of the oldest slab that has any: what is in use then comes to lie in few slabs, and the others can be unmapped.
+// Takes from the oldest slab that has any: stacks in use gather in few slabs, and others can go.
 stack* stack_pool::pop_retired_locked(int size_class) noexcept {
     shelf& all = shelves_[size_class];
     if (all.retired == 0) return nullptr;
@@ -393,9 +396,8 @@ slab* stack_pool::slab_of_locked(const void* address) noexcept {
 void stack_pool::unmap(slab& s) noexcept {
     lock_.lock();
     std::byte* base = s.slot(0);
-    s.base.store(nullptr, release);  // R2
-    for (atomic<uint64_t>& word : s.live)
-        word.store(0, relaxed);  // relaxed: whoever reads base sees that there is nothing
+    s.base.store(nullptr, release);                                // R2
+    for (atomic<uint64_t>& word : s.live) word.store(0, relaxed);  // relaxed: readers of base find nullptr
     s.live_count = 0;
     if (looked_ == &s) looked_ = nullptr;
     lock_.unlock();

@@ -1,41 +1,44 @@
-// stack.h: the stack of a green thread, and the pool it comes from.
+// stack.h: the stack of a green thread, and the pool that supplies it.
 //
-// Stacks come from slabs: one large sparse mapping holds many equal slots, each a guard at the low end and usable memory above
-// it. The kernel commits pages when they are touched, which is all the growing there is: a stack costs one page until
-// its G calls deeper. The distance between slots is an odd number of pages, or stacks would fall on few TLB sets; their
-// tops are shifted by multiples of a cache line, or they would fall on few cache sets.
+// A slab is one large sparse mapping of equal slots. The kernel commits pages on first touch, so a
+// stack costs one page until its G calls deeper. An odd number of pages per slot spreads stacks
+// over all TLB sets; shifts by cache lines spread their tops over all cache sets.
 //
 //   slot:  low address                                                                 high address
 //          │ guard (64 KiB) │ usable (256 KiB) …………………………………… │ stack record │ colour (0-15 lines) │
 //                           low                                  ▲ first sp
 //
-// Guards: MADV_GUARD_INSTALL (Linux 6.13) costs neither memory nor a mapping, so a million guarded stacks fit under the default limit
-// of 65 530 mappings. Where a slab refuses it, userfaultfd's write protection does the same for writes, if the process may have one;
-// else mprotect guards what the limit allows (each costs two mappings), and beyond
-// that the lowest bytes of the stack serve as a canary: they are zero as long as nothing has run into them, which is
-// checked at every switch without costing a page. One line on stderr says so; guard_policy::always makes it an error instead.
+// Guards, in order of preference:
 //
-// Admission: a G has to find a stack at its first run, when there is nobody left to report failure to. So starting a G takes a
-// credit, and credits never exceed the slots that are mapped, less what other Ps may keep in their caches. Mapping happens where a
-// credit is asked for, at the call that can throw.
+// - MADV_GUARD_INSTALL (Linux 6.13): no memory, no mapping. A million fit under the default limit
+//   of 65 530 mappings.
+// - userfaultfd write protection: the same for writes, if permitted.
+// - mprotect: two mappings each, as far as the limit allows.
+// - canary: the lowest bytes, zero until overrun. Each switch checks them without touching a new
+//   page. Prints one line on stderr; an error under guard_policy::always.
 //
-// Policies. That is paged. Two more, for those who need them (docs/stacks.md says when), share slots, records, pool and credits:
+// Admission: a G must find a stack at its first run, when failure can no longer be reported. So
+// starting a G takes a credit, in a call that can throw, and that call maps slabs.
 //
-//   fixed     the slab counts as memory in full where the system counts: what was mapped can be touched.
-//   growing   the slab is reserved without access; the highest stack_initial bytes of a slot are committed when the slab is mapped, further
-//             pages by the fault handler (grow.cc), down to low. The guard needs no installing: it is never committed.
+// Policies beside `paged`, with the same slots, records, pool and credits (docs/stacks.md):
 //
-// Rejected: one mmap per stack (two mappings each, 5 µs, a limit at 32 000); malloc'd stacks (no guard); segmented stacks (hot
-// split); copying (C++ has no stack maps). Unmapping on the hot path costs a TLB shootdown, so memory goes back only by trim(), which the
-// monitor calls after a time in which it was not needed: trim.cc.
+//   fixed     the system charges the whole slab, so every mapped page can be touched.
+//   growing   reserved without access. The highest stack_initial bytes of a slot are committed with
+//             the slab, more by the fault handler (grow.cc), down to low. The guard is never
+//             committed.
 //
-// Invariants: I1. credits issued + reserve kept for caches <= slots mapped.
-//             I2. A stack is in one place: bound to a G, in one P's cache, in the depot, in its slab's list of retired ones, or in the hands of
-//                 trim(). Without a record its slot is blank.
-//             I3. Only the owner of a stack, and pages below what its frames use, grow it; only retired stacks are trimmed.
+// Rejected: one mmap per stack (two mappings each, 5 us, a limit at 32 000); malloc (no guard);
+// segmented stacks (hot split); copying (no stack maps in C++); unmapping on the hot path (TLB
+// shootdowns; trim() does it for the monitor).
+//
+// Invariants: I1. credits issued + reserve for caches <= slots mapped.
+//             I2. A stack is in one place: bound to a G, in a P's cache, in the depot, in its
+//                 slab's retired list, or being trimmed. A slot without a record is blank.
+//             I3. A stack grows only while bound, in pages below those its frames use. Only retired
+//                 stacks are trimmed.
 // Locks:      pool lock (leaf).
-// Who:        reserve by a thread that may throw; take and give by an M with a P; find and grow by a signal handler; trim by a
-//             monitor.
+// Threads:    reserve: a thread that may throw. take, give: an M with a P. find, grow: a signal
+//             handler. trim: a monitor.
 // See:        docs/stacks.md
 #pragma once
 
@@ -60,21 +63,21 @@ enum class guard_kind : uint8_t { region, write_protection, protection, canary, 
 
 // The record at the top of a stack's slot.
 struct alignas(64) stack {
-    stack* next = nullptr;     // guarded by the list it is on; while it is bound and continues another: that one
-    stack* behind = nullptr;   // there, one that comes some places later; see link_ahead
-    std::byte* low = nullptr;  // lowest usable byte; usable memory ends at this record
-    G* owner = nullptr;        // whom it is bound to; for the overflow report
-    std::byte* end = nullptr;  // of a thread's own stack, which is in no slab; else nullptr: it ends at this record
-    M* pinned_to = nullptr;    // if the owner is pinned: the only M it runs on
+    stack* next = nullptr;     // Guarded by the list it is on; if continues: the stack that holds the frames above.
+    stack* behind = nullptr;   // In that list, a stack some places later; see link_ahead.
+    std::byte* low = nullptr;  // Lowest usable byte; usable memory ends at this record.
+    G* owner = nullptr;        // The G it is bound to; for the overflow report.
+    std::byte* end = nullptr;  // Of a thread's own stack, outside slabs; nullptr: ends at this record.
+    M* pinned_to = nullptr;    // If the owner is pinned: the only M it runs on.
     uint8_t size_class = 0;
     guard_kind guard = guard_kind::region;
-    bool continues = false;  // its owner's frames go on on the stack next, see sched/big_stack.h
-    bool measured = false;   // RUN_DEBUG=stack_use: each owner finds it fresh, and what it has used is noted
-    uint32_t holder = 0;     // the owner's record as a holder of mutexes, with trait::recorded; see sched/lending.h
-    atomic<uint32_t> uncommitted{0};  // bytes from low on that cannot be accessed yet; lowered by whoever grows it
+    bool continues = false;           // The owner's frames continue on next; see sched/big_stack.h.
+    bool measured = false;            // RUN_DEBUG=stack_use: fresh for each owner, and its use is recorded.
+    uint32_t holder = 0;              // The owner as a mutex holder, with trait::recorded; see sched/lending.h.
+    atomic<uint32_t> uncommitted{0};  // Inaccessible bytes from low up; lowered by growth.
     fiber sanitizers;
 
-    // Where the first frame goes. Requires: in a slab.
+    // The address of the first frame. Requires: in a slab.
     [[nodiscard]] void* top() noexcept { return this; }
 
     // Above all frames.
@@ -84,7 +87,7 @@ struct alignas(64) stack {
 
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(high() - low); }
 
-    // The stack on which its owner's frames go on upwards; nullptr: they begin here.
+    // The stack on which the owner's frames continue upwards; nullptr: they begin here.
     [[nodiscard]] const stack* continued() const noexcept { return continues ? next : nullptr; }
 
     [[nodiscard]] bool holds(const void* address) const noexcept { return address >= low && address < high(); }
@@ -92,38 +95,38 @@ struct alignas(64) stack {
 
 static_assert(sanitized || sizeof(stack) == 64, "one cache line at the top of each stack");
 
-// Usable sizes on offer: class 0 is the runtime's default, the others four times the one before, from 1 MiB.
+// Class 0 is the runtime's default; the others begin at 1 MiB, each four times the one before.
 inline constexpr int stack_classes = 5;
 inline constexpr std::size_t guard_size = 64 * 1024;
 inline constexpr std::size_t canary_size = 64;
-inline constexpr std::size_t stack_initial = 8 * 1024;  // committed of a growing stack at first
-inline constexpr std::size_t growth_step = 64 * 1024;   // committed at least beyond the page that faulted
-inline constexpr uint32_t trimmed_at_once = 8;          // stacks that trim() has in its hands
+inline constexpr std::size_t stack_initial = 8 * 1024;  // committed bytes of a new growing stack
+inline constexpr std::size_t growth_step = 64 * 1024;   // committed at least, below the faulting page
+inline constexpr uint32_t trimmed_at_once = 8;          // stacks that trim() holds at a time
 
-// What became of a fault in a stack.
+// The result of a fault in a stack.
 enum class growth : uint8_t {
-    none,     // it has nothing to do with growing
-    grown,    // the access may be tried again
+    none,     // the fault is unrelated to growth
+    grown,    // the access can be tried again
     refused,  // the system has no memory for it
 };
 
-// What trim() has done.
+// The result of trim().
 struct trimming {
-    uint32_t stacks = 0;  // whose memory it has given back
-    uint64_t bytes = 0;   // that were in memory before
-    bool more = false;    // the round goes on: there is more to be done
-    bool over = false;    // nothing is left that a later round could give back, until give() says true again
+    uint32_t stacks = 0;  // whose memory was returned
+    uint64_t bytes = 0;   // resident before
+    bool more = false;    // the round is not finished
+    bool over = false;    // later rounds have nothing to do until give() returns true again
 };
 
 class stack_pool {
 public:
     struct options {
-        std::size_t default_size;  // usable bytes of class 0
-        uint32_t cache_reserve;    // class 0 stacks that Ps, and trim(), may have in their hands, all together
+        std::size_t default_size;  // usable bytes of class 0.
+        uint32_t cache_reserve;    // class 0 stacks that caches and trim() may hold in total.
         bool always_guard;
         stack_policy policy = stack_policy::paged;
-        bool measured = false;  // stack::measured of all
-        bool trims = true;      // somebody calls trim() when give() says so
+        bool measured = false;  // stack::measured of every stack
+        bool trims = true;      // give() requests calls of trim()
     };
 
     explicit stack_pool(const options& o) noexcept : options_(o), watched_(!o.trims) {}
@@ -131,59 +134,63 @@ public:
     stack_pool(const stack_pool&) = delete;
     stack_pool& operator=(const stack_pool&) = delete;
 
-    // Unmaps everything but what is kept. Requires: nobody runs on a stack of this pool.
+    // Unmaps every slab that is not kept. Requires: no thread runs on a stack of this pool.
     ~stack_pool();
 
-    // The smallest class, of those from lowest on, with at least size usable bytes (0: the default); -1 if none is large enough.
+    // The smallest class, from lowest up, with at least size usable bytes (0: the default). -1: no
+    // class is large enough.
     [[nodiscard]] int class_for(std::size_t size, int lowest = 0) const noexcept;
     [[nodiscard]] std::size_t usable_size(int size_class) const noexcept;
 
-    // Takes n credits for class 0, mapping slabs if needed. Returns 0, or an errno value, and then nothing was taken.
+    // Takes n credits for class 0, mapping slabs if needed. Returns 0, or an errno value without
+    // taking any.
     [[nodiscard]] int reserve(uint32_t n) noexcept;
 
-    // There may be more stacks in Ps' caches than before. As reserve.
+    // Raises the number of stacks that Ps' caches may hold. Returns as reserve.
     [[nodiscard]] int reserve_for_caches(uint32_t more) noexcept;
     void unreserve_for_caches(uint32_t fewer) noexcept;
 
-    // Gives n credits back.
+    // Returns n credits.
     void unreserve(uint32_t n) noexcept;
 
-    // A stack of class 0 that a credit stands for: never fails. Reused ones first.
+    // Takes a class 0 stack for a credit, preferring reused ones. Cannot fail.
     [[nodiscard]] stack* take() noexcept;
 
-    // Up to n reused stacks of class 0 at once, for a P's cache.
+    // Takes up to n reused class 0 stacks, for a P's cache.
     [[nodiscard]] fifo<stack> take_reused(uint32_t n) noexcept;
 
-    // A stack of a larger class; nullptr, with errno's value in error, if there is none to be had.
+    // A stack of a larger class. nullptr: error has the errno value.
     [[nodiscard]] stack* take_large(int size_class, int& error) noexcept;
 
-    // Gives stacks back to the depot. True: the caller has to see to it that trim() is called from now on, until that is over.
+    // Returns stacks to the depot. True: the caller must have trim() called from now on, until
+    // over.
     [[nodiscard]] bool give(stack* s) noexcept;
     [[nodiscard]] bool give(fifo<stack>& batch) noexcept;  // all of class 0
 
-    // What lies on s stays where it is, also when the pool is gone.
+    // The memory of s stays mapped, even after the pool is destroyed.
     void keep(const stack& s) noexcept;
 
-    // Slots mapped so far, all classes.
+    // Slots mapped now, all classes.
     [[nodiscard]] uint64_t mapped() noexcept;
 
-    // The stack whose slot holds address; nullptr if none of this pool's. in_guard: whether address is in its guard.
-    // Takes no lock: for the fault handler.
+    // The stack of this pool whose slot contains address, or nullptr. in_guard: whether address is
+    // in its guard. Takes no lock: for the fault handler.
     [[nodiscard]] stack* find(const void* address, bool& in_guard) noexcept;
 
-    // s, of this pool, was accessed at address by an instruction at pc, and that faulted: commits pages if that is what is missing. Takes no
-    // lock, keeps errno: for the fault handler.
+    // Commits pages if their lack made the instruction at pc fault at address in s, a stack of this
+    // pool. Takes no lock, keeps errno: for the fault handler.
     [[nodiscard]] growth grow(stack& s, const void* address, const void* pc) noexcept;
 
-    // A part of a round that gives back the memory of stacks that were not needed since the round before, some most of them: their pages, and
-    // whole slabs with their page tables. The first call of a round decides how many that are. Some microseconds for each stack. One caller at
-    // a time: a second one is told that there is more.
+    // Part of a round, for about most stacks, at some microseconds each. A round returns the memory
+    // of stacks unneeded since the last one: pages, and whole slabs with page tables. Its first
+    // call fixes their number. One caller at a time; a concurrent call only sets more.
     trimming trim(uint32_t most) noexcept;
 
-    // Gives all pages of s back but the one with its record. Requires: nobody uses s. Returns what was in memory.
+    // Gives back all pages of s but its record's. Requires: s is unused. Returns the resident
+    // bytes.
     std::size_t discard_depth(stack& s) noexcept;
 
-    // Bytes that trim() has given back so far, and slots that it has unmapped.
+    // Totals: bytes that trim() has returned, and slots it has unmapped.
     [[nodiscard]] uint64_t trimmed_bytes() const noexcept {
         return trimmed_bytes_.load(relaxed);  // relaxed: statistics
     }
@@ -193,15 +200,15 @@ public:
     [[nodiscard]] stack_policy policy() const noexcept { return options_.policy; }
 
 private:
-    // Stacks of one class.
+    // The stacks of one class.
     struct shelf {
         lifo<stack> depot;
-        low_water unused;         // of the depot, since the last round of trim()
-        uint64_t slots = 0;       // mapped
-        uint64_t retired = 0;     // stacks in lists of slabs
-        uint32_t surplus = 0;     // stacks that the present round of trim() has still to retire
-        slab* carving = nullptr;  // no older slab has a blank slot; nullptr: none has
-        slab* taking = nullptr;   // no older slab has retired stacks; nullptr: none has
+        low_water unused;         // Lowest depot size since the last round of trim().
+        uint64_t slots = 0;       // Mapped.
+        uint64_t retired = 0;     // Stacks in retired lists.
+        uint32_t surplus = 0;     // Stacks that this round of trim() must still retire.
+        slab* carving = nullptr;  // No older slab has a blank slot; nullptr: no slab has.
+        slab* taking = nullptr;   // No older slab has a retired stack; nullptr: no slab has.
     };
 
     [[nodiscard]] std::byte* map_slots(std::size_t stride, uint32_t& slots) const noexcept;
@@ -235,32 +242,33 @@ private:
     // Guarded by lock_.
     shelf shelves_[stack_classes];
     uint64_t credits_ = 0;    // of class 0
-    low_water spare_;         // slots of class 0 that nothing was promised for, since the last round of trim()
-    bool watched_;            // somebody calls trim()
-    slab* last_ = nullptr;    // the youngest
-    slab* looked_ = nullptr;  // in which slab_of_locked() has found something last
+    low_water spare_;         // lowest spare_locked() since the last round of trim()
+    bool watched_;            // trim() is being called
+    slab* last_ = nullptr;    // the youngest slab
+    slab* looked_ = nullptr;  // where slab_of_locked() last found a stack
 
-    // Of the round of trim() that goes on; of its caller, who has set trims_.
+    // State of the current round. Owned by the trim() call that has set trims_.
     atomic<bool> trims_{false};
     bool in_round_ = false;
-    uint64_t may_leave_ = 0;     // slots of class 0 that the round may unmap
-    slab* leaving_ = nullptr;    // which is being emptied, to be unmapped …
-    uint32_t leaving_from_ = 0;  // … as far as this slot
+    uint64_t may_leave_ = 0;     // class 0 slots that the round may unmap
+    slab* leaving_ = nullptr;    // the slab being emptied, then unmapped …
+    uint32_t leaving_from_ = 0;  // … done up to this slot
 
-    // The oldest. Written under lock_, read by the fault handler without: slabs are only ever added.
+    // The oldest slab. Written under lock_, read without by the fault handler; slabs are only
+    // added.
     atomic<slab*> slabs_{nullptr};
     atomic<uint64_t> trimmed_bytes_{0};
     atomic<uint64_t> unmapped_{0};
 };
 
-// How deep s has been used: bytes from its high end to the lowest page that is in memory. Of any stack that stays mapped.
+// Bytes from the high end of s to its lowest resident page. For any stack that stays mapped.
 [[nodiscard]] std::size_t touched_bytes(const stack& s) noexcept;
 
-// Whether something ran over the low end of a stack without a guard.
+// Returns false if something overran a stack without a guard.
 [[nodiscard]] bool canary_intact(const stack& s) noexcept;
 
-// Test hook: pretend the system refuses guard regions (and write protection too, unless it is to be used), and allow at most that many
-// mprotect guards (-1: the system's limit).
+// Test hook: refuses guard regions, and write protection unless write_protection is set. Allows at
+// most protections_allowed mprotect guards (-1: the system's limit).
 void refuse_guard_regions_for_test(bool refuse, int protections_allowed, bool write_protection = false) noexcept;
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// stack_guard_test.cc: what stands below a stack, and what happens where the system refuses it.
+// stack_guard_test.cc: the guard below a stack, and the fallbacks when the system refuses it.
 #include <cerrno>
 #include <csetjmp>
 #include <csignal>
@@ -28,7 +28,7 @@ constexpr const char* warning =
 
 sigjmp_buf before_the_write;
 
-// Whether writing there faults. In this process: write protection is not inherited by a forked one.
+// Whether writing there faults. In this process, because a fork does not inherit write protection.
 bool faults(std::byte* address) {
     struct sigaction jump{};
     jump.sa_handler = [](int) { siglongjmp(before_the_write, 1); };
@@ -55,7 +55,7 @@ class StackGuard : public ::testing::Test {
 protected:
     ~StackGuard() override { refuse_guard_regions_for_test(false, -1); }
 
-    // Starts afresh, on a system that has no guard regions and can protect that many stacks.
+    // A new pool, on a system without guard regions that allows that many mprotect guards.
     void refuse(int protections_allowed) {
         refuse_guard_regions_for_test(true, protections_allowed);
         make_pool(false);
@@ -234,7 +234,7 @@ TEST_F(StackGuard, WhenDemandedAlwaysTheGThatFindsNoneIsNotStarted) {
     });
 }
 
-// A process that starts and stops runtimes for ever must not run out of guards.
+// A process that keeps starting and stopping runtimes must not run out of guards.
 TEST_F(StackGuard, TheMappingsOfAPoolAreFreeAgainWhenItIsGone) {
     refuse(300);
     for (int round = 0; round < 5; ++round) {

@@ -1,4 +1,4 @@
-// stack_policy_test.cc: stacks that are fixed, and stacks that grow under the fault handler; by the pool alone.
+// stack_policy_test.cc: fixed stacks, and stacks grown by the fault handler, tested on the pool.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -29,7 +29,7 @@ using test::kib;
 
 constexpr std::size_t small_class = 256 * kib;
 
-// Something that stands for a G: a pooled stack does not grow.
+// Stands for a G: a pooled stack does not grow.
 G* const somebody = reinterpret_cast<G*>(alignof(std::max_align_t));
 
 stack_pool::options with(stack_policy policy, std::size_t size = small_class) {
@@ -146,7 +146,7 @@ TEST_F(GrowingStack, WithoutMemoryForItsFirstPagesIsRefusedWithTheCredit) {
     for (int i = 0; i < 10; ++i) pool_.take()->low[small_class] = std::byte{1};
 }
 
-// The part that is not committed is not counted as memory, nor is it mapped twice.
+// Uncommitted memory is not charged, and costs no extra mapping.
 TEST_F(GrowingStack, WhatIsNotCommittedIsNotWritable) {
     if (test::built_with_sanitizer) GTEST_SKIP() << "whose own mappings come and go";
     const std::size_t before = test::resources::now().mappings;
@@ -217,7 +217,7 @@ TEST(FixedStack, LargerClassesAreMappedAFewAtATime) {
 
 class Trimming : public ::testing::TestWithParam<stack_policy> {
 protected:
-    // Takes n stacks, uses each to that depth, and gives them back.
+    // Takes n stacks, uses each to that depth, and returns them.
     void burst(int n, std::size_t depth, int size_class = 0) {
         std::vector<stack*> taken;
         if (size_class == 0) {
@@ -397,7 +397,7 @@ TEST_P(Trimming, SlotsThatCreditsStandForStayMapped) {
     for (int i = 0; i < 700; ++i) pool_.take()->low[small_class - 1] = std::byte{1};
 }
 
-// Slots that were promised at any time since the last round are needed, though no stack was taken.
+// Slots credited since the last round are needed, even if no stack was taken.
 TEST_P(Trimming, SlotsOfCreditsThatComeAndGoStayMapped) {
     burst(1000, 1 * kib);
     EXPECT_EQ(pool_.trim(1000).stacks, 0U);
@@ -420,7 +420,7 @@ TEST_P(Trimming, RetiredStacksAreTakenBeforeOthersAreMade) {
     EXPECT_EQ(pool_.trimmed_bytes(), 0U);
 }
 
-// It comes down to few stacks in use, but never for a whole round.
+// The load falls to few stacks in use, but never for a whole round.
 TEST_P(Trimming, AnOscillatingLoadLosesNothing) {
     burst(1000, 4 * kib);
     for (int period = 0; period < 20; ++period) {
@@ -466,8 +466,8 @@ TEST_P(Trimming, PagesThatTheSystemKeepsAreLeftWithTheirStacks) {
     }
 }
 
-// Threads take stacks, write to them and give them back, while another one gives memory back all the time: a stack that was blanked or unmapped
-// while it was in use has lost what was written.
+// Threads take, write and return stacks while another one trims. A stack trimmed while in use would
+// lose what was written.
 TEST_P(Trimming, RacesWithThreadsThatTakeAndGiveStacks) {
     constexpr int threads = 3;
     const int rounds = test::scaled(400);
@@ -513,7 +513,7 @@ TEST_P(Trimming, RacesWithThreadsThatTakeAndGiveStacks) {
     EXPECT_EQ(pool_.mapped(), 0U);
 }
 
-// ---- How deep a stack was used.
+// ---- Depth of use.
 
 TEST_P(Trimming, TheDepthOfAStackIsThatOfItsLowestPage) {
     ASSERT_EQ(pool_.reserve(1), 0);

@@ -1,4 +1,4 @@
-// stack_test.cc: the pool of stacks: sizes, places, credits and reuse.
+// stack_test.cc: the stack pool: sizes, addresses, credits and reuse.
 #include "stack/stack.h"
 
 #include <cerrno>
@@ -47,7 +47,7 @@ protected:
 
     void take(std::size_t n) { take(n, pool_); }
 
-    // Gives number i of those back, with its credit.
+    // Returns number i, with its credit.
     void give(std::size_t i) {
         stack* s = taken_[i];
         taken_.erase(taken_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -244,7 +244,7 @@ TEST_F(StackPool, AMappingThatFailsIsAnErrorAndTakesNothing) {
     EXPECT_EQ(pool_.mapped(), 2 * first_slab);
 }
 
-// ---- Larger ones.
+// ---- Larger stacks.
 
 TEST_F(StackPool, LargerStacksHaveTheirSizeAndAreReused) {
     for (int size_class = 1; size_class < stack_classes; ++size_class) {
@@ -294,7 +294,7 @@ TEST_F(StackPool, ALargerStackThatCannotBeMappedSaysWhy) {
     static_cast<void>(pool_.give(s));
 }
 
-// ---- Whose address is that?
+// ---- Finding the stack of an address.
 
 TEST_F(StackPool, AnAddressInAStackFindsIt) {
     take(300);  // of two mappings
@@ -332,7 +332,7 @@ TEST_F(StackPool, AnAddressElsewhereFindsNothing) {
     EXPECT_EQ(pool_.find(heap.get(), in_guard), nullptr);
     EXPECT_EQ(pool_.find(reinterpret_cast<void*>(UINTPTR_MAX), in_guard), nullptr);
     EXPECT_EQ(pool_.find(taken_[0]->low - guard_size - 1, in_guard), nullptr);
-    // Mapped, but no stack yet.
+    // Mapped, but not carved yet.
     EXPECT_EQ(pool_.find(taken_[0]->low + 2 * (small + guard_size), in_guard), nullptr);
 }
 

@@ -1,41 +1,50 @@
-// trim.cc: the memory of stacks that are not needed goes back to the system.
+// trim.cc: returns the memory of unneeded stacks to the system.
 //
-// The problem. After a burst of a million green threads a million stacks lie in the depot: 4 GiB of pages that were touched, 2 GiB of page
-// tables and guards, 310 GiB of address space. Stacks are reused, so all of it would stay for as long as the runtime does. A server that had
-// one bad minute pays for it for months.
+// Problem: a burst of a million green threads leaves 4 GiB of touched pages, 2 GiB of page tables
+// and guards, and 310 GiB of address space in the depot, for the life of the runtime.
 //
-// What is given back is what was not needed. The depot keeps a low-water mark: the fewest stacks that lay in it since the last round. So many
-// were surplus all the time. Which of them are trimmed makes no difference, because those that are left are enough for what was going on. A load
-// that oscillates brings the mark down in each period, and loses nothing.
+// The depot's low-water mark, the fewest stacks it held since the last round, is the surplus. Which
+// stacks are trimmed does not matter, since the rest suffice. An oscillating load lowers the mark
+// in each period, and loses nothing.
 //
 // A round:
 //
-//   1  begin    surplus = the low-water mark. The same for slots that no credit was issued for: so many may be unmapped.
-//   2  retire   moves that many stacks from the depot to the lists of their slabs. No system call. They are still good for use: take() gets
-//               them after the depot, and from the oldest slab first, so that what is in use gathers in few slabs.
-//   3  unmap    a slab all of whose stacks are retired leaves: its slots do not count any more (I1 holds without them), nothing is taken from
-//               it. Its pages are discarded in parts, since a thousand stacks take a millisecond; then it is unmapped, and its page tables go.
-//               The largest slab first: what the reserve needs at the end is then a small one.
-//   4  blank    of a slab that is partly in use, or that is needed for credits, each retired stack is blanked: all its pages go back, the
-//               one with its record too. The guard stays. The slot is carved again when it is needed.
-//   5  end      the marks begin anew. If no depot has anything left, the caller need not come again before give() says so.
+//   1  begin    surplus = the low-water mark. That of uncredited slots limits how many may be
+//               unmapped.
+//   2  retire   moves that many stacks from the depot to their slabs' retired lists, without a
+//               system call. They stay usable: take() gets them after the depot, oldest slab first,
+//               so that stacks in use gather in few slabs.
+//   3  unmap    a slab with only retired stacks leaves: its slots no longer count (I1 holds without
+//               them), and no stack is taken from it. Its pages are discarded in parts, because a
+//               thousand stacks take a millisecond; then it is unmapped with its page tables.
+//               Largest slab first, so that the one the reserve keeps is small.
+//   4  blank    in a slab that is partly in use, or needed for credits, each retired stack loses
+//               all its pages, also the one with its record. The guard stays. The slot is carved
+//               again when needed.
+//   5  end      the marks restart. If every depot is empty and no slab can go, the caller may stop
+//               until give() returns true.
 //
-// Each call of trim() does a bounded part of a round. Stacks that are being blanked are in nobody's list: trimmed_at_once at most, which the
-// reserve for caches includes, so that the promise behind credits (I1) holds all the while.
+// Each trim() does a bounded part. Stacks being blanked are in no list; the reserve for caches
+// includes those trimmed_at_once, so I1 holds.
 //
-// The race with allocation is decided under the lock of the pool, by where a stack is: whoever pops it has it. A slab that leaves has no stack in any
-// list and none in use, so nobody can get at it. The fault handler takes no lock: see slab.h for what it may see.
+// Races with allocation: under the pool's lock, the thread that pops a stack owns it. A slab that
+// leaves has no stack in a list or in use, so no thread can reach one. The fault handler takes no
+// lock: see slab.h.
 //
-// When a system call is refused. unmap_pages() cannot fail. If pages cannot be discarded (mlockall), or a growing stack not be decommitted (the
-// limit of mappings), the stack is put back among the retired ones and the round ends.
+// unmap_pages() cannot fail. If the system refuses to discard pages (mlockall), or to decommit a
+// growing stack (limit of mappings), the stack returns to the retired list and the round ends.
 //
 // Stacks in the caches of Ps are not in the depot; see sched/trim.h.
 //
-// Rejected. Trimming when a stack is given back: a system call on the way, and the pages are wanted again at once by those who go on
-// doing the same. A limit of pooled stacks: it is wrong for each load but one. MADV_FREE: memory goes back when the system runs short, so nobody sees
-// that it can. Keeping the page at the top, which has the record: a million of them are 4 GiB. Records apart from stacks: the fault handler and each
-// switch would touch one more line. Unmapping single stacks: two mappings each, of 65 530. Unmapping at once, without a mark: a load that oscillates would
-// map 25 slabs and install 100 000 guards in each period.
+// Rejected:
+// - Trimming in give(): a system call on the hot path, and a steady load needs the pages at once.
+// - A limit on pooled stacks: wrong for every load but one.
+// - MADV_FREE: the memory shows as used until the system runs short.
+// - Keeping the top page with the record: 4 GiB for a million stacks.
+// - Records apart from stacks: one more cache line for the fault handler and each switch.
+// - Unmapping single stacks: two mappings each, of 65 530.
+// - Unmapping at once, without a mark: an oscillating load would map 25 slabs and install 100 000
+//   guards in each period.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -49,10 +58,10 @@ namespace weft::detail {
 
 namespace {
 
-// Bytes of s below the page that its record lies in.
+// Bytes of s below the page of its record.
 std::size_t below_record(const stack& s) noexcept { return s.size() / os::page_size() * os::page_size(); }
 
-// Bytes of s that a growing one begins without.
+// Bytes of s that are not committed initially under the growing policy.
 std::size_t beyond_initial(const stack& s) noexcept {
     const std::size_t page = os::page_size();
     const std::size_t whole = (s.size() + sizeof(stack) + page - 1) / page * page;
@@ -60,24 +69,24 @@ std::size_t beyond_initial(const stack& s) noexcept {
     return whole - initial;
 }
 
-// Bytes of s that are in memory.
+// Resident bytes of s.
 std::size_t resident_bytes(const stack& s) noexcept {
     const std::size_t page = os::page_size();
     return (touched_bytes(s) + sizeof(stack) + page - 1) / page * page;
 }
 
-constexpr uint32_t retired_at_once = 64;  // under the lock, at a cache miss each
+constexpr uint32_t retired_at_once = 64;  // under the lock, with a cache miss each
 constexpr uint32_t one_measured_of =
-    8;  // stacks of a slab that is unmapped: to measure one takes as long as to discard it
-constexpr uint32_t retired_for_one = 8;  // stacks that are retired in the time in which one is blanked
+    8;  // stacks of a slab being unmapped: measuring one takes as long as discarding it
+constexpr uint32_t retired_for_one = 8;  // stacks retired in the time that blanking one takes
 
 }  // namespace
 
 std::size_t touched_bytes(const stack& s) noexcept {
     const std::size_t page = os::page_size();
-    // A look at a canary maps its page.
+    // Checking a canary maps its page.
     const std::size_t skipped = s.guard == guard_kind::canary ? page : 0;
-    // What cannot be accessed was never touched. relaxed: a look
+    // Inaccessible pages were never touched. relaxed: a look
     const std::size_t begin = std::max<std::size_t>(skipped, s.uncommitted.load(relaxed));
     const std::size_t size = (s.size() + sizeof(stack) + page - 1) / page * page;
     return s.size() - std::min(s.size(), begin + os::absent_bytes(s.low + begin, size - begin));
@@ -86,7 +95,7 @@ std::size_t touched_bytes(const stack& s) noexcept {
 std::size_t stack_pool::discard_depth(stack& s) noexcept {
     const std::size_t kept = s.size() - below_record(s);
     const std::size_t touched = touched_bytes(s);
-    std::size_t begin = s.uncommitted.load(relaxed);  // relaxed: nobody else has it
+    std::size_t begin = s.uncommitted.load(relaxed);  // relaxed: no other thread has it
     if (options_.policy == stack_policy::growing) {
         const std::size_t deep = beyond_initial(s);
         if (begin < deep && os::decommit_pages(s.low + begin, deep - begin)) {
@@ -105,7 +114,7 @@ void stack_pool::begin_round_locked() noexcept {
     may_leave_ = spare_.lowest();
 }
 
-// Whether nothing is left for later rounds.
+// Returns whether later rounds have nothing to do.
 bool stack_pool::end_round_locked() noexcept {
     in_round_ = false;
     bool over = true;
@@ -122,7 +131,7 @@ bool stack_pool::end_round_locked() noexcept {
     return over;
 }
 
-// Step 2, for up to most stacks.
+// Step 2, for at most most stacks.
 void stack_pool::retire_locked(uint32_t most) noexcept {
     for (shelf& all : shelves_) {
         all.surplus = std::min(all.surplus, all.depot.size());
@@ -138,7 +147,7 @@ void stack_pool::retire_locked(uint32_t most) noexcept {
     }
 }
 
-// The largest slab that may be unmapped. It leaves.
+// Picks the largest slab that may be unmapped, and makes it leave.
 slab* stack_pool::next_to_leave_locked() noexcept {
     const uint64_t may = std::min(may_leave_, spare_locked());
     slab* largest = nullptr;
@@ -157,7 +166,7 @@ slab* stack_pool::next_to_leave_locked() noexcept {
     return largest;
 }
 
-// Step 3: discards up to most slots more of leaving_, and unmaps it with the last.
+// Step 3: discards at most most more slots of leaving_; unmaps it after the last one.
 void stack_pool::empty_part(uint32_t most, trimming& done) noexcept {
     slab& s = *leaving_;
     const uint32_t end = std::min(leaving_from_ + most, s.slots);
@@ -169,7 +178,7 @@ void stack_pool::empty_part(uint32_t most, trimming& done) noexcept {
         done.bytes += sample;
         one.sanitizers.destroy();
     }
-    os::discard_pages(s.slot(leaving_from_), s.stride * (end - leaving_from_));  // if not: it is unmapped soon
+    os::discard_pages(s.slot(leaving_from_), s.stride * (end - leaving_from_));  // on failure: it is unmapped soon
     leaving_from_ = end;
     if (end != s.slots) return;
     leaving_ = nullptr;
@@ -184,7 +193,7 @@ slab* stack_pool::next_to_blank_locked() const noexcept {
     return nullptr;
 }
 
-// Step 4, for some retired stacks of s: most at most. False: the system refuses it.
+// Step 4, for at most most retired stacks of s. False: the system refuses.
 bool stack_pool::blank_some_locked(slab& s, uint32_t most, trimming& done) noexcept {
     shelf& all = shelves_[s.size_class];
     fifo<stack> in_hand;
@@ -209,11 +218,12 @@ bool stack_pool::blank_some_locked(slab& s, uint32_t most, trimming& done) noexc
     return !refused;
 }
 
-// Gives all pages of one back, whose slot ends at end; its record is no more. False: the system refuses it.
+// Returns all pages of one, whose slot ends at end, including its record. False: the system
+// refuses.
 bool stack_pool::blank(stack& one, std::byte* end, trimming& done) noexcept {
     const std::size_t resident = resident_bytes(one);
     if (options_.policy == stack_policy::growing) {
-        const std::size_t begin = one.uncommitted.load(relaxed);  // relaxed: nobody else has it
+        const std::size_t begin = one.uncommitted.load(relaxed);  // relaxed: no other thread has it
         const std::size_t deep = beyond_initial(one);
         if (begin < deep && !os::decommit_pages(one.low + begin, deep - begin)) return false;
         one.uncommitted.store(static_cast<uint32_t>(deep), relaxed);  // relaxed: as above
@@ -239,7 +249,7 @@ trimming stack_pool::trim(uint32_t most) noexcept {
     while (left >= retired_at_once && std::any_of(shelves_, shelves_ + stack_classes, has_surplus)) {
         retire_locked(retired_at_once);
         left -= retired_at_once;
-        lock_.unlock();  // others have their turn
+        lock_.unlock();  // give other threads a chance to lock it
         lock_.lock();
     }
     if (!std::any_of(shelves_, shelves_ + stack_classes, has_surplus)) done.more = give_back_locked(most, done);
@@ -250,7 +260,7 @@ trimming stack_pool::trim(uint32_t most) noexcept {
     return done;
 }
 
-// Steps 3 and 4, for up to most slots. Returns whether there is more.
+// Steps 3 and 4, for at most most slots. Returns whether more is left.
 bool stack_pool::give_back_locked(uint32_t most, trimming& done) noexcept {
     for (uint32_t left = most; left != 0;) {
         if (leaving_ == nullptr) leaving_ = next_to_leave_locked();

@@ -1,4 +1,5 @@
-// asking.h: a thread that asks all who run on a scheduler to give way, again and again, as the monitor does at the end of time slices.
+// asking.h: a thread that keeps asking all Gs on a scheduler to yield, as the monitor does at the
+// end of time slices.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,8 @@ namespace weft::test {
 
 class asking {
 public:
-    // The scheduler of the caller, a green thread. Without an interval: as fast as can be.
+    // Asks on the caller's scheduler; the caller is a green thread. Without an interval:
+    // continuously.
     explicit asking(std::chrono::nanoseconds interval = {});
     ~asking();
 
@@ -26,10 +28,10 @@ private:
     std::thread thread_;
 };
 
-// Asks the caller itself, a green thread: the next look is heeded.
+// Asks the calling green thread, which yields at its next check.
 void ask_myself();
 
-// How often green threads of the caller's scheduler have given way in instrumented code, and by a signal.
+// Preemptions on the caller's scheduler: in instrumented code, and by a signal.
 [[nodiscard]] uint64_t times_preempted();
 [[nodiscard]] uint64_t times_interrupted();
 

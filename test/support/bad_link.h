@@ -1,17 +1,17 @@
-// bad_link.h: two who are connected through a fault_proxy, what they say to each other, and how it is checked.
+// bad_link.h: two streams connected through a fault_proxy, and checks of what they exchange.
 //
 // Templates over a kind of stream, which supplies
 //
 //     using stream, listener
 //     static listener listen();
-//     static stream accept(listener&, std::error_code&);                      one that came
-//     static stream connect(const fault_proxy::place&, std::error_code&);     to the proxy
-//     static bool is_lost(const std::error_code&)                             what a reset may be told as
-//     static bool is_cut(const std::error_code&)                              … and a connection that is closed in the middle
-//     static constexpr bool is_plain                                          what is sent is what the proxy passes on, byte for byte
+//     static stream accept(listener&, std::error_code&);                      an accepted stream
+//     static stream connect(const fault_proxy::place&, std::error_code&);     connected to the proxy
+//     static bool is_lost(const std::error_code&)                             possible errors of a reset
+//     static bool is_cut(const std::error_code&)                              … and of a connection that ends midway
+//     static constexpr bool is_plain                                          the proxy passes on the stream's bytes unchanged
 //
-// Every stream carries bytes that belong to its key and to nobody else (secret_bytes), so that a byte that is lost, doubled, changed or
-// delivered to somebody else is seen, and where.
+// Each stream carries bytes of its own key (secret_bytes). So a byte that is lost, duplicated,
+// changed or misdelivered is detected and located.
 #pragma once
 
 #include <sys/socket.h>
@@ -38,13 +38,13 @@ namespace weft::test::bad_network {
 using net::const_buffer;
 using net::mutable_buffer;
 
-// ---- Two who are connected through the proxy.
+// ---- Two streams connected through the proxy.
 
 template <typename Over>
 struct two {
-    typename Over::stream near;  // has connected
+    typename Over::stream near;  // the connecting side
     typename Over::stream far;
-    std::error_code error;  // of connecting: a reset may come as early as that
+    std::error_code error;  // of connecting, since a reset may come that early
 };
 
 template <typename Over>
@@ -55,14 +55,14 @@ public:
 
     explicit bad_link(const fault_plan& plan) : bad_link([plan](int) { return plan; }) {}
 
-    // The next number.
+    // Makes the next connection.
     [[nodiscard]] two<Over> connect() {
         two<Over> t;
         t.near = Over::connect(proxy.at(), t.error);
         std::error_code ec;
         t.far = Over::accept(listener_, ec);
         EXPECT_FALSE(ec) << ec.message();
-        // What the system keeps is little: writers soon wait, and what it takes of them is a part.
+        // Small system buffers: writers soon wait, and partial writes happen.
         const int room = 32 * 1024;  // as make_buffers_small()
         for (const int fd : {t.near.native_handle(), t.far.native_handle()}) {
             EXPECT_TRUE(fd < 0 || ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) == 0);
@@ -70,7 +70,7 @@ public:
         return t;
     }
 
-    // Numbers 0 to count - 1.
+    // Makes connections 0 to count - 1.
     [[nodiscard]] std::vector<two<Over>> connect(int count) {
         std::vector<two<Over>> all;
         for (int i = 0; i < count; ++i) all.push_back(connect());
@@ -86,7 +86,7 @@ public:
     fault_proxy proxy;
 };
 
-// ---- One who sends, and one who listens.
+// ---- A sender and a reader.
 
 struct told {
     uint64_t sent = 0;
@@ -97,8 +97,8 @@ struct heard {
     static constexpr uint64_t nowhere = UINT64_MAX;
 
     uint64_t read = 0;
-    uint64_t wrong_at = nowhere;  // the first byte that is not what was sent
-    bool ended = false;           // the other side has said that this was all
+    uint64_t wrong_at = nowhere;  // the first wrong byte
+    bool ended = false;           // end of stream received
     std::error_code error;
 
     void look_at(const char* bytes, std::size_t count, uint64_t key) {
@@ -110,7 +110,7 @@ struct heard {
     }
 };
 
-// Sends so many bytes, in pieces of any size, and says that this was all.
+// Sends that many bytes in pieces of random size, then ends the stream.
 template <typename Stream>
 told tell(Stream& s, uint64_t key, uint64_t size) {
     told t;
@@ -120,7 +120,7 @@ told tell(Stream& s, uint64_t key, uint64_t size) {
         const std::string text = secret_bytes(key, t.sent, n);
         if (random.one_in(2)) {
             t.sent += s.write_all(text, t.error);
-        } else {  // in several buffers, the first of which may be empty
+        } else {  // in several buffers, the first possibly empty
             const auto first = static_cast<std::size_t>(random.below(static_cast<int>(n)));
             const std::array<const_buffer, 2> both{const_buffer(text.data(), first),
                                                    const_buffer(text.data() + first, n - first)};
@@ -131,7 +131,7 @@ told tell(Stream& s, uint64_t key, uint64_t size) {
     return t;
 }
 
-// As read_some(), or, where there is such a call, into two buffers.
+// As read_some(), or into two buffers if the stream has such a call.
 template <typename Stream>
 std::size_t read_somehow(Stream& s, mutable_buffer b, bool in_two, std::error_code& ec) {
     if constexpr (requires(std::array<mutable_buffer, 2> list) { s.readv_some(list, ec); }) {
@@ -143,7 +143,7 @@ std::size_t read_somehow(Stream& s, mutable_buffer b, bool in_two, std::error_co
     return s.read_some(b, ec);
 }
 
-// Reads all that comes.
+// Reads until the end or an error.
 template <typename Stream>
 heard listen_to(Stream& s, uint64_t key) {
     heard h;
@@ -173,7 +173,7 @@ heard listen_to_frames(Stream& s, uint64_t key) {
     }
 }
 
-// What was said both ways, at the same time.
+// The results of both directions at once.
 struct talk {
     told near_told, far_told;
     heard near_heard, far_heard;
@@ -203,7 +203,7 @@ inline void expect_complete(const talk& t, uint64_t size) {
     expect_heard_all(t.far_heard, size);
 }
 
-// A few bytes both ways, so that there is a connection, whatever that takes.
+// Exchanges a few bytes, so that a connection exists, including any handshake.
 template <typename Over>
 void greet(two<Over>& t) {
     wait_group far;
@@ -218,7 +218,7 @@ void greet(two<Over>& t) {
     far.wait();
 }
 
-// Sends back what comes, until the end or an error.
+// Echoes until the end or an error.
 template <typename Stream>
 std::error_code echo(Stream& s) {
     std::error_code ec;
@@ -231,7 +231,7 @@ std::error_code echo(Stream& s) {
     return ec;
 }
 
-// Question number i of those of key, and its answer.
+// Sends question number i of key and checks the answer.
 inline constexpr std::size_t question_size = 500;
 
 template <typename Stream>

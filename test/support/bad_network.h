@@ -1,5 +1,5 @@
-// bad_network.h: what has to hold for every kind of stream whatever the network does: the bodies of net_fault_test.cc and tls_fault_test.cc, as
-// templates over a kind of stream (bad_link.h).
+// bad_network.h: what must hold for every kind of stream on any network. The bodies of
+// net_fault_test.cc and tls_fault_test.cc, as templates over a kind of stream (bad_link.h).
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ inline std::vector<weather> all_weathers() {
     };
 }
 
-// All at once, and each pair of them for the two directions.
+// All at once, combined in pairs for the two directions.
 template <typename Over>
 void every_byte_arrives_in_any_weather() {
     constexpr uint64_t size = 30'000;
@@ -70,7 +70,7 @@ void every_byte_arrives_in_any_weather() {
     }
 }
 
-// What a network that is slow does to who writes much: he waits, and the system takes it by and by.
+// On a slow network a large write waits, and the system accepts it in parts.
 template <typename Over>
 void a_large_write_waits_and_goes_on() {
     constexpr uint64_t size = mib;
@@ -109,7 +109,7 @@ void a_large_write_waits_and_goes_on() {
     expect_heard_all(near, size);
 }
 
-// One side says that this was all, and the other one answers only then.
+// One side ends its direction; only then does the other one answer.
 template <typename Over>
 void an_end_is_passed_on_and_the_other_direction_goes_on() {
     constexpr uint64_t size = 8'000;
@@ -136,16 +136,17 @@ void an_end_is_passed_on_and_the_other_direction_goes_on() {
 
 // ---- Resets.
 
-// Where the network resets a connection, counted in bytes of one direction, which carries frames of 8 and 1000 bytes.
+// Where the network resets a connection, in bytes of one direction, which carries frames of 8 and
+// 1000 bytes.
 inline constexpr std::array<uint64_t, 8> reset_places{
     0,                 // before the first byte
     1,                 // in a header
     7,                 // before its last byte
-    8,                 // behind it
-    500,               // in what follows
+    8,                 // after it
+    500,               // in the frame after it
     1008,              // between two frames
     3 * 1008 + 5,      // in a header
-    30 * 1008 + 1000,  // far behind
+    30 * 1008 + 1000,  // much later
 };
 
 template <typename Over>
@@ -159,7 +160,7 @@ void expect_lost_after(const heard& h, uint64_t place) {
     }
 }
 
-// One side sends without an end; both wait for something of the other one when the reset comes.
+// One side sends without end; both are reading when the reset comes.
 template <typename Over>
 void a_reset_at_every_place(bool of_what_near_sends) {
     bad_link<Over> link([&](int number) {
@@ -183,7 +184,7 @@ void a_reset_at_every_place(bool of_what_near_sends) {
         }
         all.go([&, i] { told_by[i] = tell(sender, i, 64 * mib); });
         all.go([&, i] { heard_by[i] = listen_to_frames(reader, i); });
-        all.go([&, i] { answers[i] = listen_to(sender, ~i); });  // none comes
+        all.go([&, i] { answers[i] = listen_to(sender, ~i); });  // no answer comes
     }
     all.wait();
     for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -192,7 +193,7 @@ void a_reset_at_every_place(bool of_what_near_sends) {
         if (never_there) continue;
         EXPECT_TRUE(told_by[i].error && Over::is_lost(told_by[i].error))
             << reset_places[i] << ": " << told_by[i].error.message();
-        // A reset is told once: another call may have had it, and this one finds the end.
+        // A reset is reported once. If another call has got it, this one finds the end.
         EXPECT_TRUE((Over::is_plain && answers[i].ended) || Over::is_lost(answers[i].error))
             << answers[i].error.message();
         EXPECT_EQ(answers[i].read, 0U);
@@ -202,7 +203,7 @@ void a_reset_at_every_place(bool of_what_near_sends) {
     EXPECT_EQ(books.open, 0);
 }
 
-// Near has said that this was all, and waits for the answer.
+// Near has ended its direction and waits for the answer.
 template <typename Over>
 void a_reset_after_an_end() {
     bad_link<Over> link(fault_plan{});
@@ -222,7 +223,8 @@ void a_reset_after_an_end() {
     EXPECT_TRUE(Over::is_lost(answer.error)) << answer.error.message();
 }
 
-// A connection that ends in the middle: for plain streams that is the end, for others it must not look like one.
+// A connection that ends midway. For plain streams that is a normal end; for others it must be an
+// error.
 template <typename Over>
 void a_connection_that_is_cut_at_every_place() {
     bad_link<Over> link([&](int number) {
@@ -249,9 +251,9 @@ void a_connection_that_is_cut_at_every_place() {
     }
 }
 
-// ---- The other side has gone, and nobody says so.
+// ---- The peer is silent.
 
-// A call whose deadline is in a moment ends with it, not before.
+// Expects that a call with a deadline 15 ms ahead times out, and not earlier.
 template <typename Call>
 void expect_timed_out(Call call) {
     const auto when = steady::now() + 15ms;
@@ -288,7 +290,7 @@ void deadlines_cut_what_has_fallen_silent() {
             t.near.set_write_deadline(when);
             while (!ec) static_cast<void>(t.near.write_some(much, ec));
         });
-        // Both at once: each has its own.
+        // A read and a write at once, each with its own deadline.
         wait_group both;
         both.go([&] {
             expect_timed_out([&](auto when, std::error_code& ec) {
@@ -305,7 +307,7 @@ void deadlines_cut_what_has_fallen_silent() {
     }
 }
 
-// From the first byte on: who shakes hands first must be cut there.
+// Silent from the first byte, so a handshake must time out too.
 template <typename Over>
 void deadlines_cut_who_never_hears_anything() {
     bad_link<Over> link(fault_plan{.up = {.after = 0, .then = fate::swallow}, .down = {}});
@@ -324,7 +326,8 @@ void deadlines_cut_who_never_hears_anything() {
     }
 }
 
-// All who wait for one connection are woken by its close(), once, and told why. park(n, f): f() makes n calls wait.
+// close() wakes all waiters of a connection exactly once, with errc::closed. park(n, f): f() makes
+// n calls wait.
 template <typename Over, typename Park>
 void a_close_wakes_all_who_wait_in_silence(runtime& rt, Park park) {
     constexpr int readers = 3;
@@ -361,21 +364,21 @@ void a_close_wakes_all_who_wait_in_silence(runtime& rt, Park park) {
     }
 }
 
-// ---- Nothing reaches anybody for a while.
+// ---- A partition of the network.
 
 struct partition_state {
     std::atomic<bool> apart = false;
-    std::atomic<bool> together = false;  // again
-    std::atomic<uint64_t> answers = 0;   // of those without a deadline
+    std::atomic<bool> together = false;  // after healing
+    std::atomic<uint64_t> answers = 0;   // to calls without a deadline
     std::atomic<int> begun = 0;
-    std::atomic<int> timed_out = 0;  // once
+    std::atomic<int> timed_out = 0;  // at least once
     std::atomic<int> timed_out_twice = 0;
-    std::atomic<int64_t> least_late_us = INT64_MAX;  // of those who have timed out
+    std::atomic<int64_t> least_late_us = INT64_MAX;  // of the calls that timed out
 };
 
 inline constexpr uint64_t some_questions = 5;
 
-// Asks before, meanwhile and afterwards, and waits for as long as it takes.
+// Asks before, during and after the partition, without a deadline.
 template <typename Stream>
 void ask_patiently(Stream& s, uint64_t key, partition_state& state) {
     std::error_code ec;
@@ -392,7 +395,7 @@ void ask_patiently(Stream& s, uint64_t key, partition_state& state) {
     EXPECT_EQ(s.read_some(b), 0U);
 }
 
-// Meanwhile it waits for a moment only. Afterwards it reads the answer that it had not waited for.
+// During the partition it times out. Afterwards it reads the answer to that question.
 template <typename Stream>
 void ask_with_deadlines(Stream& s, uint64_t key, partition_state& state) {
     std::error_code ec;
@@ -400,7 +403,7 @@ void ask_with_deadlines(Stream& s, uint64_t key, partition_state& state) {
     for (; asked < some_questions; ++asked) ASSERT_TRUE(ask(s, key, asked, ec)) << ec.message();
     ++state.begun;
     eventually([&] { return state.apart.load(); });
-    s.write_all(secret_bytes(key, asked * question_size, question_size));  // the system has room for it
+    s.write_all(secret_bytes(key, asked * question_size, question_size));  // fits into the system's buffer
     std::array<char, question_size> b;
     for (auto* count : {&state.timed_out, &state.timed_out_twice}) {
         const auto when = steady::now() + 20ms;
@@ -440,7 +443,7 @@ void a_partition_that_heals_loses_nothing() {
     state.apart = true;
     eventually([&] { return state.timed_out == count / 2; });
     const uint64_t answers = state.answers;
-    two<Over> late;  // somebody who comes meanwhile
+    two<Over> late;  // connects during the partition
     near.go([&] {
         late.near = Over::connect(link.proxy.at(), late.error);
         EXPECT_TRUE(ask(late.near, 1000, 0, late.error)) << late.error.message();
@@ -467,7 +470,7 @@ void a_partition_that_heals_loses_nothing() {
     EXPECT_EQ(books.ended, count + 1);
 }
 
-// The servers are in a runtime of their own, which is stopped while nobody hears anything any more.
+// The servers have their own runtime, which stops during a partition.
 template <typename Over>
 void a_runtime_stops_during_a_partition(runtime& rt, unsigned procs) {
     constexpr int count = 8;
@@ -486,7 +489,7 @@ void a_runtime_stops_during_a_partition(runtime& rt, unsigned procs) {
             uint64_t asked = 0;
             while (ask(s, i, asked, ec)) {
                 if (++asked != some_questions) continue;
-                // Half of them have a deadline, which passes in the partition, or begins to count there.
+                // Half of them have a deadline, which passes during the partition, or begins there.
                 if (++answered == count) link.proxy.partition();
                 if (i % 2 == 0) s.set_deadline(steady::now() + 50ms);
             }
@@ -507,7 +510,7 @@ void a_runtime_stops_during_a_partition(runtime& rt, unsigned procs) {
     EXPECT_EQ(closed, count / 2);
 }
 
-// ---- All of it, by lot.
+// ---- Everything at random.
 
 struct lot {
     fault_plan plan;
@@ -531,7 +534,7 @@ inline lot lot_of(uint64_t seed, int number) {
     return l;
 }
 
-// Each connection ends as its lot wants it to: all was said and was right, or it was lost, or the time was up.
+// Each connection ends as planned: complete and correct, lost, or timed out.
 template <typename Over>
 void each_connection_ends_as_its_lot_is(uint64_t seed) {
     constexpr int count = 30;
@@ -573,7 +576,7 @@ void each_connection_ends_as_its_lot_is(uint64_t seed) {
     }
     near.wait();
     for (auto& t : pairs) t.near.close();
-    for (auto& t : pairs) t.far.close();  // some of them will never hear of it
+    for (auto& t : pairs) t.far.close();  // some never receive it
     far.wait();
     eventually([&] { return link.proxy.now().open == 0; });
     const auto books = link.proxy.now();
@@ -581,7 +584,7 @@ void each_connection_ends_as_its_lot_is(uint64_t seed) {
     EXPECT_EQ(books.accepted, count);
     EXPECT_EQ(books.ended + books.fated + books.broken, count);
     EXPECT_GE(books.ended, meant_for(fate::none));
-    // The others may have been given up while they were slow, and not yet silent.
+    // The others may have timed out while slow, before they fell silent.
     EXPECT_GE(books.fated, meant_for(fate::reset) + meant_for(fate::cut));
 }
 

@@ -1,4 +1,4 @@
-// build.h: what the tests have to know of how they were compiled.
+// build.h: how the tests were compiled.
 #pragma once
 
 namespace weft::test {
@@ -31,7 +31,7 @@ inline constexpr bool built_with_sanitizer = built_with_asan || built_with_tsan;
 
 #undef WEFT_TEST_HAS_FEATURE
 
-// Built for another processor, so that it is an emulator that runs the tests: one that the kernel cannot start by itself.
+// Built for another processor, and run by an emulator, which the kernel cannot start by itself.
 #if defined(WEFT_TEST_EMULATED)
 inline constexpr bool emulated = true;
 #else
@@ -40,8 +40,8 @@ inline constexpr bool emulated = false;
 
 }  // namespace weft::test
 
-// A function whose body the compiler forgets at every call: what it read last time (a thread-local's address, errno's) is
-// read again, on whichever OS thread the caller is by now.
+// The compiler assumes nothing across calls of this function. Values read before it (a
+// thread-local's address, errno's) are read again, on the caller's current OS thread.
 #if defined(__clang__)
 #define WEFT_TEST_OPAQUE __attribute__((noinline))
 #else

@@ -23,12 +23,12 @@ constexpr int timers = 10;
 constexpr int turns = 200;
 constexpr std::chrono::seconds limit(25);
 
-// A machine with other things to do has bad moments: one good comparison is enough.
+// A busy machine has bad moments, so one good comparison is enough.
 constexpr int comparisons = 5;
 
-// In the median of a few sleeps, who sleeps on a P may be as late as who sleeps on a thread at the same time, several times over, and has to
-// wait for a slice or two besides. It says that nobody is held up for long, whoever holds on, and not more: a P that is taken away ten times as
-// late as it should be passes. How soon that is: conformance/retake_time_test.cc.
+// The median lateness on a P may be this many times that of a plain thread at the same time, plus a
+// slice or two. That only excludes long delays: a retake ten times too late passes.
+// conformance/retake_time_test.cc measures the delay.
 constexpr int lateness_factor = 5;
 constexpr nanoseconds lateness_slack = 20ms;
 

@@ -1,8 +1,8 @@
-// bystanders.h: those who are not to be held up.
+// bystanders.h: green threads that must not be held up.
 //
-// Green threads that do a bit of everything that needs a P: sleep, talk over a channel, wait for timers, take turns. Whether
-// they come to their end while somebody else holds on is a fact, not a matter of speed; how late they were is told beside how
-// late plain threads were at the same time, on the same machine.
+// They do a bit of everything that needs a P: sleep, use a channel, wait for timers, yield. Whether
+// they finish while another G keeps its P is a fact, not a matter of speed. Their lateness is
+// compared with that of plain threads at the same time, on the same machine.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace weft::test {
 
-// For those who compute, or block, until they are let go: a flag, and a file descriptor.
+// For threads that compute or block until released: a flag, and a file descriptor.
 class leash {
 public:
     leash();
@@ -28,7 +28,7 @@ public:
 
     [[nodiscard]] bool holds() const noexcept { return !gone_.load(std::memory_order_relaxed); }
 
-    // Can be read from, without taking anything away, once it is let go: one byte for each let_go.
+    // Becomes readable once released; holds one byte per let_go.
     [[nodiscard]] int fd() const noexcept { return pipe_[0]; }
 
 private:
@@ -38,11 +38,12 @@ private:
 
 class bystanders {
 public:
-    // Starts them on rt. They end soon, if nobody holds them up.
+    // Starts them on rt. They end soon if not held up.
     explicit bystanders(runtime& rt);
 
-    // Whether they have ended, and were not much later than plain threads (the bar is in bystanders.cc). Waits for that, but not for ever. By a plain thread.
-    // On failure they may still be there: they are to be let go, and drained, before this is destroyed.
+    // Waits, with a limit, until they have ended, and checks that they were not much later than
+    // plain threads (bystanders.cc has the limit). Requires: a plain thread. On failure some may
+    // still run: release and drain them before this is destroyed.
     [[nodiscard]] ::testing::AssertionResult go_on();
 
 private:

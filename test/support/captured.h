@@ -1,4 +1,4 @@
-// captured.h: what code writes to a file descriptor, as text.
+// captured.h: output to a file descriptor, as text.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace weft::test {
 
-// A file without a name that takes what is written.
+// An unnamed file for output.
 class capture_file {
 public:
     capture_file();
@@ -24,7 +24,7 @@ private:
     int fd_;
 };
 
-// Lets the process's standard error go to a file for as long as it exists.
+// While one exists, the process's standard error goes to a file.
 class stderr_capture {
 public:
     stderr_capture();
@@ -32,7 +32,7 @@ public:
     stderr_capture(const stderr_capture&) = delete;
     stderr_capture& operator=(const stderr_capture&) = delete;
 
-    // What was written so far.
+    // The output so far.
     [[nodiscard]] std::string text() const;
 
 private:
@@ -56,13 +56,14 @@ template <typename F>
     return capture.text();
 }
 
-// The lines of text, without their ends.
+// The lines of text, without line ends.
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 
-// How often word is in text.
+// The number of times that word occurs in text.
 [[nodiscard]] std::size_t occurrences(std::string_view text, std::string_view word);
 
-// The part of a dump that speaks of the green thread with this name: from its line to the next empty one. "": there is none.
+// The part of a dump about the green thread with this name, from its line to the next empty one; ""
+// if it has none.
 std::string section_of(const std::string& dump, std::string_view name);
 
 }  // namespace weft::test

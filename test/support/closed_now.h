@@ -1,4 +1,4 @@
-// closed_now.h: a channel that is closed.
+// closed_now.h: makes a closed channel.
 #pragma once
 
 #include <weft/chan.h>

@@ -29,7 +29,7 @@ void tell_failure(const char* over) {
 }
 
 void make_buffers_small(net::socket& s) {
-    const int size = 32 * 1024;  // with much less TCP waits for its own timers: a loopback's packets are of 64 KiB
+    const int size = 32 * 1024;  // much less makes TCP wait for its timers: loopback packets have 64 KiB
     EXPECT_EQ(::setsockopt(s.native_handle(), SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
     EXPECT_EQ(::setsockopt(s.native_handle(), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)), 0);
 }

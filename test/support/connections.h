@@ -1,4 +1,4 @@
-// connections.h: two that are connected, over each kind of socket, for tests that hold for all of them.
+// connections.h: connected pairs, over each kind of socket, for tests that hold for all of them.
 //
 //     over_streams([](auto over) {
 //         connection c(over);  // c.near, c.far
@@ -36,7 +36,7 @@ struct over_unix {
     using stream = net::unix_stream;
     using listener = net::unix_listener;
 
-    // At an abstract name that nobody else has.
+    // At a unique abstract name.
     static listener listen(int backlog = 4096);
 
     static stream connect(const listener& to) { return stream::connect(to.local_address()); }
@@ -56,7 +56,7 @@ struct over_unix_datagrams {
     static std::pair<socket, socket> pair() { return socket::pair(); }
 };
 
-// Two ends of a connection that was made with a listener.
+// Two ends of a connection made with a listener.
 template <typename Over>
 struct connection {
     explicit connection(Over) {
@@ -78,7 +78,7 @@ struct datagrams {
     typename Over::socket far;
 };
 
-// Says so once if something has failed by now.
+// Reports once if anything has failed so far.
 void tell_failure(const char* over);
 
 // Calls f for each kind of stream.
@@ -99,20 +99,20 @@ void over_datagrams(F f) {
     tell_failure("Unix datagrams");
 }
 
-// What the system keeps of bytes on their way becomes small: a writer soon waits for its reader.
+// Small system buffers: a writer soon waits for its reader.
 void make_buffers_small(net::socket& s);
 
-// When it is closed, the other side gets a reset, and what is on its way is lost. TCP.
+// Closing it sends a reset, and data in transit is lost. TCP.
 void reset_on_close(net::socket& s);
 
-// Bytes that nobody else has: number i of those that belong to key.
+// Number i of the unique bytes of key.
 [[nodiscard]] constexpr char secret_byte(uint64_t key, uint64_t i) noexcept {
     return static_cast<char>((key + i) * 0x9e3779b97f4a7c15U >> 56);
 }
 
 [[nodiscard]] std::string secret_bytes(uint64_t key, uint64_t from, std::size_t count);
 
-// Whether bytes are those of key from number from on. Any thread.
+// Whether bytes are those of key, from number from. Any thread.
 [[nodiscard]] bool are_secret_bytes(const char* bytes, std::size_t count, uint64_t key, uint64_t from) noexcept;
 
 }  // namespace weft::test

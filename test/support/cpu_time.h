@@ -1,5 +1,5 @@
-// cpu_time.h: the time that processors have spent on the calling thread (CLOCK_THREAD_CPUTIME_ID) or on the process
-// (CLOCK_PROCESS_CPUTIME_ID): what a test measures where other programs may want the processors, too.
+// cpu_time.h: CPU time of the calling thread (CLOCK_THREAD_CPUTIME_ID) or the process
+// (CLOCK_PROCESS_CPUTIME_ID). Tests measure it where other programs may compete for the processors.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
-// crossroads.h: where green threads meet so that they continue on other OS threads.
+// crossroads.h: a meeting point from which green threads continue on other OS threads.
 //
-// A G that another G wakes goes on where its waker runs. So Gs that keep meeting partners at random are mixed over all Ms,
-// which merely yielding (each to the end of its own P's queue) would not do.
+// A woken G runs where its waker runs. So Gs that keep meeting random partners mix over all Ms.
+// Yielding alone would not do that: each goes to the end of its own P's queue.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace weft::test {
 
 class crossroads {
 public:
-    // Parks until somebody comes by, or a moment has passed. The caller may be on another OS thread afterwards.
+    // Parks until another G comes, or briefly. The caller may be on another OS thread afterwards.
     void cross() const {
         if (meeting_.try_recv()) {
             weft::yield();

@@ -108,9 +108,9 @@ public:
 private:
     struct datagram {
         std::string bytes;
-        uint16_t client = 0;  // its port
+        uint16_t client = 0;  // the client's port
         bool up = false;
-        int number = 0;  // in the order of coming
+        int number = 0;  // in order of arrival
     };
 
     static timespec timespec_until(steady::time_point when) {
@@ -133,7 +133,7 @@ private:
         std::array<char, 65536> b;
         for (;;) {
             const ssize_t n = ::recv(fd, b.data(), b.size(), 0);
-            if (n < 0) return;  // also that nobody listens there
+            if (n < 0) return;  // also if the peer's port is closed
             hold({std::string(b.data(), static_cast<std::size_t>(n)), client, false, 0});
         }
     }
@@ -201,9 +201,9 @@ private:
     mutable std::mutex mutex_;
     // Guarded by mutex_.
     prng random_;
-    std::map<uint16_t, int> backs_;  // by port of the client
+    std::map<uint16_t, int> backs_;  // by client port
     std::multimap<steady::time_point, datagram> held_;
-    std::map<std::pair<uint16_t, bool>, int> latest_;  // of those sent on: the one that had come last
+    std::map<std::pair<uint16_t, bool>, int> latest_;  // of those sent: the latest to arrive
     books books_;
     bool partitioned_ = false;
     bool stopping_ = false;

@@ -1,12 +1,13 @@
-// datagram_proxy.h: a bad network between those who send each other datagrams by UDP: it loses, doubles, delays, reorders and damages them.
+// datagram_proxy.h: a bad network for UDP. It loses, duplicates, delays, reorders and damages
+// datagrams.
 //
-// Clients send to port(); for each of them it has a socket of its own with which it talks to the server, so that the server knows them apart. One
-// plain thread and poll(), as fault_proxy.h: nothing of what it tests is used by it. A datagram is held until it is due; one that is delayed by more
-// is overtaken by others, which is how they are reordered.
+// Clients send to port(). Each gets a socket of its own towards the server, so that the server can
+// tell them apart. It runs on one plain thread with poll(), and uses nothing that it tests, as
+// fault_proxy.h. Each datagram is held until it is due; unequal delays reorder them.
 //
-// What it does to which datagram is decided by the seed and the order in which they come.
+// The seed and the order of arrival decide what happens to which datagram.
 //
-// Who: any thread, green ones too.
+// Threads: any, also green ones.
 #pragma once
 
 #include <chrono>
@@ -16,13 +17,13 @@
 
 namespace weft::test {
 
-// Both directions. One in 0: none.
+// Both directions. 0: never.
 struct datagram_weather {
     int lose_one_in = 0;
     int double_one_in = 0;
     int damage_one_in = 0;  // one bit of its last byte
     std::chrono::microseconds delay{0};
-    std::chrono::microseconds jitter{0};  // up to so much later, each by its own lot
+    std::chrono::microseconds jitter{0};  // random extra delay, up to this
     uint64_t seed = 1;
 };
 
@@ -33,8 +34,8 @@ public:
         int lost = 0;
         int doubled = 0;
         int damaged = 0;
-        int passed = 0;     // sent on, doubles included
-        int overtaken = 0;  // of those: after one that had come later
+        int passed = 0;     // sent, duplicates included
+        int overtaken = 0;  // of those: sent after a later arrival
     };
 
     // server: a port of this machine.
@@ -45,7 +46,7 @@ public:
 
     [[nodiscard]] uint16_t port() const noexcept;
 
-    // From now on all that comes is lost, or what is planned happens to it.
+    // Loses everything from now on; heal() returns to the plan.
     void partition();
     void heal();
 

@@ -1,4 +1,4 @@
-// deep.h: using much of the stack.
+// deep.h: uses much of the stack.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,9 @@
 
 namespace weft::test {
 
-// Calls itself until that many bytes of the stack are used; at the bottom, bottom() is called. Returns how many calls of it are below the
-// first one. No compiler makes a loop of it: each frame's buffer is in use until the call returns.
+// Recurses until that many bytes of stack are in use, then calls bottom(). Returns the number of
+// calls below the first. Cannot become a loop: each frame's buffer is in use until the call
+// returns.
 [[gnu::noinline]] inline int deep(std::size_t bytes, const std::function<void()>& bottom) {
     std::byte some[1024];
     asm volatile("" : : "r"(some) : "memory");

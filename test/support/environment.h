@@ -1,4 +1,4 @@
-// environment.h: variables of the environment for the length of a scope.
+// environment.h: environment variables set for a scope.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,8 @@
 
 namespace weft::test {
 
-// The variable is set to value, or unset for nullptr, until the object is gone; then it is what it was: a whole suite may run with settings
-// of its own. Not while other threads read the environment.
+// Sets the variable to value, or unsets it for nullptr, and restores it at the end of the scope,
+// since a whole suite may run with its own settings. No other thread may read the environment then.
 class environment_variable {
 public:
     environment_variable(const char* name, const char* value);
@@ -20,27 +20,27 @@ private:
     std::optional<std::string> before_;
 };
 
-// Whether the suite runs with processors taken away at will.
+// Whether the suite runs with RUN_DEBUG=retake=always.
 [[nodiscard]] bool in_storm();
 
-// While one exists, runtimes begin as if the suite did not run with settings of its own: for tests of what the scheduler does not do, or
-// of whose turn it is when nobody is taken a processor away.
+// While one exists, runtimes ignore the suite's settings. For tests of what the scheduler does not
+// do, or of the order of Gs without retakes.
 struct calm {
     environment_variable debug{"RUN_DEBUG", nullptr};
     environment_variable slice{"RUN_SLICE", nullptr};
 };
 
-// While one exists, runtimes begin without taking Ps away from those who block or compute.
+// While one exists, runtimes start without retaking Ps from Gs that block or compute.
 struct no_retakes {
     environment_variable debug{"RUN_DEBUG", "retake=0"};
 };
 
-// While one exists, runtimes begin with taking Ps away at will, though nobody waits for them.
+// While one exists, runtimes start with retaking Ps as often as possible, even if no G waits.
 struct retakes_at_will {
     environment_variable debug{"RUN_DEBUG", "retake=always"};
 };
 
-// While one exists, runtimes begin with a slice of 0.1 ms.
+// While one exists, runtimes start with a slice of 0.1 ms.
 struct slices_of_100us {
     environment_variable slice{"RUN_SLICE", "0.1"};
 };

@@ -13,7 +13,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A plain thread that has looked this often in vain naps before it looks again, leaving the cores to those it waits for.
+// After this many checks a plain thread sleeps between them, which leaves the cores to other
+// threads.
 constexpr unsigned looks_before_nap = 64;
 constexpr std::chrono::microseconds nap(50);
 

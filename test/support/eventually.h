@@ -1,8 +1,8 @@
-// eventually.h: waiting for something to become true, without guessing how long that takes.
+// eventually.h: waits for a condition without guessing how long that takes.
 //
-// eventually(condition) looks again and again, giving way in between: a green thread yields, a plain thread hands its core to the
-// operating system. Should the condition not hold after patience(), the process prints where it waited and what every green
-// thread does, and aborts: a hang is a failure with a report.
+// eventually(condition) checks repeatedly and yields in between: a green thread to other Gs, a
+// plain thread to the system. If the condition does not hold within patience(), the process prints
+// where it waited and all green threads, and aborts. A hang is a failure with a report.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class patient_wait {
 public:
     explicit patient_wait(std::source_location where) noexcept : where_(where) {}
 
-    // Gives way once. Does not return if patience has run out.
+    // Yields once. Aborts if patience() has passed.
     void pause();
 
 private:
@@ -36,14 +36,14 @@ namespace impl {
 void busy_pause(std::chrono::steady_clock::time_point deadline, std::source_location where);
 }  // namespace impl
 
-// As eventually(), but without a call into weft: a green thread that waits this way keeps its processor busy.
+// As eventually(), without calls into weft: a green thread keeps its processor busy.
 template <typename Condition>
 void busily(Condition&& condition, std::source_location where = std::source_location::current()) {
     const auto deadline = std::chrono::steady_clock::now() + patience();
     while (!condition()) impl::busy_pause(deadline, where);
 }
 
-// Keeps the caller's processor busy for duration, as a computation would: no call into weft.
+// Computes for duration on the caller's processor, without calls into weft.
 void compute_for(std::chrono::nanoseconds duration);
 
 }  // namespace weft::test

@@ -1,4 +1,4 @@
-// failing_calls.h: system calls that fail, as on a system that does not have them, or forbids them.
+// failing_calls.h: system calls that fail, as if missing or forbidden.
 #pragma once
 
 #include <linux/filter.h>
@@ -11,7 +11,8 @@
 
 namespace weft::test {
 
-// From now on that system call gives this error, in this thread and in those that it starts. For processes of their own: it is not undone.
+// That system call fails with this error, in this thread and in those that it starts. Cannot be
+// undone, so use a process of its own.
 inline void fail_from_now_on(long call, uint32_t error) {
     sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -24,7 +25,7 @@ inline void fail_from_now_on(long call, uint32_t error) {
         std::_Exit(3);
 }
 
-// The same for calls whose first argument has one of the bits.
+// The same, for calls whose first argument has one of the bits.
 inline void fail_from_now_on(long call, uint32_t error, uint32_t bits) {
     sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

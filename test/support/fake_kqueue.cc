@@ -1,5 +1,6 @@
-// fake_kqueue.cc: kqueue() and kevent() made of epoll, for the backend that uses them: enough of what kqueue(2) says to hold it to its
-// contract. A queue is an epoll descriptor; closing it is its end. Only edges (EV_CLEAR) are known, and one user event for each queue.
+// fake_kqueue.cc: kqueue() and kevent() over epoll, as much of kqueue(2) as the backend needs. A
+// queue is an epoll descriptor; closing it destroys the queue. Supports only edges (EV_CLEAR), and
+// one user event per queue.
 #include <sys/epoll.h>
 #include <sys/event.h>
 #include <sys/eventfd.h>
@@ -67,7 +68,7 @@ int change_user_event(int epoll, queue& q, const struct kevent& c) {
 int change(int epoll, queue& q, const struct kevent& c) {
     if (c.filter == EVFILT_USER) return change_user_event(epoll, q, c);
     const int fd = static_cast<int>(c.ident);
-    // What is closed is watched no longer.
+    // Closed descriptors are not watched.
     if (q.watched.contains(fd) && watch(epoll, EPOLL_CTL_MOD, fd, q.watched[fd]) != 0) q.watched.erase(fd);
     const auto found = q.watched.find(fd);
     filters f = found == q.watched.end() ? filters{} : found->second;
@@ -85,7 +86,7 @@ int change(int epoll, queue& q, const struct kevent& c) {
     return 0;
 }
 
-// What one event of epoll is for a kqueue: none, one or two.
+// Translates one epoll event into up to two kqueue events.
 int translate(queue& q, const epoll_event& from, struct kevent* into) {
     const std::lock_guard held(q.lock);
     if (from.data.fd == q.user_event) {
@@ -140,7 +141,7 @@ int kevent(int queue,
     }
     if (event_count == 0) return 0;
     std::array<epoll_event, 64> ready;
-    const int most = std::min(event_count / 2, static_cast<int>(ready.size()));  // each may be two
+    const int most = std::min(event_count / 2, static_cast<int>(ready.size()));  // each may become two
     const int found = fetch(queue, ready.data(), most, timeout);
     int count = 0;
     for (int i = 0; i < found; ++i) count += translate(*q, ready[static_cast<std::size_t>(i)], events + count);

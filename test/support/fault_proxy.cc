@@ -24,7 +24,7 @@
 
 #include "random.h"
 
-// Newer than what the headers of some systems have.
+// Newer than some systems' headers.
 #ifndef SIOCOUTQ
 #define SIOCOUTQ 0x5411
 #endif
@@ -38,8 +38,8 @@ using std::chrono::microseconds;
 
 constexpr std::size_t most_held = 64 * 1024;      // bytes of a direction
 constexpr int socket_buffer = 32 * 1024;          // as make_buffers_small()
-constexpr microseconds until_delivered(300'000);  // a reset waits no longer than that for a reader
-constexpr microseconds delivery_look(500);        // … and looks so often
+constexpr microseconds until_delivered(300'000);  // the longest that a reset waits for a reader
+constexpr microseconds delivery_look(500);        // … and the interval of its checks
 constexpr auto far_away = std::chrono::hours(1);
 
 void require(bool holds, const char* what) {
@@ -78,7 +78,7 @@ address address_of(const fault_proxy::place& p) {
 int new_socket(const fault_proxy::place& like) {
     const int fd = ::socket(like.name.empty() ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     require(fd >= 0, "fault_proxy: socket");
-    // Before it listens or connects: what is agreed on then cannot become smaller.
+    // Before listen or connect, so that both ends agree on the small window.
     ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &socket_buffer, sizeof(socket_buffer));
     ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &socket_buffer, sizeof(socket_buffer));
     return fd;
@@ -91,11 +91,12 @@ timespec timespec_of(std::chrono::nanoseconds t) {
 
 void prepare(int fd) {
     const int on = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // a Unix socket says no
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // fails for a Unix socket
     require(::fcntl(fd, F_SETFL, O_NONBLOCK) == 0, "fault_proxy: fcntl");
 }
 
-// Whether there is no reason to wait before fd is closed: all has arrived, or never will, or stays there (Unix sockets).
+// Whether fd can be closed without waiting: everything has arrived, or never will, or is kept (Unix
+// sockets).
 bool is_delivered(int fd) {
     int domain = AF_UNIX;
     socklen_t size = sizeof(domain);
@@ -120,7 +121,7 @@ class direction {
 public:
     direction(int from, int to, const weather& w, uint64_t seed) : from_(from), to_(to), weather_(w), random_(seed) {}
 
-    // Takes what there is, and passes on what is due.
+    // Reads what has come, and passes on what is due.
     progress step(steady::time_point now) {
         if (!take(now)) return progress::broken;
         return pass_on(now) ? progress::going_on : progress::broken;
@@ -140,7 +141,7 @@ public:
         return blocked_ && !pieces_.empty() && ready_at() <= now;
     }
 
-    // When there is something to do that no descriptor tells of.
+    // The next step that no descriptor announces.
     [[nodiscard]] steady::time_point due() const {
         return pieces_.empty() || blocked_ ? steady::time_point::max() : ready_at();
     }
@@ -149,7 +150,7 @@ private:
     struct piece {
         steady::time_point due;
         std::string bytes;
-        std::size_t at = 0;  // so many of them have gone on
+        std::size_t at = 0;  // bytes passed on
         bool is_end = false;
     };
 
@@ -203,7 +204,7 @@ private:
         return true;
     }
 
-    // Pieces that are due together become one.
+    // Merges pieces that are due together.
     void gather(steady::time_point now) {
         while (pieces_.size() > 1 && !pieces_[1].is_end && pieces_[1].due <= now) {
             pieces_[0].bytes += pieces_[1].bytes;
@@ -239,14 +240,14 @@ private:
     uint64_t passed_ = 0;
     bool end_seen_ = false;
     bool end_passed_ = false;
-    bool blocked_ = false;           // to_ has no room
-    steady::time_point last_due_{};  // none of those that come overtakes it
-    steady::time_point next_{};      // nothing goes on before
+    bool blocked_ = false;           // to_ is full
+    steady::time_point last_due_{};  // keeps later pieces in order
+    steady::time_point next_{};      // no piece is passed on before
 };
 
 // ---- A connection.
 
-// Takes all there is, and forgets it. False: that was all, for ever.
+// Reads and discards everything. False: the end, or an error.
 bool drain(int fd) {
     std::array<char, 16 * 1024> b;
     for (;;) {
@@ -268,7 +269,7 @@ public:
 
     ~connection() { close(); }
 
-    // Does what can be done. False: it is over.
+    // Does all possible steps. False: it is over.
     [[nodiscard]] bool step(steady::time_point now, fault_proxy::books& books) {
         if (state_ == fate::none) pass(now, books);
         if (state_ == fate::reset && (now >= reset_at_ || (is_delivered(client_) && is_delivered(server_)))) {
@@ -284,7 +285,7 @@ public:
         return client_ >= 0;
     }
 
-    // Whatever the plan was.
+    // Overrides the plan.
     void meet_now(fate f, fault_proxy::books& books) {
         if (state_ != fate::none) return;
         meet(f, steady::now());
@@ -292,7 +293,7 @@ public:
         --books.open;
     }
 
-    // What poll() is to wait for, and until when.
+    // Adds what poll() must wait for, and until when.
     void wait_for(steady::time_point now, std::vector<pollfd>& all, steady::time_point& until) const {
         if (state_ == fate::ignore) return;
         if (state_ == fate::reset) {
@@ -326,7 +327,7 @@ private:
             meet(now_is, now);
             ++books.fated;
             --books.open;
-        } else if (!goes_on) {  // as a network would: the other one hears of it
+        } else if (!goes_on) {  // the other end gets a reset, as from a network
             meet(fate::reset, now);
             ++books.broken;
             --books.open;
@@ -352,7 +353,7 @@ private:
         client_ = server_ = -1;
     }
 
-    int client_;  // -1, both: closed
+    int client_;  // both are -1 when closed
     int server_;
     direction up_;
     direction down_;
@@ -364,7 +365,7 @@ private:
 
 }  // namespace
 
-// ---- All of them.
+// ---- All connections.
 
 class fault_proxy::loop {
 public:

@@ -1,21 +1,23 @@
-// fault_proxy.h: a bad network between two who talk through a stream: TCP, or Unix sockets.
+// fault_proxy.h: a bad network between two ends of a stream: TCP or Unix sockets.
 //
-// It listens at an address of its own, connects to the real server for each client that comes, and passes bytes on in both directions: late,
-// in crumbs, in lumps, slowly, with pauses, until it is made to reset the connection, to cut it, or to fall silent. A partition stops all
-// connections at once, and heal() lets them go on.
+// It listens at its own address, connects to the real server for each client, and passes bytes on
+// both ways: late, in crumbs, in lumps, slowly, or with pauses. On request it resets or cuts the
+// connection, or falls silent. A partition stops all connections at once, and heal() lets them
+// continue.
 //
 //     fault_proxy proxy(fault_proxy::place_of(listener), [](int number) { return fault_plan{.down = {.piece = 1}}; });
 //     … clients connect to proxy.at() …
 //
-// How it works. One plain thread, non-blocking sockets and poll(): nothing of what it tests is used by it. Each direction of a connection is a
-// queue of pieces with the time at which each is due. What is held is bounded, and its sockets have small buffers: a writer whose reader is slow
-// soon has to wait, as he would with a network that is full. All is done under one lock, which is not held while it polls; so when partition() has
-// returned, no byte moves any more.
+// One plain thread with non-blocking sockets and poll() runs it, and uses nothing that it tests.
+// Each direction is a queue of pieces with due times. Queues are bounded and sockets have small
+// buffers, so the writer to a slow reader soon waits. One lock guards everything except poll(), so
+// once partition() has returned, no byte moves.
 //
-// What it decides by lot comes from the seed of the plan. Who connects first has number 0: tests that connect one after another know who gets
-// what.
+// The plan's seed makes all random decisions. Connections are numbered from 0 in order of arrival,
+// so tests can assign plans.
 //
-// Who: any thread, green ones too; no call waits for the network. The destructor ends all connections.
+// Threads: any, also green ones. No call waits for the network. The destructor ends all
+// connections.
 #pragma once
 
 #include <chrono>
@@ -31,55 +33,55 @@
 
 namespace weft::test {
 
-// What becomes of a connection as a whole, once enough has been passed on.
+// What happens to a whole connection once enough bytes were passed on.
 enum class fate : uint8_t {
     none,
-    reset,  // both sides get a reset (over Unix sockets: find the other one gone), after what was passed on before has arrived
-    cut,      // both sides read the end; what they still send is lost
-    swallow,  // whatever is sent is taken and lost; nothing comes
-    ignore,   // nothing is taken any more, and nothing comes
+    reset,    // Both sides get a reset, after delivery of earlier bytes (Unix sockets: the peer is gone).
+    cut,      // Both sides read the end; what they still send is lost.
+    swallow,  // All input is accepted and lost; nothing arrives.
+    ignore,   // No input is accepted; nothing arrives.
 };
 
 // What happens to one direction.
 struct weather {
     static constexpr uint64_t never = UINT64_MAX;
 
-    std::chrono::microseconds delay{0};   // everything is so late,
-    std::chrono::microseconds jitter{0};  // and up to so much later, by lot; the order is kept
-    std::chrono::microseconds tick{0};    // what comes is collected, and goes on at once at each multiple of that
-    std::size_t piece = 64 * 1024;        // bytes that go on at a time, at most
-    std::size_t rate = 0;                 // bytes each second; 0: as fast as it goes
-    std::size_t stall_every = 0;          // after so many bytes, a pause; 0: never
+    std::chrono::microseconds delay{0};   // Delay of all bytes.
+    std::chrono::microseconds jitter{0};  // Random extra delay, up to this; keeps the order.
+    std::chrono::microseconds tick{0};    // Bytes are collected, and passed on at each multiple of this.
+    std::size_t piece = 64 * 1024;        // Most bytes passed on at a time.
+    std::size_t rate = 0;                 // Bytes per second; 0: no limit.
+    std::size_t stall_every = 0;          // A pause each time after this many bytes; 0: never.
     std::chrono::microseconds stall{0};
 
-    uint64_t corrupt_at = never;  // one bit of this byte is another one
-    uint64_t after = never;       // once so many bytes have gone on,
-    fate then = fate::none;       // this happens to the connection
+    uint64_t corrupt_at = never;  // One bit of this byte is flipped.
+    uint64_t after = never;       // After this many bytes,
+    fate then = fate::none;       // the connection meets this fate.
 };
 
 struct fault_plan {
-    weather up;    // from who has connected to the server
+    weather up;    // from the client to the server
     weather down;  // from the server
     uint64_t seed = 1;
 };
 
 class fault_proxy {
 public:
-    // A port of this machine, or an abstract name of a Unix socket.
+    // A port of this machine, or a Unix socket's abstract name.
     struct place {
         uint16_t port = 0;
-        std::string name;  // without the @; empty: it is a port
+        std::string name;  // without the @; empty: use port
     };
 
-    // What has happened so far.
+    // Counts so far.
     struct books {
         int accepted = 0;
-        int ended = 0;    // both sides had said that this was all
-        int fated = 0;    // the fate of the plan has come about
-        int broken = 0;   // one of the sides had gone before
-        int refused = 0;  // nobody listened where it should have connected
-        int open = 0;     // none of these yet
-        uint64_t up = 0;  // bytes passed on
+        int ended = 0;    // Both sides sent their end.
+        int fated = 0;    // The planned fate has happened.
+        int broken = 0;   // One side had gone before.
+        int refused = 0;  // No server listened.
+        int open = 0;     // None of these yet.
+        uint64_t up = 0;  // Bytes passed on.
         uint64_t down = 0;
     };
 
@@ -98,14 +100,14 @@ public:
         return {.port = 0, .name = std::string(l.local_address().name())};
     }
 
-    // Where it listens.
+    // The address to connect to.
     [[nodiscard]] const place& at() const noexcept;
 
-    // From now on nothing moves, and nobody is accepted (the system lets them connect).
+    // Stops all bytes, and accepts no connection (clients' connect() still succeeds).
     void partition();
     void heal();
 
-    // This happens now to all connections that are open. (To those that come later: what is planned for them.)
+    // Applies f to all open connections now. Later ones follow their plan.
     void all_meet(fate f);
 
     [[nodiscard]] books now() const;

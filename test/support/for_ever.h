@@ -1,11 +1,11 @@
-// for_ever.h: waiting for what never comes.
+// for_ever.h: waits for ever.
 #pragma once
 
 #include <weft/chan.h>
 
 namespace weft::test {
 
-// Until the caller is cancelled.
+// Waits until the caller is cancelled.
 inline void wait_for_ever() { chan<int>::nil().recv(); }
 
 }  // namespace weft::test

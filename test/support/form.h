@@ -1,4 +1,4 @@
-// form.h: whether a line looks as it should, where some of it differs from run to run.
+// form.h: checks the form of a line whose details differ from run to run.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace weft::test {
 
-// Whether all of text has the given form, in which %d stands for decimal digits, %x for hexadecimal ones, and %s for anything
-// (or nothing).
+// Whether all of text matches form. %d stands for decimal digits, %x for hexadecimal digits, %s for
+// anything, also nothing.
 [[nodiscard]] inline bool has_form(std::string_view text, std::string_view form) {
     if (form.empty()) return text.empty();
     const char kind = form.size() > 1 && form.front() == '%' ? form[1] : '\0';

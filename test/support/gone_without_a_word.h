@@ -1,4 +1,5 @@
-// gone_without_a_word.h: one end of a TCP connection whose machine has lost its power: nothing is sent any more, and nobody remembers.
+// gone_without_a_word.h: a TCP connection whose peer has lost power: it sends nothing, and has no
+// state.
 #pragma once
 
 #include <netinet/in.h>
@@ -10,7 +11,8 @@
 
 namespace weft::test {
 
-// s is closed, and its other end does not hear of it. False, with s as it was: this process may not do that (it takes CAP_NET_ADMIN).
+// Closes s without notice to its other end. False, with s unchanged: the process lacks
+// CAP_NET_ADMIN.
 [[nodiscard]] inline bool go_without_a_word(net::tcp_stream& s) {
     const int on = 1;
     if (::setsockopt(s.native_handle(), IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)) != 0) return false;

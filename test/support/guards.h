@@ -1,9 +1,10 @@
-// guards.h: whether this system's guard regions guard.
+// guards.h: whether guard regions work here.
 #pragma once
 
 namespace weft::test {
 
-// False where there are none (Linux before 6.13), and under an emulator that accepts the request and does nothing.
+// False without guard regions (Linux before 6.13), and under an emulator that accepts the request
+// and does nothing.
 [[nodiscard]] bool guard_regions_work();
 
 }  // namespace weft::test

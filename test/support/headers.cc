@@ -1,1 +1,2 @@
-// headers.cc: nothing. The headers that all tests include are compiled beforehand for the target of this file (test/CMakeLists.txt).
+// headers.cc: empty. The precompiled headers of all tests belong to its target
+// (test/CMakeLists.txt).

@@ -1,4 +1,4 @@
-// hook_counter.h: how many exceptions nobody took.
+// hook_counter.h: counts unobserved exceptions.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace weft::test {
 
-// Counts what reaches the hook for unobserved exceptions while it lives. One at a time.
+// While one exists, counts calls of the hook for unobserved exceptions. One at a time.
 class hook_counter {
 public:
     hook_counter() : previous_(set_unobserved_exception_hook(&count)) {
@@ -22,7 +22,7 @@ public:
     hook_counter(const hook_counter&) = delete;
     hook_counter& operator=(const hook_counter&) = delete;
 
-    // std::runtime_errors, and everything else.
+    // std::runtime_errors, and all others.
     [[nodiscard]] static int errors() { return errors_; }
 
     [[nodiscard]] static int others() { return others_; }

@@ -1,4 +1,4 @@
-// interruption.h: how a wait ended that somebody may have interrupted.
+// interruption.h: how an interruptible wait has ended.
 #pragma once
 
 #include <ostream>

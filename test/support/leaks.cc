@@ -6,7 +6,7 @@ bool leaks_on_purpose = false;
 
 }  // namespace
 
-// What LeakSanitizer asks before it looks.
+// LeakSanitizer calls this before it checks.
 extern "C" int __lsan_is_turned_off() { return leaks_on_purpose ? 1 : 0; }  // NOLINT: its name
 
 namespace weft::test {

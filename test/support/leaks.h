@@ -1,10 +1,10 @@
-// leaks.h: tests that leak on purpose.
+// leaks.h: for tests that leak on purpose.
 #pragma once
 
 namespace weft::test {
 
-// What green threads own that a stopped runtime has abandoned is leaked: their frames are never unwound. From here on the leak checker, if
-// there is one, is not to complain when the process ends.
+// Silences the leak checker, if any, at process exit. A stopped runtime never unwinds the frames of
+// abandoned green threads, so what they own leaks.
 void leak_on_purpose() noexcept;
 
 }  // namespace weft::test

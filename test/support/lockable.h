@@ -48,7 +48,7 @@ concept shared_timed_lockable = shared_lockable<L> && requires(L& m,
     { m.try_lock_shared_until(s) } -> std::same_as<bool>;
 };
 
-// Mutex of the standard: besides, it stays where it is, and making one does not throw.
+// Mutex of the standard: also immovable, with a constructor that does not throw.
 template <typename L>
 concept mutex_like = lockable<L> && std::is_nothrow_default_constructible_v<L> && std::destructible<L> &&
                      !std::copy_constructible<L> && !std::move_constructible<L> && !std::assignable_from<L&, L>;

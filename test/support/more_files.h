@@ -1,4 +1,4 @@
-// more_files.h: as many file descriptors as ten thousand connections take.
+// more_files.h: enough file descriptors for ten thousand connections.
 #pragma once
 
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 
 namespace weft::test {
 
-// While one exists, the process may have as many descriptors as it may allow itself.
+// While one exists, the descriptor limit is as high as the process may set it.
 class more_files {
 public:
     more_files() {
@@ -17,7 +17,7 @@ public:
         const rlim_t wanted = 2 * connections_wanted + others;
         const rlimit enough{.rlim_cur = wanted, .rlim_max = std::max(wanted, before_.rlim_max)};
         if (::setrlimit(RLIMIT_NOFILE, &enough) == 0) return;
-        const rlimit most{.rlim_cur = before_.rlim_max, .rlim_max = before_.rlim_max};  // only root may have more
+        const rlimit most{.rlim_cur = before_.rlim_max, .rlim_max = before_.rlim_max};  // only root may raise it
         EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &most), 0);
     }
 
@@ -26,7 +26,7 @@ public:
     more_files(const more_files&) = delete;
     more_files& operator=(const more_files&) = delete;
 
-    // So many, with both ends in this process, it may have.
+    // The most connections, with both ends in this process.
     [[nodiscard]] static int connections() {
         rlimit now{};
         EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &now), 0);
@@ -35,7 +35,7 @@ public:
 
 private:
     static constexpr rlim_t connections_wanted = 10'000;
-    static constexpr rlim_t others = 100;  // files besides
+    static constexpr rlim_t others = 100;  // other files
 
     rlimit before_{};
 };

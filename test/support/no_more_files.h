@@ -1,4 +1,4 @@
-// no_more_files.h: a process that has no file descriptor left.
+// no_more_files.h: a process out of file descriptors.
 #pragma once
 
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-// While it lives, this process gets no more file descriptors than it has.
+// While one exists, this process gets no more file descriptors.
 class no_more_files {
 public:
     no_more_files() {
@@ -22,7 +22,7 @@ public:
         rlimit none = before_;
         none.rlim_cur = static_cast<rlim_t>(next);
         EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-        // A thread of the runtime may just have looked at a file of the system's: its number is free in a moment, too.
+        // A runtime thread may be reading a system file, whose number is free a moment later.
         for (int i = 0; i < 10; ++i) {
             for (int taken = ::dup(0); taken >= 0; taken = ::dup(0)) taken_.push_back(taken);
             std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -27,7 +27,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr int filter_refused = 77;
 
-// Hands calls of that kind to whoever has the descriptor that is returned; -1: refused.
+// Redirects calls of that kind to the holder of the returned descriptor; -1: refused.
 int install_filter(const call_kind& kind) {
     std::vector<sock_filter> program;
     program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
@@ -50,7 +50,7 @@ int install_filter(const call_kind& kind) {
     return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter));
 }
 
-// A descriptor through a socket; sending -1 closes it.
+// A control message that passes one descriptor through a socket.
 union one_descriptor {
     cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -98,7 +98,7 @@ int receive_descriptor(int socket) {
     std::_Exit(body());
 }
 
-// Answers one call. False: there was none, its thread is gone.
+// Answers one call. False: its thread is gone.
 bool answer(int listener, unsigned n, int error, unsigned& calls) {
     seccomp_notif call;
     std::memset(&call, 0, sizeof(call));
@@ -111,7 +111,7 @@ bool answer(int listener, unsigned n, int error, unsigned& calls) {
     } else {
         reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     }
-    ::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &reply);  // refused: its thread is gone
+    ::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &reply);  // fails if its thread is gone
     return true;
 }
 

@@ -1,7 +1,7 @@
-// nth_call.h: a program in a process of its own, of whose system calls one fails.
+// nth_call.h: runs code in a process of its own, where the n-th system call of a kind fails.
 //
-// The child installs a seccomp filter that hands the calls of some numbers to its parent. The parent lets each go on, but answers the
-// n-th with an error. So the failure comes from the system, wherever in the process the call is made: in the C library as well.
+// A seccomp filter in the child hands those calls to the parent, which lets each continue but fails
+// the n-th. So the failure comes from the system, wherever the call is made, also in the C library.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-// Calls that do the same: those of these numbers; if one is given, with that argument 1, or with any other one than that.
+// Calls with these numbers. If given, only with that argument 1, or only with any other.
 struct call_kind {
     const char* name;
     std::vector<long> numbers;
@@ -24,17 +24,17 @@ struct call_kind {
 // For GoogleTest.
 inline void PrintTo(const call_kind& kind, std::ostream* out) { *out << kind.name; }
 
-// How a program ended.
+// The end of a program.
 struct supervised {
-    bool supported = false;  // false: this system has no such filters, or forbids them, and nothing has run
-    unsigned calls = 0;      // of the kind that it has made
-    bool in_time = false;    // else it was killed
-    int status = 0;          // as waitpid gives it
-    std::string said;        // on stderr
+    bool supported = false;  // False: no such filters, or forbidden; nothing has run.
+    unsigned calls = 0;      // Calls of the kind.
+    bool in_time = false;    // False: it was killed.
+    int status = 0;          // As from waitpid.
+    std::string said;        // On stderr.
 };
 
-// Runs body() in a child, which ends with the result as its exit status, while the n-th call of that kind fails. Requires: the caller is the
-// only thread of its process.
+// Runs body() in a child, whose exit status is the result, and fails the n-th call of that kind.
+// Requires: the caller is its process's only thread.
 [[nodiscard]] supervised run_with_failing_call(const call_kind& kind,
                                                unsigned n,
                                                int (*body)(),

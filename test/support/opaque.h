@@ -1,9 +1,9 @@
-// opaque.h: values of which the compiler knows nothing.
+// opaque.h: values unknown to the compiler.
 #pragma once
 
 namespace weft::test {
 
-// Passes value through without letting the compiler know that.
+// Returns value, hidden from the optimizer.
 template <typename T>
 [[nodiscard]] inline T opaque(T value) noexcept {
     T hidden = value;

@@ -1,4 +1,5 @@
-// outside_poller.h: the poller of plain threads, which stays for as long as the process lives, is there before a test counts file descriptors.
+// outside_poller.h: creates the poller of plain threads, which lives as long as the process, before
+// a test counts file descriptors.
 #pragma once
 
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 
 namespace weft::test {
 
-// From a plain thread: in SetUpTestSuite.
+// Requires: a plain thread, as in SetUpTestSuite.
 inline void open_outside_poller() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return;

@@ -1,4 +1,4 @@
-// pending_timers.h: how many timers a runtime has, of all kinds.
+// pending_timers.h: the number of a runtime's timers.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace weft::test {
 
-// All deadlines that are to come in rt. Exact while nobody adds or removes any. Not from a green thread of rt.
+// All pending deadlines of rt, of every kind. Exact while none is added or removed. Not from a
+// green thread of rt.
 [[nodiscard]] uint64_t pending_timers(runtime& rt);
 
 }  // namespace weft::test

@@ -13,11 +13,11 @@ namespace weft::test {
 
 namespace {
 
-// What the C library may keep of up to 64 ended threads: cached stacks, allocator arenas. A mapping leaked per G or per
-// message is far beyond it.
+// What the C library may keep of up to 64 ended threads: cached stacks, allocator arenas. A mapping
+// leaked per G or message far exceeds it.
 constexpr std::size_t mapping_allowance = 200;
 
-// A wait that runs out of patience reports better than the watchdog, which therefore is a little more patient.
+// eventually() reports better than the watchdog, which therefore waits a little longer.
 constexpr std::chrono::seconds slack(15);
 
 }  // namespace
@@ -59,7 +59,7 @@ void procs_test::expect_nothing_running() {
     EXPECT_EQ(s.spawned, s.finished);
 }
 
-// The suite runs with RUN_STACK_POLICY=growing: each stack is two mappings, and slabs may stay behind.
+// With RUN_STACK_POLICY=growing each stack is two mappings, and slabs may remain.
 static bool stacks_grow() {
     const char* policy = std::getenv("RUN_STACK_POLICY");  // NOLINT(concurrency-mt-unsafe): nobody writes it
     return policy != nullptr && std::strcmp(policy, "growing") == 0;
@@ -67,13 +67,14 @@ static bool stacks_grow() {
 
 void procs_test::expect_nothing_leaked() {
     resources after = resources::now();
-    // The default runtime's monitor may just be reading the files of the control group: what is open for a moment is no leak.
+    // The default runtime's monitor may be reading the control group's files: a short-lived
+    // descriptor is no leak.
     for (int looks = 0; after.fds > before_.fds && looks < 200; ++looks) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         after = resources::now();
     }
     EXPECT_LE(after.fds, before_.fds) << "file descriptors left open";
-    if (!built_with_sanitizer && !stacks_grow()) {  // a sanitizer's own mappings come and go
+    if (!built_with_sanitizer && !stacks_grow()) {  // sanitizer mappings come and go
         EXPECT_LE(after.mappings, before_.mappings + mapping_allowance) << "memory mappings left behind";
     }
 }

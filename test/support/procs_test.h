@@ -1,7 +1,7 @@
-// procs_test.h: the fixture that sweeps a test over 1, 2, 4 and 64 processors.
+// procs_test.h: a fixture that runs a test with 1, 2, 4 and 64 processors.
 //
-// Each test gets a runtime of its own with that many Ps. Afterwards every G it started must be finished, every file
-// descriptor closed, and the memory map no longer than threads and allocator caches explain.
+// Each test gets its own runtime with that many Ps. Afterwards all its Gs must be finished, all
+// file descriptors closed, and the memory map no longer than threads and allocator caches explain.
 // A test that hangs is ended with a dump of its green threads.
 //
 // In a suite:
@@ -9,8 +9,9 @@
 //     WEFT_SWEEP(ChanOrder);
 //     TEST_P(ChanOrder, ValuesLeaveInTheOrderTheyEntered) { rt().run([&] { … }); … }
 //
-// The fixture waits for the green threads after the test's body has ended: a body whose locals they still use ends with
-// rt().drain(). Assertions belong on the test's own thread: what green threads see goes into atomics, a tally, or a return value.
+// The fixture waits for green threads after the test's body. If they use its locals, the body ends
+// with rt().drain(). Make assertions on the test's own thread: green threads store results in
+// atomics, a tally, or a return value.
 #pragma once
 
 #include <chrono>
@@ -31,7 +32,7 @@ namespace weft::test {
 
 class procs_test : public ::testing::TestWithParam<unsigned> {
 protected:
-    // A test that is busy for longer than a few seconds says so: budget is added to what it takes to be called hanging.
+    // budget: time, beyond a few seconds, before the test counts as hanging.
     explicit procs_test(std::chrono::seconds budget = {});
     void TearDown() override;
 
@@ -39,8 +40,8 @@ protected:
 
     [[nodiscard]] runtime& rt() { return *rt_; }
 
-    // Runs body and returns once n more waits than before have really blocked. From outside of rt(), while nobody else there
-    // blocks: what is parked then is what body started.
+    // Runs body and returns after n more waits have blocked. Called from outside rt(), while no
+    // other G there blocks: then exactly body's Gs are parked.
     template <typename F>
     void park(uint64_t n, F&& body, std::source_location where = std::source_location::current()) {
         const uint64_t before = rt_->stats().parks;
@@ -48,7 +49,8 @@ protected:
         wait_for_parks(before + n, where);
     }
 
-    // As park, and each of the n is off its thread, as it is counted a moment before: its frames can be read. Nobody else may run.
+    // As park, but also waits until each of the n has left its thread, so that its frames can be
+    // read (the count rises a moment earlier). No other G may run.
     template <typename F>
     void park_off_thread(uint64_t n, F&& body, std::source_location where = std::source_location::current()) {
         park(n, std::forward<F>(body), where);
@@ -66,12 +68,12 @@ private:
     std::unique_ptr<watchdog> dog_;
 };
 
-// The name of the test that is running.
+// The running test's name.
 [[nodiscard]] std::string current_test_name();
 
 }  // namespace weft::test
 
-// Instantiates a suite of procs_test for the usual numbers of processors, or for those listed.
+// Instantiates a suite of procs_test for the usual numbers of processors, or those listed.
 #define WEFT_SWEEP(suite) WEFT_SWEEP_OVER(suite, 1U, 2U, 4U, 64U)
 #define WEFT_SWEEP_OVER(suite, ...)                   \
     INSTANTIATE_TEST_SUITE_P(                         \

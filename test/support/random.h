@@ -1,14 +1,14 @@
 // random.h: repeatable randomness for tests.
 //
-// A test that decides at random takes all of its decisions from one seed, prints it, and takes it from WEFT_SEED when
-// that is set: the same decisions again (the operating system's scheduling is not repeated).
+// A test makes all random decisions from one seed and prints it. WEFT_SEED, if set, repeats them
+// (but not the system's scheduling).
 #pragma once
 
 #include <cstdint>
 
 namespace weft::test {
 
-// splitmix64: one word of state, good enough to shuffle work, cheap enough to have one per green thread.
+// splitmix64: one word of state, cheap enough for one per green thread.
 class prng {
 public:
     explicit constexpr prng(uint64_t seed) noexcept : state_(seed) {}
@@ -25,14 +25,14 @@ public:
 
     constexpr bool one_in(int n) noexcept { return below(n) == 0; }
 
-    // A generator of its own for a part of the test.
+    // A separate generator for a part of the test.
     constexpr prng split() noexcept { return prng(next()); }
 
 private:
     uint64_t state_;
 };
 
-// WEFT_SEED, else a fresh one. Prints it with the command that repeats the running test.
+// WEFT_SEED, or else a new seed. Prints the command that repeats the running test.
 [[nodiscard]] uint64_t announced_seed();
 
 }  // namespace weft::test

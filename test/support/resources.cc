@@ -43,19 +43,20 @@ bool probe_untouched_pages() {
     constexpr std::size_t noise_kib = 512;
     const std::size_t before = status_field("VmRSS");
     void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return true;  // then nothing can grow either
+    if (memory == MAP_FAILED) return true;  // then no stack can grow either
     const std::size_t after = status_field("VmRSS");
     munmap(memory, size);
     return after <= before + noise_kib;
 }
 
-// Looked at before anything else is mapped: what an emulator has noted once, costs nothing the second time.
+// Checked before any other mapping: what an emulator has recorded once costs nothing the second
+// time.
 const bool pages_were_free = probe_untouched_pages();
 
 }  // namespace
 
 resources resources::now() {
-    // With the first thread a sanitizer begins one of its own, which stays.
+    // The first thread makes a sanitizer start one of its own, which stays.
     [[maybe_unused]] static const bool has_begun = [] {
         std::thread([] {}).join();
         return true;

@@ -1,4 +1,4 @@
-// resources.h: what the process holds of the operating system, read from /proc.
+// resources.h: what the process holds of the system's resources, from /proc.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,18 @@ struct resources {
     [[nodiscard]] static resources now();
 };
 
-// The heap gives back what it keeps of tests before, which it would else do at some moment of its own: for who measures resident_kib.
-void give_heap_back();  // does nothing without glibc
+// Makes the heap return what it cached in earlier tests, for tests that measure resident_kib.
+void give_heap_back();  // no effect without glibc
 
-// What is allocated by all threads and not freed; what the allocator keeps for threads counts, too. Under a sanitizer, and without glibc: 0.
+// Allocated memory of all threads, including the allocator's thread caches. 0 under a sanitizer,
+// and without glibc.
 [[nodiscard]] std::size_t heap_in_use_kib();
 
-// Whether memory that is mapped and not touched costs nothing. An emulator may keep a note of every page that was ever mapped,
-// also after it has been unmapped (qemu-user 7: 24 bytes); then a process under it grows with what it maps.
+// Whether untouched mappings cost nothing. An emulator may keep a record of every page ever mapped
+// (qemu-user 7: 24 bytes), so its process grows with what it maps.
 [[nodiscard]] bool untouched_pages_are_free();
 
-// The calling OS thread, asked of the kernel each time.
+// The calling OS thread, from the kernel each time.
 [[nodiscard]] int os_thread_id() noexcept;
 
 }  // namespace weft::test

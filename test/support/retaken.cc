@@ -22,7 +22,7 @@ bool has_p() noexcept {
 void lose_p() {
     const auto deadline = std::chrono::steady_clock::now() + patience();
     while (has_p()) {
-        // Out of patience, busily() says so.
+        // busily() reports a timeout.
         if (std::chrono::steady_clock::now() > deadline) busily([] { return !has_p(); });
     }
 }

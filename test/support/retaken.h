@@ -1,4 +1,4 @@
-// retaken.h: green threads that have lost their P, at will.
+// retaken.h: makes green threads lose their P.
 #pragma once
 
 #include <atomic>
@@ -12,15 +12,15 @@
 
 namespace weft::test {
 
-// Whether the calling green thread has a P. No call into weft.
+// Whether the calling green thread has a P. Makes no call into weft.
 [[nodiscard]] bool has_p() noexcept;
 
-// Returns when the monitor has taken the caller's P away, at once if it has none. No call into weft. Somebody has to wait for a
-// P all the time: a crowd.
+// Returns when the monitor has retaken the caller's P, at once if it has none. Makes no call into
+// weft. Requires that a G waits for a P all the time: a crowd.
 void lose_p();
 
-// More green threads than a runtime has Ps, which compute a little and yield, for as long as it exists: nobody finds an idle P,
-// and whoever keeps his for longer than a slice loses it.
+// More green threads than a runtime has Ps; they compute briefly and yield, as long as it exists.
+// No P is idle, and a G that overruns its slice loses its P.
 class crowd {
 public:
     explicit crowd(runtime& rt);
@@ -33,7 +33,7 @@ private:
     wait_group members_;
 };
 
-// While one exists, runtimes begin with a slice of 1 ms; or with that with which the whole suite runs.
+// While one exists, runtimes start with a slice of 1 ms, or that of the whole suite.
 class short_slices {
 public:
     short_slices();

@@ -1,11 +1,11 @@
-// sigpipe_counter.h: whether SIGPIPE comes.
+// sigpipe_counter.h: detects SIGPIPE.
 #pragma once
 
 #include <csignal>
 
 namespace weft::test {
 
-// While one exists, SIGPIPE ends nobody and is counted. One at a time.
+// While one exists, SIGPIPE is only counted. One at a time.
 class sigpipe_counter {
 public:
     sigpipe_counter();
@@ -19,7 +19,7 @@ private:
     struct sigaction before_{};
 };
 
-// While one exists, SIGPIPE is blocked in the OS thread that has made it.
+// While one exists, SIGPIPE is blocked in the OS thread that made it.
 class sigpipe_blocked {
 public:
     sigpipe_blocked();
@@ -27,10 +27,10 @@ public:
     sigpipe_blocked(const sigpipe_blocked&) = delete;
     sigpipe_blocked& operator=(const sigpipe_blocked&) = delete;
 
-    // One is pending from now on, for this thread.
+    // Makes one pending for this thread.
     void raise() const;
 
-    // Takes the pending one; false: there is none.
+    // Consumes the pending one; false: none was pending.
     [[nodiscard]] bool take() const;
 
 private:

@@ -1,4 +1,4 @@
-// spread.h: makes the readers of a shared_mutex spread, which otherwise happens when they collide often enough.
+// spread.h: makes the readers of a shared_mutex spread, without the usual collisions.
 #pragma once
 
 #include <weft/shared_mutex.h>
@@ -6,7 +6,7 @@
 namespace weft {
 
 struct spread_for_test {
-    // No effect while a writer is in or waits.
+    // No effect while a writer holds it or waits.
     static void spread(shared_mutex& m) { m.spread_readers(); }
 
     [[nodiscard]] static bool is_spread(shared_mutex& m) {

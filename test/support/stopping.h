@@ -1,4 +1,4 @@
-// stopping.h: being at work while a runtime stops.
+// stopping.h: running while a runtime stops.
 #pragma once
 
 #include <atomic>
@@ -7,10 +7,10 @@
 
 namespace weft::test {
 
-// Becomes true when somebody has called rt.stop(). Valid until that returns.
+// Becomes true once rt.stop() was called. Valid until that returns.
 [[nodiscard]] const std::atomic<bool>& stop_of(runtime& rt);
 
-// Keeps the processor of the calling green thread busy until its runtime is stopped: no call into weft.
+// Keeps the calling green thread's processor busy until its runtime stops, without calls into weft.
 void compute_until_stopped();
 
 }  // namespace weft::test

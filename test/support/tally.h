@@ -1,4 +1,4 @@
-// tally.h: the books of a test: how often each of n numbered messages has been seen.
+// tally.h: counts how often each of n numbered messages was seen.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return seen_.size(); }
 
-    // Message number was seen once more. Any thread.
+    // Counts message number. Any thread.
     void mark(std::size_t number) noexcept {
         if (number < seen_.size()) {
             seen_[number].fetch_add(1, std::memory_order_relaxed);
@@ -28,12 +28,12 @@ public:
         return seen_[number].load(std::memory_order_relaxed);
     }
 
-    // Whether every message was seen once, and nothing else.
+    // Whether every message was seen exactly once, and no other.
     [[nodiscard]] ::testing::AssertionResult exactly_once() const {
         return same_where([](std::size_t) { return 1U; });
     }
 
-    // Whether this and other have seen each message equally often: what was sent is what was received.
+    // Whether this and other agree on every message: all that was sent was received.
     [[nodiscard]] ::testing::AssertionResult same_as(const tally& other) const {
         if (other.size() != size()) return ::testing::AssertionFailure() << "tallies of different size";
         return same_where([&](std::size_t i) { return other.count(i); });

@@ -1,8 +1,8 @@
 // temp_folder.h: a directory for one test, removed with its contents when the test ends.
 //
-// Every test process owns one directory, made before its first test and removed after its last one; temp_folder makes its own inside it.
-// A death test runs in a child that never reaches a destructor. The child finds the directory of its parent in TEST_TMPDIR, which
-// GoogleTest reads, so what the child leaves goes when the parent ends.
+// Each test process makes one directory before its first test and removes it after the last one; a
+// temp_folder is inside. A death test's child never runs destructors. It uses its parent's
+// directory, from TEST_TMPDIR, which GoogleTest reads, so the parent removes its files.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ private:
     std::string path_;
 };
 
-// Drops the file's pages from the page cache, so that reading it needs the disk, where there is one.
+// Evicts the file from the page cache, so that reading it needs the disk, if there is one.
 void evict(const std::string& path);
 
 }  // namespace weft::test

@@ -1,4 +1,4 @@
-// tracked.h: a move-only value that knows how many of its kind exist.
+// tracked.h: a move-only value that counts its live instances.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,8 @@
 
 namespace weft::test {
 
-// Counts the objects alive. A test takes the count before and after: anything else than equal is a value lost without its
-// destructor, or destroyed twice. Moved-from objects hold nothing.
+// Counts live objects. A test compares the count before and after: a difference is a value never
+// destroyed, or destroyed twice. Moved-from objects hold nothing.
 class tracked {
 public:
     static constexpr int nothing = -1;

@@ -1,25 +1,25 @@
-// two_ends.h: two descriptors, where what is written to the one is read from the other.
+// two_ends.h: two descriptors; writes to one are read from the other.
 #pragma once
 
 #include <fcntl.h>
 
 namespace weft::test {
 
-// Closes what is still open when it goes.
+// Closes what is still open when destroyed.
 class two_ends {
 public:
-    // None yet.
+    // No descriptors yet.
     two_ends() = default;
     two_ends(two_ends&& other) noexcept;
     two_ends& operator=(two_ends&&) = delete;
     ~two_ends();
 
-    // A child that is to have them wants them without O_CLOEXEC.
+    // Without O_CLOEXEC, for a child that inherits them.
     [[nodiscard]] static two_ends of_pipe(int flags = O_CLOEXEC);
-    // Of one page.
+    // With a buffer of one page.
     [[nodiscard]] static two_ends of_small_pipe();
     [[nodiscard]] static two_ends of_sockets();
-    // A pseudo terminal, written to by the program on it. None: the system has none.
+    // A pseudo terminal, written by the program on it. Empty if the system has none.
     [[nodiscard]] static two_ends of_terminal();
 
     explicit operator bool() const { return read_end_ >= 0; }
@@ -31,7 +31,7 @@ public:
     void close_read_end();
     void close_write_end();
 
-    // Writes until no more fits.
+    // Writes until the buffer is full.
     void fill() const;
 
 private:

@@ -1,4 +1,4 @@
-// unwinding.h: the frames of the caller's stack, the way exceptions find them.
+// unwinding.h: the frames of the caller's stack, as exceptions find them.
 #pragma once
 
 #include <unwind.h>
@@ -10,8 +10,8 @@
 namespace weft::test {
 
 struct unwound {
-    std::vector<const void*> functions;  // where each frame's function begins, innermost first
-    bool ended = false;                  // the unwinder came to an end, rather than to frames it does not understand
+    std::vector<const void*> functions;  // each frame's function start, innermost first
+    bool ended = false;                  // the unwinder reached the end, not a frame it cannot read
 
     [[nodiscard]] bool contains(const void* function) const {
         for (const void* f : functions) {
@@ -21,7 +21,7 @@ struct unwound {
     }
 };
 
-// Walks up from the caller, over max frames at most.
+// Walks up from the caller, over at most max frames.
 [[nodiscard]] inline unwound unwind_here(std::size_t max = 200) {
     struct walk {
         unwound found;
@@ -32,9 +32,9 @@ struct unwound {
         [](_Unwind_Context* frame, void* argument) {
             auto& self = *static_cast<walk*>(argument);
             if (self.found.functions.size() == self.max) return _URC_NORMAL_STOP;
-            int interrupted_there = 0;  // else it is where a call returns to, perhaps behind the function's end
+            int interrupted_there = 0;  // else the pc is a return address, possibly past the function's end
             const auto pc = static_cast<uintptr_t>(_Unwind_GetIPInfo(frame, &interrupted_there));
-            if (pc == 0) return _URC_NO_REASON;  // beyond the outermost frame
+            if (pc == 0) return _URC_NO_REASON;  // above the outermost frame
             auto* at = reinterpret_cast<void*>(interrupted_there != 0 ? pc : pc - 1);
             self.found.functions.push_back(_Unwind_FindEnclosingFunction(at));
             return _URC_NO_REASON;

@@ -1,4 +1,4 @@
-// watchdog.h: ends a test that hangs, with a report instead of a silence.
+// watchdog.h: ends a hanging test with a report.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace weft::test {
 
-// While one exists its own OS thread watches the clock. If it is not destroyed within limit, the process prints what was
+// While one exists, its OS thread watches the clock. After limit, the process prints what was
 // watched, calls report, and aborts.
 class watchdog {
 public:

@@ -1,7 +1,7 @@
-// connection.h: one connection to an echo server, and the requests that are under way on it.
+// connection.h: one connection to an echo server, with its pending requests.
 //
-// Each request has bytes of its own, which depend on the connection and on the number of the request; every byte of its echo
-// is compared. So an echo that is lost, doubled, cut, or of another connection ends the process.
+// A request's bytes depend on its connection and number, and every echoed byte is compared. So an
+// echo that is lost, duplicated, cut, or from another connection ends the process.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,14 @@ public:
 
     [[nodiscard]] int fd() const { return fd_; }
 
-    // A request, to be sent after those before it, that should have been sent at that time.
+    // Queues a request that was due at that time.
     void add_request(int64_t due_ns) { due_.push_back(due_ns); }
 
-    // Sends as much of what was added as the system takes. False: not all.
+    // Sends as much of the queued data as the system takes. False: not all.
     [[nodiscard]] bool send();
 
-    // Takes what has arrived. For each echo that is complete now: answered(when its request was due).
+    // Receives what has arrived. Calls answered(due time of the request) for each echo that is now
+    // complete.
     template <typename Answered>
     void receive(Answered answered) {
         for (std::size_t whole = take_arrived(); whole != 0; --whole) {
@@ -42,10 +43,10 @@ public:
     [[nodiscard]] std::size_t under_way() const { return due_.size(); }
 
 private:
-    // Receives once, compares, and returns how many echoes were completed by it.
+    // Receives once, compares, and returns the number of echoes completed.
     [[nodiscard]] std::size_t take_arrived();
 
-    // The bytes of this connection's stream from `at` on, up to the end of the request that holds it.
+    // This connection's stream from `at` to the end of that request.
     [[nodiscard]] std::span<const char> bytes_from(uint64_t at) const;
 
     int fd_ = -1;
@@ -53,7 +54,7 @@ private:
     std::size_t payload_;
     uint64_t sent_ = 0;
     uint64_t received_ = 0;
-    std::deque<int64_t> due_;  // of the requests that have no echo yet
+    std::deque<int64_t> due_;  // of the requests without an echo
 };
 
 }  // namespace bench::net

@@ -1,9 +1,11 @@
-// echo_client.cc: loads an echo server and prints what it took, as one line of JSON. On epoll itself: it uses nothing that is measured.
+// echo_client.cc: loads an echo server and prints the results as one line of JSON. It uses epoll
+// itself, and nothing that is measured.
 //
 //     echo_client --address 127.0.0.1:4711 --server_pid 815 --connections 50 --rate 20000
 //     {"requests":20003,"us_per_op":50.0,"cpu_us":7.9,"switches":0.71,"p50_us":31.2, ...}
 //
-// cpu_us is the server's CPU time for each request, system calls and all; switches how often it fell asleep for each. See options.h.
+// cpu_us is the server's CPU time per request, system calls included; switches is the number of
+// times it slept per request. See options.h.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -22,7 +24,7 @@ namespace bench::net {
 
 namespace {
 
-// After an echo on each connection, until the server's memory is what it will be.
+// After one echo per connection, until the server's memory is stable.
 constexpr std::chrono::milliseconds settling_time{300};
 
 class json_line {
@@ -45,7 +47,8 @@ private:
 
 double per(double total, int64_t count) { return count == 0 ? 0 : total / static_cast<double>(count); }
 
-// One request after another, on a connection after another: then the server has accepted it, and served it once.
+// One request at a time, on one connection after another. Then the server has accepted and served
+// each once.
 void open_connections(const options& o, std::vector<connection>& into, int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; ++i) {
         connection& c = into.emplace_back(o.address, static_cast<uint64_t>(i), static_cast<std::size_t>(o.payload));
@@ -59,7 +62,7 @@ void open_connections(const options& o, std::vector<connection>& into, int64_t f
     }
 }
 
-// What the connections that do nothing cost the server.
+// What idle connections cost the server.
 void measure_idle(const options& o, std::vector<connection>& idle, json_line& out) {
     std::this_thread::sleep_for(settling_time);
     const server_memory before = read_server_memory(o.server_pid);
@@ -100,7 +103,7 @@ int run(const options& o) {
     ::getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &files);
-    ::prctl(PR_SET_TIMERSLACK, 1);  // requests are sent when they are due
+    ::prctl(PR_SET_TIMERSLACK, 1);  // so that requests are sent on time
 
     std::vector<connection> active;
     std::vector<connection> idle;

@@ -1,4 +1,4 @@
-// histogram.h: how long things took, counted in buckets whose width is 1/64 of what they hold.
+// histogram.h: durations, counted in buckets as wide as 1/64 of their values.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ public:
 
     [[nodiscard]] int64_t count() const { return count_; }
 
-    // The least that a share of them did not exceed, in microseconds; 0 when there are none.
+    // The smallest value, in microseconds, that at least a share of the values does not exceed; 0
+    // without values.
     [[nodiscard]] double percentile_us(double share) const {
         const auto wanted = static_cast<int64_t>(share * static_cast<double>(count_));
         int64_t seen = 0;
@@ -34,7 +35,7 @@ private:
     static constexpr int longest_bits = 42;  // more than an hour
     static constexpr std::size_t bucket_count = std::size_t{longest_bits - precision_bits + 1} << precision_bits;
 
-    // Below 2^7 each value has a bucket; above, the seven highest bits decide.
+    // Below 2^7 each value has its own bucket; above, the seven highest bits select it.
     static std::size_t bucket_of(uint64_t ns) {
         const uint64_t most = (uint64_t{1} << longest_bits) - 1;
         if (ns > most) ns = most;

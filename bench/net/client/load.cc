@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t ns_per_ms = 1'000'000;
 constexpr int64_t ns_per_s = 1'000'000'000;
-constexpr int64_t patience_ns = 10 * ns_per_s;  // for the last echoes
+constexpr int64_t patience_ns = 10 * ns_per_s;  // how long to wait for the last echoes
 
 int64_t now_ns() {
     using namespace std::chrono;
@@ -46,7 +46,7 @@ public:
         go_on_until(measured_from_);
         result_.before = read_usage(o_.server_pid);
         counting_ = true;
-        measured_from_ = now_ns();  // later than it was to be, where we had to wait for a CPU
+        measured_from_ = now_ns();  // later than planned, if the client had to wait for a CPU
         measured_to_ = measured_from_ + o_.ms * ns_per_ms;
         go_on_until(measured_to_);
         result_.after = read_usage(o_.server_pid);
@@ -90,7 +90,7 @@ private:
         if (!connections_[i].send()) watch(EPOLL_CTL_MOD, i, EPOLLIN | EPOLLOUT);
     }
 
-    // Waits for the first one until then.
+    // Waits for the first event until then.
     void take_echoes(int64_t until) {
         static std::array<epoll_event, 512> events;
         const int64_t left = o_.spin ? 0 : std::max<int64_t>(0, until - now_ns());
@@ -135,7 +135,7 @@ private:
     int64_t measured_from_ = 0;
     int64_t measured_to_ = 0;
     int64_t next_due_ = 0;
-    std::size_t turn_ = 0;  // whose is the next request
+    std::size_t turn_ = 0;  // the connection of the next request
     int64_t under_way_ = 0;
     bool counting_ = false;
     bool stopped_ = false;

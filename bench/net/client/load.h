@@ -1,10 +1,13 @@
-// load.h: sends requests on many connections from one thread, and takes the time until their echoes.
+// load.h: sends requests on many connections from one thread, and measures the time until their
+// echoes.
 //
-// Closed loop: each connection sends its next request when it has the echo of the one before. It measures how much the server can do. It
-// flatters the slow: a server that stops for 10 ms delays one request per connection, and the others are not even sent.
+// Closed loop: each connection sends a request once it has the previous echo. This measures
+// capacity, but flatters slow servers: a stop of 10 ms delays one request per connection, and the
+// others are not even sent.
 //
-// Open loop: requests have times of their own, random gaps around the mean, and are sent then, whatever became of those before; the
-// connections take turns. An echo's time is counted from when its request was due, so whoever stops is late for all that fall due meanwhile.
+// Open loop: requests are sent at times of their own, with random gaps around the mean, regardless
+// of earlier ones, on each connection in turn. Latency counts from the due time, so a server that
+// stops is late for all requests due in that time.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +21,16 @@
 namespace bench::net {
 
 struct load_result {
-    int64_t answered = 0;  // echoes, in all
-    int64_t requests = 0;  // those that came while it was measured
+    int64_t answered = 0;  // All echoes.
+    int64_t requests = 0;  // Echoes received during the measurement.
     int64_t wall_ns = 0;
-    histogram latency;    // of requests that were due while it was measured
-    histogram sent_late;  // how long after they were due those were sent: the client's own fault
+    histogram latency;    // Of requests due during the measurement.
+    histogram sent_late;  // Delay between due and sent: the client's own fault.
     server_usage before;
     server_usage after;
 };
 
-// Sends requests for warmup_ms and ms, and waits for the echoes that are under way then.
+// Sends requests for warmup_ms, then ms, and waits for the pending echoes.
 [[nodiscard]] load_result run_load(const options& o, std::vector<connection>& connections);
 
 }  // namespace bench::net

@@ -3,15 +3,15 @@
 //     echo_client --address A [--NAME VALUE]…
 //
 //     address      127.0.0.1:PORT, or unix:PATH
-//     server_pid   whose CPU time, context switches and memory are read from /proc
-//     connections  that send requests
-//     idle         that are opened, answered once, and do nothing from then on
+//     server_pid   its CPU time, context switches and memory are read from /proc
+//     connections  the number that send requests
+//     idle         the number that get one echo and then do nothing
 //     payload      bytes of a request, and of its echo
-//     rate         requests a second, whatever becomes of those before (open loop); 0: each connection sends its next
-//                  request when it has its echo (closed loop)
-//     warmup_ms, ms   how long requests are sent before, and while, they are measured
-//     rest_ms      how long the server is watched while nothing happens, before that
-//     spin         1: the client never sleeps, so that the server never has to wake it
+//     rate         requests per second, regardless of earlier ones (open loop); 0: each connection
+//                  sends a request once it has the previous echo (closed loop)
+//     warmup_ms, ms   how long requests are sent before the measurement, and during it
+//     rest_ms      how long the idle server is observed before that
+//     spin         1: the client never sleeps, so the server never has to wake it
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ struct options {
     bool spin = false;
 };
 
-// Ends the process: what was to be measured did not happen.
+// Ends the process because the measurement has failed.
 [[noreturn]] inline void fail(const std::string& what) {
     std::fprintf(stderr, "echo_client: %s\n", what.c_str());
     std::exit(1);
 }
 
-// Ends the process with exit code 2 on a line that it does not understand.
+// Ends the process with exit code 2 if it does not understand the command line.
 inline options parse_options(int argc, char** argv) {
     options o;
     int64_t spin = 0;

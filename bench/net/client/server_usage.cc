@@ -12,7 +12,7 @@ namespace bench::net {
 
 namespace {
 
-// The number that follows `name:` in a file of /proc; 0 where there is none.
+// The number after `name:` in a file of /proc; 0 if missing.
 int64_t number_after(const std::filesystem::path& path, const std::string& name) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {

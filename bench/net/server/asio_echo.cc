@@ -1,7 +1,8 @@
-// asio_echo.cc: the echo server in callbacks of Boost.Asio.
+// asio_echo.cc: the echo server with callbacks of Boost.Asio.
 //
-// An io_context for each thread, which is told that it has only one (concurrency hint 1), and connections dealt out in turn: the fastest of the
-// ways that Asio offers, and no thread ever takes work from another. Each connection is an object with a buffer of its own.
+// An io_context per thread, with concurrency hint 1 (one thread), and connections assigned in turn:
+// the fastest way to use Asio, without work stealing. Each connection is an object with its own
+// buffer.
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>

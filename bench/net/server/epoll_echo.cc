@@ -1,8 +1,9 @@
-// epoll_echo.cc: the floor: an event loop for each thread, on epoll itself, and nothing else.
+// epoll_echo.cc: the lower bound: one event loop per thread, directly on epoll.
 //
-// Level-triggered, one registration for each connection, one buffer for each thread: read once, write back, next event. A thread that accepts
-// deals the connections out to the loops in turn. What the system does not take at once is kept, and the connection is not read until it
-// is gone. No deadlines, no cancellation, no tasks: whatever a runtime offers comes on top of this.
+// Level-triggered, one registration per connection, one buffer per thread: read once, write back,
+// next event. An accepting thread assigns connections to the loops in turn. Data that the system
+// does not take at once is kept, and the connection is not read until it is sent. No deadlines,
+// cancellation or tasks; a runtime's features cost extra.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -39,7 +40,7 @@ public:
         if (epoll_ < 0) fail("epoll_create1");
     }
 
-    // By the thread that accepts.
+    // Called by the accepting thread.
     void add(int fd) { watch(EPOLL_CTL_ADD, *new connection{fd, {}}, EPOLLIN); }
 
     [[noreturn]] void run() {

@@ -1,12 +1,14 @@
-// server_options.h: what the C++ servers have in common: how they are called, what they say, and when they end.
+// server_options.h: what the C++ servers share: command line, output, and end.
 //
 //     PROGRAM echo|http --p P --listen tcp|unix:PATH [--buffer BYTES]
 //
-// P is the number of threads that serve. The server takes a free port of 127.0.0.1, or makes the socket PATH, and prints one line:
+// P is the number of serving threads. The server takes a free port of 127.0.0.1, or creates the
+// socket PATH, and prints one line:
 //
 //     {"peer":"epoll","version":"gcc 12.2.0","address":"127.0.0.1:4711"}
 //
-// It serves until its standard input ends, or a signal ends it. The servers in Go and Rust are called alike.
+// It serves until its standard input ends or a signal ends it. The servers in Go and Rust take the
+// same command line.
 #pragma once
 
 #include <unistd.h>
@@ -27,7 +29,7 @@ struct server_options {
     std::string unix_path;  // empty: TCP
 };
 
-// Ends the process with exit code 2 on a line that it does not understand, or does not serve.
+// Ends the process with exit code 2 if it does not understand or support the command line.
 inline server_options parse_server_options(int argc, char** argv, std::string_view serves) {
     constexpr std::string_view unix_prefix = "unix:";
     server_options o;
@@ -52,7 +54,7 @@ inline server_options parse_server_options(int argc, char** argv, std::string_vi
     return o;
 }
 
-// Says where the server is, and has the process end with its standard input.
+// Prints the server's address, and makes the process end with its standard input.
 inline void announce(const char* peer, const std::string& version, const std::string& address) {
     std::printf("{\"peer\":\"%s\",\"version\":\"%s\",\"address\":\"%s\"}\n", peer, version.c_str(), address.c_str());
     std::fflush(stdout);

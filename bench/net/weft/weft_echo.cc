@@ -1,4 +1,4 @@
-// weft_echo.cc: the echo server in straight-line code: a green thread for each connection.
+// weft_echo.cc: the echo server in straight-line code: one green thread per connection.
 #include <cstddef>
 #include <memory>
 #include <string>

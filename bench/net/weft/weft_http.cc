@@ -1,7 +1,8 @@
-// weft_http.cc: HTTP/1.1 with keep-alive: a green thread for each connection, Boost.Beast on weft's sockets.
+// weft_http.cc: HTTP/1.1 with keep-alive: one green thread per connection, Boost.Beast on weft's
+// sockets.
 //
-// Every request is parsed whole, with limits on its header and on the time it may take, and answered with the same few bytes and a date: what
-// Go's net/http and hyper do in their servers here.
+// Every request is fully parsed, with limits on header size and time, and answered with the same
+// few bytes and a date. The servers with Go's net/http and hyper do the same.
 #include <time.h>
 
 #include <array>
@@ -37,7 +38,7 @@ constexpr uint32_t largest_header = 16 * 1024;
 constexpr auto header_time = 10s;
 constexpr auto write_time = 10s;
 
-// The date as a header wants it; made once a second.
+// The date for the header, updated once a second.
 class date {
 public:
     const std::string& now() {
@@ -66,7 +67,7 @@ public:
     }
 
 private:
-    // False: it was the last one.
+    // False: it was the last request.
     bool serve_request() {
         boost::system::error_code ec;
         http::request_parser<http::empty_body> parser;

@@ -1,14 +1,16 @@
 // boost_fiber_bench.cc: the suite over Boost.Fiber.
 //
-// Settings, chosen by measuring: at P=1 the default round_robin scheduler, with stacks from
-// pooled_fixedsize_stack; that pool is not thread-safe, so at P>1 stacks come from malloc, which is
-// told never to give memory back (by default it trims the heap after every batch: 15 times slower).
-// P>1 is work_stealing on P threads. Stacks are 16 KiB without a guard page; the default is 128 KiB.
+// Settings, chosen by measurement. P=1: the default round_robin, with stacks from
+// pooled_fixedsize_stack. That pool is not thread-safe. P>1: work_stealing on P threads, with
+// stacks from malloc, set to never trim the heap (by default it does after every batch: 15 times
+// slower). Stacks are 16 KiB without a guard page; the default is 128 KiB.
 //
-// Where the work differs from the others': a buffered_channel of capacity 128 holds 127 values, and
-// capacities are powers of two. Children in skynet start by launch::dispatch (run at once), without
-// which all 1.1 million fibers are alive together; so do those that fork_join.h forks. It has no semaphore, no
-// reader-writer lock, no select and no timers with a function: those workloads are left out.
+// Differences from the other peers:
+// - A buffered_channel of capacity 128 holds 127 values, and capacities are powers of two.
+// - Children in skynet, and forks of fork_join.h, start by launch::dispatch (run at once).
+//   Otherwise all 1.1 million fibers would be alive together.
+// - Without a semaphore, reader-writer lock, select, or timer with a function, those workloads are
+//   left out.
 #include <malloc.h>
 
 #include <atomic>
@@ -37,7 +39,7 @@ struct boost_fiber {
                ", gcc " __VERSION__;
     }
 
-    // Never returns from shutting the schedulers down: the process ends with the body.
+    // The process ends with the body, because shutting down the schedulers never returns.
     template <typename Body>
     static void run(int p, Body body) {
         mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -56,7 +58,7 @@ struct boost_fiber {
             }
             fibers::use_scheduling_algorithm<fibers::algo::work_stealing>(p);
         }
-        // The body is a fiber like the others: a thread's main fiber cannot be stolen.
+        // The body runs as a fiber, because a thread's main fiber cannot be stolen.
         fibers::fiber(fibers::launch::post, std::allocator_arg, boost::context::fixedsize_stack(256 * 1024), [&body] {
             body();
             std::fflush(stdout);
@@ -109,7 +111,7 @@ struct boost_fiber {
 
     static int64_t os_wakes() { return 0; }
 
-    // The last done takes the lock; the others only count.
+    // Only the last done takes the lock; the others just count.
     class wait_group {
     public:
         void add(int64_t n) { pending_.fetch_add(n); }

@@ -1,9 +1,9 @@
 // std_thread_bench.cc: the suite over one OS thread per task.
 //
-// Threads have no P: the process is held to P CPUs by its affinity mask instead. Channels and the
-// wait group are a mutex and condition variables, what a C++ programmer writes by hand; an
-// unbuffered send returns when a receiver has taken the value. The driver asks for fewer operations
-// and tasks than of the others. Timers, select and forks by the million are left out.
+// The affinity mask limits the process to P CPUs. Channels and the wait group are a mutex with
+// condition variables, as written by hand; an unbuffered send returns once a receiver has taken the
+// value. The driver uses fewer operations and tasks. Timers, select and millions of forks are left
+// out.
 #include <gnu/libc-version.h>
 #include <pthread.h>
 #include <sched.h>
@@ -96,8 +96,8 @@ struct std_thread {
     using condition_variable = std::condition_variable;
     using semaphore = std::counting_semaphore<>;
 
-    // A queue of at most `capacity` values. Capacity 0 is a queue of one whose sender also waits
-    // until its own value is gone.
+    // A queue of at most `capacity` values. With capacity 0 it is a queue of one, and the sender
+    // waits until its value is taken.
     template <typename T>
     class handle {
     public:

@@ -1,7 +1,8 @@
-// tbb_bench.cc: the programs of fork_join.h over oneTBB: the library made for them.
+// tbb_bench.cc: the programs of fork_join.h over oneTBB, a library made for them.
 //
-// Settings: global_control holds it to P threads, the calling one among them. A group of tasks for every fork; the last part
-// runs in place. Tasks have no stack of their own and cannot wait for anything but their children, so nothing else of the suite fits.
+// global_control limits it to P threads, including the calling one. Each fork is a group of tasks;
+// the last part runs in place. Tasks have no stack of their own and can wait only for their
+// children, so it supports nothing else of the suite.
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/version.h>

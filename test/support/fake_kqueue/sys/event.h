@@ -1,5 +1,6 @@
-// sys/event.h: of kqueue, what src/poll/kqueue.h uses, for systems that have none. Names and types are those of FreeBSD's manual, kqueue(2);
-// numbers are our own. fake_kqueue.cc does what it says, with epoll.
+// sys/event.h: the part of kqueue that src/poll/kqueue.h uses, for systems without it. Names and
+// types are FreeBSD's, from kqueue(2); the numbers are not. Implemented over epoll in
+// fake_kqueue.cc.
 #pragma once
 
 #include <cstdint>
