@@ -1,4 +1,4 @@
-// ambient.cc: which context is around the caller, and std::stop_token from contexts.
+// ambient.cc: the context around the caller, and its std::stop_token.
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -15,21 +15,22 @@
 
 namespace weft::detail {
 
-// A context's std::stop_source. Shared with whoever is about to call request_stop(), when the context may be gone.
+// A context's std::stop_source. Also owned by threads about to call request_stop(), which may
+// outlive the context.
 struct stop_bridge {
     std::stop_source source;
     atomic<uint32_t> owners{1};
-    stop_bridge* next = nullptr;  // in the chain of a walk, of which there is only one
-    weft::timer alarm;            // calls it when the deadline passes
+    stop_bridge* next = nullptr;  // next in the chain of the one walk it is in
+    weft::timer alarm;            // requests the stop when the deadline passes
 };
 
 namespace {
 
 void drop_owner(stop_bridge* b) noexcept {
-    if (b->owners.fetch_sub(1, acq_rel) == 1) delete b;  // with the other owners'
+    if (b->owners.fetch_sub(1, acq_rel) == 1) delete b;  // synchronises with the other owners
 }
 
-// What a timer calls. It owns the bridge until then.
+// The timer's function. It owns the bridge until it is destroyed.
 class deadline_passes {
 public:
     explicit deadline_passes(stop_bridge& b) noexcept : bridge_(&b) {
@@ -61,13 +62,13 @@ stop_bridge* make_bridge(int64_t deadline_ns) {
     return made.release();
 }
 
-// Only their addresses are used.
+// Only the addresses are used.
 alignas(cancel_context) constinit std::byte shield[sizeof(cancel_context)] = {};
 alignas(cancel_context) constinit std::byte stop[sizeof(cancel_context)] = {};
 
 cancel_context* if_context(cancel_context* c) noexcept { return is_context(c) ? c : nullptr; }
 
-// Plain threads do not migrate, so a thread-local is safe here.
+// Plain threads do not migrate, so a thread_local is safe.
 constinit thread_local cancel_context* of_thread = nullptr;
 
 [[gnu::noinline]] cancel_context*& thread_ambient() noexcept { return of_thread; }
