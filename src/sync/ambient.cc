@@ -1,4 +1,4 @@
-// ambient.cc: the context around the caller, and its std::stop_token.
+// ambient.cc: the caller's context, and std::stop_token from it.
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -15,22 +15,22 @@
 
 namespace weft::detail {
 
-// A context's std::stop_source. Also owned by threads about to call request_stop(), which may
-// outlive the context.
+// A context's std::stop_source. Threads about to call request_stop() share it, as they may outlive
+// the context.
 struct stop_bridge {
     std::stop_source source;
     atomic<uint32_t> owners{1};
-    stop_bridge* next = nullptr;  // next in the chain of the one walk it is in
-    weft::timer alarm;            // requests the stop when the deadline passes
+    stop_bridge* next = nullptr;  // in its walk's chain; at most one
+    weft::timer alarm;            // requests the stop at the deadline
 };
 
 namespace {
 
 void drop_owner(stop_bridge* b) noexcept {
-    if (b->owners.fetch_sub(1, acq_rel) == 1) delete b;  // synchronises with the other owners
+    if (b->owners.fetch_sub(1, acq_rel) == 1) delete b;  // with the other owners'
 }
 
-// The timer's function. It owns the bridge until it is destroyed.
+// Called by a timer. Owns the bridge until destroyed.
 class deadline_passes {
 public:
     explicit deadline_passes(stop_bridge& b) noexcept : bridge_(&b) {
@@ -62,13 +62,13 @@ stop_bridge* make_bridge(int64_t deadline_ns) {
     return made.release();
 }
 
-// Only the addresses are used.
+// Only their addresses are used.
 alignas(cancel_context) constinit std::byte shield[sizeof(cancel_context)] = {};
 alignas(cancel_context) constinit std::byte stop[sizeof(cancel_context)] = {};
 
 cancel_context* if_context(cancel_context* c) noexcept { return is_context(c) ? c : nullptr; }
 
-// Plain threads do not migrate, so a thread_local is safe.
+// Plain threads do not migrate.
 constinit thread_local cancel_context* of_thread = nullptr;
 
 [[gnu::noinline]] cancel_context*& thread_ambient() noexcept { return of_thread; }

@@ -1,4 +1,4 @@
-// cancel.cc: cancellable contexts. The protocol is in weft/detail/cancel.h.
+// cancel.cc: cancellable contexts; the protocol is in weft/detail/cancel.h.
 #include <weft/detail/cancel.h>
 
 #include "base/assert.h"
@@ -6,7 +6,7 @@
 
 namespace weft::detail {
 
-// What a walk down the tree has collected, to be called after all locks are released.
+// Results of a walk down the tree, to be called without locks.
 struct cancel_context::harvest {
     cancel_wait* waits = nullptr;
     stop_bridge* bridges = nullptr;
@@ -17,8 +17,7 @@ void cancel_context::mark(harvest& h) noexcept {
     requested_ = true;
     if (cancel_wait* w = blocked_) {
         bool must_ready = false;
-        // Otherwise w is not accessed again: another party has won, or it is still parking and will
-        // notice.
+        // Otherwise w is not accessed again: it lost, or is still parking and will notice.
         if (w->claim->try_claim(claimed_by::cancellation, must_ready) && must_ready) {
             w->next = h.waits;
             h.waits = w;
@@ -28,8 +27,8 @@ void cancel_context::mark(harvest& h) noexcept {
     if (stop_bridge* b = bridge_) h.bridges = retain_in_chain(b, h.bridges);
 }
 
-// Depth first. A visited context's lock and those of all contexts from this one down to it are
-// held, so it cannot be destroyed and no descendant is missed.
+// Depth first. A visited context is locked, with all from this one down to it. So it stays alive
+// and no descendant is missed.
 void cancel_context::cancel() noexcept {
     harvest found;
     lock_.lock();
@@ -40,7 +39,7 @@ void cancel_context::cancel() noexcept {
             if (next != nullptr) {
                 next->lock_.lock();
                 if (next->requested_) {
-                    // Another thread handles this subtree.
+                    // Another thread handles the subtree.
                     cancel_context* sibling = next->next_;
                     next->lock_.unlock();
                     next = sibling;
@@ -96,8 +95,8 @@ void cancel_context::leave_wait() noexcept {
     lock_.unlock();
 }
 
-// Walks outwards while the interruption is the same: cancelled, or the same deadline. Then if many
-// waits are interrupted at once, they do not each walk the whole way.
+// Walks outwards while the interruption is the same (cancelled, or an equal deadline), so that many
+// waits interrupted at once do not each walk all the way.
 void cancel_context::tell_tokens(wait_result why) noexcept {
     const bool is_cancelled = why == wait_result::cancelled;
     cancel_context* beyond = this;
@@ -122,7 +121,7 @@ stop_bridge& cancel_context::bridge(stop_bridge* (*make)(int64_t deadline_ns)) {
     lock_.lock();
     stop_bridge* b = bridge_;
     lock_.unlock();
-    if (b != nullptr) return *b;  // only the context's own green thread makes one
+    if (b != nullptr) return *b;  // only the context's green thread makes one
     b = make(deadline_ns_);
     lock_.lock();
     bridge_ = b;
@@ -132,7 +131,7 @@ stop_bridge& cancel_context::bridge(stop_bridge* (*make)(int64_t deadline_ns)) {
     return *b;
 }
 
-// Links this context and all around it into the tree, outermost first (C1).
+// Links this and all contexts around it into the tree, outermost first (C1).
 void cancel_context::arm() noexcept {
     constexpr unsigned most = 64;
     while (!armed_.load(acquire)) {  // A1

@@ -1,20 +1,19 @@
-// condition_variable.cc: the core of both condition variables. The contract is in
-// weft/condition_variable.h.
+// condition_variable.cc: the core of both condition variables; see weft/condition_variable.h.
 //
-// A wait takes the queue's lock, unlocks the mutex, joins the queue and parks, which frees the
-// lock. A thread that changes state under the mutex and then notifies therefore finds the waiter
-// queued. A notify unlinks the waiter and wakes it.
+// A wait locks the queue, unlocks the mutex, joins the queue and parks, which unlocks the queue. So
+// a thread that changes state under the mutex and then notifies finds the waiter queued. A notify
+// unlinks and wakes it.
 //
-// The woken waiter locks the mutex itself; it is not moved to the mutex's queue. It runs when the
-// notifier parks, or some microseconds later on another P, and usually finds the mutex free.
+// The woken waiter locks the mutex itself and is not moved to its queue. It runs when the notifier
+// parks, or microseconds later on another P; the mutex is then usually free.
 //
-// The object may be destroyed after a notify_all(). Some unlinked waiters still return to the
-// queue's lock. They are counted under the lock, and the destructor waits for them:
+// The object may be destroyed after notify_all(). Unlinked waiters that return to the queue's lock
+// are counted under it, and the destructor waits for them:
 //
-//   C1  A notify finds the waiter claimed by its deadline or a cancellation. The waiter takes the
-//       lock to unlink itself (L4), finds itself unlinked, and decrements the count.
-//   C2  A wait with a stop_token: its callback takes the lock. Counted while the callback is
-//       registered.
+//   C1  A notify finds the waiter claimed by a deadline or cancellation. The waiter locks the queue
+//       to unlink itself (L4), finds itself unlinked, and decrements the count.
+//   C2  A wait with a stop_token, because its callback takes the lock. Counted while the callback
+//       is registered.
 #include <optional>
 
 #include <weft/condition_variable.h>
@@ -29,8 +28,8 @@ namespace detail {
 
 namespace {
 
-// Wins w's wait and unlinks it. Returns false, with w still linked, if another party has won. The
-// queue's lock is held.
+// Wins w's wait and unlinks it. Returns false if another party has won; w stays linked. The queue
+// is locked.
 bool claim(wait_queue& queue, waiter& w) noexcept {
     if (w.claim != nullptr && !w.claim->try_claim(w.which, w.must_ready)) return false;
     queue.remove(w);
@@ -43,7 +42,7 @@ struct condition_waiter : waiter {
     stop_watch* stop = nullptr;
 };
 
-// A wait with a stop_token (C2). Lives in the waiter's frame.
+// A wait with a stop_token (C2), in the waiter's frame.
 struct stop_watch {
     struct callback {
         stop_watch& watch;
@@ -58,7 +57,7 @@ struct stop_watch {
 
     explicit stop_watch(condition_core& c) noexcept : core(c) { me.stop = this; }
 
-    // The stop callback. Runs at most once, on any thread.
+    // The callback: runs at most once, on any thread.
     void fire() noexcept {
         const uint32_t bits = core.state_.lock_bits();
         fired = true;
@@ -90,7 +89,7 @@ wait_result condition_core::wait_stoppable(mutex& m, int64_t deadline_ns, const 
     return result;
 }
 
-// Joins the queue, unlocks m and parks. The queue's lock is held; bits are its word's bits.
+// Joins the queue, unlocks m and parks. The queue is locked; bits are its word's.
 wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, int64_t deadline_ns) noexcept {
     if (waiters_.empty()) {
         used_with_ = &m;
@@ -106,8 +105,8 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
     return result;
 }
 
-// Unlinks and returns the oldest waiter whose wait the caller wins, or nullptr. Adds waiters that
-// will return (C1) to the count in bits.
+// Unlinks and returns the oldest waiter whose wait the caller wins, or nullptr. Counts waiters that
+// will return (C1) in bits.
 waiter* condition_core::pop_locked(uint32_t& bits) noexcept {
     while (waiter* w = waiters_.front()) {
         if (claim(waiters_, *w)) return w;
@@ -159,8 +158,8 @@ void condition_core::wait_for_returns() noexcept {
 void condition_wait_abandoned(waiter& w, bool linked) noexcept {
     auto* core = static_cast<condition_core*>(w.slot);
     if (linked && w.claim != nullptr) {
-        // A notify may have unlinked and counted it (C1) without claiming it. The object exists
-        // until such a waiter returns, or if none is counted.
+        // A notify may have unlinked and counted it (C1) without claiming it. The object lives
+        // until such a waiter returns, or while none is counted.
         const uint32_t bits = core->state_.lock_bits();
         const bool counted = w.ok;
         core->state_.unlock_bits(bits);

@@ -32,9 +32,9 @@ void report_unobserved(const std::exception_ptr& e, unobserved_source from, int6
     try {
         std::rethrow_exception(e);
     } catch (const cancelled&) {
-        return;  // the cancellation was requested
+        return;  // was requested
     } catch (const timed_out&) {
-        if (deadline_ns <= now_ns()) return;  // the timeout was requested, by the deadline
+        if (deadline_ns <= now_ns()) return;  // was requested by the deadline
     } catch (...) {}
     if (auto hook = unobserved_hook.load(acquire)) {  // pairs with set_unobserved_exception_hook
         hook(e);
@@ -66,11 +66,10 @@ std::shared_ptr<future_core> derivation::source(std::size_t index) noexcept {
 }
 
 void future_core::cancel() noexcept {
-    derivation* const derived = derivation_;  // read first: a future without an owner is freed once it is complete
+    derivation* const derived = derivation_;  // first: without an owner, this is freed once complete
     cancel_this();
-    if (derived == nullptr || derived->cancelled_.exchange(true, acq_rel))
-        return;                             // acq_rel: with another walk's exchange
-    std::shared_ptr<future_core> to_visit;  // chain of derived futures that are cancelled and whose sources are not
+    if (derived == nullptr || derived->cancelled_.exchange(true, acq_rel)) return;  // acq_rel: with another walk's
+    std::shared_ptr<future_core> to_visit;  // a chain: derived, cancelled, sources not yet
     std::shared_ptr<future_core> visited;
     for (future_core* at = this; at != nullptr; at = visited.get()) {
         derivation& from = *at->derivation_;
@@ -88,7 +87,7 @@ void future_core::cancel() noexcept {
     }
 }
 
-// Cancels this future only, not its sources.
+// Without its sources.
 void future_core::cancel_this() noexcept {
     context_.cancel();
     for (claim_state seen = claim_state::open;;) {
@@ -114,7 +113,7 @@ future_core::~future_core() {
 }
 
 void future_core::begin() noexcept {
-    fulfiller_.store(current_owner().who, relaxed);  // relaxed: a thread compares it only with its own name
+    fulfiller_.store(current_owner().who, relaxed);  // relaxed: compared only with one's own name
 }
 
 void future_core::complete() noexcept {

@@ -1,4 +1,4 @@
-// interrupt.h: how a wait ends other than by its object. Shared by wait.cc, select.cc, sleep.cc and
+// interrupt.h: ways to end a wait other than by its object, for wait.cc, select.cc, sleep.cc and
 // cancel.cc.
 //
 // See: weft/detail/wait.h, weft/detail/cancel.h
@@ -13,21 +13,19 @@ namespace weft::detail {
 
 struct M;
 
-// Makes g ready, or if g is nullptr the plain thread of note.
+// Makes g ready, or if nullptr, note's plain thread.
 void ready_party(G* g, thread_note* note) noexcept;
 
-// The parties besides its queues that may end a caller's wait. Its claim word is in the caller's
-// frame.
+// What may end a queued caller's wait besides its queues. The claim word is in the caller's frame.
 struct other_parties {
     int64_t deadline_ns = never;
-    cancel_context* context = nullptr;  // enter_wait(cancelled) has returned true
+    cancel_context* context = nullptr;  // after enter_wait(cancelled) returned true
     cancel_wait* cancelled = nullptr;
 };
 
-// Parks m's current green thread, or blocks the plain thread of mine, until a party has claimed the
-// wait. Returns that party. first is the first of the waiters. The count locks are held on entry
-// and freed once the caller is parked. On return neither deadline nor cancellation accesses the
-// frame; the queues may (L4).
+// Parks m's G, or blocks the plain thread of mine, until a party claims the wait; returns the
+// party. first: the first waiter. The count locks are held on entry and freed once parked.
+// Afterwards neither deadline nor cancellation accesses the frame; the queues may (L4).
 [[nodiscard]] uint32_t wait_claimed(M* m,
                                     waiter& first,
                                     const held_lock* locks,
@@ -37,20 +35,20 @@ struct other_parties {
 [[nodiscard]] uint32_t thread_wait_claimed(
     thread_note& mine, claim_word& claim, const held_lock* locks, uint32_t count, const other_parties& others) noexcept;
 
-// The context that the current wait must heed. nullptr if there is none, or while an exception
-// thrown inside it unwinds the stack.
+// The context that the current wait heeds: nullptr without one, or while an exception thrown inside
+// it unwinds the stack.
 [[nodiscard]] cancel_context* heeded_context(M* m) noexcept;
 
-// Whether the runtime of m stops with a deadline and its G, the caller, is not shielded:
-// stopping.h. m is nullptr for a plain thread.
+// Whether m's runtime stops with a deadline and its G, the caller, is not shielded: stopping.h.
+// nullptr: a plain thread.
 [[nodiscard]] bool stop_reaches(const M* m) noexcept;
 
-// Stops the tokens after an interrupted wait in context: cancel_context::tell_tokens. nullptr: no
-// context, the runtime stops.
+// After an interrupted wait in context: cancel_context::tell_tokens. nullptr: none, the runtime
+// stops.
 void tell_tokens_of(cancel_context* context, wait_result why) noexcept;
 
 // std::stop_token for contexts.
-void request_stop(stop_bridge& b) noexcept;  // the caller knows that b is alive
+void request_stop(stop_bridge& b) noexcept;  // b is known to be alive
 stop_bridge* retain_in_chain(stop_bridge* b, stop_bridge* chain) noexcept;
 void request_stops(stop_bridge* chain) noexcept;
 void release_bridge(stop_bridge* b) noexcept;

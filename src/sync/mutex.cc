@@ -1,18 +1,17 @@
-// mutex.cc: the contended half of weft::mutex, and its forms with a deadline. The contract is in
-// weft/mutex.h.
+// mutex.cc: the contended half of weft::mutex, also with deadlines; see weft/mutex.h.
 //
-// The word's bits and the queue change together under the word's lock bit. Each change ends in one
-// store, after which the mutex is not accessed: the thread that locks it next may destroy it.
+// Bits and queue change together under the word's lock bit. Each change ends in one store, after
+// which the mutex is not accessed: the next holder may destroy it.
 //
-//   unlock, normal:    Clear locked. If woken is clear, unlink the oldest waiter, set woken and
-//                     wake it. It must compete.
-//   unlock, starving:  Leave locked set and hand the mutex to the oldest waiter. Clear starving
-//                     with the last waiter.
-//   waiter, woken:     Takes a free mutex, even after its deadline. If it loses the race: clears
-//                     woken, so that the next unlock wakes a waiter, and joins the head of the
-//                     queue. After more than 1 ms it sets starving first.
-//   waiter, served:    If it waited less than 1 ms: clear starving.
-//   waiter, timed out: If it was the last: clear waiting and starving.
+//   unlock, normal:    Clears locked. Unless woken is set: unlinks the oldest waiter, sets woken
+//                      and wakes it, to compete.
+//   unlock, starving:  Hands the mutex, still locked, to the oldest waiter. Clears starving with
+//                      the last.
+//   waiter, woken:     Takes a free mutex, even after its deadline. Otherwise clears woken, so the
+//                      next unlock wakes a waiter, and rejoins at the queue's head; after 1 ms,
+//                      sets starving first.
+//   waiter, served:    Within 1 ms: clears starving.
+//   waiter, timed out: Was last: clears waiting and starving.
 #include <weft/mutex.h>
 
 #include "base/abandoned.h"
@@ -36,7 +35,7 @@ void mutex::destroyed_in_use(const char* what) noexcept {
     state_.unlock_bits(detail::abandoned::at_exit() ? bits & (locked | recorded) : 0);
 }
 
-// Returns served if the caller holds the mutex. Otherwise the wait has left no trace.
+// Returns served if the caller holds the mutex; otherwise leaves no trace.
 template <bool interruptible>
 detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
     using namespace detail;
@@ -51,7 +50,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         }
         const int64_t now = os::monotonic_ns();
         if (interruptible && now >= deadline_ns) {
-            state_.unlock_bits(bits);  // if this waiter was woken, the holder will wake the next one
+            state_.unlock_bits(bits);  // if this waiter was woken, the holder wakes the next
             return wait_result::timed_out;
         }
         if (waiting_since_ns == 0) waiting_since_ns = now;
@@ -77,7 +76,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         }
         if (lends) waits_no_longer();
         if (me.ok) {
-            // Handed over: the caller already holds it.
+            // Handed over: already held.
             if (os::monotonic_ns() - waiting_since_ns < starving_after_ns) {
                 bits = state_.lock_bits();
                 state_.unlock_bits(bits & ~starving);
@@ -101,7 +100,7 @@ bool mutex::lock_until(int64_t deadline_ns) {
     return result == wait_result::served;
 }
 
-// A waiter has left the queue without being woken.
+// A waiter left the queue without being woken.
 void mutex::give_up() noexcept {
     uint32_t bits = state_.lock_bits();
     if (waiters_.empty()) bits &= ~(of_queue | starving);
@@ -125,7 +124,7 @@ void mutex::unlock_slow() noexcept {
     }
     waiter* w = waiters_.pop_claimed();
     if (w == nullptr) {
-        // The waiters timed out, or their runtime was stopped.
+        // All timed out, or their runtime was stopped.
         state_.unlock_bits(bits & woken);
         return;
     }
@@ -148,7 +147,7 @@ void mutex::pass_on(detail::lock_waiter& w, bool served) noexcept {
     if (!served) return;
     mutex& m = *static_cast<mutex*>(w.slot);
     if (w.ok) {
-        m.unlock();  // the mutex was handed to w, which never ran
+        m.unlock();  // handed to w, which never ran
         return;
     }
     uint32_t bits = m.state_.lock_bits() & ~woken;

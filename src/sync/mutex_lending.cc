@@ -1,9 +1,9 @@
-// mutex_lending.cc: priority inheritance in weft::mutex and weft::shared_mutex. The protocol is in
+// mutex_lending.cc: priority inheritance of weft::mutex and weft::shared_mutex. The protocol is in
 // lending.h.
 //
-// A shared_mutex lends to its writer only, because readers are merely counted. Its state word has
-// no spare bits. So the classes of its waiters are stored beside the writer's handle, where walks
-// leave theirs too; and unlock() tests whether classes are in use, not a bit.
+// A shared_mutex lends only to its writer; readers are just counted. Its state word has no spare
+// bits, so its waiters' classes are stored beside the writer's handle, like those left by walks.
+// unlock() tests whether classes are used, not a bit.
 #include <weft/mutex.h>
 #include <weft/shared_mutex.h>
 
@@ -15,16 +15,15 @@ using namespace detail;
 
 namespace {
 
-// Stores h, and returns the classes that walks have left for the next holder. Requires: the guard
-// is held.
+// Stores h. Returns the classes left by walks for the next holder. Requires: the guard is held.
 uint32_t exchange_holder(atomic<uint32_t>& holder, holder_handle h) noexcept {
     uint32_t seen = holder.load(relaxed);  // relaxed: the exchange decides
-    // relaxed: walks lock the records; a later one finds h
+    // relaxed: walks lock the records; a later walk finds h
     while (!holder.compare_exchange_weak(seen, (seen & passed_by::any) | h, relaxed, relaxed)) {}
     return seen & passed_by::any;
 }
 
-// Lends the highest class in passed, if any, to holder.
+// Lends the highest class in passed, if any.
 void lend_passed(holder_handle holder, uint32_t passed) noexcept {
     if (passed == 0) return;
     lend(holder, (passed & passed_by::high) != 0 ? weft::priority::high : weft::priority::normal);
@@ -32,8 +31,7 @@ void lend_passed(holder_handle holder, uint32_t passed) noexcept {
 
 }  // namespace
 
-// The caller holds the mutex, but not the guard. A hand-over may have recorded it as the holder
-// already.
+// The caller, without the guard, holds the mutex. A hand-over may have recorded it.
 void mutex::took() noexcept {
     const holder_handle me = handle_of_caller();
     if (me == 0) return;
@@ -51,17 +49,17 @@ void mutex::lend_for(uint32_t holder, uint32_t bits, uint32_t passed) noexcept {
     lend_passed(holder, passed);
 }
 
-// The mutex is about to be freed or handed over. Requires: the guard is held, recorded was set.
+// Called before a free or a hand-over. Requires: the guard is held, recorded was set.
 void mutex::gives() noexcept {
     // relaxed: as in exchange_holder
     const uint32_t seen = waiters_.empty() ? holder_.exchange(0, relaxed) : holder_.fetch_and(passed_by::any, relaxed);
     count_held(seen & ~passed_by::any, -1);
 }
 
-// The caller is about to wait. Requires: the guard is held, the mutex locked or being handed over.
-// Returns the bit of the caller's class.
+// Called before a wait. Returns the bit of the caller's class. Requires: the guard is held, the
+// mutex locked or being handed over.
 uint32_t mutex::lend_to_holder() noexcept {
-    set_waits_for(&holder_);  // before reading our class: a lender that comes later passes its class on from here
+    set_waits_for(&holder_);  // before reading our class: later lenders continue from here
     const weft::priority mine = class_of_caller();
     if (mine == weft::priority::low) return 0;
     lend(holder_.load(relaxed) & ~passed_by::any, mine);  // relaxed: under the guard
@@ -70,9 +68,8 @@ uint32_t mutex::lend_to_holder() noexcept {
 
 void mutex::waits_no_longer() noexcept { set_waits_for(nullptr); }
 
-// Hands the mutex to w, which is claimed and about to be made ready. bits: those of the remaining
-// waiters, if any. Returns recorded if the holder is known, otherwise 0. Requires: the guard is
-// held.
+// Makes w the holder: it is claimed and about to be made ready. bits: the remaining waiters'.
+// Returns recorded if the holder is known, otherwise 0. Requires: the guard is held.
 uint32_t mutex::hand_to(const waiter& w, uint32_t bits) noexcept {
     const holder_handle holder = handle_of(w.g);
     if (holder == 0) return 0;
@@ -81,8 +78,7 @@ uint32_t mutex::hand_to(const waiter& w, uint32_t bits) noexcept {
     return recorded;
 }
 
-// The caller holds the lock as the writer, but not the guard. A hand-over may have recorded it
-// already.
+// The caller, without the guard, holds the lock exclusively. A hand-over may have recorded it.
 void shared_mutex::took() noexcept {
     const holder_handle me = handle_of_caller();
     if (me == 0) return;
@@ -96,7 +92,7 @@ void shared_mutex::took() noexcept {
     state_.unlock_bits(bits);
 }
 
-// The lock is about to be freed or handed over. Requires: the guard is held.
+// Called before a free or a hand-over. Requires: the guard is held.
 void shared_mutex::gives() noexcept {
     const bool any_waits = !writers_.empty() || !readers_.empty();
     // relaxed: as in exchange_holder
@@ -104,9 +100,9 @@ void shared_mutex::gives() noexcept {
     count_held(seen & ~passed_by::any, -1);
 }
 
-// The caller is about to wait. Requires: the guard is held; bits are the lock's.
+// Called before a wait. Requires: the guard is held; bits are the lock's.
 void shared_mutex::lend_to_writer(uint32_t bits) noexcept {
-    set_waits_for(&writer_);  // before reading our class, as in mutex::lend_to_holder
+    set_waits_for(&writer_);  // before reading our class: see mutex::lend_to_holder
     const weft::priority mine = class_of_caller();
     if (mine == weft::priority::low) return;
     const uint32_t bit = mine == weft::priority::high ? passed_by::high : passed_by::normal;
@@ -116,8 +112,7 @@ void shared_mutex::lend_to_writer(uint32_t bits) noexcept {
 
 void shared_mutex::waits_no_longer() noexcept { set_waits_for(nullptr); }
 
-// Hands the lock to w, a writer that is claimed and about to be made ready. Requires: the guard is
-// held.
+// Makes w, a claimed writer about to be made ready, the holder. Requires: the guard is held.
 void shared_mutex::hand_to(const waiter& w) noexcept {
     const holder_handle holder = handle_of(w.g);
     if (holder == 0) return;

@@ -1,15 +1,15 @@
-// reader_slots.h: per-P counts of the readers of one shared_mutex, each on its own cache line.
+// reader_slots.h: the readers of a shared_mutex, counted per P, each count on its own cache line.
 //
-// A reader that enters increments the slot of its P, and decrements one when it leaves: one atomic
-// on a line this core already has. A green thread may leave on another P, so a slot may be
-// negative; only the sum is meaningful.
+// A reader increments its P's slot on entry and decrements one on leaving: one atomic on a line
+// this core has. Since a green thread may leave on another P, a slot may be negative; only the sum
+// matters.
 //
-// A writer closes the slots one by one. A closed slot refuses readers, which then use the lock
-// itself. Each slot's modification order decides which readers came before the writer. So neither
-// side needs a fence, and a reader that has left by its slot accesses nothing afterwards.
+// A writer closes the slots one by one. Closed slots refuse readers, which then use the lock
+// itself. Each slot's modification order tells which readers preceded the writer. So neither side
+// needs a fence, and a reader that left by its slot accesses nothing afterwards.
 //
 // Rejected: one table per process (a parked reader of any lock may occupy another's place); a flag
-// read after counting (a fence, and on leaving a read of a lock that may be destroyed).
+// read after counting (needs a fence, and a leaving reader may read a destroyed lock).
 //
 // Invariants: I1. A closed slot counts no reader.
 // Ordering:   R1 (leave) pairs with A1 (close); R2 (open) pairs with A2 (enter).
@@ -25,15 +25,15 @@
 
 namespace weft::detail {
 
-// The caller's preferred slot; any number is correct.
+// The caller's preferred slot; any number is valid.
 [[nodiscard]] uint32_t slot_of_caller() noexcept;
 
-// Returns log2 of the number of slots to make: the Ps of the caller's runtime, within limits.
+// The log2 of the slots to make: one per P of the caller's runtime, within limits.
 [[nodiscard]] uint32_t log2_slots_for_caller() noexcept;
 
 class alignas(cache_line) reader_slots {
 public:
-    // Makes 2^log2_count slots, all closed. Returns nullptr without memory.
+    // Makes 2^log2_count closed slots. Returns nullptr without memory.
     [[nodiscard]] static reader_slots* make(uint32_t log2_count) noexcept {
         const std::size_t count = std::size_t{1} << log2_count;
         void* memory = ::operator new(sizeof(reader_slots) + count * sizeof(slot), alignment, std::nothrow);
@@ -72,14 +72,14 @@ public:
         for (std::size_t i = 0; i <= mask_; ++i) at(i).word.store(0, release);  // R2
     }
 
-    // Returns the readers that entered by the slots, less those that left by them. May be negative.
+    // Returns entries less exits by the slots; may be negative.
     [[nodiscard]] int64_t close() noexcept {
         int64_t sum = 0;
         for (std::size_t i = 0; i <= mask_; ++i) sum += count_of(at(i).word.exchange(closed, acquire));  // A1
         return sum;
     }
 
-    // An approximation of what close() would return.
+    // Approximately what close() would return.
     [[nodiscard]] int64_t look() noexcept {
         int64_t sum = 0;
         for (std::size_t i = 0; i <= mask_; ++i) sum += count_of(at(i).word.load(relaxed));  // relaxed: a snapshot

@@ -21,12 +21,12 @@ namespace {
 // The lock order (L7).
 uintptr_t address(const guarded_word* lock) noexcept { return reinterpret_cast<uintptr_t>(lock); }
 
-// The limit up to which insertion beats a general sort.
+// Up to this many, insertion beats a general sort.
 constexpr std::size_t few_locks = 16;
 
 bool seems_ready(const select_case& c) noexcept { return c.object != nullptr && c.ops->seems_ready(c); }
 
-// Performs c if that needs no waiting.
+// Performs c if possible without waiting.
 bool try_case(select_case& c) noexcept {
     c.partner = nullptr;
     const hold held;  // begin moves a value
@@ -38,12 +38,12 @@ bool try_case(select_case& c) noexcept {
 }
 
 // First pass, without locks: tries one of the cases that seem ready, then the others. Returns
-// no_case if none succeeded. ready: how many seemed ready.
+// no_case if all fail. ready: how many seemed ready.
 std::size_t try_one_by_one(M* m, const select_request& r, std::size_t& ready) noexcept {
     std::size_t chosen = no_case;
     for (std::size_t i = 0; i < r.count; ++i) {
         if (!seems_ready(r.cases[i])) continue;
-        // Each ready case is equally likely. One random number for each except the first.
+        // Ready cases are equally likely; one random number for each after the first.
         ++ready;
         if (ready == 1 || (!r.in_order && random_below(m, static_cast<uint32_t>(ready)) == 0)) chosen = i;
     }
@@ -79,9 +79,9 @@ held_lock& lock_of(const select_request& r, const guarded_word* lock) noexcept {
                              [](const held_lock& a, const guarded_word* b) { return address(a.lock) < address(b); });
 }
 
-// Second pass, at one instant, with all locks held. Frees them if a case was performed.
+// Second pass, with all locks held, so at one instant. Frees them on success.
 std::size_t try_all(M* m, select_request& r) noexcept {
-    const hold held;  // begin moves a value
+    const hold held;  // as above
     const std::size_t from = r.in_order || r.count < 2 ? 0 : random_below(m, static_cast<uint32_t>(r.count));
     for (std::size_t k = 0; k < r.count; ++k) {
         const std::size_t i = from + k < r.count ? from + k : from + k - r.count;
@@ -96,7 +96,7 @@ std::size_t try_all(M* m, select_request& r) noexcept {
     return no_case;
 }
 
-// Links n waiters, starting with first, each into its queue, in random order.
+// Links n waiters from first on into their queues, in random order.
 void link_at_random(M* m, const select_request& r, waiter* first, std::size_t n) noexcept {
     std::size_t at = 0;
     for (waiter* w = first; w != nullptr; w = w->also) r.cases[at++].partner = w;
@@ -107,7 +107,7 @@ void link_at_random(M* m, const select_request& r, waiter* first, std::size_t n)
     }
 }
 
-// Links one waiter per case. All locks are held. Returns the first waiter.
+// Links a waiter per case and returns the first. All locks are held.
 waiter* link_all(M* m, select_request& r, claim_word& claim, G* g, thread_note* note) noexcept {
     waiter* first = nullptr;
     std::size_t n = 0;
@@ -126,7 +126,7 @@ waiter* link_all(M* m, select_request& r, claim_word& claim, G* g, thread_note* 
         if (c.ops->waiting_bits != 0) lock_of(r, c.lock).bits |= c.ops->waiting_bits;
     }
     if (n > r.sorted_locks && !r.in_order) {
-        // A channel with several cases serves the one linked first, so the order is also a choice.
+        // Of a channel's cases, the one linked first is served, so this is also a choice.
         link_at_random(m, r, first, n);
     } else {
         for (waiter* w = first; w != nullptr; w = w->also) r.cases[w->which].queue->push_back(*w);
@@ -134,7 +134,7 @@ waiter* link_all(M* m, select_request& r, claim_word& claim, G* g, thread_note* 
     return first;
 }
 
-// L4. The claimer has unlinked the winner.
+// L4. The claimer unlinked the winner.
 void unlink_others(const select_request& r, uint32_t winner) noexcept {
     for (std::size_t i = 0; i < r.count; ++i) {
         select_case& c = r.cases[i];
@@ -145,12 +145,12 @@ void unlink_others(const select_request& r, uint32_t winner) noexcept {
     }
 }
 
-// Waits until one case happens; all locks are held. Returns the claim's winner.
+// Waits for any case and returns the winner. All locks are held.
 uint32_t wait_for_any(M* m, select_request& r, cancel_context* context, int64_t deadline_ns) noexcept {
     claim_word claim;
     cancel_wait cancelled{&claim, m == nullptr ? nullptr : m->g, nullptr, nullptr};
     const other_parties others{deadline_ns, context, &cancelled};
-    // No case can happen, so there is nothing to lock or queue in: use a private queue.
+    // Without possible cases there is no queue: use a private one.
     select_case alone;
     spin_lock alone_lock;
     wait_queue alone_queue;
@@ -256,8 +256,8 @@ void sort_locks(select_request& r) noexcept {
 
 namespace {
 
-// The second pass and the wait, after the first pass found nothing. Returns the case that happened.
-// Not inlined, so that a select that need not wait does not save its registers.
+// After the first pass failed: the second pass and the wait. Not inlined: a select that need not
+// wait saves no registers.
 [[gnu::noinline]] std::size_t look_again_and_wait(M* m, select_request& r) {
     if (r.sorted_locks == 0) sort_locks(r);
     lock_all(r);
@@ -290,7 +290,7 @@ namespace {
     return r.cancel_case;
 }
 
-// Whether the event that woke the case really made it happen.
+// Whether the event that woke the case made it happen.
 bool is_confirmed(const select_request& r, std::size_t done) noexcept {
     if (done >= r.count) return true;
     select_case& c = r.cases[done];
@@ -305,8 +305,8 @@ std::size_t select_among(select_request& r) {
         std::size_t ready = 0;
         std::size_t done = try_one_by_one(m, r, ready);
         if (done != no_case) return done;
-        // A single object that was not ready is proof: at that moment nothing could happen. With
-        // several, each may have been ready while another was checked.
+        // One object that was not ready: at that moment nothing could happen. Of several, each may
+        // have been ready while another was checked.
         if (r.otherwise_case != no_case && ready == 0 && objects_below_two(r)) return r.otherwise_case;
         done = look_again_and_wait(m, r);
         if (!r.waits_for_files || is_confirmed(r, done)) return done;

@@ -1,32 +1,28 @@
-// shared_mutex.cc: the contended half of weft::shared_mutex. Contract and invariants are in
-// weft/shared_mutex.h.
+// shared_mutex.cc: the contended half of weft::shared_mutex; see weft/shared_mutex.h.
 //
-// The bits, the count and both queues change together under the word's lock bit. Each change ends
-// in one store, in or beside settle(). The lock is not accessed after it: the next holder may
-// destroy it.
+// Bits, count and queues change together under the word's lock bit. Each change ends in one store,
+// in or beside settle(), after which the lock is not accessed: the next holder may destroy it.
 //
-//   writer arrives:   If free: takes it. With readers inside: sets pending, which keeps new readers
-//                    out, and queues. Otherwise queues.
-//   writer leaves:    Wakes all waiting readers, or lets them in if one is hungry. Then, if writers
-//                    wait: readers inside: sets pending, so the first writer is next. None inside,
-//                    starving: hands over to the first writer. Otherwise wakes the first.
-//   reader arrives:   No writer inside or pending: is counted. Otherwise queues.
-//   last reader leaves, with pending: hands the lock to the first writer.
-//   writer, woken:    As on arrival, but queues first. After more than 1 ms: sets starving.
-//   writer, served:   After less than 1 ms: clears starving.
-//   writer, timed out: If it was the last: clears pending, wakes readers it kept out. If it was
-//                    woken: another writer is.
-//   reader, woken:    As on arrival. After more than 1 ms: sets hungry.
+//   writer arrives:    Free: takes it. Readers inside: sets pending, so no more enter, and queues.
+//                      Otherwise queues.
+//   writer leaves:     Wakes the waiting readers, or if one is hungry admits them. If writers wait:
+//                      with readers inside, sets pending (the first writer is next); otherwise, if
+//                      starving, hands over to the first, or wakes it.
+//   reader arrives:    No writer inside or pending: is counted. Otherwise queues.
+//   last reader leaves, with pending: hands over to the first writer.
+//   writer, woken:     As on arrival, but queues first. After 1 ms: sets starving.
+//   writer, served:    Within 1 ms: clears starving.
+//   writer, timed out: Was last: clears pending, wakes readers it kept out. Was woken: another is.
+//   reader, woken:     As on arrival. After 1 ms: sets hungry.
 //
-// Letting all readers in on each writer's unlock would be simpler, and fair. But readers that are
-// in and not yet running block the next writer, which blocks all others, each for one pass of the
-// run queue. Once all threads wait, every operation waits.
+// Rejected: admitting all readers on each writer's unlock, which is simple and fair. Admitted
+// readers that do not run yet block the next writer, which blocks all others, each for one pass of
+// the run queue. Once all threads wait, every operation waits.
 //
-// Two readers that change the word at once cost each other a cache miss. After some hundreds of
-// these without a writer in between, the readers spread: they use reader_slots.h and only read the
-// word. The next writer gathers them: it closes the slots and adds their counts to the word's. This
-// costs a cache miss per slot, so readers must collide as often again before they spread again.
-// have to collide as often again before they spread again.
+// Colliding readers cost each other a cache miss. After some hundreds of collisions without a
+// writer, readers spread: they use reader_slots.h and only read the word. The next writer gathers
+// them: it closes the slots and adds up their counts, at a cache miss per slot. Readers must
+// collide as often again before they spread again.
 #include <utility>
 
 #include <weft/shared_mutex.h>
@@ -73,13 +69,13 @@ shared_mutex::~shared_mutex() {
         readers_.forget_all();
         const bool goes_on = abandoned::at_exit();
         state_.unlock_bits(goes_on ? bits : 0);
-        if (goes_on) return;  // the slots stay for threads that still unlock
+        if (goes_on) return;  // kept for later unlocks
     }
     reader_slots::destroy(slots);
 }
 
-// Completes a change that the caller has made to bits: admits or wakes the next holders, and frees
-// the guard, which the caller holds. The lock is not accessed after that.
+// Completes the caller's change, made to bits: admits or wakes the next holders and frees the
+// guard. The lock is not accessed after that. Requires: the guard is held.
 void shared_mutex::settle(uint32_t bits) noexcept {
     waiter* next = nullptr;  // a writer
     waiter* readers = nullptr;
@@ -94,7 +90,7 @@ void shared_mutex::settle(uint32_t bits) noexcept {
                     hand_to(*next);
             }
         } else if (writers_.empty()) {
-            bits &= ~pending;  // the writer that was to be next has given up
+            bits &= ~pending;  // that writer gave up
         }
     }
     if ((bits & (writer | pending)) == 0) {
@@ -139,7 +135,7 @@ void shared_mutex::settle(uint32_t bits) noexcept {
 
 // ---- Writers.
 
-// Returns served if the caller holds the lock. Otherwise the wait has left no trace.
+// Returns served if the caller holds the lock; otherwise leaves no trace.
 template <bool interruptible>
 wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
     int64_t waiting_since_ns = 0;
@@ -181,7 +177,7 @@ wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
         }
         if (lends) waits_no_longer();
         if (me.ok) {
-            // Handed over. relaxed: only the holder clears the bit, and only a woken waiter sets it
+            // Handed over. relaxed: only the holder clears the bit; only a woken waiter sets it
             if ((state_.word().load(relaxed) & starving) != 0 &&
                 os::monotonic_ns() - waiting_since_ns < starving_after_ns) {
                 bits = state_.lock_bits();
@@ -201,10 +197,10 @@ bool shared_mutex::lock_until(int64_t deadline_ns) {
     return ours;
 }
 
-// The readers are spread, or were a moment ago.
+// Readers are spread, or were recently.
 bool shared_mutex::try_lock_spread() noexcept {
     uint32_t bits = state_.lock_bits();
-    // Check first: if readers stay, gathering them is unnecessary.
+    // Check first: if readers stay, gathering is unnecessary.
     if ((bits & spread) == 0 || slots_.load(relaxed)->look() + (bits >> shift) != 0) {  // relaxed: under the guard
         state_.unlock_bits(bits);
         return false;
@@ -229,7 +225,7 @@ void shared_mutex::unlock_slow() noexcept {
 void shared_mutex::pass_on(lock_waiter& w, bool served) noexcept {
     shared_mutex& m = *static_cast<shared_mutex*>(w.slot);
     if (w.ok) {
-        m.unlock();  // the lock was handed to w, which never ran
+        m.unlock();  // handed to w, which never ran
         return;
     }
     const uint32_t bits = m.state_.lock_bits();
@@ -238,11 +234,11 @@ void shared_mutex::pass_on(lock_waiter& w, bool served) noexcept {
 
 // ---- Readers.
 
-// Counts the caller in unless a writer is in the way.
+// Enters as a reader unless a writer prevents it.
 bool shared_mutex::enter() noexcept {
     atomic<uint32_t>& word = state_.word();
-    uint32_t seen = word.load(acquire);          // synchronises slots_ with spread_readers()
-    if ((seen & flags) == 0) readers_collide();  // the fast path failed, so they collided
+    uint32_t seen = word.load(acquire);          // slots_, from spread_readers()
+    if ((seen & flags) == 0) readers_collide();  // implied by the slow path
     for (uint32_t attempt = 0;;) {
         if ((seen & spread) != 0 && slots_.load(relaxed)->enter(slot_of_caller())) return true;  // relaxed: see above
         if ((seen & (writer | pending)) != 0) return false;
@@ -291,7 +287,7 @@ wait_result shared_mutex::contend_shared(int64_t deadline_ns) noexcept {
             wait(me, readers_, state_, bits | waiting, reason);
         }
         if (lends) waits_no_longer();
-        if (me.ok) break;  // counted by the thread that let it in
+        if (me.ok) break;  // counted by the admitting thread
     }
     return wait_result::served;
 }
@@ -315,7 +311,7 @@ void shared_mutex::unlock_shared_slow() noexcept {
         }
         if (seen < reader) fatal("unlock_shared of a weft::shared_mutex that is not locked shared");
         if ((seen & pending) != 0 && seen < 2 * reader) {
-            // Probably the last one.
+            // Probably the last.
             const uint32_t bits = state_.lock_bits();
             settle(bits - reader);
             return;
@@ -336,7 +332,7 @@ void shared_mutex::pass_on_shared(lock_waiter& w, bool /*served*/) noexcept {
 
 // ---- Spreading readers.
 
-// Another reader changed the word first.
+// Called after losing a race with another reader.
 void shared_mutex::readers_collide() noexcept {
     const uint32_t misses = misses_.load(relaxed) + 1;  // relaxed: a rough count
     misses_.store(misses, relaxed);                     // relaxed: as above
@@ -360,7 +356,7 @@ void shared_mutex::spread_readers() noexcept {
     reader_slots::destroy(fresh);
 }
 
-// Requires: the guard is held. Returns the bits with all readers counted in the word.
+// Returns bits with all readers counted in the word. Requires: the guard is held.
 uint32_t shared_mutex::gather_readers(uint32_t bits) noexcept {
     misses_.store(0, relaxed);  // relaxed: a rough count
     if ((bits & spread) == 0) return bits;

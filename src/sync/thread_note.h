@@ -1,7 +1,7 @@
-// thread_note.h: what a plain OS thread sleeps on where a green thread parks.
+// thread_note.h: what a plain thread sleeps on where a green thread parks.
 //
-// Notes are type-stable, because a waker accesses the note after the sleeper may have woken and
-// exited. When its thread ends, a note goes to a free list; it is never freed.
+// Type-stable: a waker may access a note after the sleeper has exited. When its thread ends, a note
+// goes to a free list and is never freed.
 //
 // Threads: the thread itself; wakers only call told.wake().
 #pragma once
@@ -18,7 +18,7 @@ struct thread_note {
     thread_note* next = nullptr;
 };
 
-// The calling plain thread's note for one wait. Call end_note_use() after the wait.
+// The calling plain thread's note, for one wait; end_note_use() after it.
 [[nodiscard]] thread_note& this_thread_note() noexcept;
 void end_note_use() noexcept;
 

@@ -1,4 +1,4 @@
-// wait.cc: blocking, for green and plain threads. The contract is in weft/detail/wait.h.
+// wait.cc: blocking, for green and plain threads. See weft/detail/wait.h.
 #include <exception>
 #include <new>
 
@@ -32,7 +32,7 @@ namespace {
     m->home->foreign_parks.fetch_add(1, relaxed);  // relaxed: statistics
 }
 
-// Records the current G's wait before it parks.
+// Records the current G's wait, before parking.
 [[gnu::always_inline]] inline void describe_wait(M* m, waiter& w, wait_reason reason) noexcept {
     G* g = m->g;
     P* p = m->p;
@@ -44,14 +44,14 @@ namespace {
     p->count.parks.add();
 }
 
-// Whether w belongs to a G or thread that does not exist in this process.
+// Whether w's G or thread was left behind by fork.
 bool is_from_before_fork(const waiter& w) noexcept {
     if (w.g != nullptr) return is_from_before_fork(*w.g->home);
     return w.note->made_in != fork_generation.load(relaxed);  // relaxed: only fork changes it
 }
 
-// In a child of fork: me is about to wait, its queue's lock held. Fatal if nothing can end the
-// wait; see fork.h.
+// In a child of fork, before me waits with its queue's lock held: fatal if nothing can end the
+// wait. See fork.h.
 [[gnu::cold]] void check_in_child(const waiter& me, int64_t deadline_ns) noexcept {
     if (me.queue != nullptr) {
         for (const waiter* w = me.queue->front(); w != nullptr; w = w->next)
@@ -61,7 +61,7 @@ bool is_from_before_fork(const waiter& w) noexcept {
         fatal_in_child("an object that only the parent could have changed was");
 }
 
-// Blocks a plain thread on its note. Only one party can end this wait.
+// Blocks a plain thread on its note. Only the queue can end this wait.
 void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
     const thread_note_use use;
     w.g = nullptr;
@@ -82,7 +82,7 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
     leave(m);
 }
 
-// Parks the current G, which is queued. The lock stays held until the switch is complete.
+// Parks the current, queued G. The lock stays held through the switch.
 [[gnu::always_inline]] inline void park(
     M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
     if (!enter(m)) [[unlikely]]
@@ -119,7 +119,7 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
                                                wait_reason reason,
                                                int64_t deadline_ns,
                                                cancel_context* context) noexcept {
-    if (deadline_ns <= long_ago) {  // a wait of zero length is not a wait: it cannot be interrupted
+    if (deadline_ns <= long_ago) {  // a wait for no time is not a wait, so not interrupted
         lock.unlock_bits(bits);
         return wait_result::timed_out;
     }
@@ -166,7 +166,7 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
     return ambient_is_first ? wait_result::expired : wait_result::timed_out;
 }
 
-// The slow path of heeded_context(), with a context.
+// heeded_context() where a context exists.
 [[gnu::noinline]] cancel_context* unless_unwinding(cancel_context* context) noexcept {
     return std::uncaught_exceptions() > context->uncaught() ? nullptr : context;
 }
@@ -215,7 +215,7 @@ uint32_t wait_claimed(M* m,
         alarm.deadline_ns = others.deadline_ns;
         alarm.who = &first;
         timers->lock.lock();
-        if (timers->closed_locked()) {  // our P was lost and no longer exists
+        if (timers->closed_locked()) {  // our P was lost and is gone
             timers->lock.unlock();
             timers = &m->home->ps[0].timers;
             timers->lock.lock();
@@ -236,7 +236,7 @@ uint32_t wait_claimed(M* m,
     }
     leave(has_p ? switch_away(m) : switch_away_without_p(m));
 
-    // Exactly one party has claimed the wait. Leave the others (L4).
+    // Exactly one party has claimed us; leave the others (L4).
     if (others.deadline_ns != never) {
         timer_queue& timers = lock_home(alarm);
         if (alarm.queued) timers.remove_locked(alarm);
@@ -256,7 +256,7 @@ uint32_t thread_wait_claimed(thread_note& mine,
     if (!mine.told.sleep(others.deadline_ns)) {
         bool must_ready = false;
         if (!claim.try_claim(claimed_by::deadline, must_ready)) {
-            const bool told = mine.told.sleep(never);  // the party that has claimed us is about to wake us
+            const bool told = mine.told.sleep(never);  // the claimer is about to wake us
             WEFT_ASSERT(told);
         }
     }
@@ -298,21 +298,21 @@ bool wait_until(
 
 namespace {
 
-// The result of a wait that only its queue could end: served, or ended by a stopping runtime.
+// How a wait that only its queue could end has ended: by it, or by a stopping runtime.
 [[gnu::always_inline]] inline wait_result served_or_stopped(const waiter& w) noexcept {
     if (w.claim != nullptr) [[unlikely]]
         return wait_result::cancelled;
     return wait_result::served;
 }
 
-// A wait that would begin, with lock held, in a stopping runtime.
+// A wait that would begin, under lock, in a stopping runtime.
 wait_result end_by_stop(cancel_context* context, guarded_word& lock, uint32_t bits) noexcept {
     lock.unlock_bits(bits);
     tell_tokens_of(context, wait_result::cancelled);
     return wait_result::cancelled;
 }
 
-// The slow path of wait_cancellable(), which therefore needs no frame if there is nothing to heed.
+// The rest of wait_cancellable(), which thus needs no frame if there is nothing to heed.
 [[gnu::noinline]] wait_result wait_and_tell(M* m,
                                             waiter& w,
                                             wait_queue& queue,

@@ -1,7 +1,7 @@
-// wake_list.h: waiters claimed under an object's lock, to be made ready after its release.
+// wake_list.h: waiters claimed under an object's lock and made ready after its release.
 //
 // Thousands of waiters are on as many uncached stacks. Claiming one must load its frame, which
-// holds the link to the next. Its G, which ready() will access, is prefetched at that time.
+// holds the next link. At that time its G, which ready() accesses, is prefetched.
 //
 // Threads: the holder of the object's lock, until wake().
 #pragma once
@@ -30,8 +30,7 @@ public:
         link_ = &w.next;
     }
 
-    // Makes all ready, in the order added, or shuffled if RUN_DEBUG says so. The caller holds no
-    // object lock.
+    // Makes all ready, in order, or shuffled by RUN_DEBUG. Requires: no object lock is held.
     void wake() noexcept {
         *link_ = nullptr;
         waiter* first = first_;
