@@ -1,17 +1,17 @@
 // context.h: saves one stack's registers and resumes another: the contract of each ABI's file.
 //
 // A context is three words: stack pointer, resume address, frame pointer. Callee-saved registers
-// are on the stack itself, or dead. Two forms of the switch share this layout and can be mixed:
+// are on the stack, or dead. Two forms of the switch share this layout and can be mixed:
 //
 //   run_context_switch   Out of line, in assembly, with full unwind information. Pushes the ABI's
-//                        callee-saved registers, so it is an ordinary call. For sanitizers, LTO and
-//                        other languages.
-//   switch_context       Inline (context_inline.h) where the compiler permits. Declares all
-//                        registers clobbered, so only live ones are saved; about four times as
-//                        fast. Elsewhere the first form.
+//                        callee-saved registers: an ordinary call. For sanitizers, LTO, other
+//                        languages.
+//   switch_context       Inline (context_inline.h) where the compiler permits; elsewhere the first
+//                        form. Declares all registers clobbered, so only live ones are saved. About
+//                        four times as fast.
 //
 // To resume a context, put its address in the second argument register and the baton in the third,
-// then jump to pc. The code there loads sp itself, so either form can resume it.
+// then jump to pc. The code there loads sp itself, so either form works.
 //
 // Carried: callee-saved integer registers, sp, fp; on aarch64 also d8-d15. Not carried:
 // floating-point control words (per G on request, fp_control.h), signal mask, thread-locals. C++
@@ -27,7 +27,7 @@
 
 extern "C" {
 
-// run_g_exit, to which entry functions return, is defined by the scheduler.
+// Entry functions return to run_g_exit, which the scheduler defines.
 
 // The first code of every context. Never called.
 void run_context_entry(void);

@@ -3,11 +3,11 @@
 //
 // Differences from the System V convention (context_x86_64.S):
 //
-//   - Arguments are in rcx, rdx, r8. The caller leaves 32 bytes of shadow space above the return
-//     address, owned by the callee.
-//   - Also callee-saved are rdi, rsi and xmm6 to xmm15, besides rbx, rbp and r12 to r15.
-//   - The TIB, at gs, has the current stack's bounds, which stack probes and exception dispatch
-//     read. They change with the stack: StackBase (+0x08), StackLimit (+0x10), DeallocationStack
+//   - Arguments are in rcx, rdx, r8. Above the return address are 32 bytes of shadow space, owned
+//     by the callee.
+//   - rdi, rsi and xmm6 to xmm15 are also callee-saved, besides rbx, rbp and r12 to r15.
+//   - The TIB, at gs, has the current stack's bounds, read by stack probes and exception dispatch.
+//     They change with the stack: StackBase (+0x08), StackLimit (+0x10), DeallocationStack
 //     (+0x1478).
 //
 // A new context has no lower bound, because run_context_init does not know it. StackLimit is 0, so
@@ -30,8 +30,8 @@
 //     +160  DeallocationStack
 //  sp ─▶ 0  xmm6 to xmm15
 //
-// The unwind directives (.seh_…) exist for COFF only. An ELF object, which tests run on Linux with
-// their own TIB, has none.
+// The unwind directives (.seh_…) exist for COFF only, not in the ELF object that tests run on Linux
+// with their own TIB.
 //
 // See: context.h; "x64 calling convention" and "x64 exception handling" in Microsoft's compiler
 // documentation.
@@ -131,8 +131,8 @@ WEFT_FUNCTION_BEGIN(run_context_switch)        // rcx from, rdx to, r8 baton
     WEFT_SEH(.seh_endproc)
 WEFT_FUNCTION_END(run_context_switch)
 
-// A stack's first frame; context.cc describes what is at sp. The unwinder finds the zero above
-// run_g_exit as the return address.
+// A stack's first frame; for sp see context.cc. The unwinder reads the zero above run_g_exit as the
+// return address.
 WEFT_FUNCTION_BEGIN(run_context_entry)         // rdx our context, r8 the resumer's baton
     WEFT_SEH(.seh_proc run_context_entry)
     endbr64
@@ -155,8 +155,8 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // rdx our context, r8 the resume
 WEFT_FUNCTION_END(run_context_entry)
 
 // See call_on_stack.h. While the function runs, the bounds cover all addresses, because an
-// exception that leaves it passes through frames on both stacks. Such an exception leaves the
-// bounds that wide until the thread's next context switch.
+// exception that leaves it passes frames on both stacks. It leaves the bounds that wide until the
+// thread's next context switch.
 WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rcx top, rdx function, r8 argument
     WEFT_SEH(.seh_proc run_call_on_stack)
     endbr64

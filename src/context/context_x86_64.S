@@ -11,10 +11,9 @@
 //       +8  r14
 //  sp ─▶ 0  r15
 //
-// Both stacks have this layout, so the frame description stays valid while rsp changes between
-// them. The last jump is pop + jmp, not ret: after a switch the return predictor is always wrong,
-// the indirect one often right. (Hardware shadow stacks would need ret; no property note claims
-// support for them.)
+// Both stacks have this layout, so the frame description stays valid while rsp changes. The last
+// jump is pop + jmp, not ret: after a switch the return predictor is always wrong, the indirect one
+// often right. (Hardware shadow stacks would need ret; no property note claims support.)
 #include "asm_names.h"
 
 WEFT_FUNCTION_BEGIN(run_context_switch)        // rdi from, rsi to, rdx baton
@@ -72,8 +71,7 @@ WEFT_FUNCTION_BEGIN(run_context_switch)        // rdi from, rsi to, rdx baton
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_switch)
 
-// A stack's first frame; context.cc describes what is at sp. The undefined return address ends
-// every unwind here.
+// A stack's first frame; for sp see context.cc. The undefined return address ends all unwinds.
 WEFT_FUNCTION_BEGIN(run_context_entry)         // rsi our context, rdx the resumer's baton
     .cfi_startproc
     .cfi_undefined %rip
@@ -90,9 +88,9 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // rsi our context, rdx the resum
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_entry)
 
-// See call_on_stack.h. The frame record stays on the caller's stack and rbp points to it, so
-// unwinders and frame-pointer walks both cross over. Not a signal frame, though debuggers would
-// prefer it: unwinders would then look for handlers at the caller's pc instead of before it.
+// See call_on_stack.h. The frame record is on the caller's stack and rbp points to it, so unwinders
+// and frame-pointer walks cross over. Not a signal frame, though debuggers would prefer it:
+// unwinders would then search handlers at the caller's pc instead of before it.
 WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rdi top, rsi function, rdx argument
     .cfi_startproc
     endbr64

@@ -1,10 +1,10 @@
-// eh_globals.h: the C++ exception state, which must travel with a green thread.
+// eh_globals.h: the C++ exception state, which travels with a green thread.
 //
 // The C++ ABI keeps two words per OS thread: the chain of caught exceptions and the count of
-// uncaught ones. A G may park in a catch block, or in a destructor during unwinding. So every
-// switch stores them in the old G and loads the new G's (0.4 ns).
+// uncaught ones. A G may park in a catch block or a destructor during unwinding. So every switch
+// stores them in the old G and loads the new G's (0.4 ns).
 //
-// The Itanium C++ ABI (2.2.2) fixes the layout, for libstdc++ and libc++abi.
+// The Itanium C++ ABI (2.2.2) fixes the layout for libstdc++ and libc++abi.
 //
 // Threads: the M of that thread.
 #pragma once

@@ -1,8 +1,7 @@
 // fp_control.h: the floating-point control words: rounding mode, exception masks, flush to zero.
 //
 // ABIs make them callee-saved, but programs rarely change them, and carrying them would double a
-// switch's cost. Only a G started with own_fp_control carries them; other Gs then run with the
-// default.
+// switch's cost. Only Gs with own_fp_control carry them; others run with the default.
 //
 // Threads: the running thread.
 #pragma once

@@ -1,14 +1,12 @@
-// sanitizer.h: informs AddressSanitizer, ThreadSanitizer and Valgrind of stacks.
+// sanitizer.h: tells AddressSanitizer, ThreadSanitizer and Valgrind about stacks.
 //
-// Each stack has a fiber record. Call leave_stack() last before a switch, and arrive_on_stack()
-// first after it, on the new stack. Without sanitizers all functions are empty.
+// Each stack has a fiber record. Call leave_stack() last before a switch, arrive_on_stack() first
+// after it, on the new stack. Without sanitizers all is empty. Rules (docs/sanitizers.md):
 //
-// Rules (docs/sanitizers.md):
-//
-// - Code between leave_stack() and the switch must not be instrumented, or ThreadSanitizer's shadow
+// - Code between leave_stack() and the switch is not instrumented; else ThreadSanitizer's shadow
 //   call stack underflows.
-// - Every stack except a dying one must pass a place to save its fake frames.
-// - A fiber may be destroyed only when no thread runs on it.
+// - All stacks except dying ones pass a place to save fake frames.
+// - A fiber is destroyed only when no thread runs on it.
 //
 // Threads: the owner of the stack.
 #pragma once
@@ -67,11 +65,11 @@ inline constexpr bool sanitized = false;
 #endif
 
 #if defined(WEFT_TSAN)
-// ThreadSanitizer queues a signal with the thread's current fiber until it calls a known function
-// (os/late_handlers.h). Two problems: the green thread may park waiting for that signal; and a
-// fiber being made or destroyed is current, so it takes signals that arrive then with it. So
-// pending signals are delivered first, and later ones blocked until the change is over. Most Ms get
-// no signals and skip the calls.
+// ThreadSanitizer holds a signal with the thread's current fiber until it calls a known function
+// (os/late_handlers.h). But that green thread may park to wait for the signal. And a fiber being
+// made or destroyed is current, so signals that arrive then go with it. So pending signals are
+// delivered first, and later ones blocked until the change is over. Most Ms have no signals and
+// skip the calls.
 class tsan_change {
 public:
     [[gnu::noinline]] WEFT_NO_SANITIZE tsan_change() {
@@ -106,7 +104,7 @@ private:
 }
 #endif
 
-// Memory outside the heap that may hold the only pointer to heap memory: LeakSanitizer scans it.
+// Non-heap memory that may hold the only pointer to heap memory, for LeakSanitizer to scan.
 inline void may_hold_pointers([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t size) {
 #if defined(WEFT_ASAN)
     __lsan_register_root_region(begin, size);
@@ -160,7 +158,7 @@ struct fiber {
 #endif
     }
 
-    // A G starts on the stack; and has left it for ever (called from another stack).
+    // A G starts on the stack; has left it for ever (called from another stack).
     void begin_g() {
 #if defined(WEFT_ASAN)
         __asan_unpoison_memory_region(low, size);
@@ -181,8 +179,8 @@ struct fiber {
 #endif
     }
 
-    // Surrounds a call from g's stack that runs on this one. ThreadSanitizer's fiber belongs to the
-    // G, on any stack.
+    // Around a call from g's stack that runs on this one. ThreadSanitizer's fiber is the G's, on
+    // any stack.
     void begin_part_of([[maybe_unused]] fiber& g) {
 #if defined(WEFT_ASAN)
         __asan_unpoison_memory_region(low, size);
@@ -225,7 +223,7 @@ struct fiber {
 #endif
 }
 
-// Reports an acquire load of word by uninstrumented code: what was released to word happens before
+// Reports an acquire load of word by uninstrumented code: what was released to it happens before
 // later code.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void tell_acquired([[maybe_unused]] const void* word) {
 #if defined(WEFT_TSAN)

@@ -1,13 +1,13 @@
-// save_vectors_x86_64.h: for assembly: saves all vector and x87 registers on the stack, and
-// restores them.
+// save_vectors_x86_64.h: for assembly: saves and restores all vector and x87 registers on the
+// stack.
 //
-// For code interrupted where the compiler expects no call, so any register may be live, up to its
-// full width. run_vector_form, set by vector_state_x86_64.cc, selects XSAVEC if available, else
-// XSAVE, else FXSAVE. The area is below rsp, which the macros leave 64-byte aligned; their users
-// need a frame pointer to restore it.
+// For code interrupted where the compiler expects no call: any register may be live, to its full
+// width. run_vector_form (vector_state_x86_64.cc) selects XSAVEC if available, else XSAVE, else
+// FXSAVE. The area is below rsp, which the macros leave 64-byte aligned; their users restore it by
+// a frame pointer.
 //
-// Not saved: AMX tiles and protection keys. Both stay in the thread, and an interrupted green
-// thread stays on its thread.
+// Not saved: AMX tiles and protection keys. Both stay in the thread, as does an interrupted green
+// thread.
 #pragma once
 
 // clang-format off: assembly to the end

@@ -1,9 +1,9 @@
-// this_thread.h: a per-thread pointer that is correct after a stack switch.
+// this_thread.h: a per-thread pointer that stays correct after a switch.
 //
 // A function may start on one thread and resume on another. Compilers compute a thread-local's
-// address once per function (on AArch64 even in executables), and would then read the old thread's.
-// This accessor is opaque to them: on x86-64 a volatile load relative to the thread pointer, which
-// is neither cached nor merged; elsewhere a noinline function.
+// address once per function (on AArch64 even in executables) and would then read the old thread's.
+// This accessor is opaque: on x86-64 a volatile load relative to the thread pointer, neither cached
+// nor merged; elsewhere a noinline function.
 //
 // Threads: any thread. See: docs/context_switch.md
 #pragma once
@@ -12,8 +12,7 @@ namespace weft::detail {
 
 #if defined(__x86_64__) && defined(__ELF__)
 
-// Used in assembly, so its name is not mangled. In the static TLS block, so two instructions reach
-// it.
+// Not mangled, because assembly uses it. In the static TLS block, so two instructions reach it.
 extern "C" [[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local void* run_this_thread;
 
 // The value set by the calling thread; initially nullptr.
