@@ -6,16 +6,15 @@
 //   run_context_switch   Out of line, in assembly, with full unwind information. Pushes the ABI's
 //                        callee-saved registers: an ordinary call. For sanitizers, LTO, other
 //                        languages.
-//   switch_context       Inline (context_inline.h) where the compiler permits; elsewhere the first
-//                        form. Declares all registers clobbered, so only live ones are saved. About
-//                        four times as fast.
+//   switch_context       Inline where the compiler permits (context_inline.h): only live registers
+//                        are saved, about four times as fast. Elsewhere the first form.
 //
 // To resume a context, put its address in the second argument register and the baton in the third,
-// then jump to pc. The code there loads sp itself, so either form works.
+// then jump to pc. The code there loads sp, so either form works.
 //
-// Carried: callee-saved integer registers, sp, fp; on aarch64 also d8-d15. Not carried:
-// floating-point control words (per G on request, fp_control.h), signal mask, thread-locals. C++
-// exception state travels separately (eh_globals.h).
+// Carried: callee-saved integer registers, sp, fp; on aarch64 d8-d15. Not carried: floating-point
+// control words (per G on request, fp_control.h), signal mask, thread-locals. C++ exception state
+// travels separately (eh_globals.h).
 //
 // Threads: the owner of both stacks.
 // See:     docs/context_switch.md

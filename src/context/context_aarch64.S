@@ -98,7 +98,7 @@ WEFT_FUNCTION_BEGIN(run_context_switch)        // x0 from, x1 to, x2 baton
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_switch)
 
-// A stack's first frame; for sp see context.cc. The undefined return address ends all unwinds.
+// As in context_x86_64.S.
 WEFT_FUNCTION_BEGIN(run_context_entry)         // x1 our context, x2 the resumer's baton
     .cfi_startproc
     .cfi_undefined x30
@@ -117,9 +117,7 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // x1 our context, x2 the resumer
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_entry)
 
-// See call_on_stack.h. The frame record is on the caller's stack and x29 points to it, so unwinders
-// and frame-pointer walks cross over. Not a signal frame, though debuggers would prefer it:
-// unwinders would then search handlers at the caller's pc instead of before it.
+// As in context_x86_64.S.
 WEFT_FUNCTION_BEGIN(run_call_on_stack)         // x0 top, x1 function, x2 argument
     .cfi_startproc
     hint #34                                   // bti c

@@ -1,10 +1,10 @@
 // context_inline.h: the switch as inline assembly that declares every register clobbered.
 //
 // The compiler then saves only live registers, usually just the frame pointer. The statement must
-// be compiled within the code that it leaves. It pushes nothing, so needs no red zone of its own.
-// Sanitizers are excluded, and LTO, which might move it between functions: those builds and other
-// ABIs use the out-of-line form. Where rbp is the frame pointer it cannot be declared clobbered, so
-// the context has it.
+// be compiled within the code that it leaves. So it has no red zone of its own (nothing is pushed),
+// no sanitizer, and no LTO, which might move it between functions. Those builds and other ABIs use
+// the out-of-line form. rbp cannot be clobbered where it is the frame pointer, so the context
+// carries it.
 //
 // Threads: as context.h; called only from noinline functions.
 #pragma once

@@ -6,13 +6,13 @@
 //   - Arguments are in rcx, rdx, r8. Above the return address are 32 bytes of shadow space, owned
 //     by the callee.
 //   - rdi, rsi and xmm6 to xmm15 are also callee-saved, besides rbx, rbp and r12 to r15.
-//   - The TIB, at gs, has the current stack's bounds, read by stack probes and exception dispatch.
-//     They change with the stack: StackBase (+0x08), StackLimit (+0x10), DeallocationStack
+//   - The TIB, at gs, has the current stack's bounds, which stack probes and exception dispatch
+//     read. They change with the stack: StackBase (+0x08), StackLimit (+0x10), DeallocationStack
 //     (+0x1478).
 //
-// A new context has no lower bound, because run_context_init does not know it. StackLimit is 0, so
-// probes touch nothing: the stack's pages must exist, or a fault handler must make them.
-// DeallocationStack is 0, so a thread that ends there does not free the stack.
+// A new context's lower bound is unknown to run_context_init. StackLimit is 0, so probes touch
+// nothing: the stack's pages must exist, or a fault handler make them. DeallocationStack is 0, so a
+// thread that ends there does not free the stack.
 //
 // Frame of a saved context:
 //

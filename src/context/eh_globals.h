@@ -1,8 +1,8 @@
 // eh_globals.h: the C++ exception state, which travels with a green thread.
 //
 // The C++ ABI keeps two words per OS thread: the chain of caught exceptions and the count of
-// uncaught ones. A G may park in a catch block or a destructor during unwinding. So every switch
-// stores them in the old G and loads the new G's (0.4 ns).
+// uncaught ones. A G that parks in a catch block, or in a destructor during unwinding, would leave
+// them to the M's next G. So every switch stores the old G's and loads the new G's (0.4 ns).
 //
 // The Itanium C++ ABI (2.2.2) fixes the layout for libstdc++ and libc++abi.
 //

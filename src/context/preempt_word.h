@@ -1,12 +1,11 @@
-// preempt_word.h: the per-thread word read by instrumented code: 0, or all ones to make it call
-// run_preempt_hook.
+// preempt_word.h: the per-thread word that instrumented code reads: all ones make it call
+// run_preempt_hook, 0 does not.
 //
-// On x86-64 with glibc it is fs:0x70, which glibc reserves for split stacks and which is otherwise
-// unused. GCC's split-stack prologues compare the stack pointer with it: all ones always take the
-// slow path, 0 never. Elsewhere it is a thread-local of the library.
+// On x86-64 with glibc it is fs:0x70, reserved for split stacks and otherwise unused. GCC's
+// split-stack prologues compare the stack pointer with it: all ones always take the slow path, 0
+// never. Elsewhere it is a thread-local of the library.
 //
-// Threads: the thread itself takes the address; any thread may access the word while the owner
-// lives.
+// Threads: the thread takes the address; any thread may access the word while the owner lives.
 #pragma once
 
 #include <cstdint>

@@ -67,9 +67,9 @@ inline constexpr bool sanitized = false;
 #if defined(WEFT_TSAN)
 // ThreadSanitizer holds a signal with the thread's current fiber until it calls a known function
 // (os/late_handlers.h). But that green thread may park to wait for the signal. And a fiber being
-// made or destroyed is current, so signals that arrive then go with it. So pending signals are
-// delivered first, and later ones blocked until the change is over. Most Ms have no signals and
-// skip the calls.
+// made or destroyed is current, and takes signals that arrive with it. So pending signals are
+// delivered first, later ones blocked until the change is over. Most Ms have no signals and skip
+// the calls.
 class tsan_change {
 public:
     [[gnu::noinline]] WEFT_NO_SANITIZE tsan_change() {
@@ -158,7 +158,7 @@ struct fiber {
 #endif
     }
 
-    // A G starts on the stack; has left it for ever (called from another stack).
+    // begin_g: a G starts on the stack. end_g: it has left for ever (call from another stack).
     void begin_g() {
 #if defined(WEFT_ASAN)
         __asan_unpoison_memory_region(low, size);
@@ -179,8 +179,8 @@ struct fiber {
 #endif
     }
 
-    // Around a call from g's stack that runs on this one. ThreadSanitizer's fiber is the G's, on
-    // any stack.
+    // Around a call from g's stack that runs on this one. ThreadSanitizer's fiber is the G's on any
+    // stack.
     void begin_part_of([[maybe_unused]] fiber& g) {
 #if defined(WEFT_ASAN)
         __asan_unpoison_memory_region(low, size);

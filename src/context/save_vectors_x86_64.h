@@ -3,8 +3,8 @@
 //
 // For code interrupted where the compiler expects no call: any register may be live, to its full
 // width. run_vector_form (vector_state_x86_64.cc) selects XSAVEC if available, else XSAVE, else
-// FXSAVE. The area is below rsp, which the macros leave 64-byte aligned; their users restore it by
-// a frame pointer.
+// FXSAVE. The area is below rsp, which the macros leave 64-byte aligned, so their users need a
+// frame pointer.
 //
 // Not saved: AMX tiles and protection keys. Both stay in the thread, as does an interrupted green
 // thread.

@@ -3,38 +3,38 @@
 // The problem. Such a program hangs silently. A report helps much, but a wrong one is worse than
 // silence. A waiting G may be woken by another G (running, queued or in a blocking call), a timer,
 // another thread (such as a library's), or a signal handler. Gs and timers are known and threads
-// can be counted. Signal handlers must be announced (external_waker).
+// can be counted. The program must announce signal handlers (external_waker).
 //
 // When. While weft::main runs, a runtime's last M to go idle without a timeout looks again after
 // some milliseconds (idle.h). Awake, without a P, on no list and holding no lock, it checks:
 //
-//   1  Each runtime: it is not stopping; all Ps are idle; nothing is queued; no timer is set; no G
-//      without a P runs or is in a call; all other Ms are asleep or have ended; no external thread
-//      is at work on it. Its monitor and thread maker, if any, have begun: otherwise 2 would count
-//      them as foreign and delay the next search long. Runtimes left to stragglers, all back, do
-//      not count. At least one G exists.
+//   1  Each runtime: not stopping; all Ps idle; nothing queued; no timer set; no G running, or in a
+//      call, without a P; all other Ms asleep or ended; no external thread at work on it; its
+//      monitor and thread maker, if any, begun (otherwise 2 would count them as foreign and delay
+//      the next search long). Runtimes left to stragglers, all back, do not count. At least one G
+//      exists.
 //   2  All threads are Ms, monitors or thread makers. Skipped with deadlock=strict.
 //   3  No external_waker exists, and no G waits for a file or signal (weft/signals.h).
-//   4  A moment later all this still holds, and no count of schedules, starts or wakes has changed.
+//   4  A moment later all this still holds, with equal counts of schedules, starts and wakes.
 //
 // A G that waits for a place for a blocking call waits for Ms in such calls; with or without a P,
 // they make 1 false.
 //
-// The searching M may be the one to poll files, and a server would not hear its clients while it
-// waits for 4. So it waits only if a deadlock is possible. If 3 fails it returns at once; the next
-// search is later (idle.h).
+// The searching M may be the one that polls files: during 4 a server would receive nothing. So it
+// waits only for a possible deadlock. If 3 fails it returns at once, and the next search is later
+// (idle.h).
 //
-// A thread about to wake a G is caught by 2 while it lives, its effects after it has ended by 1,
-// the time between by 4.
+// Check 2 catches a thread about to wake a G while it lives, 1 its effects after it has ended, and
+// 4 the time between.
 //
 // The report: each G's wait and what it leads to (holders of mutexes and exclusive holders of
 // shared_mutexes, with RUN_DEBUG=lockowners; fulfillers of futures; for joins, the Gs it started);
-// any cycle; the dump. The process then exits with deadlock_exit_code. Destructors do not run,
-// because threads are asleep at arbitrary points.
+// any cycle; the dump. Then the process exits with deadlock_exit_code, without destructors, because
+// threads are asleep at arbitrary points.
 //
 // Rejected. Deadlocks of some Gs while others run (needs owners of everything: a reachability
-// search). Searching in the monitor (it would have to wake for it). Aborting (a core tells less; a
-// handler of the program can abort(), or a debugger stop it).
+// search). Searching in the monitor (it would have to wake). Aborting (a core tells less; a handler
+// of the program can abort(), or a debugger stop it).
 //
 // Threads: an M on g0 without a P; report_deadlock: any thread.
 // See:     docs/deadlocks.md
@@ -67,7 +67,7 @@ constexpr uint32_t listed_max = 8;
 
 constinit atomic<uint32_t> external_wakers{0};
 
-// Whether g waits for a file or similar, whose other end may wake it.
+// Whether g waits for something external, such as a file.
 WEFT_NO_SANITIZE bool waits_for_outside(const G& g) noexcept {
     return g.state.load(acquire) == g_state::waiting && is_woken_from_outside(g.reason);  // pairs with set_state
 }
@@ -189,10 +189,10 @@ verdict judge(const M* self, bool look_at_threads) noexcept {
     return look_at_threads && there_are_others() ? verdict::others_can : verdict::deadlock;
 }
 
-// ---- The report. On exit all Gs wait and do not change. With report_deadlock() other threads may
-// wake a G at any moment, and the future or mutex it waited for may be destroyed. So each G is
-// frozen (freeze.h) while its wait is read, and read only if it then waits. What the wait leads to
-// is only an address, searched among the Gs of all runtimes.
+// ---- The report. On exit all Gs stay as they are. With report_deadlock() other threads may wake a
+// G at any moment, and its future or mutex may be destroyed. So each G is frozen (freeze.h) while
+// its wait is read, and read only if it then waits. What that leads to is only an address, searched
+// among the Gs of all runtimes.
 
 bool is_alive(const G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state
@@ -209,9 +209,9 @@ bool is_join(wait_reason reason) noexcept {
     return reason == wait_reason::wait_group_wait || reason == wait_reason::scope_join;
 }
 
-// The fulfiller's address, stored in the waiter of a G that waits for a future. nullptr: not begun,
-// or a plain thread. Not atomic<>::load: sanitizers instrument it and do not know that freezing
-// orders this before the G's later actions.
+// The fulfiller's address, in the waiter of a G that waits for a future. nullptr: not begun, or a
+// plain thread. Not atomic<>::load: sanitizers instrument it, unaware that freezing orders this
+// before the G's later actions.
 WEFT_NO_SANITIZE const void* fulfiller_at(const void* slot) noexcept {
     static_assert(sizeof(atomic<const void*>) == sizeof(const void*), "nothing but the pointer");
     return __atomic_load_n(static_cast<const void* const*>(slot), __ATOMIC_RELAXED);  // relaxed: a snapshot
@@ -272,7 +272,6 @@ wait_seen wait_at(const void* wanted) noexcept {
     return search.found;
 }
 
-// The G that started child.
 WEFT_NO_SANITIZE uint64_t parent_of(const G& child) noexcept {
     return __atomic_load_n(&child.parent, __ATOMIC_RELAXED);  // relaxed: a snapshot
 }
@@ -420,7 +419,7 @@ void count_external_wakers(int change) noexcept {
 }  // namespace detail
 
 bool runtime::report_deadlock(int fd) const noexcept {
-    if (use() == nullptr) return false;  // not held during the check: its user could wake a G
+    if (use() == nullptr) return false;  // not held during the check: a thread that pins it could wake a G
     if (detail::judge(nullptr, false) != detail::verdict::deadlock) return false;
     const detail::runtime_use s = use();
     if (s == nullptr || detail::count_gs(*s) == 0) return false;

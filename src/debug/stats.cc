@@ -60,7 +60,7 @@ uint64_t spawned_gs(const scheduler& s) noexcept {
 }
 
 // A G spawned between the sums would count as live even if it has ended. So both are taken while no
-// G ends, or, failing that, finished last.
+// G ends. Failing that, finished is the later one.
 void count_live(const scheduler& s, stats_snapshot& all) noexcept {
     constexpr int attempts = 10;
     all.finished = finished_gs(s);

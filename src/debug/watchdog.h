@@ -1,11 +1,10 @@
 // watchdog.h: reports green threads that delay others or are delayed: once each, at a limited rate.
 //
 // The problem. A G that computes for a second loses its P and breaks nothing, but is worth a
-// report. A G that stays runnable for a second suggests too few Ps, or an error in priorities or in
-// weft.
+// report. One that stays runnable as long suggests too few Ps, or an error in priorities or weft.
 //
-// So the monitor looks four times per allowed time. An M with the same G, and the same count of
-// schedules of its P, has not scheduled since the last look. A runnable G with the same
+// So the monitor looks four times per allowed time. An M with the same G and its P's count of
+// schedules unchanged has not scheduled since the last look. A runnable G with the same
 // runnable-since time still waits. That time is from its P's clock, so after each look Ps with work
 // must pass through g0, where they read the clock.
 //
@@ -13,7 +12,7 @@
 // is reported, and watching restarts.
 //
 // Rejected. A timer signal per thread (EINTR in user code). Always on: idle processes would wake
-// up, and busy ones be interrupted for their frames.
+// up, busy ones be interrupted for their frames.
 //
 // Threads: the monitor.
 // See:     docs/debugging.md

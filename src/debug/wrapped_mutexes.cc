@@ -1,9 +1,8 @@
-// wrapped_mutexes.cc: the targets of a program's pthread_mutex_lock and similar calls if linked
-// with --wrap. See held.h.
+// wrapped_mutexes.cc: targets of a program's pthread_mutex_lock and similar calls if linked with
+// --wrap. See held.h.
 //
-// If program and weft are linked so, __real_x is the system's x. In a shared weft library, linked
-// without it, __real_x is null and x is the system's. Programs linked without it do not use this
-// file.
+// If program and weft are linked so, __real_x is the system's x. In a shared weft library it is
+// null, and x is the system's. Other programs do not use this file.
 #include <pthread.h>
 #include <time.h>
 

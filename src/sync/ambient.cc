@@ -20,7 +20,7 @@ namespace weft::detail {
 struct stop_bridge {
     std::stop_source source;
     atomic<uint32_t> owners{1};
-    stop_bridge* next = nullptr;  // in its walk's chain; at most one
+    stop_bridge* next = nullptr;  // in the chain of the only walk
     weft::timer alarm;            // requests the stop at the deadline
 };
 

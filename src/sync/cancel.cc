@@ -17,7 +17,8 @@ void cancel_context::mark(harvest& h) noexcept {
     requested_ = true;
     if (cancel_wait* w = blocked_) {
         bool must_ready = false;
-        // Otherwise w is not accessed again: it lost, or is still parking and will notice.
+        // Otherwise w is not accessed again: another party won, or it is still parking and will
+        // notice.
         if (w->claim->try_claim(claimed_by::cancellation, must_ready) && must_ready) {
             w->next = h.waits;
             h.waits = w;
@@ -95,8 +96,8 @@ void cancel_context::leave_wait() noexcept {
     lock_.unlock();
 }
 
-// Walks outwards while the interruption is the same (cancelled, or an equal deadline), so that many
-// waits interrupted at once do not each walk all the way.
+// Walks outwards while the interruption is the same (cancelled, or an equal deadline). Many waits
+// interrupted at once thus do not each walk all the way.
 void cancel_context::tell_tokens(wait_result why) noexcept {
     const bool is_cancelled = why == wait_result::cancelled;
     cancel_context* beyond = this;

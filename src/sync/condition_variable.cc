@@ -1,19 +1,19 @@
 // condition_variable.cc: the core of both condition variables; see weft/condition_variable.h.
 //
 // A wait locks the queue, unlocks the mutex, joins the queue and parks, which unlocks the queue. So
-// a thread that changes state under the mutex and then notifies finds the waiter queued. A notify
-// unlinks and wakes it.
+// a thread that changes state under the mutex and then notifies finds the waiter. A notify unlinks
+// and wakes it.
 //
-// The woken waiter locks the mutex itself and is not moved to its queue. It runs when the notifier
-// parks, or microseconds later on another P; the mutex is then usually free.
+// A woken waiter locks the mutex itself; it is not moved to the mutex's queue. It runs when the
+// notifier parks, or microseconds later on another P, when the mutex is usually free.
 //
-// The object may be destroyed after notify_all(). Unlinked waiters that return to the queue's lock
-// are counted under it, and the destructor waits for them:
+// The object may be destroyed after notify_all(). The destructor waits for unlinked waiters that
+// return to the queue's lock; they are counted under it:
 //
 //   C1  A notify finds the waiter claimed by a deadline or cancellation. The waiter locks the queue
 //       to unlink itself (L4), finds itself unlinked, and decrements the count.
-//   C2  A wait with a stop_token, because its callback takes the lock. Counted while the callback
-//       is registered.
+//   C2  A wait with a stop_token, whose callback takes the lock. Counted while the callback is
+//       registered.
 #include <optional>
 
 #include <weft/condition_variable.h>
@@ -105,8 +105,8 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
     return result;
 }
 
-// Unlinks and returns the oldest waiter whose wait the caller wins, or nullptr. Counts waiters that
-// will return (C1) in bits.
+// Unlinks and returns the oldest waiter whose wait the caller wins, or nullptr. Counts returning
+// waiters (C1) in bits.
 waiter* condition_core::pop_locked(uint32_t& bits) noexcept {
     while (waiter* w = waiters_.front()) {
         if (claim(waiters_, *w)) return w;

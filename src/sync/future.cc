@@ -87,7 +87,7 @@ void future_core::cancel() noexcept {
     }
 }
 
-// Without its sources.
+// Does not cancel the sources.
 void future_core::cancel_this() noexcept {
     context_.cancel();
     for (claim_state seen = claim_state::open;;) {

@@ -1,17 +1,17 @@
 // mutex.cc: the contended half of weft::mutex, also with deadlines; see weft/mutex.h.
 //
-// Bits and queue change together under the word's lock bit. Each change ends in one store, after
-// which the mutex is not accessed: the next holder may destroy it.
+// Bits and queue change under the word's lock bit. Each change ends in one store, after which the
+// mutex is not accessed: the next holder may destroy it.
 //
 //   unlock, normal:    Clears locked. Unless woken is set: unlinks the oldest waiter, sets woken
 //                      and wakes it, to compete.
 //   unlock, starving:  Hands the mutex, still locked, to the oldest waiter. Clears starving with
 //                      the last.
 //   waiter, woken:     Takes a free mutex, even after its deadline. Otherwise clears woken, so the
-//                      next unlock wakes a waiter, and rejoins at the queue's head; after 1 ms,
+//                      next unlock wakes a waiter, and rejoins at the queue's head. After 1 ms:
 //                      sets starving first.
 //   waiter, served:    Within 1 ms: clears starving.
-//   waiter, timed out: Was last: clears waiting and starving.
+//   waiter, timed out: If last: clears waiting and starving.
 #include <weft/mutex.h>
 
 #include "base/abandoned.h"

@@ -1,9 +1,9 @@
-// mutex_lending.cc: priority inheritance of weft::mutex and weft::shared_mutex. The protocol is in
+// mutex_lending.cc: priority inheritance of weft::mutex and weft::shared_mutex; the protocol is in
 // lending.h.
 //
-// A shared_mutex lends only to its writer; readers are just counted. Its state word has no spare
-// bits, so its waiters' classes are stored beside the writer's handle, like those left by walks.
-// unlock() tests whether classes are used, not a bit.
+// A shared_mutex lends only to its writer; readers are just counted. Its state word is full, so
+// waiters' classes are stored beside the writer's handle, as by walks, and unlock() tests whether
+// classes are used.
 #include <weft/mutex.h>
 #include <weft/shared_mutex.h>
 
@@ -15,7 +15,8 @@ using namespace detail;
 
 namespace {
 
-// Stores h. Returns the classes left by walks for the next holder. Requires: the guard is held.
+// Stores h and returns the classes that walks left for the next holder. Requires: the guard is
+// held.
 uint32_t exchange_holder(atomic<uint32_t>& holder, holder_handle h) noexcept {
     uint32_t seen = holder.load(relaxed);  // relaxed: the exchange decides
     // relaxed: walks lock the records; a later walk finds h
@@ -31,7 +32,7 @@ void lend_passed(holder_handle holder, uint32_t passed) noexcept {
 
 }  // namespace
 
-// The caller, without the guard, holds the mutex. A hand-over may have recorded it.
+// Called with the mutex held, without the guard. A hand-over may have recorded the caller.
 void mutex::took() noexcept {
     const holder_handle me = handle_of_caller();
     if (me == 0) return;
@@ -49,7 +50,7 @@ void mutex::lend_for(uint32_t holder, uint32_t bits, uint32_t passed) noexcept {
     lend_passed(holder, passed);
 }
 
-// Called before a free or a hand-over. Requires: the guard is held, recorded was set.
+// Called before a free or hand-over. Requires: the guard is held, recorded was set.
 void mutex::gives() noexcept {
     // relaxed: as in exchange_holder
     const uint32_t seen = waiters_.empty() ? holder_.exchange(0, relaxed) : holder_.fetch_and(passed_by::any, relaxed);
@@ -68,7 +69,7 @@ uint32_t mutex::lend_to_holder() noexcept {
 
 void mutex::waits_no_longer() noexcept { set_waits_for(nullptr); }
 
-// Makes w the holder: it is claimed and about to be made ready. bits: the remaining waiters'.
+// Records w, claimed and about to be made ready, as the holder. bits: of the remaining waiters.
 // Returns recorded if the holder is known, otherwise 0. Requires: the guard is held.
 uint32_t mutex::hand_to(const waiter& w, uint32_t bits) noexcept {
     const holder_handle holder = handle_of(w.g);
@@ -78,7 +79,8 @@ uint32_t mutex::hand_to(const waiter& w, uint32_t bits) noexcept {
     return recorded;
 }
 
-// The caller, without the guard, holds the lock exclusively. A hand-over may have recorded it.
+// Called with the lock held exclusively, without the guard. A hand-over may have recorded the
+// caller.
 void shared_mutex::took() noexcept {
     const holder_handle me = handle_of_caller();
     if (me == 0) return;
@@ -92,7 +94,7 @@ void shared_mutex::took() noexcept {
     state_.unlock_bits(bits);
 }
 
-// Called before a free or a hand-over. Requires: the guard is held.
+// Called before a free or hand-over. Requires: the guard is held.
 void shared_mutex::gives() noexcept {
     const bool any_waits = !writers_.empty() || !readers_.empty();
     // relaxed: as in exchange_holder
@@ -112,7 +114,7 @@ void shared_mutex::lend_to_writer(uint32_t bits) noexcept {
 
 void shared_mutex::waits_no_longer() noexcept { set_waits_for(nullptr); }
 
-// Makes w, a claimed writer about to be made ready, the holder. Requires: the guard is held.
+// Records w, a claimed writer about to be made ready. Requires: the guard is held.
 void shared_mutex::hand_to(const waiter& w) noexcept {
     const holder_handle holder = handle_of(w.g);
     if (holder == 0) return;

@@ -1,15 +1,14 @@
 // reader_slots.h: the readers of a shared_mutex, counted per P, each count on its own cache line.
 //
 // A reader increments its P's slot on entry and decrements one on leaving: one atomic on a line
-// this core has. Since a green thread may leave on another P, a slot may be negative; only the sum
-// matters.
+// that this core has. It may leave on another P, so slots may be negative; only the sum matters.
 //
 // A writer closes the slots one by one. Closed slots refuse readers, which then use the lock
-// itself. Each slot's modification order tells which readers preceded the writer. So neither side
-// needs a fence, and a reader that left by its slot accesses nothing afterwards.
+// itself. Each slot's modification order tells which readers preceded the writer. So no side needs
+// a fence, and a reader that left by its slot accesses nothing afterwards.
 //
 // Rejected: one table per process (a parked reader of any lock may occupy another's place); a flag
-// read after counting (needs a fence, and a leaving reader may read a destroyed lock).
+// read after counting (a fence, and leaving readers would read a destroyed lock).
 //
 // Invariants: I1. A closed slot counts no reader.
 // Ordering:   R1 (leave) pairs with A1 (close); R2 (open) pairs with A2 (enter).

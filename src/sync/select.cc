@@ -37,8 +37,8 @@ bool try_case(select_case& c) noexcept {
     return done;
 }
 
-// First pass, without locks: tries one of the cases that seem ready, then the others. Returns
-// no_case if all fail. ready: how many seemed ready.
+// First pass, without locks: tries a case that seems ready, then the others. Returns no_case if all
+// fail. ready: how many seemed ready.
 std::size_t try_one_by_one(M* m, const select_request& r, std::size_t& ready) noexcept {
     std::size_t chosen = no_case;
     for (std::size_t i = 0; i < r.count; ++i) {
@@ -256,8 +256,7 @@ void sort_locks(select_request& r) noexcept {
 
 namespace {
 
-// After the first pass failed: the second pass and the wait. Not inlined: a select that need not
-// wait saves no registers.
+// The second pass and the wait. Not inlined: a select that need not wait saves no registers.
 [[gnu::noinline]] std::size_t look_again_and_wait(M* m, select_request& r) {
     if (r.sorted_locks == 0) sort_locks(r);
     lock_all(r);
@@ -305,8 +304,8 @@ std::size_t select_among(select_request& r) {
         std::size_t ready = 0;
         std::size_t done = try_one_by_one(m, r, ready);
         if (done != no_case) return done;
-        // One object that was not ready: at that moment nothing could happen. Of several, each may
-        // have been ready while another was checked.
+        // A single object that was not ready is proof. Of several, each may have been ready while
+        // another was checked.
         if (r.otherwise_case != no_case && ready == 0 && objects_below_two(r)) return r.otherwise_case;
         done = look_again_and_wait(m, r);
         if (!r.waits_for_files || is_confirmed(r, done)) return done;

@@ -1,28 +1,29 @@
 // shared_mutex.cc: the contended half of weft::shared_mutex; see weft/shared_mutex.h.
 //
-// Bits, count and queues change together under the word's lock bit. Each change ends in one store,
-// in or beside settle(), after which the lock is not accessed: the next holder may destroy it.
+// Bits, count and queues change under the word's lock bit. Each change ends in one store, in or
+// beside settle(), after which the lock is not accessed: the next holder may destroy it.
 //
 //   writer arrives:    Free: takes it. Readers inside: sets pending, so no more enter, and queues.
 //                      Otherwise queues.
-//   writer leaves:     Wakes the waiting readers, or if one is hungry admits them. If writers wait:
-//                      with readers inside, sets pending (the first writer is next); otherwise, if
-//                      starving, hands over to the first, or wakes it.
+//   writer leaves:     Wakes all waiting readers, or admits them if one is hungry. Then, if writers
+//                      wait: with readers inside, sets pending, so the first is next; else, if
+//                      starving, hands over to the first; else wakes it.
 //   reader arrives:    No writer inside or pending: is counted. Otherwise queues.
 //   last reader leaves, with pending: hands over to the first writer.
 //   writer, woken:     As on arrival, but queues first. After 1 ms: sets starving.
 //   writer, served:    Within 1 ms: clears starving.
-//   writer, timed out: Was last: clears pending, wakes readers it kept out. Was woken: another is.
+//   writer, timed out: If last: clears pending, wakes readers it kept out. If it was woken: another
+//                      is.
 //   reader, woken:     As on arrival. After 1 ms: sets hungry.
 //
-// Rejected: admitting all readers on each writer's unlock, which is simple and fair. Admitted
-// readers that do not run yet block the next writer, which blocks all others, each for one pass of
-// the run queue. Once all threads wait, every operation waits.
+// Rejected: admitting all readers on each writer's unlock, though simple and fair. Admitted readers
+// that do not run yet block the next writer, which blocks all others, each for one pass of the run
+// queue. Once all threads wait, every operation waits.
 //
-// Colliding readers cost each other a cache miss. After some hundreds of collisions without a
-// writer, readers spread: they use reader_slots.h and only read the word. The next writer gathers
-// them: it closes the slots and adds up their counts, at a cache miss per slot. Readers must
-// collide as often again before they spread again.
+// Readers that change the word at once cost each other a cache miss. After some hundreds of
+// collisions without a writer they spread: they use reader_slots.h and only read the word. The next
+// writer gathers them: it closes the slots and adds up the counts, at a cache miss per slot. So
+// readers must collide as often again before they spread again.
 #include <utility>
 
 #include <weft/shared_mutex.h>
@@ -311,7 +312,7 @@ void shared_mutex::unlock_shared_slow() noexcept {
         }
         if (seen < reader) fatal("unlock_shared of a weft::shared_mutex that is not locked shared");
         if ((seen & pending) != 0 && seen < 2 * reader) {
-            // Probably the last.
+            // This is probably the last reader.
             const uint32_t bits = state_.lock_bits();
             settle(bits - reader);
             return;

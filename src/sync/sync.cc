@@ -23,11 +23,11 @@ namespace {
 constexpr uint32_t pauses_before_yield = 64;
 constexpr uint32_t yields_before_sleep = 128;
 constexpr int64_t lock_sleep_ns = 50'000;
-// Every few naps the length doubles, up to 0.8 ms, so that many napping threads on few CPUs let the
+// The length doubles every few naps, up to 0.8 ms: many napping threads on few CPUs must let the
 // lock's holder run.
 constexpr uint32_t naps_of_a_length = 4;
 constexpr uint32_t doublings_max = 4;
-constexpr uint32_t hopeless_in_child = 1'400;  // of fork: the holder does not exist; after about a second
+constexpr uint32_t hopeless_in_child = 1'400;  // in the child of fork the holder is gone; about 1 s
 
 }  // namespace
 

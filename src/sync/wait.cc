@@ -50,8 +50,8 @@ bool is_from_before_fork(const waiter& w) noexcept {
     return w.note->made_in != fork_generation.load(relaxed);  // relaxed: only fork changes it
 }
 
-// In a child of fork, before me waits with its queue's lock held: fatal if nothing can end the
-// wait. See fork.h.
+// In a fork's child, before me waits, its queue's lock held: fatal if nothing can end the wait. See
+// fork.h.
 [[gnu::cold]] void check_in_child(const waiter& me, int64_t deadline_ns) noexcept {
     if (me.queue != nullptr) {
         for (const waiter* w = me.queue->front(); w != nullptr; w = w->next)
