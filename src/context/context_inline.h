@@ -1,9 +1,9 @@
 // context_inline.h: the switch as inline assembly that declares every register clobbered.
 //
 // The compiler then saves only live registers, usually just the frame pointer. The statement must
-// be compiled within the code that it leaves. So it has no red zone of its own (nothing is pushed),
-// no sanitizer, and no LTO, which might move it between functions. Those builds and other ABIs use
-// the out-of-line form. rbp cannot be clobbered where it is the frame pointer, so the context
+// be compiled as part of the code that it leaves. It needs no red zone (nothing is pushed), no
+// sanitizer, and no LTO, which might move it between functions. Those builds and other ABIs use the
+// out-of-line form. rbp cannot be declared clobbered where it is the frame pointer, so the context
 // carries it.
 //
 // Threads: as context.h; called only from noinline functions.

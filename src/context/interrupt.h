@@ -1,16 +1,15 @@
 // interrupt.h: diverts an interrupted green thread to other code and resumes it unchanged.
 //
-// A signal handler has stopped a green thread between two instructions. The handler continues it in
+// A signal handler has stopped a green thread between two instructions. The handler resumes it in
 // run_interrupt_entry, on its own stack. That calls the scheduler's run_interrupted(), then resumes
 // the interrupted code with all registers and flags restored.
 //
 //   x86-64    The handler skips the red zone, pushes the interrupted pc and returns to
-//             run_interrupt_entry, which saves and restores. By then the handler has ended, on its
-//             alternate stack.
+//             run_interrupt_entry, which saves and restores all state. By then the handler has
+//             ended, on its alternate stack.
 //   others    No register is free for the final jump. So the handler calls run_interrupt_entry,
 //             which is run_interrupted. The interrupted state is in the kernel's signal frame on
 //             the green thread's stack: such a handler has no alternate stack.
-//
 // See: os/interrupt_signal.h for the handler's part
 #pragma once
 

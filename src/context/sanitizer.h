@@ -66,8 +66,8 @@ inline constexpr bool sanitized = false;
 
 #if defined(WEFT_TSAN)
 // ThreadSanitizer holds a signal with the thread's current fiber until it calls a known function
-// (os/late_handlers.h). But that green thread may park to wait for the signal. And a fiber being
-// made or destroyed is current, and takes signals that arrive with it. So pending signals are
+// (os/late_handlers.h). But that green thread may park to wait for the signal. And a fiber is
+// current while it is made or destroyed, and keeps signals that arrive then. So pending signals are
 // delivered first, later ones blocked until the change is over. Most Ms have no signals and skip
 // the calls.
 class tsan_change {
@@ -231,7 +231,8 @@ struct fiber {
 #endif
 }
 
-// Directly before a call on another stack; and directly after it, on the caller's.
+// leave_stack_for_call: directly before a call on another stack. return_to_stack: directly after
+// it, on the caller's.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack_for_call([[maybe_unused]] fiber& from,
                                                                          [[maybe_unused]] fiber& to) {
 #if defined(WEFT_ASAN)

@@ -376,8 +376,8 @@ public:
     }
 
 private:
-    // A running G on no thread is entering a wait or a thread. That takes few instructions, but its
-    // thread may be descheduled.
+    // A running G on no thread is about to wait, or to run on one. That takes few instructions, but
+    // its thread may be descheduled.
     void let_arrive(int i) noexcept {
         constexpr int64_t pause_ns = 200'000;
         while (pauses_left_ > 0 && sketches_[i].state == g_state::running) {

@@ -4,13 +4,14 @@
 // mutex is not accessed: the next holder may destroy it.
 //
 //   unlock, normal:    Clears locked. Unless woken is set: unlinks the oldest waiter, sets woken
+//   unlock, normal:    Clears locked. Unless woken is set: unlinks the oldest waiter, sets woken
 //                      and wakes it, to compete.
 //   unlock, starving:  Hands the mutex, still locked, to the oldest waiter. Clears starving with
 //                      the last.
 //   waiter, woken:     Takes a free mutex, even after its deadline. Otherwise clears woken, so the
-//                      next unlock wakes a waiter, and rejoins at the queue's head. After 1 ms:
-//                      sets starving first.
-//   waiter, served:    Within 1 ms: clears starving.
+//                      next unlock wakes a waiter, and rejoins at the queue's head. If it has
+//                      waited more than 1 ms, it sets starving first.
+//   waiter, served:    If it has waited less than 1 ms: clears starving.
 //   waiter, timed out: If last: clears waiting and starving.
 #include <weft/mutex.h>
 

@@ -2,8 +2,8 @@
 // lending.h.
 //
 // A shared_mutex lends only to its writer; readers are just counted. Its state word is full, so
-// waiters' classes are stored beside the writer's handle, as by walks, and unlock() tests whether
-// classes are used.
+// waiters' classes are stored beside the writer's handle, where walks also leave theirs. unlock()
+// tests whether classes are used, not a bit.
 #include <weft/mutex.h>
 #include <weft/shared_mutex.h>
 

@@ -11,7 +11,8 @@ namespace weft::detail {
 
 namespace {
 
-// Plain threads do not migrate. Trivial, so usable while other thread_locals are destroyed.
+// Plain threads do not migrate, so a thread_local is safe. Trivial, so usable while others are
+// destroyed.
 constinit thread_local int64_t tid = 0;
 
 [[gnu::noinline]] owner current_plain_owner() noexcept {

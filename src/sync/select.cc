@@ -304,8 +304,8 @@ std::size_t select_among(select_request& r) {
         std::size_t ready = 0;
         std::size_t done = try_one_by_one(m, r, ready);
         if (done != no_case) return done;
-        // A single object that was not ready is proof. Of several, each may have been ready while
-        // another was checked.
+        // One object that was not ready proves that nothing could happen at that moment. Of
+        // several, each may have been ready while another was checked.
         if (r.otherwise_case != no_case && ready == 0 && objects_below_two(r)) return r.otherwise_case;
         done = look_again_and_wait(m, r);
         if (!r.waits_for_files || is_confirmed(r, done)) return done;

@@ -10,11 +10,10 @@
 //                      starving, hands over to the first; else wakes it.
 //   reader arrives:    No writer inside or pending: is counted. Otherwise queues.
 //   last reader leaves, with pending: hands over to the first writer.
-//   writer, woken:     As on arrival, but queues first. After 1 ms: sets starving.
-//   writer, served:    Within 1 ms: clears starving.
-//   writer, timed out: If last: clears pending, wakes readers it kept out. If it was woken: another
-//                      is.
-//   reader, woken:     As on arrival. After 1 ms: sets hungry.
+//   writer, woken:     As on arrival, but queues first. Has waited more than 1 ms: sets starving.
+//   writer, served:    Has waited less than 1 ms: clears starving.
+//   writer, timed out: Was last: clears pending, wakes readers it kept out. Was woken: another is.
+//   reader, woken:     As on arrival. Has waited more than 1 ms: sets hungry.
 //
 // Rejected: admitting all readers on each writer's unlock, though simple and fair. Admitted readers
 // that do not run yet block the next writer, which blocks all others, each for one pass of the run

@@ -28,7 +28,7 @@ thread_note* take_note() {
 }
 
 // Trivial, so usable while the thread's other thread_locals are destroyed. Plain threads do not
-// migrate.
+// migrate, so a thread_local is safe.
 constinit thread_local thread_note* mine = nullptr;
 constinit thread_local bool thread_ends = false;
 
