@@ -4,7 +4,6 @@
 // mutex is not accessed: the next holder may destroy it.
 //
 //   unlock, normal:    Clears locked. Unless woken is set: unlinks the oldest waiter, sets woken
-//   unlock, normal:    Clears locked. Unless woken is set: unlinks the oldest waiter, sets woken
 //                      and wakes it, to compete.
 //   unlock, starving:  Hands the mutex, still locked, to the oldest waiter. Clears starving with
 //                      the last.
