@@ -1,9 +1,9 @@
-// asm_names.h: what differs between object formats, for the assembly files.
+// asm_names.h: differences between object formats, for assembly files.
 #pragma once
 
 // clang-format off: what looks like an operator is an assembler's prefix
 
-// Ends a statement inside a line. In Apple's assembler for Arm a semicolon begins a comment.
+// Separates statements in one line. In Apple's Arm assembler a semicolon begins a comment.
 #if defined(__APPLE__) && defined(__aarch64__)
 #define WEFT_THEN %%
 #else

@@ -1,4 +1,5 @@
-// call_on_stack_test.cc: a call on another stack of the same thread: registers, alignment, what walks from one stack to the other.
+// call_on_stack_test.cc: a call on another stack of the thread: registers, alignment, unwinding
+// between the stacks.
 #include "context/call_on_stack.h"
 
 #include <array>
@@ -19,7 +20,7 @@
 namespace weft::detail {
 namespace {
 
-// Another stack, told to sanitizers, and calls on it.
+// Another stack, known to sanitizers, and calls on it.
 class other_stack {
 public:
     other_stack() {
@@ -31,7 +32,7 @@ public:
         fiber_.begin_g();
     }
 
-    // To be called from around's stack.
+    // For calls from around's stack.
     explicit other_stack(other_stack& around) : other_stack() { caller_ = &around.fiber_; }
 
     other_stack(const other_stack&) = delete;
@@ -42,7 +43,7 @@ public:
         fiber_.destroy();
     }
 
-    // f() on this stack, whose last below_top bytes stay unused.
+    // Calls f() on this stack, leaving its last below_top bytes unused.
     template <class F>
     void run(F f, std::size_t below_top = 0) {
         closure<F> c{this, std::move(f)};
@@ -136,7 +137,7 @@ TEST(CallOnStack, KeepsEveryCalleeSavedRegister) {
     }
 }
 
-// With the stack pointer of the ABI at a call, a frame address lies a frame record below a multiple of 16.
+// With the ABI's stack pointer at a call, a frame address is a frame record below a multiple of 16.
 TEST(CallOnStack, AlignsTheTopDownAndTouchesNothingAboveIt) {
     alignas(16) static std::byte stack[16 * 1024 + 64];
     std::byte* const end = stack + 16 * 1024;

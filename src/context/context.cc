@@ -1,4 +1,4 @@
-// context.cc: the first frame of a stack; the same for every ABI that grows downwards.
+// context.cc: a stack's first frame, for all ABIs whose stacks grow downwards.
 //
 //      stack_top, 16-byte aligned ──▶ ┌────────────────────┐
 //                                     │ 0                  │  +24  frame pointer walkers stop here
@@ -30,6 +30,6 @@ extern "C" void run_context_init(run_context_t* ctx, void* stack_top, void (*ent
     *frame = first_frame{entry, argument, &run_g_exit, nullptr};
     ctx->pc = reinterpret_cast<void*>(&run_context_entry);
     ctx->fp = nullptr;
-    // Last: who looks at a context while it is made sees none, or all of it.
+    // Last: a concurrent reader sees no context, or a complete one.
     __atomic_store_n(&ctx->sp, frame, __ATOMIC_RELEASE);
 }

@@ -1,20 +1,23 @@
-// context.h: saving one stack's registers and continuing another: the contract every ABI file fulfils.
+// context.h: saves one stack's registers and resumes another: the contract of each ABI's file.
 //
-// A context is three words: stack pointer, where to continue, frame pointer. The registers a callee must preserve are
-// on the stack itself, or are dead. Two forms of the switch share that layout and may be mixed freely:
+// A context is three words: stack pointer, resume address, frame pointer. Callee-saved registers
+// are on the stack, or dead. Two forms of the switch share this layout and can be mixed:
 //
-//   run_context_switch   out of line, in assembly, with complete unwind information. Pushes all callee-saved registers of
-//                        the ABI, so it is an ordinary call for the compiler. Sanitizers, LTO and other languages use it.
-//   switch_context       inline (context_inline.h), where the compiler allows: declares every register clobbered, so that the
-//                        compiler saves only what is live. About four times as fast. Elsewhere it is the other form.
+//   run_context_switch   Out of line, in assembly, with full unwind information. Pushes the ABI's
+//                        callee-saved registers: an ordinary call. For sanitizers, LTO, other
+//                        languages.
+//   switch_context       Inline where the compiler permits (context_inline.h): only live registers
+//                        are saved, about four times as fast. Elsewhere the first form.
 //
-// To resume a context: put its address in the second argument register, the baton in the third, and jump to pc. The code
-// at pc loads sp itself. So a context does not care which form resumes it.
+// To resume a context, put its address in the second argument register and the baton in the third,
+// then jump to pc. The code there loads sp, so either form works.
 //
-// Carried: callee-saved integer registers, sp, fp; on aarch64 also d8-d15. Not carried: the floating-point control words (per G
-// on request, fp_control.h), signal mask, thread-locals; the C++ exception state travels separately (eh_globals.h).
+// Carried: callee-saved integer registers, sp, fp; on aarch64 d8-d15. Not carried: floating-point
+// control words (per G on request, fp_control.h), signal mask, thread-locals. C++ exception state
+// travels separately (eh_globals.h).
 //
-// Who: the owner of both stacks. See: docs/context_switch.md
+// Threads: the owner of both stacks.
+// See:     docs/context_switch.md
 #pragma once
 
 #include <cstddef>
@@ -23,9 +26,9 @@
 
 extern "C" {
 
-// (run_g_exit, where entry functions return to, is defined by the scheduler.)
+// Entry functions return to run_g_exit, which the scheduler defines.
 
-// First code of every context; not for calling.
+// The first code of every context. Never called.
 void run_context_entry(void);
 }
 

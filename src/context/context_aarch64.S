@@ -12,9 +12,10 @@
 //       +48  x23 x24
 //       +32  x21 x22
 //       +16  x19 x20
-//  sp ─▶  0  x29 x30        a frame record, so that frame pointer walks go through
+// sp ─▶  0  x29 x30        a frame record, for frame-pointer walks
 //
-// d8-d15 are callee-saved in this ABI and are carried. The resume points accept an indirect jump under BTI (hint #36, #38).
+// d8-d15 are callee-saved in this ABI, so they are carried. The resume points accept an indirect
+// jump under BTI (hint #36, #38).
 #include "asm_names.h"
 
 WEFT_FUNCTION_BEGIN(run_context_switch)        // x0 from, x1 to, x2 baton
@@ -97,7 +98,7 @@ WEFT_FUNCTION_BEGIN(run_context_switch)        // x0 from, x1 to, x2 baton
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_switch)
 
-// The first frame of a stack: see context.cc for what lies at sp. The undefined return address ends every unwind here.
+// As in context_x86_64.S.
 WEFT_FUNCTION_BEGIN(run_context_entry)         // x1 our context, x2 the resumer's baton
     .cfi_startproc
     .cfi_undefined x30
@@ -116,8 +117,7 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // x1 our context, x2 the resumer
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_entry)
 
-// See call_on_stack.h. The frame record stays on the caller's stack and x29 points to it, so both ways of walking cross over. It is no
-// signal frame, though that would please debuggers: unwinders would look for handlers at the caller's pc instead of before it.
+// As in context_x86_64.S.
 WEFT_FUNCTION_BEGIN(run_call_on_stack)         // x0 top, x1 function, x2 argument
     .cfi_startproc
     hint #34                                   // bti c

@@ -1,11 +1,12 @@
 // context_inline.h: the switch as inline assembly that declares every register clobbered.
 //
-// The compiler then spills exactly what is live at the place of the switch, usually nothing but the frame pointer. The
-// statement must be compiled as part of the code it leaves, so it needs no red zone of its own (nothing is pushed), no
-// sanitizer, and no LTO, which might move it between functions; in those builds, and for other ABIs, the out-of-line form
-// stands in. rbp cannot be declared clobbered where it is the frame pointer, so it travels in the context.
+// The compiler then saves only live registers, usually just the frame pointer. The statement must
+// be compiled as part of the code that it leaves. It needs no red zone (nothing is pushed), no
+// sanitizer, and no LTO, which might move it between functions. Those builds and other ABIs use the
+// out-of-line form. rbp cannot be declared clobbered where it is the frame pointer, so the context
+// carries it.
 //
-// Who: as context.h; only called from functions that are themselves noinline.
+// Threads: as context.h; called only from noinline functions.
 #pragma once
 
 #include "context/context.h"
@@ -48,7 +49,7 @@ namespace weft::detail {
     return baton;
 }
 
-// As switch_context for a context that is never resumed: saves nothing.
+// As switch_context, but saves nothing: the context is never resumed.
 [[noreturn, gnu::always_inline]] inline void leave_context(run_context_t* /*from*/, run_context_t* to, void* baton) {
     asm volatile("jmpq *8(%%rsi)" : : "S"(to), "d"(baton) : "memory");
     __builtin_unreachable();

@@ -1,4 +1,4 @@
-// context_test.cc: the switch by itself: registers, first frame, unwinding; without a scheduler.
+// context_test.cc: the switch without a scheduler: registers, first frame, unwinding.
 #include "context/context.h"
 
 #include <cstddef>
@@ -25,7 +25,7 @@ using switch_function = void* (*)(run_context_t*, run_context_t*, void*);
     return switch_context(from, to, baton);
 }
 
-// A second stack beside the thread's own, and the way there and back.
+// A second stack beside the thread's own, and switches to it and back.
 class side {
 public:
     side(switch_function there, switch_function back) : there_(there), back_(back) {
@@ -49,7 +49,7 @@ public:
         run_context_init(&context_, top() - below_top, entry, argument);
     }
 
-    // To the side; returns what the side says when it comes back.
+    // Switches to the side; returns its answer when it comes back.
     [[gnu::noinline]] WEFT_NO_SANITIZE void* visit(void* baton) {
         leave_stack(own_fiber_, side_fiber_, false);
         void* answer = there_(&own_, &context_, baton);
@@ -57,7 +57,7 @@ public:
         return answer;
     }
 
-    // From the side; returns what the next visit says.
+    // Switches from the side; returns the next visit's baton.
     [[gnu::noinline]] WEFT_NO_SANITIZE void* go_back(void* answer) {
         leave_stack(side_fiber_, own_fiber_, false);
         void* baton = back_(&context_, &own_, answer);
@@ -65,7 +65,7 @@ public:
         return baton;
     }
 
-    // The first thing an entry function does.
+    // Called first by an entry function.
     [[gnu::always_inline]] WEFT_NO_SANITIZE void arrive() { arrive_on_stack(side_fiber_); }
 
     [[nodiscard]] std::byte* top() const { return stack_.get() + stack_size; }
@@ -100,7 +100,7 @@ std::string names_of(uint64_t changed) {
     return names;
 }
 
-// Both forms of the switch, each in both directions: they share one layout, so they may be mixed.
+// Both forms of the switch in both directions: they share one layout and may be mixed.
 struct forms {
     const char* name;
     switch_function there;
@@ -173,7 +173,8 @@ TEST_P(ContextSwitch, StartsTheEntryWithItsArgumentAndTheFirstBaton) {
     EXPECT_EQ(seen_baton, &baton);
 }
 
-// The frame address of a function lies a frame record below the caller's stack pointer, which the ABI wants aligned.
+// A function's frame address is a frame record below the caller's stack pointer, which the ABI
+// aligns.
 TEST_P(ContextSwitch, StartsTheEntryOnAnAlignedStackWhereverTheTopIs) {
     for (std::size_t below = 0; below < 33; ++below) {
         side one(GetParam().there, GetParam().back);
@@ -276,10 +277,10 @@ TEST(ContextInit, RoundsTheTopDownTo16Bytes) {
     EXPECT_EQ(exact.fp, nullptr);
 }
 
-// The check itself: a register that is lost must be found lost.
+// Tests the check: a lost register must be detected.
 TEST(KeptRegisters, ALostRegisterIsNoticed) {
     EXPECT_EQ(weft_keep_registers(1, [](void*) {}, nullptr), 0U);
-    // What a callee preserves, it keeps on its stack: whoever changes that, changes the register.
+    // The callee preserves it on its stack, so changing that changes the register.
     const uint64_t changed = weft_keep_registers(
         seed_here,
         [](void*) {

@@ -1,16 +1,20 @@
-// context_windows_x86_64.S: the out-of-line switch for Windows: its calling convention, and its thread information block (TIB).
+// context_windows_x86_64.S: the out-of-line switch for Windows: its calling convention and thread
+// information block (TIB).
 //
-// What differs from the System V convention (context_x86_64.S):
+// Differences from the System V convention (context_x86_64.S):
 //
-//   - Arguments are in rcx, rdx, r8. A caller leaves 32 bytes of shadow space above the return address, which belong to the callee.
-//   - rdi, rsi and xmm6 to xmm15 are callee-saved, besides rbx, rbp and r12 to r15.
-//   - The TIB, at gs, has the bounds of the current stack. Stack probes and the dispatch of exceptions read them, so they change with
-//     the stack: StackBase (+0x08), StackLimit (+0x10), DeallocationStack (+0x1478).
+//   - Arguments are in rcx, rdx, r8. Above the return address are 32 bytes of shadow space, owned
+//     by the callee.
+//   - rdi, rsi and xmm6 to xmm15 are also callee-saved, besides rbx, rbp and r12 to r15.
+//   - The TIB, at gs, has the current stack's bounds, which stack probes and exception dispatch
+//     read. They change with the stack: StackBase (+0x08), StackLimit (+0x10), DeallocationStack
+//     (+0x1478).
 //
-// A context that has just been made has no lower bound: run_context_init does not know it. StackLimit is 0, so probes touch nothing: the pages of
-// the stack have to be there, or be made by a fault handler. DeallocationStack is 0, so a thread that ends there frees no stack of ours.
+// A new context's lower bound is unknown to run_context_init. StackLimit is 0, so probes touch
+// nothing: the stack's pages must exist, or a fault handler make them. DeallocationStack is 0, so a
+// thread that ends there does not free the stack.
 //
-// Frame of a context that was saved here:
+// Frame of a saved context:
 //
 //     +248  return address
 //     +240  rbp
@@ -26,9 +30,11 @@
 //     +160  DeallocationStack
 //  sp ─▶ 0  xmm6 to xmm15
 //
-// The unwind directives (.seh_…) exist for COFF only. In an ELF object, which tests run on Linux with a TIB of their own, there are none.
+// The unwind directives (.seh_…) exist for COFF only, not in the ELF object that tests run on Linux
+// with their own TIB.
 //
-// See: context.h, and "x64 calling convention" and "x64 exception handling" in Microsoft's documentation of its compiler.
+// See: context.h; "x64 calling convention" and "x64 exception handling" in Microsoft's compiler
+// documentation.
 #include "asm_names.h"
 
 #if defined(_WIN32)
@@ -125,14 +131,15 @@ WEFT_FUNCTION_BEGIN(run_context_switch)        // rcx from, rdx to, r8 baton
     WEFT_SEH(.seh_endproc)
 WEFT_FUNCTION_END(run_context_switch)
 
-// The first frame of a stack: see context.cc for what lies at sp. The zero above run_g_exit is where the unwinder finds the return address.
+// A stack's first frame; for sp see context.cc. The unwinder reads the zero above run_g_exit as the
+// return address.
 WEFT_FUNCTION_BEGIN(run_context_entry)         // rdx our context, r8 the resumer's baton
     WEFT_SEH(.seh_proc run_context_entry)
     endbr64
     movq 0(%rdx), %rsp
     popq %rax                                  // entry
     popq %rcx                                  // argument
-    leaq 16(%rsp), %rdx                        // the top of the stack
+    leaq 16(%rsp), %rdx                        // the stack's top
     movq %rdx, %gs:stack_base
     movq $0, %gs:stack_limit
     movq $0, %gs:deallocation_stack
@@ -147,8 +154,9 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // rdx our context, r8 the resume
     WEFT_SEH(.seh_endproc)
 WEFT_FUNCTION_END(run_context_entry)
 
-// See call_on_stack.h. While the function runs the bounds cover all addresses, because an exception that leaves it passes through frames on
-// both stacks. One that does leaves them that wide, until the thread's next switch to another context.
+// See call_on_stack.h. While the function runs, the bounds cover all addresses, because an
+// exception that leaves it passes frames on both stacks. It leaves the bounds that wide until the
+// thread's next context switch.
 WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rcx top, rdx function, r8 argument
     WEFT_SEH(.seh_proc run_call_on_stack)
     endbr64

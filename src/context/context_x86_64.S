@@ -1,6 +1,6 @@
 // context_x86_64.S: the out-of-line switch for the System V ABI (Linux, macOS).
 //
-// Frame of a context that was saved here (the inline form saves no registers and has its own pc):
+// Frame of a context saved here (the inline form saves no registers and has its own pc):
 //
 //      +56  CFA: the caller's stack pointer
 //      +48  return address
@@ -11,9 +11,9 @@
 //       +8  r14
 //  sp ─▶ 0  r15
 //
-// The layout is the same on both stacks, so one description of the frame stays true while rsp changes from one to the other.
-// The last jump is pop + jmp rather than ret: after a switch the return predictor is always wrong, the indirect one often
-// right. (With hardware shadow stacks it would have to be ret; no property note claims support for those.)
+// Both stacks have this layout, so the frame description stays valid while rsp changes. The last
+// jump is pop + jmp, not ret: after a switch the return predictor is always wrong, the indirect one
+// often right. (Hardware shadow stacks would need ret; no property note claims support.)
 #include "asm_names.h"
 
 WEFT_FUNCTION_BEGIN(run_context_switch)        // rdi from, rsi to, rdx baton
@@ -71,7 +71,7 @@ WEFT_FUNCTION_BEGIN(run_context_switch)        // rdi from, rsi to, rdx baton
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_switch)
 
-// The first frame of a stack: see context.cc for what lies at sp. The undefined return address ends every unwind here.
+// A stack's first frame; for sp see context.cc. The undefined return address ends all unwinds.
 WEFT_FUNCTION_BEGIN(run_context_entry)         // rsi our context, rdx the resumer's baton
     .cfi_startproc
     .cfi_undefined %rip
@@ -88,8 +88,9 @@ WEFT_FUNCTION_BEGIN(run_context_entry)         // rsi our context, rdx the resum
     .cfi_endproc
 WEFT_FUNCTION_END(run_context_entry)
 
-// See call_on_stack.h. The frame record stays on the caller's stack and rbp points to it, so both ways of walking cross over. It is no
-// signal frame, though that would please debuggers: unwinders would look for handlers at the caller's pc instead of before it.
+// See call_on_stack.h. The frame record is on the caller's stack and rbp points to it, so unwinders
+// and frame-pointer walks cross over. Not a signal frame, though debuggers would prefer it:
+// unwinders would then search handlers at the caller's pc instead of before it.
 WEFT_FUNCTION_BEGIN(run_call_on_stack)         // rdi top, rsi function, rdx argument
     .cfi_startproc
     endbr64

@@ -1,7 +1,7 @@
-// context_x86_64_test.cc: the unwind information of the assembly, checked instruction by instruction.
+// context_x86_64_test.cc: checks the assembly's unwind information at each instruction.
 //
-// A debugger, a profiler or a crash report may stop a thread anywhere. So the processor is put into single-step mode, and at
-// each instruction of a round trip through the switch the trap handler unwinds the stack it finds.
+// A debugger, profiler or crash report may stop a thread anywhere. The test single-steps a round
+// trip through the switch, and the trap handler unwinds the stack at each instruction.
 #include <ucontext.h>
 
 #include <csignal>
@@ -26,7 +26,7 @@ struct {
     run_context_t there{};
     int steps_in_switch = 0;
     int steps_in_entry = 0;
-    int lost = 0;  // traces that did not end, or without either caller
+    int lost = 0;  // traces without an end, or without either caller
     const void* first_lost = nullptr;
 } story;
 

@@ -1,12 +1,12 @@
-// eh_globals.h: the C++ exception state that must travel with a green thread.
+// eh_globals.h: the C++ exception state, which travels with a green thread.
 //
-// The C++ ABI keeps two words per OS thread: the chain of caught exceptions and the number of uncaught ones. A G that parks
-// inside a catch block, or in a destructor during unwinding, would leave them to whoever runs next on the M. So every
-// switch stores them in the G it leaves and loads those of the G it enters (0.4 ns).
+// The C++ ABI keeps two words per OS thread: the chain of caught exceptions and the count of
+// uncaught ones. A G that parks in a catch block, or in a destructor during unwinding, would leave
+// them to the M's next G. So every switch stores the old G's and loads the new G's (0.4 ns).
 //
-// The layout is fixed by the Itanium C++ ABI (2.2.2) and shared by libstdc++ and libc++abi.
+// The Itanium C++ ABI (2.2.2) fixes the layout for libstdc++ and libc++abi.
 //
-// Who: the M whose thread it is.
+// Threads: the M of that thread.
 #pragma once
 
 #include <cxxabi.h>
@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #if defined(_LIBCPP_VERSION)
-// libc++abi defines this function, but its <cxxabi.h> does not declare it.
+// libc++abi defines this function, but <cxxabi.h> does not declare it.
 namespace __cxxabiv1 {
 struct __cxa_eh_globals;
 extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
@@ -25,12 +25,12 @@ namespace weft::detail {
 
 struct eh_state {
     void* caught = nullptr;
-    uint64_t uncaught = 0;  // the ABI's 32-bit count and padding: copied as one
+    uint64_t uncaught = 0;  // the ABI's 32-bit count and padding, copied together
 };
 
 static_assert(sizeof(eh_state) == 16, "two words");
 
-// This thread's two words. Stays valid for the thread's life.
+// This thread's two words; valid for the thread's life.
 inline eh_state* thread_eh_state() noexcept { return reinterpret_cast<eh_state*>(__cxxabiv1::__cxa_get_globals()); }
 
 }  // namespace weft::detail

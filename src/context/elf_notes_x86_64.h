@@ -1,10 +1,10 @@
-// elf_notes_x86_64.h: the last include of an assembly file: what the linker of an ELF system has to know of it.
+// elf_notes_x86_64.h: notes for an ELF linker; the last include of an assembly file.
 #pragma once
 
 // clang-format off: assembly to the end
 #if defined(__ELF__)
     .section .note.GNU-stack, "", %progbits    // no executable stack
-    .section .note.gnu.property, "a"           // IBT: every target of an indirect jump starts with endbr64
+    .section .note.gnu.property, "a"           // IBT: indirect jump targets start with endbr64
     .p2align 3
     .long 4, 16, 5
     .asciz "GNU"

@@ -1,9 +1,9 @@
 // fp_control.h: the floating-point control words: rounding mode, exception masks, flush to zero.
 //
-// They are callee-saved by the ABIs but nearly nobody changes them, and carrying them would double the price of a switch. So only a G
-// started with own_fp_control carries them; it leaves the default behind when another G runs.
+// ABIs make them callee-saved, but programs rarely change them, and carrying them would double a
+// switch's cost. Only Gs with own_fp_control carry them; others run with the default.
 //
-// Who: the running thread.
+// Threads: the running thread.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ inline void write_fp_control([[maybe_unused]] uint64_t word) noexcept {
 #endif
 }
 
-// What a thread starts with.
+// A new thread's value.
 [[nodiscard]] constexpr uint64_t default_fp_control() noexcept {
 #if defined(__x86_64__)
     return 0x1F80 | (uint64_t{0x037F} << 32);

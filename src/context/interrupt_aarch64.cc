@@ -1,4 +1,4 @@
-// interrupt_aarch64.cc: see interrupt.h: the handler calls it.
+// interrupt_aarch64.cc: called by the handler; see interrupt.h.
 #include "context/interrupt.h"
 
 extern "C" void run_interrupt_entry(void) { run_interrupted(); }

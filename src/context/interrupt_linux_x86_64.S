@@ -1,7 +1,7 @@
 // interrupt_linux_x86_64.S: see interrupt.h.
 //
-// At the entry: (rsp) is the interrupted pc, 8(rsp) up to 136(rsp) the red zone of the interrupted function, whose own stack pointer is
-// 136 above. All registers are live, and so are the flags.
+// At entry (rsp) is the interrupted pc, and 8(rsp) to 136(rsp) the red zone of the interrupted
+// function, whose stack pointer is rsp + 136. All registers and flags are live.
 #include "asm_names.h"
 #include "save_vectors_x86_64.h"
 
@@ -9,7 +9,7 @@
 
 WEFT_FUNCTION_BEGIN(run_interrupt_entry)
     .cfi_startproc
-    .cfi_signal_frame                          // the pc below is that of an instruction, not behind a call
+    .cfi_signal_frame                          // the pc below is an instruction's, not one after a call
     .cfi_def_cfa %rsp, RED_ZONE + 8
     .cfi_offset %rip, -(RED_ZONE + 8)
     endbr64
@@ -28,10 +28,10 @@ WEFT_FUNCTION_BEGIN(run_interrupt_entry)
     pushq %r8
     pushq %r9
     pushq %r10
-    pushq %r11                                 // the others are kept by who is called
+    pushq %r11                                 // the callee preserves the others
     cld
     weft_save_vectors
-    fninit                                     // what is called may expect an empty x87 stack
+    fninit                                     // the callee may expect an empty x87 stack
     callq run_interrupted@PLT
     weft_restore_vectors
     leaq -72(%rbp), %rsp

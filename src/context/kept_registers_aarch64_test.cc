@@ -1,10 +1,11 @@
-// kept_registers_aarch64_test.cc: all that a callee preserves in the AArch64 ABI: x19 to x29, and the low halves d8 to d15.
+// kept_registers_aarch64_test.cc: the callee-saved registers of the AArch64 ABI: x19 to x29, low
+// halves d8 to d15.
 #include "context/kept_registers.h"
 
 extern "C" const char* const weft_kept_register_names =
     "x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x29 d8 d9 d10 d11 d12 d13 d14 d15";
 
-// The seed is kept at the highest place of the frame; register number i holds seed + i.
+// The seed is at the frame's highest place; register i holds seed + i.
 asm(R"(
     .text
     .balign 16

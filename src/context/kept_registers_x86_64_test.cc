@@ -1,11 +1,12 @@
-// kept_registers_x86_64_test.cc: all that a callee preserves in the System V ABI: rbx, rbp, r12 to r15.
+// kept_registers_x86_64_test.cc: the callee-saved registers of the System V ABI: rbx, rbp, r12 to
+// r15.
 //
-// (rsp speaks for itself, and the floating-point control words are carried on request only.)
+// (A changed rsp would be obvious; floating-point control words are carried on request only.)
 #include "context/kept_registers.h"
 
 extern "C" const char* const weft_kept_register_names = "rbx rbp r12 r13 r14 r15";
 
-// The seed is kept at the lowest place of the frame; register number i holds seed + i.
+// The seed is at the frame's lowest place; register i holds seed + i.
 asm(R"(
     .text
     .balign 16

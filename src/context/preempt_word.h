@@ -1,10 +1,11 @@
-// preempt_word.h: the word of each thread that instrumented code looks at: 0, or all ones if it is to call run_preempt_hook.
+// preempt_word.h: the per-thread word that instrumented code reads: all ones make it call
+// run_preempt_hook, 0 does not.
 //
-// On x86-64 with glibc it is the word at fs:0x70 that glibc sets aside for split stacks and that nobody uses otherwise: GCC's split-stack
-// prologues compare the stack pointer with it, so all ones always lead to their slow way, and 0 never does. Elsewhere it is a
-// thread-local of the library.
+// On x86-64 with glibc it is fs:0x70, reserved for split stacks and otherwise unused. GCC's
+// split-stack prologues compare the stack pointer with it: all ones always take the slow path, 0
+// never. Elsewhere it is a thread-local of the library.
 //
-// Who: its address by the thread itself; the word by any thread, while the owner lives.
+// Threads: the thread takes the address; any thread may access the word while the owner lives.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,12 @@ extern "C" [[gnu::tls_model("initial-exec")]] constinit thread_local uintptr_t r
 
 namespace weft::detail {
 
-// The calling thread's. The caller does not switch between this and its use.
+// The calling thread's word. The caller must not switch before using it.
 [[nodiscard]] inline atomic<uintptr_t>* preempt_word() noexcept {
     static_assert(sizeof(atomic<uintptr_t>) == sizeof(uintptr_t));
 #if defined(WEFT_SPLIT_STACK_WORD)
     uintptr_t block = 0;
-    asm volatile("movq %%fs:0, %0" : "=r"(block));  // volatile: another thread's after a switch
+    asm volatile("movq %%fs:0, %0" : "=r"(block));  // volatile: differs after a switch to another thread
     return reinterpret_cast<atomic<uintptr_t>*>(block + 0x70);
 #else
     return reinterpret_cast<atomic<uintptr_t>*>(&run_preempt_word);

@@ -1,13 +1,14 @@
-// return_address.h: return addresses as they lie in frames.
+// return_address.h: return addresses from frames.
 #pragma once
 
 namespace weft::detail {
 
-// address without the signature that AArch64 puts into its upper bits (-mbranch-protection); elsewhere, address.
+// Strips the signature that AArch64 puts into the upper bits (-mbranch-protection). Elsewhere
+// returns address.
 [[nodiscard]] inline const void* strip_signature(const void* address) noexcept {
 #if defined(__aarch64__)
     register const void* signed_address asm("x30") = address;
-    asm("hint #7" : "+r"(signed_address));  // xpaclri: does nothing where there are no signatures
+    asm("hint #7" : "+r"(signed_address));  // xpaclri: no effect without signatures
     return signed_address;
 #else
     return address;

@@ -1,13 +1,14 @@
-// sanitizer.h: telling AddressSanitizer, ThreadSanitizer and Valgrind about stacks they cannot know.
+// sanitizer.h: tells AddressSanitizer, ThreadSanitizer and Valgrind about stacks.
 //
-// Each stack has a fiber record. leave_stack() is called as the last thing before a switch, arrive_on_stack() as the first thing after it,
-// on the new stack. Without sanitizers all of this is empty.
+// Each stack has a fiber record. Call leave_stack() last before a switch, arrive_on_stack() first
+// after it, on the new stack. Without sanitizers all is empty. Rules (docs/sanitizers.md):
 //
-// Rules learned the hard way (docs/sanitizers.md): the code between leave_stack() and the switch must not be instrumented, or
-// ThreadSanitizer's shadow call stack underflows; a dying stack passes no place to save its fake frames, anybody else
-// must; a fiber may only be destroyed once nobody runs on it.
+// - Code between leave_stack() and the switch is not instrumented; else ThreadSanitizer's shadow
+//   call stack underflows.
+// - All stacks except dying ones pass a place to save fake frames.
+// - A fiber is destroyed only when no thread runs on it.
 //
-// Who: the owner of the stack.
+// Threads: the owner of the stack.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +46,7 @@
 #define WEFT_VALGRIND 1
 #endif
 
-// For functions on the way to a switch.
+// For functions that lead to a switch.
 #if defined(__clang__)
 #define WEFT_NO_SANITIZE __attribute__((no_sanitize("thread", "address"), disable_sanitizer_instrumentation))
 #elif defined(WEFT_ASAN) || defined(WEFT_TSAN)
@@ -57,17 +58,18 @@
 namespace weft::detail {
 
 #if defined(WEFT_ASAN) || defined(WEFT_TSAN)
-// Each G gets a fiber of its own, so stacks are not handed from one G to the next without a switch.
+// Each G has its own fiber, so no stack passes from one G to the next without a switch.
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
 
 #if defined(WEFT_TSAN)
-// ThreadSanitizer keeps a signal with the fiber that it found on the thread, until that calls a function that it knows (os/late_handlers.h).
-// A green thread that parks then may be the very one that waits for the signal; and while a fiber is made or destroyed it is the current one,
-// and what comes then goes with it. So the thread hears of those that have come so far, and none comes until the change is over. Most
-// Ms have no signals to hear of, and are spared the calls.
+// ThreadSanitizer holds a signal with the thread's current fiber until it calls a known function
+// (os/late_handlers.h). But that green thread may park to wait for the signal. And a fiber is
+// current while it is made or destroyed, and keeps signals that arrive then. So pending signals are
+// delivered first, later ones blocked until the change is over. Most Ms have no signals and skip
+// the calls.
 class tsan_change {
 public:
     [[gnu::noinline]] WEFT_NO_SANITIZE tsan_change() {
@@ -102,7 +104,7 @@ private:
 }
 #endif
 
-// Memory that is not from the heap, and may hold the only pointer to what is: LeakSanitizer looks there, too.
+// Non-heap memory that may hold the only pointer to heap memory, for LeakSanitizer to scan.
 inline void may_hold_pointers([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t size) {
 #if defined(WEFT_ASAN)
     __lsan_register_root_region(begin, size);
@@ -128,7 +130,7 @@ struct fiber {
     unsigned valgrind_id = 0;
 #endif
 
-    // A stack of a G, once, when it is first bound.
+    // Describes a G's stack, once, when first bound.
     void create([[maybe_unused]] const void* stack_low, [[maybe_unused]] std::size_t stack_size) {
 #if defined(WEFT_ASAN)
         low = stack_low;
@@ -143,7 +145,7 @@ struct fiber {
 #endif
     }
 
-    // The memory is about to be unmapped.
+    // Called before the memory is unmapped.
     void destroy() {
 #if defined(WEFT_ASAN)
         if (low != nullptr) {
@@ -156,7 +158,7 @@ struct fiber {
 #endif
     }
 
-    // A G starts on the stack, and has left it for good (called from another stack).
+    // begin_g: a G starts on the stack. end_g: it has left for ever (call from another stack).
     void begin_g() {
 #if defined(WEFT_ASAN)
         __asan_unpoison_memory_region(low, size);
@@ -177,7 +179,8 @@ struct fiber {
 #endif
     }
 
-    // What runs on g's stack makes a call that goes on here, and comes back. ThreadSanitizer's fiber is the G's, whatever stack that is on.
+    // Around a call from g's stack that runs on this one. ThreadSanitizer's fiber is the G's on any
+    // stack.
     void begin_part_of([[maybe_unused]] fiber& g) {
 #if defined(WEFT_ASAN)
         __asan_unpoison_memory_region(low, size);
@@ -196,7 +199,7 @@ struct fiber {
 #endif
     }
 
-    // The calling thread's own stack.
+    // Describes the calling thread's own stack.
     void adopt_thread([[maybe_unused]] const void* stack_low, [[maybe_unused]] std::size_t stack_size) {
 #if defined(WEFT_ASAN)
         low = stack_low;
@@ -208,7 +211,7 @@ struct fiber {
     }
 };
 
-// Directly before a switch from one stack to another.
+// Call directly before a switch.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack([[maybe_unused]] fiber& from,
                                                                 [[maybe_unused]] fiber& to,
                                                                 [[maybe_unused]] bool dying) {
@@ -220,14 +223,16 @@ struct fiber {
 #endif
 }
 
-// An acquire load of word that has been made by code which is not instrumented: what was released to it happens before what comes now.
+// Reports an acquire load of word by uninstrumented code: what was released to it happens before
+// later code.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void tell_acquired([[maybe_unused]] const void* word) {
 #if defined(WEFT_TSAN)
     __tsan_acquire(const_cast<void*>(word));
 #endif
 }
 
-// Directly before a call that goes on on another stack, and directly after it, back on the caller's.
+// leave_stack_for_call: directly before a call on another stack. return_to_stack: directly after
+// it, on the caller's.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void leave_stack_for_call([[maybe_unused]] fiber& from,
                                                                          [[maybe_unused]] fiber& to) {
 #if defined(WEFT_ASAN)
@@ -242,7 +247,7 @@ struct fiber {
 #endif
 }
 
-// Directly after a switch, on the stack that was switched to.
+// Call directly after a switch, on the new stack.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline void arrive_on_stack([[maybe_unused]] fiber& self) {
 #if defined(WEFT_ASAN)
     __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);

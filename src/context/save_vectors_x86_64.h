@@ -1,15 +1,18 @@
-// save_vectors_x86_64.h: for assembly files: all vector and x87 registers, to and from the stack.
+// save_vectors_x86_64.h: for assembly: saves and restores all vector and x87 registers on the
+// stack.
 //
-// For code that is interrupted where the compiler does not expect a call: any of these registers may hold something, up to the
-// widest. XSAVEC where the processor has it, else XSAVE, else FXSAVE: run_vector_form says which, vector_state_x86_64.cc finds out.
-// The area is below rsp, which the macros leave 64-byte aligned: whoever uses them has a frame pointer to come back by.
+// For code interrupted where the compiler expects no call: any register may be live, to its full
+// width. run_vector_form (vector_state_x86_64.cc) selects XSAVEC if available, else XSAVE, else
+// FXSAVE. The area is below rsp, which the macros leave 64-byte aligned, so their users need a
+// frame pointer.
 //
-// Not saved: AMX tiles and protection keys. Both stay in the thread, and an interrupted green thread is kept on its own.
+// Not saved: AMX tiles and protection keys. Both stay in the thread, as does an interrupted green
+// thread.
 #pragma once
 
 // clang-format off: assembly to the end
 
-#define WEFT_VECTORS_MASK 0xe7   // x87, SSE, AVX, and three parts of AVX-512: at most 2,688 bytes in either layout
+#define WEFT_VECTORS_MASK 0xe7   // x87, SSE, AVX, three parts of AVX-512: at most 2,688 bytes in either layout
 #define WEFT_VECTORS_SIZE 2752
 
 // Clobbers rax, rcx, rdx, flags.
@@ -17,7 +20,7 @@
     subq $WEFT_VECTORS_SIZE, %rsp
     andq $-64, %rsp
     xorl %eax, %eax
-    movq %rax, 512(%rsp)                       // the header has to be zero, but for what is written
+    movq %rax, 512(%rsp)                       // other header bytes must be zero
     movq %rax, 520(%rsp)
     movq %rax, 528(%rsp)
     movq %rax, 536(%rsp)
@@ -40,7 +43,7 @@
 93:
 .endm
 
-// Requires: rsp is where weft_save_vectors left it. Clobbers rax, rcx, rdx, flags.
+// Requires: rsp as weft_save_vectors left it. Clobbers rax, rcx, rdx, flags.
 .macro weft_restore_vectors
     movq run_vector_form@GOTPCREL(%rip), %rcx
     movl (%rcx), %ecx

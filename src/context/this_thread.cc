@@ -1,4 +1,5 @@
-// this_thread.cc: see this_thread.h. Nothing else may live in this file, so that nothing is inlined together with the accessor.
+// this_thread.cc: see this_thread.h. Contains nothing else, so that nothing is inlined together
+// with the accessor.
 #include "context/this_thread.h"
 
 namespace weft::detail {
@@ -6,13 +7,13 @@ namespace weft::detail {
 #if defined(__x86_64__) && defined(__ELF__)
 
 extern "C" {
-// used: the optimiser does not see the assembly that reads it.
+// used: the optimiser does not see the assembly's reads.
 [[gnu::used, gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local void* run_this_thread =
     nullptr;
 }
 
 [[gnu::noinline]] void set_this_thread(void* value) noexcept {
-    asm volatile("");  // keeps the call from being folded into another one
+    asm volatile("");  // prevents folding into another call
     run_this_thread = value;
 }
 
@@ -30,7 +31,7 @@ namespace {
 }
 
 [[gnu::noinline]] void set_this_thread(void* value) noexcept {
-    asm volatile("");  // keeps the call from being folded into another one
+    asm volatile("");  // prevents folding into another call
     slot = value;
 }
 

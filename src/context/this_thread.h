@@ -1,21 +1,21 @@
-// this_thread.h: one pointer for each thread that a switch between stacks cannot confuse.
+// this_thread.h: a per-thread pointer that stays correct after a switch.
 //
-// A function may begin on one thread and go on, after a switch, on another. Compilers compute the address of a thread-local once
-// per function and keep it (on AArch64 even in executables), so after the switch they would read the old thread's. Hence
-// an accessor that the compiler cannot see through: on x86-64 a volatile load relative to the thread pointer, which is
-// neither kept nor merged; elsewhere a function that is never inlined.
+// A function may start on one thread and resume on another. Compilers compute a thread-local's
+// address once per function (on AArch64 even in executables) and would then read the old thread's.
+// This accessor is opaque: on x86-64 a volatile load relative to the thread pointer, neither cached
+// nor merged; elsewhere a noinline function.
 //
-// Who: any thread. See: docs/context_switch.md
+// Threads: any thread. See: docs/context_switch.md
 #pragma once
 
 namespace weft::detail {
 
 #if defined(__x86_64__) && defined(__ELF__)
 
-// Named in assembly, so it has no mangled name; in the static block of thread-locals, so two instructions reach it.
+// Not mangled, because assembly uses it. In the static TLS block, so two instructions reach it.
 extern "C" [[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local void* run_this_thread;
 
-// What the calling thread has set; nullptr at first.
+// The value set by the calling thread; initially nullptr.
 [[nodiscard, gnu::always_inline]] inline void* this_thread() noexcept {
     void* value = nullptr;
     asm volatile("movq run_this_thread@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(value) : : "memory");

@@ -1,11 +1,11 @@
-// vector_state_x86_64.cc: how this processor saves its vector registers. See save_vectors_x86_64.h.
+// vector_state_x86_64.cc: how this CPU saves vector registers. See save_vectors_x86_64.h.
 #include <cpuid.h>
 
 #include "context/interrupt.h"
 
 namespace {
 
-constexpr unsigned xsave_enabled = 1U << 27;  // leaf 1, ecx: by the system
+constexpr unsigned xsave_enabled = 1U << 27;  // leaf 1, ecx: by the OS
 constexpr unsigned has_xsavec = 1U << 1;      // leaf 13.1, eax
 
 uint32_t find_form() noexcept {
@@ -21,6 +21,6 @@ uint32_t find_form() noexcept {
 }  // namespace
 
 extern "C" {
-// used: assembly reads it, in other modules too.
+// used: assembly reads it, also in other modules.
 [[gnu::used, gnu::visibility("default")]] uint32_t run_vector_form = find_form();
 }

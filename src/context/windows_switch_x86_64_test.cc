@@ -1,7 +1,8 @@
-// windows_switch_x86_64_test.cc: the switch for Windows, run on Linux.
+// windows_switch_x86_64_test.cc: the switch for Windows, tested on Linux.
 //
-// The compiler calls functions by Windows' convention here, too (ms_abi), and user code on Linux has no use for gs. So the assembly
-// file is assembled as an ELF object, with names of its own, and gs points to a thread information block (TIB) of the test's.
+// The compiler supports Windows' calling convention here too (ms_abi), and Linux user code does not
+// need gs. So the file is assembled as an ELF object with its own names, and gs points to the
+// test's thread information block (TIB).
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ void weft_windows_entry();
 namespace weft::detail {
 namespace {
 
-// What a callee preserves: rbx, rbp, rdi, rsi, r12 to r15, xmm6 to xmm15.
+// Callee-saved registers: rbx, rbp, rdi, rsi, r12 to r15, xmm6 to xmm15.
 struct kept_registers {
     uint64_t integers[8];
     uint64_t vectors[10][2];
@@ -37,7 +38,8 @@ struct kept_registers {
 }  // namespace
 }  // namespace weft::detail
 
-// Fills the registers, switches, and writes to the same place what they hold when the switch returns. Returns the baton.
+// Loads the registers, switches, and stores their values on return in the same place. Returns the
+// baton.
 extern "C" void* weft_windows_switch_and_look(run_context_t* from,
                                               run_context_t* to,
                                               void* baton,
@@ -165,7 +167,7 @@ protected:
     void* batons_[2] = {};
     void* arguments_[2] = {};
 
-    // The function of the other context: overwrites all registers and switches back, twice.
+    // The other context's function: overwrites all registers and switches back, twice.
     [[gnu::ms_abi]] static void overwrite(void* argument, void* baton) {
         auto& t = *static_cast<WindowsSwitch*>(argument);
         for (int i = 0; i < 2; ++i) {

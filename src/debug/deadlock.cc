@@ -1,38 +1,43 @@
-// deadlock.cc: all green threads wait, and nothing is left that could wake one.
+// deadlock.cc: detects that all green threads wait and nothing can wake one.
 //
-// The problem. Such a program hangs without a word. To say so is worth much, and to say so wrongly is worse than silence. Who waits
-// may be woken by a green thread that runs, is queued, or is in a blocking call; by a timer; by any other thread of the process, of
-// which a library may have started some; by a signal handler. The first three are known; threads can be counted; for the last
-// the program has to say so (external_waker).
+// The problem. Such a program hangs silently. A report helps much, but a wrong one is worse than
+// silence. A waiting G may be woken by another G (running, queued or in a blocking call), a timer,
+// another thread (such as a library's), or a signal handler. Gs and timers are known and threads
+// can be counted. The program must announce signal handlers (external_waker).
 //
-// When. While somebody runs weft::main, an M of any runtime that lies down as the last one of it, with no alarm, looks again after some
-// milliseconds (idle.h). It then is awake, without a P and on no list, and this is what it does, holding no lock:
+// When. While weft::main runs, a runtime's last M to go idle without a timeout looks again after
+// some milliseconds (idle.h). Awake, without a P, on no list and holding no lock, it checks:
 //
-//   1  For each runtime: it does not stop; all Ps are idle, nothing is queued, no timer is set, no G runs, or is in a call, without a P, and
-//      every M but the caller is asleep or has ended; nobody from outside is at work on it. Its monitor, and its maker of threads if there is
-//      one, have begun: until then 2 does not know them, and would take them for threads of others, which put the next look off for long.
-//      One that was left to stragglers, which are all back, does not count. There is at least one G.
-//   2  Each thread of the process is an M, a monitor, or a maker of threads. With deadlock=strict this is not asked.
-//   3  There is no external_waker, and nobody waits for a file or a signal (weft/signals.h).
-//   4  A moment later all of it is so still, and none of the counters of schedules, starts and wakes has changed.
+//   1  Each runtime: not stopping; all Ps idle; nothing queued; no timer set; no G running, or in a
+//      call, without a P; all other Ms asleep or ended; no external thread at work on it; its
+//      monitor and thread maker, if any, begun (otherwise 2 would count them as foreign and delay
+//      the next search long). Runtimes left to stragglers, all back, do not count. At least one G
+//      exists.
+//   2  All threads are Ms, monitors or thread makers. Skipped with deadlock=strict.
+//   3  No external_waker exists, and no G waits for a file or signal (weft/signals.h).
+//   4  A moment later all this still holds, with equal counts of schedules, starts and wakes.
 //
-// Who waits for a place for a blocking call waits for Ms in such calls: those that have a P make 1 false, and those that have none, too.
+// A G that waits for a place for a blocking call waits for Ms in such calls; with or without a P,
+// they make 1 false.
 //
-// Who looks may be the one that would fetch events of files: while it waits for 4, a server would not hear its clients. So it waits only for what
-// may be a deadlock, and where 3 fails it says so at once; the next look is later (idle.h).
+// The searching M may be the one that polls files: during 4 a server would receive nothing. So it
+// waits only for a possible deadlock. If 3 fails it returns at once, and the next search is later
+// (idle.h).
 //
-// A thread that was about to wake somebody is seen by 2 as long as it lives; what it has done before it ended is seen by 1. In between, 4.
+// Check 2 catches a thread about to wake a G while it lives, 1 its effects after it has ended, and
+// 4 the time between.
 //
-// Then it reports: who waits for what, whom that leads to (holders of mutexes, and who has a shared_mutex alone, with RUN_DEBUG=lockowners; who
-// fulfils a future; whom it has started, for joins), a cycle if there is one; the dump; and the process ends with deadlock_exit_code, without
-// running destructors: threads are asleep in the middle of anything.
+// The report: each G's wait and what it leads to (holders of mutexes and exclusive holders of
+// shared_mutexes, with RUN_DEBUG=lockowners; fulfillers of futures; for joins, the Gs it started);
+// any cycle; the dump. Then the process exits with deadlock_exit_code, without destructors, because
+// threads are asleep at arbitrary points.
 //
-// Rejected. Finding part of the Gs in a deadlock while others run (needs owners of everything: a reachability search). Looking from the
-// monitor (it would have to wake for that). Aborting (a core of a deadlock tells less than this report; abort() in a handler of
-// yours, or a debugger, is at hand).
+// Rejected. Deadlocks of some Gs while others run (needs owners of everything: a reachability
+// search). Searching in the monitor (it would have to wake). Aborting (a core tells less; a handler
+// of the program can abort(), or a debugger stop it).
 //
-// Who: an M on g0 without a P; report_deadlock: any thread.
-// See: docs/deadlocks.md
+// Threads: an M on g0 without a P; report_deadlock: any thread.
+// See:     docs/deadlocks.md
 #include <cstdint>
 #include <cstdlib>
 
@@ -62,18 +67,18 @@ constexpr uint32_t listed_max = 8;
 
 constinit atomic<uint32_t> external_wakers{0};
 
-// Whether g waits for a file, or the like: whatever is at its other end may wake it.
+// Whether g waits for something external, such as a file.
 WEFT_NO_SANITIZE bool waits_for_outside(const G& g) noexcept {
     return g.state.load(acquire) == g_state::waiting && is_woken_from_outside(g.reason);  // pairs with set_state
 }
 
-// What changes if anything goes on.
+// A snapshot of activity.
 struct activity {
     uint64_t sum = 0;
     bool asleep = true;        // 1 and 3 hold
-    bool outside_can = false;  // 3 does not
+    bool outside_can = false;  // 3 fails
 
-    // 1: nothing in s can wake anybody. self: the calling M, or nullptr.
+    // Checks 1 for s. self: the calling M, or nullptr.
     void look_at(scheduler& s, const M* self) noexcept {
         s.idle.lock.lock();
         s.threads_lock.lock();
@@ -93,12 +98,12 @@ struct activity {
         const bool all_idle = s.idle.idle_p_count.load(relaxed) == s.ps.alive() && s.idle.off_p == 0 &&
                               s.idle.spinning.load(relaxed) == 0;  // relaxed: locked
         s.idle.lock.unlock();
-        // acquire: what was done before is seen
+        // acquire: sees earlier effects
         const bool ends = s.stopping.load(acquire) || s.cancelling.load(acquire);  // acquire: as above
         asleep = asleep && all_idle && !ends && s.outsiders.load(acquire) == 0 &&
                  earliest_deadline(s) == never &&  // acquire: as above
                  !anything_to_do(s, long_ago);
-        if (asleep && poll_desc::any()) {  // added to whichever runtime's poller
+        if (asleep && poll_desc::any()) {  // added to any runtime's poller
             s.gs.for_each([&](const G& g) { outside_can = outside_can || waits_for_outside(g); });
             asleep = !outside_can;
         }
@@ -114,7 +119,7 @@ struct everywhere {
 
     static bool visit(void* closure, scheduler& s) noexcept {
         auto& e = *static_cast<everywhere*>(closure);
-        if (is_from_before_fork(s)) return true;  // nobody is left there
+        if (is_from_before_fork(s)) return true;  // no thread of it exists here
         e.all.look_at(s, e.self);
         return e.all.asleep;
     }
@@ -144,7 +149,7 @@ struct thread_search {
     }
 };
 
-// 2.
+// Checks 2.
 bool is_ours(void*, int tid) noexcept {
     thread_search search{tid};
     visit_schedulers(&thread_search::visit, &search);
@@ -168,11 +173,11 @@ bool there_are_others() noexcept {
 
 enum class verdict : uint8_t { deadlock, others_can, none };
 
-// 4, and 1 to 3 twice.
+// Checks 1 to 3 twice, then 4.
 verdict judge(const M* self, bool look_at_threads) noexcept {
     activity before = look_everywhere(self);
     if (!before.asleep && !before.outside_can) {
-        os::sleep_ns(confirm_after_ns);  // an M that came to look as well has lain down again by then
+        os::sleep_ns(confirm_after_ns);  // another M that came to look is idle again by then
         before = look_everywhere(self);
     }
     if (before.outside_can) return verdict::others_can;
@@ -184,9 +189,10 @@ verdict judge(const M* self, bool look_at_threads) noexcept {
     return look_at_threads && there_are_others() ? verdict::others_can : verdict::deadlock;
 }
 
-// ---- The report. When the process is to end, all Gs wait, and stay as they are. With report_deadlock() other threads go on, and may wake
-// one at any moment: then what it waited at, the future or the mutex, may be gone. So a G is held still (freeze.h) while is read what it
-// waits for, and only if it waits then; what that leads to is an address, which is looked for among the Gs of all runtimes.
+// ---- The report. On exit all Gs stay as they are. With report_deadlock() other threads may wake a
+// G at any moment, and its future or mutex may be destroyed. So each G is frozen (freeze.h) while
+// its wait is read, and read only if it then waits. What that leads to is only an address, searched
+// among the Gs of all runtimes.
 
 bool is_alive(const G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state
@@ -203,26 +209,26 @@ bool is_join(wait_reason reason) noexcept {
     return reason == wait_reason::wait_group_wait || reason == wait_reason::scope_join;
 }
 
-// What a G that waits for a future has left in its waiter: who fulfils it, an address to look for; nullptr: that has not begun, or is done
-// by a plain thread. Read as it lies there, since a sanitizer, which does not know that freezing orders this before what the G does later,
-// would look into atomic<>::load.
+// The fulfiller's address, in the waiter of a G that waits for a future. nullptr: not begun, or a
+// plain thread. Not atomic<>::load: sanitizers instrument it, unaware that freezing orders this
+// before the G's later actions.
 WEFT_NO_SANITIZE const void* fulfiller_at(const void* slot) noexcept {
     static_assert(sizeof(atomic<const void*>) == sizeof(const void*), "nothing but the pointer");
-    return __atomic_load_n(static_cast<const void* const*>(slot), __ATOMIC_RELAXED);  // relaxed: a look
+    return __atomic_load_n(static_cast<const void* const*>(slot), __ATOMIC_RELAXED);  // relaxed: a snapshot
 }
 
-// What one G waits for, and where.
+// What a G waits for, and where.
 struct wait_seen {
-    const G* g = nullptr;  // nullptr: it waits no longer. Not to be looked into: its runtime may be gone
+    const G* g = nullptr;  // nullptr: not waiting. Never dereferenced: its runtime may be gone
     const scheduler* home = nullptr;
     identity who{};
     wait_reason reason = wait_reason::none;
-    const void* object = nullptr;  // the mutex, or the lock of the channel or whatever it is; nullptr if unknown
-    const void* next = nullptr;    // the G that has to go on before it can, if that is known
+    const void* object = nullptr;  // the mutex, or the lock of the channel or other object; nullptr: unknown
+    const void* next = nullptr;    // the G that must act first, if known
 
-    // g belongs to s, which is kept alive.
+    // Requires: g_now belongs to s, which is kept alive.
     WEFT_NO_SANITIZE void take(const scheduler& s, const G& g_now) noexcept {
-        if (g_now.state.load(relaxed) != g_state::waiting) return;  // relaxed: looked at again once frozen
+        if (g_now.state.load(relaxed) != g_state::waiting) return;  // relaxed: checked again once frozen
         auto* one = const_cast<G*>(&g_now);                         // only to freeze it
         const frozen still(&one, 1);
         if (g_now.state.load(acquire) != g_state::waiting || !who.read(g_now)) return;  // pairs with set_state
@@ -245,7 +251,8 @@ private:
     }
 };
 
-// The wait of the G at that address, if it is one and waits: it may have been abandoned, or ended, and its runtime be gone.
+// The wait of the G at wanted, if it is a G and waits. It may be abandoned or ended, its runtime
+// gone.
 struct wait_search {
     const void* wanted;
     wait_seen found;
@@ -265,14 +272,13 @@ wait_seen wait_at(const void* wanted) noexcept {
     return search.found;
 }
 
-// Which G started child.
 WEFT_NO_SANITIZE uint64_t parent_of(const G& child) noexcept {
-    return __atomic_load_n(&child.parent, __ATOMIC_RELAXED);  // relaxed: a look
+    return __atomic_load_n(&child.parent, __ATOMIC_RELAXED);  // relaxed: a snapshot
 }
 
 WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }  // as above
 
-// Those that the one with this id has started and that have not ended.
+// Prints the live Gs that the one with this id started.
 void print_children(report& out, scheduler& s, uint64_t id) noexcept {
     uint32_t count = 0;
     s.gs.for_each([&](const G& child) {
@@ -287,12 +293,12 @@ void print_children(report& out, scheduler& s, uint64_t id) noexcept {
     if (count == 0) out.print("; none of those that it has started is left");
 }
 
-// Numbers are each runtime's own.
+// G numbers are per runtime.
 const char* whereabouts(const scheduler& s, const scheduler* home) noexcept {
     return home == &s ? "" : " of another runtime";
 }
 
-// The G at g waits, or did a moment ago.
+// Prints g's wait, if it still waits.
 void print_wait(report& out, scheduler& s, const G& g) noexcept {
     wait_seen seen;
     seen.take(s, g);
@@ -311,7 +317,7 @@ void print_wait(report& out, scheduler& s, const G& g) noexcept {
     out.print("\n");
 }
 
-// The chain from a G over holders of mutexes and those who fulfil futures, as it was when it was walked along.
+// The chain of waits from a G over mutex holders and fulfillers, as seen along the way.
 struct wait_chain {
     struct link {
         uint64_t id;
@@ -321,7 +327,7 @@ struct wait_chain {
     link links[cycle_max];
     uint32_t length = 0;
 
-    // Whether it comes back to g, and g is the first in it: each cycle is said once.
+    // Returns whether it leads back to g and g is its first, so each cycle is reported once.
     bool follow(const scheduler& s, const G& g) noexcept {
         wait_seen seen;
         seen.take(s, g);
@@ -337,7 +343,7 @@ struct wait_chain {
     }
 };
 
-// A look at whether it may be known who has to go on before g: freezing a million that wait for something else would take its time.
+// A cheap filter: whether g's wait may lead on. Freezing a million other waiters would take long.
 WEFT_NO_SANITIZE bool may_lead_on(const G& g) noexcept {
     const wait_reason reason = g.reason;
     return reason == wait_reason::future_get || waits_for_lock(reason);
@@ -377,7 +383,7 @@ void print_report(scheduler& s, int fd, const char* begin) noexcept {
     dump_scheduler(s, fd);
 }
 
-// Of each runtime that has green threads: they may wait for each other.
+// Reports each runtime with green threads, since they may wait for each other.
 bool report_if_waiting(void* any, scheduler& s) noexcept {
     if (is_from_before_fork(s) || s.stopping.load(acquire) || count_gs(s) == 0) return true;  // acquire: as look_at
     print_report(s, os::stderr_fd, "weft: fatal: ");
@@ -388,10 +394,11 @@ bool report_if_waiting(void* any, scheduler& s) noexcept {
 }  // namespace
 
 bool look_for_deadlock(scheduler& s) noexcept {
-    // One at a time: two that look would see each other awake. In the child of fork, who looked in the parent is not there.
+    // One search at a time: two would see each other awake. After fork, the child ignores the
+    // parent's.
     static constinit atomic<uint32_t> looking{0};
     const uint32_t here = fork_generation.load(relaxed) + 1;   // relaxed: changes only while there is one thread
-    if (looking.exchange(here, acq_rel) == here) return true;  // acq_rel: one of us goes on
+    if (looking.exchange(here, acq_rel) == here) return true;  // acq_rel: one of them continues
     const M* self = current_m();
     const verdict v = judge(self, s.deadlocks != deadlock_search::strict);
     looking.store(0, release);  // pairs with the exchange
@@ -405,14 +412,14 @@ bool look_for_deadlock(scheduler& s) noexcept {
 }
 
 void count_external_wakers(int change) noexcept {
-    // acq_rel: pairs with look_everywhere: what one has woken is seen before it is gone
+    // acq_rel: pairs with look_everywhere: a waker's effects are seen before its absence
     external_wakers.fetch_add(static_cast<uint32_t>(change), acq_rel);
 }
 
 }  // namespace detail
 
 bool runtime::report_deadlock(int fd) const noexcept {
-    if (use() == nullptr) return false;  // and no longer: whoever pins it could wake somebody
+    if (use() == nullptr) return false;  // not held during the check: a thread that pins it could wake a G
     if (detail::judge(nullptr, false) != detail::verdict::deadlock) return false;
     const detail::runtime_use s = use();
     if (s == nullptr || detail::count_gs(*s) == 0) return false;

@@ -1,6 +1,6 @@
-// dump.cc: what every green thread is doing, written to a file descriptor.
+// dump.cc: writes what every green thread is doing to a file descriptor.
 //
-// One that is parked or runnable is held still while its stack is read: see sched/freeze.h.
+// Parked and runnable Gs are frozen while their stacks are read: see sched/freeze.h.
 #include "debug/dump.h"
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace detail {
 
 namespace {
 
-constexpr int batch_size = 8;  // they lie on the caller's stack
+constexpr int batch_size = 8;  // on the caller's stack
 constexpr int frames_max = 32;
 constexpr std::size_t places_shown = 16;
 constexpr std::size_t labels_max = 160;
@@ -124,7 +124,7 @@ void print_since(report& out, int64_t since_ns, int64_t now_ns) noexcept {
     }
 }
 
-// The function that calls the closure of g, or what the closure begins with.
+// The function that calls g's closure, or the closure's first word.
 WEFT_NO_SANITIZE const void* entry_of(const G& g) noexcept {
     if (g.entry->end_early == nullptr) return reinterpret_cast<const void*>(g.entry->run);
     return *reinterpret_cast<void* const volatile*>(g.closure_storage);
@@ -132,7 +132,7 @@ WEFT_NO_SANITIZE const void* entry_of(const G& g) noexcept {
 
 constexpr int answer_max = 32;
 
-// The frames of a thread that has been asked for them.
+// The frames of a thread that was asked for them.
 struct answered_frames {
     const struct stack* on;
     const void* low;
@@ -140,10 +140,10 @@ struct answered_frames {
     int count = 0;
     const void* pcs[answer_max];
 
-    // In the handler.
+    // Runs in the signal handler.
     static void look(void* self, const os::fault& where) noexcept {
         auto& a = *static_cast<answered_frames*>(self);
-        if (where.address < a.low || where.address >= a.high) return;  // not on that stack any more
+        if (where.address < a.low || where.address >= a.high) return;  // it has left that stack
         a.count = read_frames(where.pc, where.fp, where.address, *a.on, a.pcs, answer_max);
     }
 };
@@ -154,7 +154,7 @@ WEFT_NO_SANITIZE const struct stack* stack_of(const G& g) noexcept {
 
 WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g.id, __ATOMIC_RELAXED); }
 
-// Why there are no frames of a G that runs on r; nullptr: there are.
+// Reads the frames of a G that runs on r. Returns nullptr, or why there are no frames.
 const char* ask_for_frames(const G& g, uint64_t id, const runner& r, answered_frames& a) noexcept {
     constexpr int attempts = 3;
     constexpr int64_t pause_ns = 1'000'000;
@@ -169,7 +169,7 @@ const char* ask_for_frames(const G& g, uint64_t id, const runner& r, answered_fr
         if (!os::ask_thread(r.tid, &answered_frames::look, &a)) return "its thread did not answer";
         if (id_of(g) != id) break;
         if (a.count != 0) return nullptr;
-        os::sleep_ns(pause_ns);  // it may be in a signal handler of the program's
+        os::sleep_ns(pause_ns);  // it may be in one of the program's signal handlers
     }
     return "it has gone on";
 }
@@ -197,7 +197,7 @@ WEFT_NO_SANITIZE m_snapshot::m_snapshot(const M& m) noexcept {
     pinned = __atomic_load_n(&m.pinned, __ATOMIC_RELAXED);
     p = __atomic_load_n(&m.p, __ATOMIC_RELAXED);
     spinning = __atomic_load_n(&m.spinning, __ATOMIC_RELAXED);
-    // relaxed: a look
+    // relaxed: a snapshot
     has_p = p != nullptr && (p->owner.load(relaxed) & ~attention::mask) == reinterpret_cast<uintptr_t>(&m);
 }
 
@@ -247,7 +247,7 @@ WEFT_NO_SANITIZE bool identity::read(const G& g) noexcept {
     entry = entry_of(g);
     where = g.where;
     last_p = g.last_p;
-    const volatile char* from = g.name;  // byte by byte: no library call that a sanitizer looks into
+    const volatile char* from = g.name;  // byte by byte: sanitizers instrument library calls
     const std::size_t most = (g.traits & trait::named) != 0 ? G::name_size - 1 : 0;
     std::size_t length = 0;
     for (; length < most && from[length] != '\0'; ++length) name[length] = from[length];
@@ -270,7 +270,7 @@ void identity::print(report& out) const noexcept {
 
 namespace {
 
-// All that is printed of a G, taken while it is frozen, or runs.
+// All that is printed of a G, read while it is frozen or runs.
 struct sketch {
     identity who;
     g_state state = g_state::dead;
@@ -284,7 +284,7 @@ struct sketch {
     char labels[labels_max];
 
     WEFT_NO_SANITIZE void take(const G& g) noexcept {
-        state = g.state.load(acquire);  // pairs with set_state: context and stack are as it left them
+        state = g.state.load(acquire);  // pairs with set_state: context and stack are as the G left them
         if (state == g_state::idle) state = g_state::dead;
         if (state == g_state::dead) return;
         if (!who.read(g)) {
@@ -298,7 +298,7 @@ struct sketch {
         never_ran = g.never_ran();
         frames = 0;
         if (state == g_state::running || never_ran) return;
-        // Its frames lie above its stack pointer; of a thread's own stack, what lies below may not be mapped.
+        // Its frames are above its stack pointer. Below, a thread's own stack may be unmapped.
         frames = read_frames(g.context.pc, g.context.fp, g.context.sp, *g.stack, pcs, frames_max);
     }
 
@@ -355,7 +355,7 @@ void print_queued(report& out, const G& g, uint64_t id) noexcept {
 
 namespace {
 
-// Gs are frozen a few at a time, see sched/freeze.h.
+// Gs are frozen a few at a time; see sched/freeze.h.
 class frozen_batch {
 public:
     frozen_batch(report& out, scheduler& s) noexcept : out_(out), s_(s), now_ns_(os::monotonic_ns()) {}
@@ -376,8 +376,8 @@ public:
     }
 
 private:
-    // One that runs on no thread is on its way into a wait or onto a thread: a few instructions, but the system may keep its thread from
-    // running meanwhile.
+    // A running G on no thread is about to wait, or to run on one. That takes few instructions, but
+    // its thread may be descheduled.
     void let_arrive(int i) noexcept {
         constexpr int64_t pause_ns = 200'000;
         while (pauses_left_ > 0 && sketches_[i].state == g_state::running) {
@@ -393,13 +393,13 @@ private:
     report& out_;
     scheduler& s_;
     int64_t now_ns_;
-    int pauses_left_ = 25;  // of all of a dump: 5 ms
+    int pauses_left_ = 25;  // for the whole dump: 5 ms
     int count_ = 0;
     G* gs_[batch_size];
     sketch sketches_[batch_size];
 };
 
-// The places whose green threads go deepest.
+// Prints the places whose green threads have the deepest stacks.
 void print_stack_use(report& out, scheduler& s) noexcept {
     measure_live(s, &out);
     if (!out.goes_on()) return;
@@ -424,7 +424,7 @@ void dump_scheduler(scheduler& s, int fd, monitor* writer) noexcept {
               s.idle.idle_m_count.load(relaxed));  // relaxed: a snapshot
     frozen_batch batch(out, s);
     s.gs.for_each([&](G& g) {
-        if (g.state.load(relaxed) == g_state::dead || !out.goes_on()) return;  // relaxed: looked at again once frozen
+        if (g.state.load(relaxed) == g_state::dead || !out.goes_on()) return;  // relaxed: checked again once frozen
         batch.add(g);
     });
     batch.print();

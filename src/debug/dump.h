@@ -1,6 +1,6 @@
-// dump.h: what reports say of green threads: the pieces of a dump that others use as well.
+// dump.h: how reports describe green threads: the parts of a dump that others share.
 //
-// Who: any thread. See: dump.cc
+// Threads: any thread. See: dump.cc
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ struct scheduler;
 [[nodiscard]] const char* text(g_state state) noexcept;
 [[nodiscard]] const char* text(wait_reason reason) noexcept;
 
-// What a G tells of itself. One that runs may end, and become another, while it is read.
+// A G's description. A running G may end and become another during the read.
 struct identity {
     uint64_t id;
     uint64_t parent;
-    const void* entry;  // the function that was started
+    const void* entry;  // the started function
     source_location where;
     char name[G::name_size];
     uint16_t last_p;
 
-    // False: the G became another meanwhile.
+    // Returns false if the G became another.
     bool read(const G& g) noexcept;
 
     // As print_identity of crash.h.
@@ -40,34 +40,34 @@ struct runner {
     uint32_t m = 0;
     int tid = 0;
     bool has_p = false;
-    uint32_t p = 0;  // the one that it has, or had
+    uint32_t p = 0;  // the P it has or had
 };
 
-// What an M is doing, read while it does it. Requires: threads_lock is held, or m is the caller's.
+// An M's activity, read concurrently. Requires: threads_lock is held, or m is the caller's.
 struct m_snapshot {
     const G* g = nullptr;
     const G* lent_by = nullptr;
     const G* pinned = nullptr;
-    const P* p = nullptr;  // with has_p the one that it holds
+    const P* p = nullptr;  // with has_p: the one it holds
     bool has_p = false;
     bool spinning = false;
 
     explicit m_snapshot(const M& m) noexcept;
 };
 
-// Takes the lock if it is to be had soon: a thread that is stopped may hold it.
+// Tries briefly to lock: a stopped thread may hold it.
 [[nodiscard]] bool lock_soon(spin_lock& lock) noexcept;
 
-// False: g runs no more, or threads_lock is not to be had.
+// Returns false if g is not running or threads_lock is unavailable.
 [[nodiscard]] bool find_runner(scheduler& s, const G* g, runner& r) noexcept;
 
-// Two or more lines on g, which has this id and runs: where, and its stack if that can be had.
+// Prints two or more lines on g, which runs and has this id: where, and its stack if available.
 void print_running(report& out, scheduler& s, const G& g, uint64_t id) noexcept;
 
-// The stack of g, which has this id and is runnable.
+// Prints the stack of g, which is runnable and has this id.
 void print_queued(report& out, const G& g, uint64_t id) noexcept;
 
-// writer: the caller, if it is the monitor of s; it looks at its processors meanwhile.
+// writer: the caller, if it is s's monitor, which checks its Ps while writing.
 void dump_scheduler(scheduler& s, int fd, monitor* writer = nullptr) noexcept;
 
 }  // namespace weft::detail

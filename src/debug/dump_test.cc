@@ -1,4 +1,4 @@
-// dump_test.cc: what a dump says about Gs in every state, and that taking one hurts nobody.
+// dump_test.cc: dumps of Gs in every state; a dump disturbs none of them.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -67,7 +67,7 @@ bool is_well_formed(std::string_view line) {
                        [line](std::string_view form) { return has_form(line, form); });
 }
 
-// The lines that speak of the G with that name, from its own to the next empty one.
+// The lines about the named G, from its own to the next empty one.
 std::vector<std::string> section_of(const std::string& dump, std::string_view name) {
     std::vector<std::string> section;
     const std::string quoted = '"' + std::string(name) + '"';
@@ -86,7 +86,7 @@ bool has_line(const std::vector<std::string>& lines, std::string_view wanted) {
     return false;
 }
 
-// One runtime with one P: what its only G sees, stands still.
+// One runtime with one P, so nothing changes while its only running G looks.
 class Dump : public ::testing::Test {
 protected:
     std::string dump() {
@@ -95,7 +95,7 @@ protected:
         return text;
     }
 
-    // The first line of what is said about the G with that name.
+    // The first line about the named G.
     std::string headline(std::string_view name) {
         const std::vector<std::string> section = section_of(dump(), name);
         return section.empty() ? "" : section.front();
@@ -107,7 +107,7 @@ protected:
             << name << ": " << line;
     }
 
-    // Starts f under that name and waits until it is parked.
+    // Starts f under that name and waits until it parks.
     template <typename F>
     void park(const char* name, F&& f) {
         const uint64_t before = stats().parks;
@@ -312,7 +312,7 @@ TEST_F(Dump, TellsWhoStartedAGAndWhere) {
 
 // ---- Frames.
 
-// Where the functions on the way to a wait will return to, innermost first.
+// Return addresses of the functions on the way to a wait, innermost first.
 struct trail {
     std::vector<const void*> returns;
 };
@@ -351,7 +351,7 @@ TEST_F(Dump, TheFramesOfAParkedGAreThoseOfTheWaitingFunctions) {
         trail t;
         park("waiting", [&] { wait_outer(c, t); });
         const std::vector<const void*> frames = addresses_in(section_of(dump(), "waiting"));
-        // Outermost first is how they were entered.
+        // They were entered outermost first.
         ASSERT_EQ(t.returns.size(), 3U);
         const std::vector<const void*> inwards = {t.returns[2], t.returns[1], t.returns[0]};
         std::size_t at = 0;
@@ -424,7 +424,7 @@ TEST_F(Dump, SaysWhoseClassIsNotTheNormalOne) {
     });
 }
 
-// ---- Whose runtime?
+// ---- The runtime that is dumped.
 
 TEST(DumpOf, AStoppedRuntimeIsNothing) {
     runtime rt({.procs = 1});
@@ -451,9 +451,9 @@ TEST(DumpOf, AClosedFileDescriptorIsNoHarm) {
     rt.run([] { weft::dump(-1); });
 }
 
-// ---- While everything moves.
+// ---- Dumps during activity.
 
-// A thousand Gs that run, park, yield, start others and end, as fast as they can, on four Ps; and dumps all the while.
+// A thousand Gs that run, park, yield, start others and end on four Ps, with concurrent dumps.
 TEST(DumpUnderway, EveryLineIsWellFormedWhileAThousandGsRunAndParkAndEnd) {
     const int gs = scaled(1000);
     runtime rt({.procs = 4, .name = "busy"});
@@ -474,7 +474,7 @@ TEST(DumpUnderway, EveryLineIsWellFormedWhileAThousandGsRunAndParkAndEnd) {
                             weft::yield();
                             break;
                         case 2: {
-                            // Gs that run to completion, and pass one stack on from one to the next.
+                            // Gs that run to completion and reuse one stack.
                             wait_group children;
                             for (int k = 0; k < 8; ++k) children.go([] {});
                             children.wait();

@@ -18,13 +18,13 @@ constexpr uint32_t probes = 16;
 constexpr uint32_t sites_max = 64;
 constexpr int frames_max = 32;
 
-// A G that holds mutexes of the system.
+// A G that holds system mutexes.
 struct held {
     const G* g = nullptr;  // nullptr: free
     uint64_t id = 0;
     uint32_t count = 0;
     const void* mutex = nullptr;  // the first one
-    const void* site = nullptr;   // where that was locked
+    const void* site = nullptr;   // where it was locked
 };
 
 constinit spin_lock table_lock;
@@ -33,14 +33,14 @@ constinit held table[places];
 constinit const void* reported_sites[sites_max];
 constinit uint32_t reported = 0;
 
-// The entry of g, or a free one for it; nullptr: there is no place.
+// Returns g's entry, or with or_free a free one; nullptr: none.
 held* find_locked(const G& g, bool or_free) noexcept {
     const auto begin = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&g) / sizeof(G));
     held* free = nullptr;
     for (uint32_t i = 0; i < probes; ++i) {
         held& h = table[(begin + i) % places];
         if (h.g == &g && h.id == g.id) return &h;
-        const bool left_behind = h.g == &g;  // by a G that ended with it
+        const bool left_behind = h.g == &g;  // by a G that ended holding it
         if (left_behind) h = {};
         if (h.g == nullptr && free == nullptr) free = &h;
     }
@@ -53,7 +53,7 @@ G* caller() noexcept {
     return m->g != nullptr ? m->g : m->lent_by;
 }
 
-// Whether this is the first report on a lock taken at site, or one of too many.
+// Whether this is the first report on site, and reports remain.
 bool is_new_locked(const void* site) noexcept {
     for (uint32_t i = 0; i < reported; ++i) {
         if (reported_sites[i] == site) return false;
@@ -76,19 +76,19 @@ void note_locked(const void* mutex, const void* site) noexcept {
     if (first) *h = {g, g->id, 0, mutex, site};
     if (h != nullptr) ++h->count;
     table_lock.unlock();
-    if (first) g->special.fetch_or(special::holds, relaxed);  // relaxed: ours
+    if (first) g->special.fetch_or(special::holds, relaxed);  // relaxed: only the G itself changes it
 }
 
 void note_unlocked(const void* mutex) noexcept {
     G* g = caller();
-    if (g == nullptr || (g->special.load(relaxed) & special::holds) == 0) return;  // relaxed: ours
+    if (g == nullptr || (g->special.load(relaxed) & special::holds) == 0) return;  // relaxed: as above
     table_lock.lock();
     held* h = find_locked(*g, false);
     const bool last = h == nullptr || --h->count == 0;
     if (last && h != nullptr) *h = {};
-    if (!last && h->mutex == mutex) h->mutex = nullptr;  // what is left was locked later
+    if (!last && h->mutex == mutex) h->mutex = nullptr;  // the remaining ones were locked later
     table_lock.unlock();
-    // relaxed: ours
+    // relaxed: as above
     if (last) g->special.fetch_and(static_cast<uint16_t>(~special::holds), relaxed);
 }
 

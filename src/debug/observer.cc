@@ -1,4 +1,4 @@
-// observer.cc: what the monitor does for those who look on: see sched/observe.h.
+// observer.cc: what the monitor does for observers: see sched/observe.h.
 #include <algorithm>
 
 #include <weft/debug.h>
@@ -19,10 +19,10 @@ namespace {
 
 constexpr int64_t ns_per_ms = 1'000'000;
 
-// Dumps of several runtimes, which one signal asks for, one after the other.
-constinit atomic<bool> dumping{false};  // by somebody
+// Serialises the dumps of several runtimes that one signal requests.
+constinit atomic<bool> dumping{false};  // a dump is being written
 
-constexpr int64_t retry_ns = 2 * ns_per_ms;  // while that of another runtime is written
+constexpr int64_t retry_ns = 2 * ns_per_ms;  // while another runtime's is written
 
 bool ask_for_dump(void*, scheduler& s) noexcept {
     s.watch.request_dump();  // Q1
@@ -30,7 +30,7 @@ bool ask_for_dump(void*, scheduler& s) noexcept {
     return true;
 }
 
-// In the signal handler.
+// Called in the signal handler.
 void ask_all_for_dumps() noexcept { visit_schedulers(&ask_for_dump, nullptr); }
 
 void start_dump_signal(int signal) noexcept {
@@ -73,7 +73,7 @@ int64_t observer::due_ns() const noexcept {
     return std::min({dump_ns, trace_at_ns_, watch_at_ns_});
 }
 
-// Nobody waits for another runtime's monitor: it may be long, and there are processors to look at.
+// Does not wait for another runtime's monitor: that may take long, and Ps need watching.
 void observer::dump_if_it_is_our_turn(scheduler& s, int64_t now_ns) noexcept {
     if (dumping.exchange(true, acquire)) {  // pairs with the store
         dump_at_ns_ = now_ns + retry_ns;
@@ -91,7 +91,7 @@ void observer::dump_if_it_is_our_turn(scheduler& s, int64_t now_ns) noexcept {
 }
 
 void observer::act(scheduler& s, int64_t now_ns) noexcept {
-    if (now_ns >= dump_at_ns_ && dump_wanted_.load(relaxed)) dump_if_it_is_our_turn(s, now_ns);  // relaxed: a look
+    if (now_ns >= dump_at_ns_ && dump_wanted_.load(relaxed)) dump_if_it_is_our_turn(s, now_ns);  // relaxed: a snapshot
     if (now_ns >= trace_at_ns_) {
         print_trace(s, (now_ns - began_ns_) / ns_per_ms, trace_detail_);
         trace_at_ns_ = now_ns + trace_every_ns_;

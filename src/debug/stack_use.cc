@@ -1,4 +1,4 @@
-// stack_use.cc: what is known about the depth of stacks: see weft/debug.h and docs/stacks.md.
+// stack_use.cc: the known depth of stacks: see weft/debug.h and docs/stacks.md.
 #include "debug/stack_use.h"
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace {
 constexpr int batch_size = 16;
 
 WEFT_NO_SANITIZE void measure_one(scheduler& s, const G& g) noexcept {
-    const g_state state = g.state.load(acquire);  // pairs with set_state: stack and context are as it left them
+    const g_state state = g.state.load(acquire);  // pairs with set_state: stack and context are as the G left them
     if (state != g_state::waiting && state != g_state::runnable) return;
     if (g.never_ran() || g.stack == nullptr) return;
     const struct stack* on = g.stack;
@@ -31,7 +31,7 @@ WEFT_NO_SANITIZE void measure_one(scheduler& s, const G& g) noexcept {
     if (on == g.stack) {
         waiting = static_cast<std::size_t>(on->high() - static_cast<const std::byte*>(g.context.sp));
     }
-    const source_location where = g.where;  // here, where it is known to be no race
+    const source_location where = g.where;  // read here, where it cannot race
     s.places.note(where, waiting, touched_bytes(*on));
 }
 
@@ -46,7 +46,7 @@ void measure_live(scheduler& s, report* of) noexcept {
     G* gs[batch_size];
     int count = 0;
     s.gs.for_each([&](G& g) {
-        if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: looked at again once frozen
+        if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: checked again once frozen
         gs[count++] = &g;
         if (count < batch_size) return;
         if (of == nullptr || of->goes_on()) measure(s, gs, count);

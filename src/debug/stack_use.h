@@ -1,4 +1,4 @@
-// stack_use.h: measuring how deep live green threads have used their stacks.
+// stack_use.h: measures the stack depth of live green threads.
 #pragma once
 
 namespace weft::detail {
@@ -6,8 +6,8 @@ namespace weft::detail {
 class report;
 struct scheduler;
 
-// Notes the depth of every G of s that waits or is runnable, in s.places. Any thread that keeps s. of: the report that this is for, whose
-// goes_on() is called from time to time; no more is measured once it says no.
+// Records the depth of every waiting or runnable G of s in s.places. Threads: any that keeps s. of:
+// the report this is for; measuring stops when its goes_on() returns false.
 void measure_live(scheduler& s, report* of = nullptr) noexcept;
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// stats.cc: the counters of a runtime, added up.
+// stats.cc: sums of a runtime's counters.
 #include <algorithm>
 
 #include <weft/debug.h>
@@ -14,9 +14,9 @@ namespace detail {
 
 namespace {
 
-// What the Ms do. Nothing is stopped for it: they are looked at one after the other.
+// Counts what the Ms do, one after the other, without stopping them.
 void count_ms(scheduler& s, stats_snapshot& all) noexcept {
-    s.threads_lock.lock();  // so that no M is freed
+    s.threads_lock.lock();  // so no M is freed
     uint64_t in_call_with_p = 0;
     for (uint32_t i = 0; i < s.ps.reach(); ++i) {
         const uintptr_t word = s.ps[i].owner.load(acquire);  // pairs with acquire_p
@@ -59,8 +59,8 @@ uint64_t spawned_gs(const scheduler& s) noexcept {
     return spawned;
 }
 
-// What is spawned while the sums are made would be live, although it has ended since: so both are of one moment, in which none ended; or,
-// if there is none to be had, finished is of a later one.
+// A G spawned between the sums would count as live even if it has ended. So both are taken while no
+// G ends. Failing that, finished is the later one.
 void count_live(const scheduler& s, stats_snapshot& all) noexcept {
     constexpr int attempts = 10;
     all.finished = finished_gs(s);
@@ -143,7 +143,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
     return all;
 }
 
-// What of(scheduler) says of the caller's runtime, or of the default one; if_none if there is neither.
+// Returns of(the caller's or the default runtime's scheduler), or if_none.
 template <typename T, typename F>
 T of_callers(F&& of, const T& if_none) noexcept {
     const M* m = current_g_m();

@@ -1,4 +1,4 @@
-// stats_test.cc: the histogram, and what it holds together.
+// stats_test.cc: the histogram, and counters that belong together.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -60,7 +60,7 @@ TEST(SchedulingLatency, SeesALongWaitForTheOnlyP) {
         all.go([] {});
         yield();
         all.wait();
-        // It is queued while we compute, and is run by g0 because we are asked to let others run.
+        // It is queued while we compute. g0 runs it because we are asked to yield.
         const auto begun = std::chrono::steady_clock::now();
         for (int i = 0; i < 200; ++i) {
             all.go([] {});
@@ -74,7 +74,7 @@ TEST(SchedulingLatency, SeesALongWaitForTheOnlyP) {
     EXPECT_LT(h.quantile_ns(1), 60'000'000'000U) << "all of it was within this test";
 }
 
-// One G of each kind, on a P of its own where it needs one.
+// One G of each kind, on its own P where it needs one.
 TEST(Stats, TellsGsByWhatTheyDo) {
     runtime rt({.procs = 2});
     std::atomic<bool> over{false};
@@ -91,7 +91,8 @@ TEST(Stats, TellsGsByWhatTheyDo) {
         });
     });
     rt.go([&] { never_sent.recv(); });
-    // All at once: the counters are read one after the other, so that while the third is still queued it may pass for one that waits.
+    // All in one snapshot: counters are read one after the other, so a third G that is still queued
+    // may seem to wait.
     eventually([&] {
         const stats_snapshot s = rt.stats();
         return there.load() == 2 && s.live == 3 && s.in_call == 1 && s.running == 1 && s.waiting == 1 &&
@@ -135,7 +136,7 @@ TEST(Stats, CountsHandOffs) {
     EXPECT_GE(rt.stats().hand_offs, 1U);
 }
 
-// Two at any time: one that starts another one, and waits for it.
+// At most two live: one that starts another and waits for it.
 TEST(Stats, NoMoreAreAliveThanThereWereAtAnyTime) {
     runtime rt({.procs = 1, .retake = false});
     std::atomic<bool> over = false;

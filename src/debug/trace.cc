@@ -1,10 +1,11 @@
-// trace.cc: RUN_DEBUG=schedtrace: lines in the form of Go's, so that eyes and tools that know those can read them.
+// trace.cc: RUN_DEBUG=schedtrace: lines in Go's format, for readers and tools that know it.
 //
-// Names and order are Go's where the thing is the same. States are words: ours are others than Go's, so its numbers would lie. What has no
-// counterpart here is left out, not printed as zero: gcwaiting, stopwait (the world is never stopped), nmidlelocked, mallocing, throwing,
-// preemptoff, locks, dying, syscalltick, gfreecnt, timerslen. docs/debugging.md has the list.
+// Names and order are Go's where the meaning is the same. States are words, because Go's numbers
+// would mislead. Items without a counterpart are left out, not printed as zero: gcwaiting, stopwait
+// (the world is never stopped), nmidlelocked, mallocing, throwing, preemptoff, locks, dying,
+// syscalltick, gfreecnt, timerslen. The list is in docs/debugging.md.
 //
-// Nothing is waited for: what a stopped thread may hold is tried a few times, and left out then.
+// Never waits: what a stopped thread may hold is tried a few times, then left out.
 #include <cstdio>
 #include <optional>
 
@@ -33,7 +34,7 @@ const char* text(p_state state) noexcept {
     return "?";
 }
 
-// A number, or nil as Go has it.
+// A number, or nil as in Go.
 struct number {
     char text[24];
 
@@ -42,11 +43,11 @@ struct number {
     }
 };
 
-uint32_t run_next_of(const P& p) noexcept { return p.run_next.load(relaxed) != nullptr ? 1 : 0; }  // relaxed: a look
+uint32_t run_next_of(const P& p) noexcept { return p.run_next.load(relaxed) != nullptr ? 1 : 0; }  // relaxed: a hint
 
 template <typename T>
 T look_at(const atomic<T>& a) noexcept {
-    return a.load(relaxed);  // relaxed: a look
+    return a.load(relaxed);  // relaxed: a snapshot
 }
 
 void print_summary(report& out, const scheduler& s, int64_t ms, bool detail) noexcept {
@@ -74,7 +75,7 @@ void print_summary(report& out, const scheduler& s, int64_t ms, bool detail) noe
 void print_p(report& out, const P& p, int64_t m, int64_t now_ns) noexcept {
     const int64_t due_ns = p.timers.next_deadline();
     out.print("  P%u: status=%s schedtick=%llu m=%s runqsize=%u runnext=%u high=%u low=%u nexttimer=", p.index,
-              text(p.state.load(relaxed)), static_cast<unsigned long long>(p.tick()),  // relaxed: a look
+              text(p.state.load(relaxed)), static_cast<unsigned long long>(p.tick()),  // relaxed: a snapshot
               number(m >= 0, static_cast<uint64_t>(m)).text, p.queue.size(), run_next_of(p), p.high.size(),
               p.low.size());
     if (due_ns == never) {
@@ -94,7 +95,7 @@ WEFT_NO_SANITIZE wait_reason reason_of(const G& g) noexcept {
     return reason;
 }
 
-// What is printed of an M, taken under threads_lock.
+// What is printed of an M, read under threads_lock.
 struct m_row {
     uint32_t index;
     int tid;
@@ -110,7 +111,7 @@ struct m_row {
           now(m),
           runs(id_of(now.g != nullptr ? now.g : now.lent_by)),
           pinned(id_of(now.pinned)),
-          in_call(m.in_call.load(relaxed)),  // relaxed: a look
+          in_call(m.in_call.load(relaxed)),  // relaxed: a snapshot
           asleep(m.on_idle_list) {}
 
     void print(report& out) const noexcept {
@@ -120,7 +121,7 @@ struct m_row {
     }
 };
 
-// Not while the lock is held: who reads what we write may want it. Newest first, as the list has them.
+// Prints without the lock, which the output's reader may need. Newest first, as in the list.
 void print_ms(report& out, scheduler& s) noexcept {
     constexpr uint32_t at_once = 16;
     for (uint64_t below = uint64_t{UINT32_MAX} + 1;;) {
@@ -142,7 +143,7 @@ void print_ms(report& out, scheduler& s) noexcept {
     }
 }
 
-// The number of the M that fits, by the list of those; or -1.
+// Returns the index of the M that fits, from the list of Ms, or -1.
 template <typename F>
 int64_t index_of_m(scheduler& s, F&& fits) noexcept {
     if (!lock_soon(s.threads_lock)) return -1;
@@ -158,9 +159,9 @@ int64_t holder_of(scheduler& s, const P& p) noexcept {
     return index_of_m(s, [&](const m_snapshot& now) { return now.has_p && now.p == &p; });
 }
 
-// The M that g is pinned to.
+// The M to which g is pinned.
 int64_t locked_m_of(scheduler& s, const G& g) noexcept {
-    if ((g.special.load(relaxed) & special::pinned) == 0) return -1;  // relaxed: a look
+    if ((g.special.load(relaxed) & special::pinned) == 0) return -1;  // relaxed: a snapshot
     return index_of_m(s, [&](const m_snapshot& now) { return now.pinned == &g; });
 }
 

@@ -19,7 +19,7 @@ struct runnable_since {
     uint64_t id;
     int64_t ns;
 
-    // Its own words, which it or its queue may just change: then the next look finds others.
+    // The G or its queue may be changing these words; then the next look finds others.
     WEFT_NO_SANITIZE explicit runnable_since(const G& g) noexcept
         : is(g.state.load(acquire) == g_state::runnable),  // pairs with set_state
           id(__atomic_load_n(&g.id, __ATOMIC_RELAXED)),
@@ -54,16 +54,16 @@ void watched::look(scheduler& s, int64_t now_ns, int64_t late_by_ns) noexcept {
     forgets_ = false;
 }
 
-// Whether m has run the same G for too long, and that has not been said.
+// Whether m has run one G for too long, unreported so far.
 bool watched::is_overdue(M& m, int64_t now_ns, finding& f) const noexcept {
     const m_snapshot now(m);
-    if (now.g == nullptr || m.in_call.load(relaxed)) {  // relaxed: a look
+    if (now.g == nullptr || m.in_call.load(relaxed)) {  // relaxed: a snapshot
         m.watched = {};
         return false;
     }
     const uint64_t id = id_of(*now.g);
     const uint64_t tick = now.has_p ? now.p->tick() + 1 : 0;
-    const uint64_t yields = m.vain_yields.load(relaxed);  // relaxed: a look
+    const uint64_t yields = m.vain_yields.load(relaxed);  // relaxed: a snapshot
     if (forgets_ || m.watched.g != now.g || m.watched.id != id || m.watched.vain_yields != yields ||
         (tick != 0 && m.watched.tick != tick)) {
         m.watched = {now.g, id, tick, yields, now_ns, false};
@@ -94,7 +94,7 @@ void watched::look_at_running(scheduler& s, int64_t now_ns) noexcept {
     }
 }
 
-// g is runnable. Table entries are few: what finds none is looked at when others have run.
+// Requires: g is runnable. If the table is full, g is watched after others have run.
 void watched::see_queued(const G& g, uint64_t id, int64_t since_ns, int64_t now_ns) noexcept {
     queued* free = nullptr;
     for (queued& q : queued_) {
@@ -131,12 +131,12 @@ void watched::look_at_queued(scheduler& s, int64_t now_ns) noexcept {
         print_who(out, *q.g, q.id);
         out.print(" has been runnable for %lld ms and does not run; %u of %u Ps are idle\n",
                   static_cast<long long>((now_ns - q.seen_ns) / ns_per_ms), s.idle.idle_p_count.load(relaxed),
-                  s.ps.in_use());  // relaxed: a look
+                  s.ps.in_use());  // relaxed: a snapshot
         print_queued(out, *q.g, q.id);
     }
 }
 
-// Counts a report, which may be one too many in this minute.
+// Counts a report. Returns false if this minute's limit is exceeded.
 bool watched::may_report(int64_t now_ns) noexcept {
     if (now_ns - minute_began_ns_ >= minute_ns) {
         if (left_out_ != 0) {

@@ -1,19 +1,21 @@
-// watchdog.h: says which green threads hold others up, or are held up: once each, and not too often.
+// watchdog.h: reports green threads that delay others or are delayed: once each, at a limited rate.
 //
-// The problem. A G that computes for a second has its P taken away, and nothing breaks; but somebody would like to know. A G that is
-// runnable and does not run for as long hints at too few Ps, at a mistake in priorities, or at one of weft's.
+// The problem. A G that computes for a second loses its P and breaks nothing, but is worth a
+// report. One that stays runnable as long suggests too few Ps, or an error in priorities or weft.
 //
-// So the monitor looks four times in the time that is allowed. What an M runs is the same as before if the G is, and its P's count of
-// schedules: then it has not scheduled since. A runnable G is the same as before if it is runnable since the same time; that is
-// a time of its P's clock, so Ps that have work are made to pass through g0 after each look, where they read the clock.
+// So the monitor looks four times per allowed time. An M with the same G and its P's count of
+// schedules unchanged has not scheduled since the last look. A runnable G with the same
+// runnable-since time still waits. That time is from its P's clock, so after each look Ps with work
+// must pass through g0, where they read the clock.
 //
-// A look that comes late_ns late says nothing about Gs: the process was stopped, or had no CPU. So it says that, and begins anew.
+// A look more than late_ns late says nothing about Gs: the process was stopped, or had no CPU. It
+// is reported, and watching restarts.
 //
-// Rejected. A timer signal for each thread (EINTR in user code). Being always on: an idle process would wake up, a busy one be
-// interrupted to be asked for its frames.
+// Rejected. A timer signal per thread (EINTR in user code). Always on: idle processes would wake
+// up, busy ones be interrupted for their frames.
 //
-// Who: the monitor's thread.
-// See: docs/debugging.md
+// Threads: the monitor.
+// See:     docs/debugging.md
 #pragma once
 
 #include <cstdint>
@@ -29,24 +31,24 @@ struct scheduler;
 
 struct watched {
     static constexpr int64_t late_ns = 500'000'000;
-    static constexpr int looks = 4;  // in the time that is allowed
+    static constexpr int looks = 4;  // in the allowed time
     static constexpr int64_t shortest_period_ns = 1'000'000;
-    static constexpr uint32_t reports_max = 5;  // in a minute
+    static constexpr uint32_t reports_max = 5;  // per minute
     static constexpr int64_t minute_ns = 60'000'000'000;
 
     watched(const scheduler& s, int64_t allowed_ns) noexcept;
 
     [[nodiscard]] int64_t period_ns() const noexcept { return period_ns_; }
 
-    // One look, which comes so late.
+    // One look, late_by_ns late.
     void look(scheduler& s, int64_t now_ns, int64_t late_by_ns) noexcept;
 
-    // What was seen is not to be counted as time that Gs have taken.
+    // Discards what was seen, so that the time since does not count for Gs.
     void forget() noexcept { forgets_ = true; }
 
 private:
     static constexpr uint32_t found_max = 8;
-    static constexpr uint32_t queued_max = 64;  // runnable Gs that are looked at
+    static constexpr uint32_t queued_max = 64;  // the most that are watched
 
     // A G that has run for too long.
     struct finding {
@@ -55,12 +57,12 @@ private:
         int64_t ns;
     };
 
-    // A G that was runnable when last seen.
+    // A G that was runnable at the last look.
     struct queued {
         const G* g = nullptr;
         uint64_t id = 0;
-        int64_t since_ns = 0;  // as it says
-        int64_t seen_ns = 0;   // at the first look that saw it so
+        int64_t since_ns = 0;  // the G's own value
+        int64_t seen_ns = 0;   // of the first such look
         bool reported = false;
         bool still = false;
     };
@@ -80,7 +82,8 @@ private:
     queued queued_[queued_max];
 };
 
-// One line on s as it is, in the form of Go's schedtrace; and, with detail, one on each P, M and G. ms: since it began.
+// Prints a line on s in the form of Go's schedtrace; with detail, also one per P, M and G. ms:
+// since the start.
 void print_trace(scheduler& s, int64_t ms, bool detail) noexcept;
 
 }  // namespace weft::detail

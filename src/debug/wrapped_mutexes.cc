@@ -1,7 +1,8 @@
-// wrapped_mutexes.cc: the functions that a program's calls of pthread_mutex_lock and so on lead to if it is linked with --wrap. See held.h.
+// wrapped_mutexes.cc: targets of a program's pthread_mutex_lock and similar calls if linked with
+// --wrap. See held.h.
 //
-// In a program that is linked so, and weft with it, __real_x is the system's x. In a shared library of weft, which is not, it is nothing,
-// and x is the system's. In a program that is not linked so nobody asks for this file.
+// If program and weft are linked so, __real_x is the system's x. In a shared weft library it is
+// null, and x is the system's. Other programs do not use this file.
 #include <pthread.h>
 #include <time.h>
 
@@ -17,7 +18,7 @@
         return __real_pthread_mutex_##name arguments;                                       \
     }
 
-// A lock of that kind, whose result says whether it was taken.
+// A function that locks; its result says whether it did.
 #define WEFT_WRAPPED_LOCK(name, parameters, arguments)                                  \
     WEFT_WRAPPED(name, parameters, arguments)                                           \
     int __wrap_pthread_mutex_##name parameters {                                        \
@@ -31,7 +32,7 @@ extern "C" {
 WEFT_WRAPPED_LOCK(lock, (pthread_mutex_t * mutex), (mutex))
 WEFT_WRAPPED_LOCK(trylock, (pthread_mutex_t * mutex), (mutex))
 WEFT_WRAPPED_LOCK(timedlock, (pthread_mutex_t * mutex, const timespec* until), (mutex, until))
-#if defined(__GLIBC__)  // musl has no such function
+#if defined(__GLIBC__)  // not in musl
 WEFT_WRAPPED_LOCK(clocklock, (pthread_mutex_t * mutex, clockid_t clock, const timespec* until), (mutex, clock, until))
 #endif
 WEFT_WRAPPED(unlock, (pthread_mutex_t * mutex), (mutex))

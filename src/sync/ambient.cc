@@ -1,4 +1,4 @@
-// ambient.cc: which context is around the caller, and std::stop_token from contexts.
+// ambient.cc: the caller's context, and std::stop_token from it.
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -15,12 +15,13 @@
 
 namespace weft::detail {
 
-// A context's std::stop_source. Shared with whoever is about to call request_stop(), when the context may be gone.
+// A context's std::stop_source. Threads about to call request_stop() share it, as they may outlive
+// the context.
 struct stop_bridge {
     std::stop_source source;
     atomic<uint32_t> owners{1};
-    stop_bridge* next = nullptr;  // in the chain of a walk, of which there is only one
-    weft::timer alarm;            // calls it when the deadline passes
+    stop_bridge* next = nullptr;  // in the chain of the only walk
+    weft::timer alarm;            // requests the stop at the deadline
 };
 
 namespace {
@@ -29,7 +30,7 @@ void drop_owner(stop_bridge* b) noexcept {
     if (b->owners.fetch_sub(1, acq_rel) == 1) delete b;  // with the other owners'
 }
 
-// What a timer calls. It owns the bridge until then.
+// Called by a timer. Owns the bridge until destroyed.
 class deadline_passes {
 public:
     explicit deadline_passes(stop_bridge& b) noexcept : bridge_(&b) {
@@ -67,7 +68,7 @@ alignas(cancel_context) constinit std::byte stop[sizeof(cancel_context)] = {};
 
 cancel_context* if_context(cancel_context* c) noexcept { return is_context(c) ? c : nullptr; }
 
-// Plain threads do not migrate, so a thread-local is safe here.
+// Plain threads do not migrate, so a thread_local is safe.
 constinit thread_local cancel_context* of_thread = nullptr;
 
 [[gnu::noinline]] cancel_context*& thread_ambient() noexcept { return of_thread; }

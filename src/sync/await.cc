@@ -1,4 +1,4 @@
-// await.cc: threads that wait for what has no other way to tell: std::future.
+// await.cc: threads that wait for objects that cannot notify a green thread: std::future.
 #include <memory>
 #include <system_error>
 

@@ -63,7 +63,7 @@ void barrier_core::complete() noexcept {
     missing_ = expected_;
     wake_list woken;
     while (waiter* w = waiters_.pop_claimed()) woken.add(*w);
-    state_.unlock_bits((bits & ~waiting) + one);  // R1; not a word of the barrier after here
+    state_.unlock_bits((bits & ~waiting) + one);  // R1; the barrier is not accessed after this
     woken.wake();
 }
 

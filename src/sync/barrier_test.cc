@@ -72,7 +72,7 @@ TEST(Barrier, ATokenOfAPhaseThatIsOverDoesNotWait) {
     b.wait(std::move(over));
 }
 
-// The number of a phase wraps around; nobody can tell.
+// A phase's number wraps around unnoticed.
 TEST(Barrier, ManyPhases) {
     long phases = 0;
     barrier b(1, [&phases]() noexcept { ++phases; });

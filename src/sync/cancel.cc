@@ -1,4 +1,4 @@
-// cancel.cc: contexts that can be cancelled. See weft/detail/cancel.h for the protocol.
+// cancel.cc: cancellable contexts; the protocol is in weft/detail/cancel.h.
 #include <weft/detail/cancel.h>
 
 #include "base/assert.h"
@@ -6,18 +6,19 @@
 
 namespace weft::detail {
 
-// What a walk down the tree has found, to be called when no lock is held any more.
+// Results of a walk down the tree, to be called without locks.
 struct cancel_context::harvest {
     cancel_wait* waits = nullptr;
     stop_bridge* bridges = nullptr;
 };
 
-// lock_ is held.
+// Requires: lock_ is held.
 void cancel_context::mark(harvest& h) noexcept {
     requested_ = true;
     if (cancel_wait* w = blocked_) {
         bool must_ready = false;
-        // Otherwise it is not touched again: lost, or still on its way to sleep, and will notice.
+        // Otherwise w is not accessed again: another party won, or it is still parking and will
+        // notice.
         if (w->claim->try_claim(claimed_by::cancellation, must_ready) && must_ready) {
             w->next = h.waits;
             h.waits = w;
@@ -27,8 +28,8 @@ void cancel_context::mark(harvest& h) noexcept {
     if (stop_bridge* b = bridge_) h.bridges = retain_in_chain(b, h.bridges);
 }
 
-// Depth first. A context is visited while its own lock and those of all from here down to it are held: so it cannot go, and nobody
-// below it can be missed.
+// Depth first. A visited context is locked, with all from this one down to it. So it stays alive
+// and no descendant is missed.
 void cancel_context::cancel() noexcept {
     harvest found;
     lock_.lock();
@@ -39,7 +40,7 @@ void cancel_context::cancel() noexcept {
             if (next != nullptr) {
                 next->lock_.lock();
                 if (next->requested_) {
-                    // Somebody else does what is below.
+                    // Another thread handles the subtree.
                     cancel_context* sibling = next->next_;
                     next->lock_.unlock();
                     next = sibling;
@@ -95,8 +96,8 @@ void cancel_context::leave_wait() noexcept {
     lock_.unlock();
 }
 
-// Outwards while it is the same interruption: cancelled, or with the same deadline. Who interrupts many at once would else have each
-// of them walk all the way.
+// Walks outwards while the interruption is the same (cancelled, or an equal deadline). Many waits
+// interrupted at once thus do not each walk all the way.
 void cancel_context::tell_tokens(wait_result why) noexcept {
     const bool is_cancelled = why == wait_result::cancelled;
     cancel_context* beyond = this;
@@ -104,7 +105,7 @@ void cancel_context::tell_tokens(wait_result why) noexcept {
         beyond->lock_.lock();
         const bool concerned = is_cancelled ? beyond->requested_ && !beyond->told_cancelled_
                                             : beyond->deadline_ns_ == deadline_ns_ && !beyond->told_expired_;
-        stop_bridge* b = beyond->bridge_;  // lives as long as its context, which lives longer than this one
+        stop_bridge* b = beyond->bridge_;  // lives as long as its context, which outlives this one
         beyond->lock_.unlock();
         if (!concerned) break;
         if (b != nullptr) request_stop(*b);
@@ -121,7 +122,7 @@ stop_bridge& cancel_context::bridge(stop_bridge* (*make)(int64_t deadline_ns)) {
     lock_.lock();
     stop_bridge* b = bridge_;
     lock_.unlock();
-    if (b != nullptr) return *b;  // only the green thread it belongs to makes one
+    if (b != nullptr) return *b;  // only the context's green thread makes one
     b = make(deadline_ns_);
     lock_.lock();
     bridge_ = b;
@@ -131,7 +132,7 @@ stop_bridge& cancel_context::bridge(stop_bridge* (*make)(int64_t deadline_ns)) {
     return *b;
 }
 
-// Links this and all around it into the tree, from the outside in (C1).
+// Links this and all contexts around it into the tree, outermost first (C1).
 void cancel_context::arm() noexcept {
     constexpr unsigned most = 64;
     while (!armed_.load(acquire)) {  // A1
@@ -142,7 +143,7 @@ void cancel_context::arm() noexcept {
     }
 }
 
-// The parent is armed.
+// Requires: the parent is armed.
 void cancel_context::link_to_parent() noexcept {
     cancel_context& p = *parent_;
     p.lock_.lock();
@@ -173,7 +174,7 @@ void cancel_context::unlink_from_parent() noexcept {
 
 void cancel_context::detach() noexcept {
     if (parent_ == nullptr) return;
-    if (armed_.load(relaxed)) unlink_from_parent();  // relaxed: whoever armed it has left
+    if (armed_.load(relaxed)) unlink_from_parent();  // relaxed: the thread that armed it has left
     parent_ = nullptr;
     armed_.store(true, release);  // R1
 }

@@ -1,16 +1,19 @@
-// condition_variable.cc: what both condition variables are made of. The contract is in weft/condition_variable.h.
+// condition_variable.cc: the core of both condition variables; see weft/condition_variable.h.
 //
-// To wait is to take the lock of the queue, unlock the mutex, join the queue and park, which frees the lock: whoever changes something
-// under the mutex and then notifies finds the waiter there. To notify is to unlink: the waiter is then woken and does not come back.
-// It takes the mutex by itself; it is not moved to the mutex's queue, because it starts to run when the notifier parks, or
-// several microseconds later on another processor, and has no reason to find the mutex locked.
+// A wait locks the queue, unlocks the mutex, joins the queue and parks, which unlocks the queue. So
+// a thread that changes state under the mutex and then notifies finds the waiter. A notify unlinks
+// and wakes it.
 //
-// The one difficulty is to let the object die after a notify_all(). Those who come back to the lock of the queue although it has
-// unlinked them are counted, under the lock, and the destructor waits for them:
+// A woken waiter locks the mutex itself; it is not moved to the mutex's queue. It runs when the
+// notifier parks, or microseconds later on another P, when the mutex is usually free.
 //
-//   C1  a waiter that a notify finds claimed by its deadline, or by a cancellation. It takes the lock to unlink itself (L4), finds that it
-//       was unlinked, and counts itself off.
-//   C2  a wait that a stop_token may end, because of the callback, which takes the lock. Counted while the callback is registered.
+// The object may be destroyed after notify_all(). The destructor waits for unlinked waiters that
+// return to the queue's lock; they are counted under it:
+//
+//   C1  A notify finds the waiter claimed by a deadline or cancellation. The waiter locks the queue
+//       to unlink itself (L4), finds itself unlinked, and decrements the count.
+//   C2  A wait with a stop_token, whose callback takes the lock. Counted while the callback is
+//       registered.
 #include <optional>
 
 #include <weft/condition_variable.h>
@@ -25,7 +28,8 @@ namespace detail {
 
 namespace {
 
-// Wins w's wait and unlinks it. False: something else has won it, and w is still linked. Under the queue's lock.
+// Wins w's wait and unlinks it. Returns false if another party has won; w stays linked. The queue
+// is locked.
 bool claim(wait_queue& queue, waiter& w) noexcept {
     if (w.claim != nullptr && !w.claim->try_claim(w.which, w.must_ready)) return false;
     queue.remove(w);
@@ -38,7 +42,7 @@ struct condition_waiter : waiter {
     stop_watch* stop = nullptr;
 };
 
-// A wait that a stop_token may end (C2). Lives in the frame of who waits.
+// A wait with a stop_token (C2), in the waiter's frame.
 struct stop_watch {
     struct callback {
         stop_watch& watch;
@@ -53,7 +57,7 @@ struct stop_watch {
 
     explicit stop_watch(condition_core& c) noexcept : core(c) { me.stop = this; }
 
-    // The callback, at most once. Any thread.
+    // The callback: runs at most once, on any thread.
     void fire() noexcept {
         const uint32_t bits = core.state_.lock_bits();
         fired = true;
@@ -80,12 +84,12 @@ wait_result condition_core::wait_stoppable(mutex& m, int64_t deadline_ns, const 
     } else {
         result = park(watch.me, bits, m, deadline_ns);
     }
-    watch.at_stop.reset();  // from here on the callback does not run
+    watch.at_stop.reset();  // the callback cannot run after this
     come_back();
     return result;
 }
 
-// Joins the queue, whose lock is held, with the word's bits bits; unlocks m; parks.
+// Joins the queue, unlocks m and parks. The queue is locked; bits are its word's.
 wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, int64_t deadline_ns) noexcept {
     if (waiters_.empty()) {
         used_with_ = &m;
@@ -101,8 +105,8 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
     return result;
 }
 
-// Unlinks and returns the oldest waiter whose wait the caller has now won; nullptr when there is none. Those who will come back are
-// counted in bits.
+// Unlinks and returns the oldest waiter whose wait the caller wins, or nullptr. Counts returning
+// waiters (C1) in bits.
 waiter* condition_core::pop_locked(uint32_t& bits) noexcept {
     while (waiter* w = waiters_.front()) {
         if (claim(waiters_, *w)) return w;
@@ -154,14 +158,15 @@ void condition_core::wait_for_returns() noexcept {
 void condition_wait_abandoned(waiter& w, bool linked) noexcept {
     auto* core = static_cast<condition_core*>(w.slot);
     if (linked && w.claim != nullptr) {
-        // It was not notified, but a notify may have passed it by (C1). Until we come back, or if none has, the object is there.
+        // A notify may have unlinked and counted it (C1) without claiming it. The object lives
+        // until such a waiter returns, or while none is counted.
         const uint32_t bits = core->state_.lock_bits();
         const bool counted = w.ok;
         core->state_.unlock_bits(bits);
         if (counted) core->come_back();
     }
     if (stop_watch* stop = static_cast<condition_waiter&>(w).stop) {
-        stop->at_stop.reset();  // C2. Its memory will go, too
+        stop->at_stop.reset();  // C2; the frame is about to be freed
         core->come_back();
     }
 }

@@ -1,4 +1,4 @@
-// condition_variable_test.cc: waiting and notifying, as one plain thread sees it, and destruction among plain threads.
+// condition_variable_test.cc: wait and notify in one plain thread; destruction with several.
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -100,10 +100,10 @@ TYPED_TEST(ConditionVariable, AStopTokenWithoutASourceIsOnlyATimeout) {
     EXPECT_FALSE(c.wait_for(lock, std::stop_token(), 100us, [] { return false; }));
     std::stop_source stop;
     EXPECT_FALSE(c.wait_for(lock, stop.get_token(), 100us, [] { return false; }));
-    stop.request_stop();  // its callback is gone
+    stop.request_stop();  // its callback is unregistered
 }
 
-// A plain thread whose time is up just when it is notified looks at the lock of the queue once more.
+// A plain thread that is notified just as it times out locks the queue once more.
 TYPED_TEST(ConditionVariable, MayDieWhenAllWereNotifiedAlthoughTheirTimeIsUp) {
     const int rounds = test::scaled(500);
     for (int i = 0; i < rounds; ++i) {
@@ -119,7 +119,7 @@ TYPED_TEST(ConditionVariable, MayDieWhenAllWereNotifiedAlthoughTheirTimeIsUp) {
             });
         }
         ready.wait();
-        m.lock();  // both wait, or have waited
+        m.lock();  // both wait or have waited
         m.unlock();
         c->notify_all();
         c.reset();

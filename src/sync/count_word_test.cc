@@ -1,4 +1,4 @@
-// count_word_test.cc: the count, as one thread sees it, and a wake by another.
+// count_word_test.cc: the count, in one thread, and a wake-up by another.
 #include <cstdint>
 #include <optional>
 #include <thread>
@@ -74,7 +74,7 @@ TEST(CountWord, AWaitThatTimedOutLeavesNobodyBehind) {
     EXPECT_TRUE(count.wait_until(why, 1));
 }
 
-// The word is destroyed the moment the wait returns, while add() may still be on its way out.
+// The word is destroyed as soon as the wait returns, while add() may still be returning.
 TEST(CountWord, MayBeDestroyedAsSoonAsItsWaitHasReturned) {
     const int rounds = test::scaled(3'000);
     std::optional<count_word> count;

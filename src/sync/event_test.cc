@@ -1,4 +1,4 @@
-// event_test.cc: the flag, as one thread sees it, and what a select sees of it.
+// event_test.cc: the flag, in one thread, and how a select sees it.
 #include <chrono>
 #include <type_traits>
 
@@ -52,7 +52,7 @@ TEST(Event, AWaitThatTimedOutLeavesNobodyBehind) {
     EXPECT_FALSE(e.wait_for(1us));
 }
 
-// What waits for several things at once joins the queue by itself.
+// A wait for several objects joins the queue directly.
 TEST(Event, AWaiterWithAClaimIsServedIfNothingElseWasFirst) {
     event e;
     detail::event_core& core = detail::core_of(e);
@@ -66,7 +66,7 @@ TEST(Event, AWaiterWithAClaimIsServedIfNothingElseWasFirst) {
     detail::waiter w;
     w.claim = &claim;
     bool must_ready = false;
-    EXPECT_TRUE(claim.try_claim(0, must_ready));  // something else was first
+    EXPECT_TRUE(claim.try_claim(0, must_ready));  // another party won
     join(w);
     e.set();
     EXPECT_TRUE(core.waiters.empty());

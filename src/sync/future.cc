@@ -32,9 +32,9 @@ void report_unobserved(const std::exception_ptr& e, unobserved_source from, int6
     try {
         std::rethrow_exception(e);
     } catch (const cancelled&) {
-        return;  // it was asked for
+        return;  // was requested
     } catch (const timed_out&) {
-        if (deadline_ns <= now_ns()) return;  // so was this, by the deadline
+        if (deadline_ns <= now_ns()) return;  // was requested by the deadline
     } catch (...) {}
     if (auto hook = unobserved_hook.load(acquire)) {  // pairs with set_unobserved_exception_hook
         hook(e);
@@ -66,10 +66,10 @@ std::shared_ptr<future_core> derivation::source(std::size_t index) noexcept {
 }
 
 void future_core::cancel() noexcept {
-    derivation* const derived = derivation_;  // first: without an owner, this is gone once it is complete
+    derivation* const derived = derivation_;  // first: without an owner, this is freed once complete
     cancel_this();
-    if (derived == nullptr || derived->cancelled_.exchange(true, acq_rel)) return;  // with that of another walk
-    std::shared_ptr<future_core> to_visit;  // the first of a chain: derived ones, cancelled, whose sources are not
+    if (derived == nullptr || derived->cancelled_.exchange(true, acq_rel)) return;  // acq_rel: with another walk's
+    std::shared_ptr<future_core> to_visit;  // a chain: derived, cancelled, sources not yet
     std::shared_ptr<future_core> visited;
     for (future_core* at = this; at != nullptr; at = visited.get()) {
         derivation& from = *at->derivation_;
@@ -87,7 +87,7 @@ void future_core::cancel() noexcept {
     }
 }
 
-// Without its sources.
+// Does not cancel the sources.
 void future_core::cancel_this() noexcept {
     context_.cancel();
     for (claim_state seen = claim_state::open;;) {
@@ -98,7 +98,7 @@ void future_core::cancel_this() noexcept {
             return;
         }
         if (seen != claim_state::taken) return;
-        // acq_rel: pairs with unclaim, which then does it. relaxed: looked at again
+        // acq_rel: pairs with unclaim, which then cancels. relaxed: examined again
         if (claim_.compare_exchange_strong(seen, claim_state::asked, acq_rel, relaxed)) return;
     }
 }
@@ -113,18 +113,18 @@ future_core::~future_core() {
 }
 
 void future_core::begin() noexcept {
-    fulfiller_.store(current_owner().who, relaxed);  // relaxed: only our own name matters to us
+    fulfiller_.store(current_owner().who, relaxed);  // relaxed: compared only with one's own name
 }
 
 void future_core::complete() noexcept {
-    fulfiller_.store(nullptr, relaxed);  // relaxed: only our own name matters to us
+    fulfiller_.store(nullptr, relaxed);  // relaxed: as in begin
     context_.detach();
     pending_.decrement();
 }
 
 bool future_core::wait_until(int64_t deadline_ns) {
     if (!pending_.is_zero()) [[unlikely]]
-        check_not_oneself(fulfiller_.load(relaxed));  // relaxed: only our own name matters to us
+        check_not_oneself(fulfiller_.load(relaxed));  // relaxed: as in begin
     const wait_result result = pending_.wait_cancellable(wait_reason::future_get, deadline_ns, &fulfiller_);
     if (result != wait_result::served && result != wait_result::timed_out) [[unlikely]]
         throw_interrupted(result);

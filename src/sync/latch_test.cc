@@ -1,4 +1,4 @@
-// latch_test.cc: the count, as one thread sees it.
+// latch_test.cc: the count, in one thread.
 #include <chrono>
 #include <type_traits>
 
@@ -63,7 +63,7 @@ TEST(Latch, AWaitThatTimedOutLeavesNobodyBehind) {
     EXPECT_TRUE(l.wait_until(std::chrono::steady_clock::now() - 1h));
 }
 
-// A latch that is not open may be destroyed if nobody waits; also one that was waited for in vain.
+// A closed latch without waiters may be destroyed, even after a wait timed out.
 TEST(Latch, MayDieBeforeItIsOpen) {
     latch l(2);
     EXPECT_FALSE(l.wait_for(1us));

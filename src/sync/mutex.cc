@@ -1,14 +1,17 @@
-// mutex.cc: the contended half of weft::mutex, and its forms with a deadline. The contract is in weft/mutex.h.
+// mutex.cc: the contended half of weft::mutex, also with deadlines; see weft/mutex.h.
 //
-// The word's bits and the queue change together under the word's own lock bit, and every change ends in one store, after
-// which the mutex is not touched: whoever takes it then may destroy it.
+// Bits and queue change under the word's lock bit. Each change ends in one store, after which the
+// mutex is not accessed: the next holder may destroy it.
 //
-//   unlock, normal:    clear locked; if nobody is on its way (woken), take the oldest waiter out, set woken, wake it. It has to compete.
-//   unlock, starving:  leave locked set and give the mutex to the oldest waiter; clear starving with the last one.
-//   waiter, woken:     takes it, though its time may be up; or has lost the race: clears woken, so that the next unlock wakes somebody,
-//                      and goes back to the head of the queue; waited more than 1 ms: set starving first.
-//   waiter, given it:  waited less than 1 ms: clear starving.
-//   waiter, time up:   was the last: clear waiting and starving.
+//   unlock, normal:    Clears locked. Unless woken is set: unlinks the oldest waiter, sets woken
+//                      and wakes it, to compete.
+//   unlock, starving:  Hands the mutex, still locked, to the oldest waiter. Clears starving with
+//                      the last.
+//   waiter, woken:     Takes a free mutex, even after its deadline. Otherwise clears woken, so the
+//                      next unlock wakes a waiter, and rejoins at the queue's head. If it has
+//                      waited more than 1 ms, it sets starving first.
+//   waiter, served:    If it has waited less than 1 ms: clears starving.
+//   waiter, timed out: If last: clears waiting and starving.
 #include <weft/mutex.h>
 
 #include "base/abandoned.h"
@@ -32,7 +35,7 @@ void mutex::destroyed_in_use(const char* what) noexcept {
     state_.unlock_bits(detail::abandoned::at_exit() ? bits & (locked | recorded) : 0);
 }
 
-// The result is served when the mutex is ours. Otherwise we have left no trace.
+// Returns served if the caller holds the mutex; otherwise leaves no trace.
 template <bool interruptible>
 detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
     using namespace detail;
@@ -47,7 +50,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         }
         const int64_t now = os::monotonic_ns();
         if (interruptible && now >= deadline_ns) {
-            state_.unlock_bits(bits);  // if we were woken, whoever has the mutex will wake the next one
+            state_.unlock_bits(bits);  // if this waiter was woken, the holder wakes the next
             return wait_result::timed_out;
         }
         if (waiting_since_ns == 0) waiting_since_ns = now;
@@ -73,7 +76,7 @@ detail::wait_result mutex::contend(int64_t deadline_ns) noexcept {
         }
         if (lends) waits_no_longer();
         if (me.ok) {
-            // Handed over: it is ours already.
+            // Handed over: already held.
             if (os::monotonic_ns() - waiting_since_ns < starving_after_ns) {
                 bits = state_.lock_bits();
                 state_.unlock_bits(bits & ~starving);
@@ -97,7 +100,7 @@ bool mutex::lock_until(int64_t deadline_ns) {
     return result == wait_result::served;
 }
 
-// A waiter has left the queue without having been woken.
+// A waiter left the queue without being woken.
 void mutex::give_up() noexcept {
     uint32_t bits = state_.lock_bits();
     if (waiters_.empty()) bits &= ~(of_queue | starving);
@@ -121,7 +124,7 @@ void mutex::unlock_slow() noexcept {
     }
     waiter* w = waiters_.pop_claimed();
     if (w == nullptr) {
-        // Their time was up, or they belonged to a runtime that was stopped.
+        // All timed out, or their runtime was stopped.
         state_.unlock_bits(bits & woken);
         return;
     }
@@ -135,7 +138,7 @@ void mutex::unlock_slow() noexcept {
     } else {
         bits = (bits & ~locked) | woken;
     }
-    state_.unlock_bits(bits);  // not a word of the mutex after here
+    state_.unlock_bits(bits);  // the mutex is not accessed after this
     ready(*w);
 }
 
@@ -144,7 +147,7 @@ void mutex::pass_on(detail::lock_waiter& w, bool served) noexcept {
     if (!served) return;
     mutex& m = *static_cast<mutex*>(w.slot);
     if (w.ok) {
-        m.unlock();  // it was given the mutex, and never knew
+        m.unlock();  // handed to w, which never ran
         return;
     }
     uint32_t bits = m.state_.lock_bits() & ~woken;

@@ -11,7 +11,8 @@ namespace weft::detail {
 
 namespace {
 
-// Plain threads do not migrate, so a thread-local is safe here; it is trivial, so it can be used while others are destroyed.
+// Plain threads do not migrate, so a thread_local is safe. Trivial, so usable while others are
+// destroyed.
 constinit thread_local int64_t tid = 0;
 
 [[gnu::noinline]] owner current_plain_owner() noexcept {

@@ -1,4 +1,4 @@
-// reader_slots.cc: how many slots, and which is whose.
+// reader_slots.cc: how many slots, and which the caller uses.
 #include "sync/reader_slots.h"
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace weft::detail {
 
 namespace {
 
-// Plain threads take the numbers from 0 on, in turn. They do not migrate, so a thread-local is safe here.
+// Plain threads are numbered from 0. They do not migrate, so a thread_local is safe.
 constinit atomic<uint32_t> next_number{0};
 constinit thread_local uint32_t number = UINT32_MAX;
 
 [[gnu::noinline]] uint32_t number_of_thread() noexcept {
-    if (number == UINT32_MAX) number = next_number.fetch_add(1, relaxed);  // relaxed: a number
+    if (number == UINT32_MAX) number = next_number.fetch_add(1, relaxed);  // relaxed: only a number
     return number;
 }
 
@@ -27,8 +27,8 @@ uint32_t slot_of_caller() noexcept {
 }
 
 uint32_t log2_slots_for_caller() noexcept {
-    constexpr uint32_t least = 3;  // plain threads may come as well
-    constexpr uint32_t most = 6;   // a writer goes through all of them
+    constexpr uint32_t least = 3;  // plain threads may use it too
+    constexpr uint32_t most = 6;   // a writer visits every slot
     const M* m = current_g_m();
     if (m == nullptr) return least + 1;
     return std::clamp(static_cast<uint32_t>(std::bit_width(m->home->ps.in_use() - 1U)), least, most);

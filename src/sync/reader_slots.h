@@ -1,17 +1,18 @@
-// reader_slots.h: the readers of one shared_mutex, counted apart for each processor, each count on a cache line of its own.
+// reader_slots.h: the readers of a shared_mutex, counted per P, each count on its own cache line.
 //
-// Who enters adds one to the slot of the processor it runs on, who leaves takes one off: one atomic on a line that is this
-// core's already. A green thread may leave on another processor than it entered on, so a slot may be negative: only the
-// sum of all means something. A writer closes the slots one by one; a closed slot refuses both, and its readers go to the lock
-// itself. So each slot's own order of changes decides who came before the writer: no fence on either side, and a reader
-// that has left by its slot touches nothing afterwards.
+// A reader increments its P's slot on entry and decrements one on leaving: one atomic on a line
+// that this core has. It may leave on another P, so slots may be negative; only the sum matters.
 //
-// Rejected: one table for all locks of the process (a reader finds its place taken by one that is parked, of this lock or of another
-// one); a flag that readers look at after they have counted themselves (a fence, and on their way out a look at a lock that may be gone).
+// A writer closes the slots one by one. Closed slots refuse readers, which then use the lock
+// itself. Each slot's modification order tells which readers preceded the writer. So no side needs
+// a fence, and a reader that left by its slot accesses nothing afterwards.
 //
-// Invariants: I1. A closed slot counts nobody.
+// Rejected: one table per process (a parked reader of any lock may occupy another's place); a flag
+// read after counting (a fence, and leaving readers would read a destroyed lock).
+//
+// Invariants: I1. A closed slot counts no reader.
 // Ordering:   R1 (leave) pairs with A1 (close); R2 (open) pairs with A2 (enter).
-// Who:        enter, leave: any thread; open, close: who holds the guard of the shared_mutex.
+// Threads:    enter, leave: any; open, close: the holder of the shared_mutex's guard.
 // See:        docs/shared_mutex.md, test/model/shared_mutex_model.cc
 #pragma once
 
@@ -23,15 +24,15 @@
 
 namespace weft::detail {
 
-// Which slot the caller uses at best; any number is right.
+// The caller's preferred slot; any number is valid.
 [[nodiscard]] uint32_t slot_of_caller() noexcept;
 
-// How many slots to make, as a power of two: as many as the caller's runtime has processors, but not too few or too many.
+// The log2 of the slots to make: one per P of the caller's runtime, within limits.
 [[nodiscard]] uint32_t log2_slots_for_caller() noexcept;
 
 class alignas(cache_line) reader_slots {
 public:
-    // With 2^log2_count slots, all closed. nullptr: no memory.
+    // Makes 2^log2_count closed slots. Returns nullptr without memory.
     [[nodiscard]] static reader_slots* make(uint32_t log2_count) noexcept {
         const std::size_t count = std::size_t{1} << log2_count;
         void* memory = ::operator new(sizeof(reader_slots) + count * sizeof(slot), alignment, std::nothrow);
@@ -45,7 +46,7 @@ public:
         ::operator delete(s, alignment);
     }
 
-    // Counts the caller in. False: closed.
+    // Counts the caller in. Returns false if closed.
     [[nodiscard]] bool enter(uint32_t which) noexcept {
         atomic<uint32_t>& word = at(which & mask_).word;
         uint32_t seen = word.load(relaxed);  // relaxed: the exchange decides
@@ -55,7 +56,7 @@ public:
         return false;
     }
 
-    // Counts it out. False: closed.
+    // Counts the caller out. Returns false if closed.
     [[nodiscard]] bool leave(uint32_t which) noexcept {
         atomic<uint32_t>& word = at(which & mask_).word;
         uint32_t seen = word.load(relaxed);  // relaxed: the exchange decides
@@ -65,22 +66,22 @@ public:
         return false;
     }
 
-    // Requires: closed.
+    // Requires: all slots closed.
     void open() noexcept {
         for (std::size_t i = 0; i <= mask_; ++i) at(i).word.store(0, release);  // R2
     }
 
-    // Returns how many are in, less those who entered elsewhere and have left by here.
+    // Returns entries less exits by the slots; may be negative.
     [[nodiscard]] int64_t close() noexcept {
         int64_t sum = 0;
         for (std::size_t i = 0; i <= mask_; ++i) sum += count_of(at(i).word.exchange(closed, acquire));  // A1
         return sum;
     }
 
-    // What close() would return, roughly.
+    // Approximately what close() would return.
     [[nodiscard]] int64_t look() noexcept {
         int64_t sum = 0;
-        for (std::size_t i = 0; i <= mask_; ++i) sum += count_of(at(i).word.load(relaxed));  // relaxed: a look
+        for (std::size_t i = 0; i <= mask_; ++i) sum += count_of(at(i).word.load(relaxed));  // relaxed: a snapshot
         return sum;
     }
 

@@ -1,4 +1,4 @@
-// reader_slots_test.cc: readers counted apart: only the sum means something, and a closed slot refuses everybody.
+// reader_slots_test.cc: only the sum of slots is meaningful; closed slots refuse readers.
 #include "sync/reader_slots.h"
 
 #include <atomic>
@@ -33,7 +33,7 @@ TEST(ReaderSlots, AreClosedAtFirst) {
 TEST(ReaderSlots, CountWhoHasEnteredAndNotLeftWhereverItWas) {
     const auto slots = make(3);
     slots->open();
-    for (uint32_t i = 0; i < 20; ++i) EXPECT_TRUE(slots->enter(i));  // numbers beyond the last slot begin again
+    for (uint32_t i = 0; i < 20; ++i) EXPECT_TRUE(slots->enter(i));  // numbers beyond the last slot wrap around
     for (uint32_t i = 0; i < 13; ++i) EXPECT_TRUE(slots->leave(5));
     EXPECT_EQ(slots->look(), 7);
     EXPECT_EQ(slots->close(), 7);
@@ -49,7 +49,7 @@ TEST(ReaderSlots, EachLiesOnACacheLineOfItsOwn) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(slots.get()) % cache_line, 0U);
 }
 
-// Each reader that got in before the slots were closed is in the sum, and no other one is.
+// The sum has exactly the readers that entered before the close.
 TEST(ReaderSlots, ClosingCountsEachReaderOnce) {
     const auto slots = make(2);
     for (int round = test::scaled(2000); round > 0; --round) {

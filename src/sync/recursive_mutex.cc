@@ -1,4 +1,4 @@
-// recursive_mutex.cc: what goes wrong with a weft::recursive_mutex. The rest is in weft/recursive_mutex.h.
+// recursive_mutex.cc: errors of weft::recursive_mutex. See weft/recursive_mutex.h.
 #include <system_error>
 
 #include <weft/recursive_mutex.h>
@@ -13,7 +13,7 @@ void recursive_mutex::throw_too_deep() {
 }
 
 void recursive_mutex::fatal_not_held() const noexcept {
-    // relaxed: a look; it may be somebody else's by now
+    // relaxed: a snapshot; the holder may have changed
     if (holder_.load(detail::relaxed) == nullptr) detail::fatal("unlock of an unlocked weft::recursive_mutex");
     const detail::owner_text holder(number_.load(detail::relaxed));  // relaxed: as above
     detail::fatal("unlock of a weft::recursive_mutex that is locked by %s", holder.text);

@@ -1,4 +1,4 @@
-// scope.cc: the untyped part of weft::scope, and of what reads the ambient context.
+// scope.cc: the untyped part of weft::scope and of the ambient context's readers.
 #include <weft/scope.h>
 
 #include "sched/switch.h"

@@ -1,4 +1,4 @@
-// select.cc: choosing among cases, and waiting for one of several. See weft/detail/select_case.h.
+// select.cc: chooses among cases, and waits for one of several. See weft/detail/select_case.h.
 #include <algorithm>
 #include <utility>
 
@@ -18,15 +18,15 @@ namespace weft::detail {
 
 namespace {
 
-// What locks are ordered by (L7).
+// The lock order (L7).
 uintptr_t address(const guarded_word* lock) noexcept { return reinterpret_cast<uintptr_t>(lock); }
 
-// Up to here insertion beats a general sort.
+// Up to this many, insertion beats a general sort.
 constexpr std::size_t few_locks = 16;
 
 bool seems_ready(const select_case& c) noexcept { return c.object != nullptr && c.ops->seems_ready(c); }
 
-// Does c if that needs no waiting.
+// Performs c if possible without waiting.
 bool try_case(select_case& c) noexcept {
     c.partner = nullptr;
     const hold held;  // begin moves a value
@@ -37,13 +37,13 @@ bool try_case(select_case& c) noexcept {
     return done;
 }
 
-// The first look, without locks: tries one case of those that seem ready, and then the others. no_case: none was. ready: how many
-// seemed so.
+// First pass, without locks: tries a case that seems ready, then the others. Returns no_case if all
+// fail. ready: how many seemed ready.
 std::size_t try_one_by_one(M* m, const select_request& r, std::size_t& ready) noexcept {
     std::size_t chosen = no_case;
     for (std::size_t i = 0; i < r.count; ++i) {
         if (!seems_ready(r.cases[i])) continue;
-        // Each of the ready ones with the same probability, with one number for each but the first.
+        // Ready cases are equally likely; one random number for each after the first.
         ++ready;
         if (ready == 1 || (!r.in_order && random_below(m, static_cast<uint32_t>(ready)) == 0)) chosen = i;
     }
@@ -79,7 +79,7 @@ held_lock& lock_of(const select_request& r, const guarded_word* lock) noexcept {
                              [](const held_lock& a, const guarded_word* b) { return address(a.lock) < address(b); });
 }
 
-// The second look, with all locks held, all at one instant. They are freed if a case was done.
+// Second pass, with all locks held, so at one instant. Frees them on success.
 std::size_t try_all(M* m, select_request& r) noexcept {
     const hold held;  // as above
     const std::size_t from = r.in_order || r.count < 2 ? 0 : random_below(m, static_cast<uint32_t>(r.count));
@@ -96,7 +96,7 @@ std::size_t try_all(M* m, select_request& r) noexcept {
     return no_case;
 }
 
-// Links the waiters from first on, n of them, each into its queue, in an order chosen at random.
+// Links n waiters from first on into their queues, in random order.
 void link_at_random(M* m, const select_request& r, waiter* first, std::size_t n) noexcept {
     std::size_t at = 0;
     for (waiter* w = first; w != nullptr; w = w->also) r.cases[at++].partner = w;
@@ -107,7 +107,7 @@ void link_at_random(M* m, const select_request& r, waiter* first, std::size_t n)
     }
 }
 
-// Links a waiter for each case. All locks are held. Returns the first one.
+// Links a waiter per case and returns the first. All locks are held.
 waiter* link_all(M* m, select_request& r, claim_word& claim, G* g, thread_note* note) noexcept {
     waiter* first = nullptr;
     std::size_t n = 0;
@@ -126,7 +126,7 @@ waiter* link_all(M* m, select_request& r, claim_word& claim, G* g, thread_note* 
         if (c.ops->waiting_bits != 0) lock_of(r, c.lock).bits |= c.ops->waiting_bits;
     }
     if (n > r.sorted_locks && !r.in_order) {
-        // Of the cases of one channel, whoever comes serves the one that was linked first: that is a choice, too.
+        // Of a channel's cases, the one linked first is served, so this is also a choice.
         link_at_random(m, r, first, n);
     } else {
         for (waiter* w = first; w != nullptr; w = w->also) r.cases[w->which].queue->push_back(*w);
@@ -134,7 +134,7 @@ waiter* link_all(M* m, select_request& r, claim_word& claim, G* g, thread_note* 
     return first;
 }
 
-// L4. The winner was unlinked by who claimed it.
+// L4. The claimer unlinked the winner.
 void unlink_others(const select_request& r, uint32_t winner) noexcept {
     for (std::size_t i = 0; i < r.count; ++i) {
         select_case& c = r.cases[i];
@@ -145,12 +145,12 @@ void unlink_others(const select_request& r, uint32_t winner) noexcept {
     }
 }
 
-// Waits until one case happens; all locks are held. What a claim says.
+// Waits for any case and returns the winner. All locks are held.
 uint32_t wait_for_any(M* m, select_request& r, cancel_context* context, int64_t deadline_ns) noexcept {
     claim_word claim;
     cancel_wait cancelled{&claim, m == nullptr ? nullptr : m->g, nullptr, nullptr};
     const other_parties others{deadline_ns, context, &cancelled};
-    // Without a case that can happen there is nothing to lock or to be linked to: a queue of one's own.
+    // Without possible cases there is no queue: use a private one.
     select_case alone;
     spin_lock alone_lock;
     wait_queue alone_queue;
@@ -256,8 +256,7 @@ void sort_locks(select_request& r) noexcept {
 
 namespace {
 
-// After the first look, which has found nothing: the second one, and the wait. Returns what has happened. Not inlined: who need not wait does not
-// save its registers.
+// The second pass and the wait. Not inlined: a select that need not wait saves no registers.
 [[gnu::noinline]] std::size_t look_again_and_wait(M* m, select_request& r) {
     if (r.sorted_locks == 0) sort_locks(r);
     lock_all(r);
@@ -290,7 +289,7 @@ namespace {
     return r.cancel_case;
 }
 
-// Whether what was to wake a case has made it happen.
+// Whether the event that woke the case made it happen.
 bool is_confirmed(const select_request& r, std::size_t done) noexcept {
     if (done >= r.count) return true;
     select_case& c = r.cases[done];
@@ -305,8 +304,8 @@ std::size_t select_among(select_request& r) {
         std::size_t ready = 0;
         std::size_t done = try_one_by_one(m, r, ready);
         if (done != no_case) return done;
-        // One object that was not ready when we looked: that is a moment at which nothing could happen. Of several, each may have been
-        // ready while we looked at another.
+        // One object that was not ready proves that nothing could happen at that moment. Of
+        // several, each may have been ready while another was checked.
         if (r.otherwise_case != no_case && ready == 0 && objects_below_two(r)) return r.otherwise_case;
         done = look_again_and_wait(m, r);
         if (!r.waits_for_files || is_confirmed(r, done)) return done;

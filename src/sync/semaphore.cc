@@ -1,4 +1,4 @@
-// semaphore.cc: the half of the semaphores in which somebody waits. The contract is in weft/detail/semaphore_core.h.
+// semaphore.cc: the slow paths of semaphores. The contract is in weft/detail/semaphore_core.h.
 #include <weft/detail/semaphore_core.h>
 
 #include "base/abandoned.h"
@@ -55,7 +55,7 @@ void semaphore_core::give_slow(int64_t n, int64_t max) noexcept {
     for (; left != 0; --left) {
         waiter* w = waiters_.pop_claimed();
         if (w == nullptr) break;
-        w->ok = true;  // the unit is its own
+        w->ok = true;  // it owns the unit
         woken.add(*w);
     }
     const uint32_t still = waiters_.empty() ? 0 : waiting;

@@ -1,4 +1,4 @@
-// semaphore_test.cc: the count, as one thread sees it, and a hand-over by another.
+// semaphore_test.cc: the count, in one thread, and a hand-over by another.
 #include <chrono>
 #include <thread>
 

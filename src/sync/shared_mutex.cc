@@ -1,26 +1,28 @@
-// shared_mutex.cc: the contended half of weft::shared_mutex. The contract and the invariants are in weft/shared_mutex.h.
+// shared_mutex.cc: the contended half of weft::shared_mutex; see weft/shared_mutex.h.
 //
-// All bits, the count and both queues change together under the word's own lock bit, and every such change ends in one store, in
-// settle() or beside it, after which the lock is not touched: whoever gets it then may destroy it.
+// Bits, count and queues change under the word's lock bit. Each change ends in one store, in or
+// beside settle(), after which the lock is not accessed: the next holder may destroy it.
 //
-//   writer comes:      nobody in: takes it. Readers in: sets pending, so that no more come, and queues. Else: queues.
-//   writer leaves:     wakes all readers that wait, or lets them in if one of them is hungry. Then, if there are writers: readers are in:
-//                      pending, so the first of them is next. Nobody is in, starving: gives it to the first. Else: wakes the first.
-//   reader comes:      no writer in or pending: is counted. Else: queues.
-//   last reader leaves, with pending: gives the lock to the first writer.
-//   writer, woken:     as one that comes, but queues first; waited more than 1 ms: sets starving.
-//   writer, given it:  waited less than 1 ms: clears starving.
-//   writer, time up:   was the last: clears pending, and wakes the readers it kept out. Was woken: another one is.
-//   reader, woken:     as one that comes; waited more than 1 ms: sets hungry.
+//   writer arrives:    Free: takes it. Readers inside: sets pending, so no more enter, and queues.
+//                      Otherwise queues.
+//   writer leaves:     Wakes all waiting readers, or admits them if one is hungry. Then, if writers
+//                      wait: with readers inside, sets pending, so the first is next; else, if
+//                      starving, hands over to the first; else wakes it.
+//   reader arrives:    No writer inside or pending: is counted. Otherwise queues.
+//   last reader leaves, with pending: hands over to the first writer.
+//   writer, woken:     As on arrival, but queues first. Has waited more than 1 ms: sets starving.
+//   writer, served:    Has waited less than 1 ms: clears starving.
+//   writer, timed out: Was last: clears pending, wakes readers it kept out. Was woken: another is.
+//   reader, woken:     As on arrival. Has waited more than 1 ms: sets hungry.
 //
-// Letting all readers in each time a writer leaves would be simpler, and fair at once. But those that are in and do not run yet keep the
-// next writer out, which keeps all others out, each for one turn of the run queue: once everybody waits, everybody goes on waiting for
-// each operation.
+// Rejected: admitting all readers on each writer's unlock, though simple and fair. Admitted readers
+// that do not run yet block the next writer, which blocks all others, each for one pass of the run
+// queue. Once all threads wait, every operation waits.
 //
-// Two readers that change the word at once cost each other a cache miss. When that has happened some hundreds of times without a
-// writer in between, the readers spread: from then on they use reader_slots.h, and the word is only read. The next writer gathers
-// them: closes the slots, and adds what they counted to the word's count. This costs it a cache miss for each slot, so readers
-// have to collide as often again before they spread again.
+// Readers that change the word at once cost each other a cache miss. After some hundreds of
+// collisions without a writer they spread: they use reader_slots.h and only read the word. The next
+// writer gathers them: it closes the slots and adds up the counts, at a cache miss per slot. So
+// readers must collide as often again before they spread again.
 #include <utility>
 
 #include <weft/shared_mutex.h>
@@ -54,7 +56,7 @@ bool unless_interrupted(wait_result result) {
 }  // namespace
 
 shared_mutex::~shared_mutex() {
-    // relaxed: whoever destroys it has synchronised with its users
+    // relaxed: the destroying thread has synchronised with all users
     const uint32_t seen = state_.word().load(relaxed);
     reader_slots* slots = slots_.load(relaxed);  // relaxed: as above
     const bool nobody_in = (seen & spread) == 0 ? seen == 0 : slots->look() + (seen >> shift) == 0;
@@ -67,13 +69,13 @@ shared_mutex::~shared_mutex() {
         readers_.forget_all();
         const bool goes_on = abandoned::at_exit();
         state_.unlock_bits(goes_on ? bits : 0);
-        if (goes_on) return;  // the slots stay for those who unlock
+        if (goes_on) return;  // kept for later unlocks
     }
     reader_slots::destroy(slots);
 }
 
-// The guard is held, and the caller's change made to bits. Does what follows from it: who is next goes in, or is woken. Frees the
-// guard; after that not a word of the lock is touched.
+// Completes the caller's change, made to bits: admits or wakes the next holders and frees the
+// guard. The lock is not accessed after that. Requires: the guard is held.
 void shared_mutex::settle(uint32_t bits) noexcept {
     waiter* next = nullptr;  // a writer
     waiter* readers = nullptr;
@@ -88,7 +90,7 @@ void shared_mutex::settle(uint32_t bits) noexcept {
                     hand_to(*next);
             }
         } else if (writers_.empty()) {
-            bits &= ~pending;  // who was to be next has given up
+            bits &= ~pending;  // that writer gave up
         }
     }
     if ((bits & (writer | pending)) == 0) {
@@ -133,7 +135,7 @@ void shared_mutex::settle(uint32_t bits) noexcept {
 
 // ---- Writers.
 
-// The result is served when the lock is ours. Otherwise we have left no trace.
+// Returns served if the caller holds the lock; otherwise leaves no trace.
 template <bool interruptible>
 wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
     int64_t waiting_since_ns = 0;
@@ -175,7 +177,7 @@ wait_result shared_mutex::contend(int64_t deadline_ns) noexcept {
         }
         if (lends) waits_no_longer();
         if (me.ok) {
-            // It is ours already. relaxed: only who has it clears the bit, and only a woken waiter sets it
+            // Handed over. relaxed: only the holder clears the bit; only a woken waiter sets it
             if ((state_.word().load(relaxed) & starving) != 0 &&
                 os::monotonic_ns() - waiting_since_ns < starving_after_ns) {
                 bits = state_.lock_bits();
@@ -195,10 +197,10 @@ bool shared_mutex::lock_until(int64_t deadline_ns) {
     return ours;
 }
 
-// The readers are spread, or were a moment ago.
+// Readers are spread, or were recently.
 bool shared_mutex::try_lock_spread() noexcept {
     uint32_t bits = state_.lock_bits();
-    // A look first: readers that stay need not be gathered.
+    // Check first: if readers stay, gathering is unnecessary.
     if ((bits & spread) == 0 || slots_.load(relaxed)->look() + (bits >> shift) != 0) {  // relaxed: under the guard
         state_.unlock_bits(bits);
         return false;
@@ -223,7 +225,7 @@ void shared_mutex::unlock_slow() noexcept {
 void shared_mutex::pass_on(lock_waiter& w, bool served) noexcept {
     shared_mutex& m = *static_cast<shared_mutex*>(w.slot);
     if (w.ok) {
-        m.unlock();  // it was given the lock, and never knew
+        m.unlock();  // handed to w, which never ran
         return;
     }
     const uint32_t bits = m.state_.lock_bits();
@@ -232,11 +234,11 @@ void shared_mutex::pass_on(lock_waiter& w, bool served) noexcept {
 
 // ---- Readers.
 
-// Counts the caller in, if no writer is in the way.
+// Enters as a reader unless a writer prevents it.
 bool shared_mutex::enter() noexcept {
     atomic<uint32_t>& word = state_.word();
     uint32_t seen = word.load(acquire);          // slots_, from spread_readers()
-    if ((seen & flags) == 0) readers_collide();  // or we would not be here
+    if ((seen & flags) == 0) readers_collide();  // implied by the slow path
     for (uint32_t attempt = 0;;) {
         if ((seen & spread) != 0 && slots_.load(relaxed)->enter(slot_of_caller())) return true;  // relaxed: see above
         if ((seen & (writer | pending)) != 0) return false;
@@ -251,7 +253,7 @@ bool shared_mutex::enter() noexcept {
     }
 }
 
-// As contend.
+// As contend, for readers.
 template <bool interruptible>
 wait_result shared_mutex::contend_shared(int64_t deadline_ns) noexcept {
     int64_t waiting_since_ns = 0;
@@ -285,7 +287,7 @@ wait_result shared_mutex::contend_shared(int64_t deadline_ns) noexcept {
             wait(me, readers_, state_, bits | waiting, reason);
         }
         if (lends) waits_no_longer();
-        if (me.ok) break;  // whoever let us in has counted us
+        if (me.ok) break;  // counted by the admitting thread
     }
     return wait_result::served;
 }
@@ -309,7 +311,7 @@ void shared_mutex::unlock_shared_slow() noexcept {
         }
         if (seen < reader) fatal("unlock_shared of a weft::shared_mutex that is not locked shared");
         if ((seen & pending) != 0 && seen < 2 * reader) {
-            // The last one, as far as we see.
+            // This is probably the last reader.
             const uint32_t bits = state_.lock_bits();
             settle(bits - reader);
             return;
@@ -330,7 +332,7 @@ void shared_mutex::pass_on_shared(lock_waiter& w, bool /*served*/) noexcept {
 
 // ---- Spreading readers.
 
-// Another reader was quicker.
+// Called after losing a race with another reader.
 void shared_mutex::readers_collide() noexcept {
     const uint32_t misses = misses_.load(relaxed) + 1;  // relaxed: a rough count
     misses_.store(misses, relaxed);                     // relaxed: as above
@@ -354,7 +356,7 @@ void shared_mutex::spread_readers() noexcept {
     reader_slots::destroy(fresh);
 }
 
-// The guard is held. Returns the bits with all readers counted in the word.
+// Returns bits with all readers counted in the word. Requires: the guard is held.
 uint32_t shared_mutex::gather_readers(uint32_t bits) noexcept {
     misses_.store(0, relaxed);  // relaxed: a rough count
     if ((bits & spread) == 0) return bits;

@@ -1,4 +1,4 @@
-// spin_lock_test.cc: the lock of one object excludes, and its word carries the object's bits.
+// spin_lock_test.cc: mutual exclusion, and the object's bits in the lock's word.
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int threads = 4;
 
-// Runs body on several threads at once.
+// Runs body on several threads concurrently.
 template <typename F>
 void on_threads(F&& body) {
     std::vector<std::thread> all;
@@ -50,7 +50,7 @@ TEST(GuardedWord, OneThreadAtATimeHoldsIt) {
     word.unlock_bits(0);
 }
 
-// The object changes its bits by compare-exchange while nobody holds the lock.
+// The object changes its bits by compare-exchange while the lock is free.
 TEST(GuardedWord, AnExchangeOfTheBitsIsNotLostToALockHolder) {
     const int rounds = test::scaled(20'000);
     guarded_word word;
@@ -85,7 +85,7 @@ TEST(SpinLock, OneThreadAtATimeHoldsIt) {
     EXPECT_EQ(lock.word().load(), 0U);
 }
 
-// The holder was descheduled: whoever waits gets as far as sleeping in the operating system.
+// The holder is descheduled, so waiters go as far as sleeping in the OS.
 TEST(SpinLock, WaitersOutlastAHolderThatIsNotRunning) {
     spin_lock lock;
     lock.lock();

@@ -23,10 +23,11 @@ namespace {
 constexpr uint32_t pauses_before_yield = 64;
 constexpr uint32_t yields_before_sleep = 128;
 constexpr int64_t lock_sleep_ns = 50'000;
-// Each few naps are twice as long as those before, up to 0.8 ms: where many threads nap for one lock on few CPUs, its holder has to have its turn.
+// The length doubles every few naps, up to 0.8 ms: many napping threads on few CPUs must let the
+// lock's holder run.
 constexpr uint32_t naps_of_a_length = 4;
 constexpr uint32_t doublings_max = 4;
-constexpr uint32_t hopeless_in_child = 1'400;  // of fork: the holder is no more, after a second
+constexpr uint32_t hopeless_in_child = 1'400;  // in the child of fork the holder is gone; about 1 s
 
 }  // namespace
 
@@ -37,7 +38,7 @@ void spin_backoff(uint32_t attempt) noexcept {
     } else if (attempt < yields_before_sleep) {
         os::yield_thread();
     } else {
-        if (attempt > hopeless_in_child && fork_generation.load(relaxed) != 0)  // relaxed: as everywhere
+        if (attempt > hopeless_in_child && fork_generation.load(relaxed) != 0)  // relaxed: only fork changes it
             fatal_in_child("an object that a thread of the parent had locked was");
         os::sleep_ns(lock_sleep_ns << std::min((attempt - yields_before_sleep) / naps_of_a_length, doublings_max));
     }
@@ -75,7 +76,7 @@ void chan_close(chan_core* core) {
     waiter* receivers = core->receivers.pop_all_claimed();
     waiter* senders = core->senders.pop_all_claimed();
     core->lock.unlock();
-    // ok stays false: closed.
+    // ok stays false, which means closed.
     ready_all(receivers);
     ready_all(senders);
 }

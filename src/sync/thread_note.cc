@@ -27,8 +27,8 @@ thread_note* take_note() {
     return n;
 }
 
-// Trivial, so that they can be used even while the thread's other thread-locals are destroyed. Plain threads do not migrate, so
-// thread-locals are safe here.
+// Trivial, so usable while the thread's other thread_locals are destroyed. Plain threads do not
+// migrate, so a thread_local is safe.
 constinit thread_local thread_note* mine = nullptr;
 constinit thread_local bool thread_ends = false;
 
@@ -69,7 +69,7 @@ void forget_thread_notes() noexcept {
     return *mine;
 }
 
-// In the destructor of another thread-local, after our own has run, each wait takes a note and gives it back.
+// In destructors of other thread_locals that run after ours, each wait takes a note and returns it.
 [[gnu::noinline]] void end_note_use() noexcept {
     if (thread_ends) give_back();
 }

@@ -1,9 +1,9 @@
-// thread_note.h: what a plain OS thread sleeps on when a green thread would park.
+// thread_note.h: what a plain thread sleeps on where a green thread parks.
 //
-// Notes are type-stable: whoever wakes a thread touches the note after the sleeper may have seen the wake and ended, so a note
-// goes to a free list when its thread ends and is never freed.
+// Type-stable: a waker may access a note after the sleeper has exited. When its thread ends, a note
+// goes to a free list and is never freed.
 //
-// Who: the thread itself; wakers only call told.wake().
+// Threads: the thread itself; wakers only call told.wake().
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace weft::detail {
 
 struct thread_note {
     note told;
-    uint32_t made_in = 0;  // fork_generation, when it was last used
+    uint32_t made_in = 0;  // fork_generation at last use
     thread_note* next = nullptr;
 };
 
-// The calling plain thread's note, for one wait, and what is to be called after that.
+// The calling plain thread's note, for one wait; end_note_use() after it.
 [[nodiscard]] thread_note& this_thread_note() noexcept;
 void end_note_use() noexcept;
 
-// Both, in a scope.
+// Both, as a scope.
 class thread_note_use {
 public:
     thread_note_use() noexcept = default;

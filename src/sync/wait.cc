@@ -1,4 +1,4 @@
-// wait.cc: blocking, for green threads and plain ones. The contract is in weft/detail/wait.h.
+// wait.cc: blocking, for green and plain threads. See weft/detail/wait.h.
 #include <exception>
 #include <new>
 
@@ -21,7 +21,7 @@ namespace weft::detail {
 
 namespace {
 
-// As describe_wait(), on an M that has lost its P.
+// As describe_wait(), on an M without a P.
 [[gnu::noinline]] void describe_wait_without_p(M* m, waiter& w, wait_reason reason) noexcept {
     G* g = m->g;
     w.g = g;
@@ -32,7 +32,7 @@ namespace {
     m->home->foreign_parks.fetch_add(1, relaxed);  // relaxed: statistics
 }
 
-// What the current G writes down before it parks.
+// Records the current G's wait, before parking.
 [[gnu::always_inline]] inline void describe_wait(M* m, waiter& w, wait_reason reason) noexcept {
     G* g = m->g;
     P* p = m->p;
@@ -44,13 +44,14 @@ namespace {
     p->count.parks.add();
 }
 
-// Whether w is of a G or thread that did not come along to this process.
+// Whether w's G or thread was left behind by fork.
 bool is_from_before_fork(const waiter& w) noexcept {
     if (w.g != nullptr) return is_from_before_fork(*w.g->home);
-    return w.note->made_in != fork_generation.load(relaxed);  // relaxed: as everywhere
+    return w.note->made_in != fork_generation.load(relaxed);  // relaxed: only fork changes it
 }
 
-// In the child of a fork, me is about to wait, whose queue's lock is held: who could end that? See fork.h
+// In a fork's child, before me waits, its queue's lock held: fatal if nothing can end the wait. See
+// fork.h.
 [[gnu::cold]] void check_in_child(const waiter& me, int64_t deadline_ns) noexcept {
     if (me.queue != nullptr) {
         for (const waiter* w = me.queue->front(); w != nullptr; w = w->next)
@@ -60,19 +61,19 @@ bool is_from_before_fork(const waiter& w) noexcept {
         fatal_in_child("an object that only the parent could have changed was");
 }
 
-// A plain thread waits on its note for the only party that can end its wait.
+// Blocks a plain thread on its note. Only the queue can end this wait.
 void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
     const thread_note_use use;
     w.g = nullptr;
     w.note = &use.mine;
     use.mine.told.reset();
-    if (fork_generation.load(relaxed) != 0) check_in_child(w, never);  // relaxed: as everywhere
+    if (fork_generation.load(relaxed) != 0) check_in_child(w, never);  // relaxed: only fork changes it
     lock.unlock_bits(bits);
     const bool told = use.mine.told.sleep(never);
     WEFT_ASSERT(told);
 }
 
-// The rest of park(), on an M that has lost its P.
+// The rest of park(), on an M without a P.
 [[gnu::noinline]] void park_without_p(M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
     describe_wait_without_p(m, w, reason);
     m->after = {after_switch::kind::park, bits, {&lock}, nullptr, m->g};
@@ -81,7 +82,7 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
     leave(m);
 }
 
-// The current G is in its queue: parks it, to be switched away from with the lock still held.
+// Parks the current, queued G. The lock stays held through the switch.
 [[gnu::always_inline]] inline void park(
     M* m, waiter& w, guarded_word& lock, uint32_t bits, wait_reason reason) noexcept {
     if (!enter(m)) [[unlikely]]
@@ -96,7 +97,7 @@ void thread_wait(waiter& w, guarded_word& lock, uint32_t bits) noexcept {
     leave(m);
 }
 
-// At which end of its queue a waiter joins.
+// The end of the queue that a waiter joins.
 enum class place : uint8_t { last, first };
 
 void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcept {
@@ -108,7 +109,7 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
     w.lock = &lock;
 }
 
-// A wait in one queue that others may end as well.
+// A wait in one queue that other parties may also end.
 [[gnu::noinline]] wait_result wait_with_others(M* m,
                                                place where,
                                                waiter& w,
@@ -118,7 +119,7 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
                                                wait_reason reason,
                                                int64_t deadline_ns,
                                                cancel_context* context) noexcept {
-    if (deadline_ns <= long_ago) {  // to wait for no time is not to wait: nothing is interrupted
+    if (deadline_ns <= long_ago) {  // a wait for no time is not a wait, so not interrupted
         lock.unlock_bits(bits);
         return wait_result::timed_out;
     }
@@ -153,7 +154,7 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
             return wait_result::cancelled;
         }
         link(w, queue, lock, where);
-        if (fork_generation.load(relaxed) != 0) check_in_child(w, others.deadline_ns);  // relaxed: as everywhere
+        if (fork_generation.load(relaxed) != 0) check_in_child(w, others.deadline_ns);  // relaxed: only fork changes it
         winner = thread_wait_claimed(use.mine, claim, &held, 1, others);
     }
     if (winner == 0) return wait_result::served;
@@ -165,7 +166,7 @@ void link(waiter& w, wait_queue& queue, guarded_word& lock, place where) noexcep
     return ambient_is_first ? wait_result::expired : wait_result::timed_out;
 }
 
-// What heeded_context() is when there is a context.
+// heeded_context() where a context exists.
 [[gnu::noinline]] cancel_context* unless_unwinding(cancel_context* context) noexcept {
     return std::uncaught_exceptions() > context->uncaught() ? nullptr : context;
 }
@@ -214,7 +215,7 @@ uint32_t wait_claimed(M* m,
         alarm.deadline_ns = others.deadline_ns;
         alarm.who = &first;
         timers->lock.lock();
-        if (timers->closed_locked()) {  // we have lost our P, and it has gone
+        if (timers->closed_locked()) {  // our P was lost and is gone
             timers->lock.unlock();
             timers = &m->home->ps[0].timers;
             timers->lock.lock();
@@ -235,7 +236,7 @@ uint32_t wait_claimed(M* m,
     }
     leave(has_p ? switch_away(m) : switch_away_without_p(m));
 
-    // Exactly one party has claimed us; take ourselves off the others (L4).
+    // Exactly one party has claimed us; leave the others (L4).
     if (others.deadline_ns != never) {
         timer_queue& timers = lock_home(alarm);
         if (alarm.queued) timers.remove_locked(alarm);
@@ -255,7 +256,7 @@ uint32_t thread_wait_claimed(thread_note& mine,
     if (!mine.told.sleep(others.deadline_ns)) {
         bool must_ready = false;
         if (!claim.try_claim(claimed_by::deadline, must_ready)) {
-            const bool told = mine.told.sleep(never);  // whoever has claimed us is about to tell
+            const bool told = mine.told.sleep(never);  // the claimer is about to wake us
             WEFT_ASSERT(told);
         }
     }
@@ -297,21 +298,21 @@ bool wait_until(
 
 namespace {
 
-// How a wait that no party but its queue could end has ended: it, or the runtime that stops.
+// How a wait that only its queue could end has ended: by it, or by a stopping runtime.
 [[gnu::always_inline]] inline wait_result served_or_stopped(const waiter& w) noexcept {
     if (w.claim != nullptr) [[unlikely]]
         return wait_result::cancelled;
     return wait_result::served;
 }
 
-// A wait that would begin now, under lock, in a runtime that stops.
+// A wait that would begin, under lock, in a stopping runtime.
 wait_result end_by_stop(cancel_context* context, guarded_word& lock, uint32_t bits) noexcept {
     lock.unlock_bits(bits);
     tell_tokens_of(context, wait_result::cancelled);
     return wait_result::cancelled;
 }
 
-// The rest of wait_cancellable(), which so needs no frame where nothing is to be heeded.
+// The rest of wait_cancellable(), which thus needs no frame if there is nothing to heed.
 [[gnu::noinline]] wait_result wait_and_tell(M* m,
                                             waiter& w,
                                             wait_queue& queue,

@@ -1,4 +1,4 @@
-// wait_test.cc: claims and queues of waiters, without anybody blocking.
+// wait_test.cc: claims and queues of waiters, without blocking.
 #include <array>
 #include <thread>
 #include <vector>
@@ -37,7 +37,7 @@ TEST(ClaimWord, ThereIsOneWinner) {
     EXPECT_TRUE(untouched);
 }
 
-// Two claimers and a parker: one claimer wins, and one party, no more and no less, makes the waiter run again.
+// Two claimers and a parker: one claimer wins, and exactly one party makes the waiter run.
 TEST(ClaimWord, WhenAllComeAtOnceExactlyOnePartyReadies) {
     const int rounds = test::scaled(5'000);
     for (int i = 0; i < rounds; ++i) {

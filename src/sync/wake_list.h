@@ -1,9 +1,9 @@
-// wake_list.h: waiters that are claimed under an object's lock, to be made ready once it is free.
+// wake_list.h: waiters claimed under an object's lock and made ready after its release.
 //
-// Thousands of them lie on as many stacks and are in no cache. Claiming one waits for its frame, which nothing can be done about,
-// since only it knows the next; but what ready() is going to touch, its G, is fetched meanwhile.
+// Thousands of waiters are on as many uncached stacks. Claiming one must load its frame, which
+// holds the next link. At that time its G, which ready() accesses, is prefetched.
 //
-// Who: whoever holds the object's lock, until wake().
+// Threads: the holder of the object's lock, until wake().
 #pragma once
 
 #include <weft/detail/wait.h>
@@ -19,10 +19,10 @@ public:
     wake_list(const wake_list&) = delete;
     wake_list& operator=(const wake_list&) = delete;
 
-    // w has been claimed and unlinked.
+    // Requires: w is claimed and unlinked.
     void add(waiter& w) noexcept {
         if constexpr (!model_build) {
-            const auto g = reinterpret_cast<uintptr_t>(static_cast<G*>(w.g));  // nullptr for a plain thread
+            const auto g = reinterpret_cast<uintptr_t>(static_cast<G*>(w.g));  // nullptr: a plain thread
             __builtin_prefetch(reinterpret_cast<const void*>(g), 1);
             __builtin_prefetch(reinterpret_cast<const void*>(g + cache_line), 1);
         }
@@ -30,7 +30,7 @@ public:
         link_ = &w.next;
     }
 
-    // Makes them all ready, in the order in which they were added (or, if RUN_DEBUG says so, in any). Holding no object lock.
+    // Makes all ready, in order, or shuffled by RUN_DEBUG. Requires: no object lock is held.
     void wake() noexcept {
         *link_ = nullptr;
         waiter* first = first_;
