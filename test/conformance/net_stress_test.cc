@@ -72,7 +72,8 @@ void answer_all(Stream& s) {
     }
 }
 
-// Each client sends once all are connected, and gets its answer. Returns how many did, twice.
+// Each client asks once at first, and once more when all are connected. Returns the number of right
+// answers.
 template <typename Over>
 int connect_many(Over, int count) {
     std::atomic<int> right = 0;

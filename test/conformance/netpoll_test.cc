@@ -257,7 +257,7 @@ TEST_F(CalmNetpoll, EachOfManyIsServedInItsTurn) {
     const more_files enough;
     const auto count = static_cast<size_t>(std::min(600, more_files::connections()));
     // The first client is ten to twenty rounds ahead, more on a busy machine, and stays so. That is
-    // little compared to the rounds.
+    // little compared to this number.
     const int rounds = 300;
     runtime rt(runtime_options{.procs = 1});
     std::vector<int> clients;

@@ -175,7 +175,7 @@ TEST_P(Notify, WhatFindsItFullIsDropped) {
             send(SIGVTALRM);
             EXPECT_EQ(wide.recv(), SIGVTALRM);
         }
-        // notify() subscribes only after all earlier signals were offered to their subscribers.
+        // notify() subscribes only after every earlier signal was offered to the other subscribers.
         static_cast<void>(signals::notify({SIGALRM}));
         EXPECT_TRUE(narrow.try_recv());
         EXPECT_FALSE(narrow.try_recv());

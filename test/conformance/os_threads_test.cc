@@ -42,7 +42,7 @@ std::unique_ptr<runtime> runtime_with(const char* name, const char* value, unsig
 }
 
 TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
-    const bool others_storm = in_storm();  // in a storm the default runtime's monitor never sleeps
+    const bool others_storm = in_storm();  // then the monitor of the default runtime may never sleep
     const calm no_storm;
     const auto rt = runtime_with("RUN_THREAD_IDLE", "50", GetParam());
     for (int burst = 0; burst < 3; ++burst) {
