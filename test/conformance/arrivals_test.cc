@@ -1,5 +1,5 @@
 // arrivals_test.cc: a G that returns from a call without a processor, or that a plain thread wakes,
-// soon gets a turn, but no more turns than the others.
+// soon gets a turn, but no more turns than others.
 
 #include <algorithm>
 #include <atomic>
@@ -101,9 +101,9 @@ TEST_P(Arrivals, WhoIsWokenByAPlainThreadWaitsForFewPieces) {
     EXPECT_LE(median(waited), few * static_cast<int>(procs()));
 }
 
-// One processor only. With more, the machine decides how they are shared. A retake has the same
-// effect: a thread that the system keeps off its CPU loses its processor and then runs beside the
-// next thread. Hence no_retakes.
+// One processor only: with more, the machine decides how they are shared. No retakes either: a
+// thread that the system keeps off its CPU would lose its processor, and then run beside the next
+// thread.
 class ArrivalsOnOneProcessor : private calm, private no_retakes, public procs_test {
 protected:
     ArrivalsOnOneProcessor() : procs_test(60s) {}
@@ -111,7 +111,7 @@ protected:
 
 WEFT_SWEEP_OVER(ArrivalsOnOneProcessor, 1U);
 
-// Two Gs that are woken from outside again and again take turns with those that yield.
+// Two Gs that are repeatedly woken from outside take turns with those that yield.
 TEST_P(ArrivalsOnOneProcessor, LeaveTheOthersHalfOfTheTime) {
     std::atomic<int> woken{0};
     int pieces = 0;

@@ -1,4 +1,4 @@
-// barrier_test.cc: parties, both green threads and plain threads, that meet repeatedly.
+// barrier_test.cc: green threads and plain threads that meet repeatedly.
 
 #include <algorithm>
 #include <atomic>
@@ -114,7 +114,7 @@ TEST_P(Barrier, ThePartiesLeaveOneByOne) {
     EXPECT_EQ(wrong, 0);
 }
 
-// The completion runs in one of the parties, which may park in it while the others wait.
+// The completion runs in one of the parties. It may park there while the others wait.
 TEST_P(Barrier, TheCompletionMayWait) {
     int completed = 0;
     barrier meeting(4, [&completed]() noexcept {
@@ -138,8 +138,7 @@ TEST_P(Barrier, TheCompletionMayWait) {
     EXPECT_EQ(early, 0);
 }
 
-// The barrier is destroyed, and its memory overwritten, as soon as all waits of the last phase have
-// returned.
+// The barrier is destroyed and overwritten as soon as all waits of the last phase have returned.
 TEST_P(Barrier, MayBeDestroyedRightAfterTheLastWait) {
     const int rounds = scaled(5000);
     rt().run([rounds] {

@@ -37,11 +37,11 @@ constexpr std::size_t mib = 1024 * 1024;
 
 const detail::G& this_green_thread() { return *detail::current_m()->g; }
 
-// How much of a stack of this size use() may be told to use. use() itself needs more, and much more
-// in sanitized code that is not optimized.
+// How much of a stack use() may be told to use. use() itself needs more, and much more in sanitized
+// code that is not optimized.
 constexpr std::size_t usable(std::size_t size) { return built_with_sanitizer ? size / 2 : size - 64 * 1024; }
 
-// Uses all of that much stack, and returns the address of the lowest frame record.
+// Uses that much stack, all of it. Returns the address of the lowest frame record.
 [[gnu::noinline]] uintptr_t use(std::size_t bytes) {
     volatile std::byte some[4096];
     some[0] = std::byte{1};
@@ -213,8 +213,8 @@ TEST_P(BigStack, BeyondTheLargestClassIsRefused) {
     });
 }
 
-// The mapping that fails may be that of a thread that starts at the same time. Hence several tries,
-// each with a stack that is not mapped yet.
+// The mapping that fails may be that of a thread that is just starting. Hence several tries, each
+// with an unmapped stack.
 TEST_P(BigStack, WithoutAddressSpaceThrowsAtTheCall) {
     rt().run([] {
         int calls = 0;

@@ -1,9 +1,9 @@
 // blocking_frames_test.cc: a declared call leaves its caller's frame unchanged, and finds its own
 // frame as any function does.
 //
-// The frames of the call lie on another stack, and the code that the compiler made of it returns by
-// a jump (weft/detail/call_at.h). So only the caller preserves the callee-saved registers. The
-// functions here keep as many values as possible live across a call, in all kinds of frames.
+// The frames of the call lie on another stack, and the compiled call returns by a jump
+// (weft/detail/call_at.h). So only the caller preserves callee-saved registers. The functions here
+// keep as many values as possible live across a call, in all kinds of frames.
 #include <alloca.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// blocking_hand_off_test.cc: when a declared blocking call hands its P off, and what is visible of
-// that.
+// blocking_hand_off_test.cc: when a declared blocking call hands off its P, and the visible
+// effects.
 
 #include <atomic>
 #include <chrono>
@@ -74,8 +74,7 @@ TEST_P(BlockingHandOff, AtOnceOnesHoldNobodyUp) {
     others_go_on_beside(procs() + 3, [](auto f) { blocking(hand_off::at_once, f); });
 }
 
-// A P that is lost during a short call because the slice ended says nothing about the call's
-// length.
+// A P lost in a short call because the slice ended says nothing about the call's length.
 TEST(BlockingHandOffLearned, DoesNotTakeACallForALongOneBecauseTheSliceAroundItWas) {
     const calm no_storm;
     runtime rt({.procs = 1});
@@ -99,7 +98,7 @@ TEST(BlockingHandOffLearned, DoesNotTakeACallForALongOneBecauseTheSliceAroundItW
     EXPECT_LT(taken_for_long, 12U) << "of 20, unless those that were timed did not get a core";
 }
 
-// One P, and the monitor never interferes: queued Gs run because the call itself hands off the P.
+// One P, and an inactive monitor: queued Gs run because the call itself hands off the P.
 TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
     const calm no_storm;
     runtime rt({.procs = 1});
@@ -120,8 +119,7 @@ TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
     EXPECT_EQ(rt.stats().retakes_in_call, before) << "nobody had to take it away";
 }
 
-// A G made ready before a call runs during it, whatever other calls and the idle Ms do at that
-// time.
+// A G made ready before a call runs during it, whatever other calls and idle Ms do then.
 TEST_P(BlockingHandOff, WhoIsMadeReadyBeforeACallRunsDuringIt) {
     const int rounds = scaled(1000);
     std::atomic<int> met = 0;
@@ -172,7 +170,7 @@ void call_for(std::chrono::microseconds length) {
     });
 }
 
-// How many Ps the monitor had to retake while n calls of that length were made.
+// How many Ps the monitor had to retake during n calls of that length.
 uint64_t taken_during(int n, std::chrono::microseconds length) {
     const uint64_t before = stats().retakes_in_call;
     for (int i = 0; i < n; ++i) {
@@ -182,7 +180,7 @@ uint64_t taken_during(int n, std::chrono::microseconds length) {
     return stats().retakes_in_call - before;
 }
 
-// A short call takes long if the machine stalls. So each state is reached only eventually.
+// If the machine stalls, a short call takes long. So each state is reached only eventually.
 TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
     runtime rt({.procs = 1});
     rt.run([] {

@@ -1,5 +1,5 @@
-// cancel_derived_test.cc: cancelling a future made of others, or of a promise: what the
-// cancellation reaches and what it does not.
+// cancel_derived_test.cc: cancelling a future made of others, or of a promise: what that reaches
+// and what not.
 
 #include <atomic>
 #include <chrono>
@@ -177,8 +177,8 @@ TEST_P(CancelThen, EndsWorkOfAScopeAndTheScopeGoesOn) {
     });
 }
 
-// The cancellation reaches only the work that was consumed to make the future. What its function
-// merely waits for belongs to others.
+// Only work that was consumed to make the future is cancelled. What its function merely waits for
+// belongs to others.
 TEST_P(CancelThen, WhatOthersWaitForGoesOn) {
     rt().run([] {
         const chan<int> gate;

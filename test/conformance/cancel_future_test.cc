@@ -253,8 +253,7 @@ TEST_P(CancelFuture, WhatTheFunctionHeldIsDestroyed) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-// The cancellation comes at any moment of a life: before it starts, while it waits, or after its
-// end.
+// The cancellation comes before the green thread starts, while it waits, or after its end.
 TEST_P(CancelFuture, AtAnyMomentEitherTheResultOrTheCancellationComes) {
     const int rounds = scaled(3000);
     std::atomic<int> wrong = 0;

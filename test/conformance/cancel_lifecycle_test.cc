@@ -1,6 +1,5 @@
 // cancel_lifecycle_test.cc: runtimes stop while their green threads wait in selects, in scopes and
-// under deadlines. Other threads cancel these afterwards, and must find nothing of what was
-// abandoned.
+// under deadlines. Cancellations that come later must find nothing of what was abandoned.
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
-// cancel_points_test.cc: which calls are ended by a deadline or a cancellation around them: every
-// call that waits for an event. Calls that lock or join, and calls that need not wait, are not.
+// cancel_points_test.cc: which calls are ended by a deadline or a cancellation around them: calls
+// that wait for an event; not calls that lock, join, or need not wait.
 
 #include <atomic>
 #include <chrono>
@@ -29,8 +29,7 @@ namespace {
 using CancelPoints = procs_test;
 WEFT_SWEEP(CancelPoints);
 
-// Runs check once for each point, names the point in failures, and ensures that nothing is left
-// over.
+// Runs check once for each point, names it in failures, and ensures that nothing is left over.
 template <typename F>
 void at_each_point(runtime& rt, F check) {
     for (const point& p : points()) {
@@ -201,8 +200,8 @@ TEST_P(CancelPoints, SenderAndReceiverThatWaitServeEvenWhoIsCancelled) {
 
 // ---- Not interrupted: calls that lock, and calls that join.
 
-// A G that is cancelled inside wait() keeps waiting until release() has been called. It then gets
-// what it waited for.
+// A G cancelled inside wait() keeps waiting until release() is called, and then gets what it waited
+// for.
 template <typename Wait, typename Release>
 void expect_not_interrupted(runtime& rt, Wait wait, Release release) {
     std::stop_source source;
@@ -282,8 +281,8 @@ TEST_P(CancelPoints, ArrivingAtABarrierIsNone) {
     expect_not_interrupted(rt(), [&] { b.arrive_and_wait(); }, [&] { static_cast<void>(b.arrive()); });
 }
 
-// Waiting for the condition is a cancellation point; locking again afterwards is not: a wait that
-// ends, however it ends, holds the lock.
+// Waiting for the condition is a cancellation point. Locking again afterwards is not: when the wait
+// ends, the lock is held in every case.
 TEST_P(CancelPoints, LockingAgainBehindAConditionIsNone) {
     mutex m;
     condition_variable changed;

@@ -1,5 +1,5 @@
-// cancel_race_test.cc: cancellations at the moment of a hand-off. A value that was handed off has
-// been received, any other is still with its sender, and no waiter stays behind in a queue.
+// cancel_race_test.cc: cancellations at the moment of a hand-off. A value handed off has been
+// received, any other is still with its sender, and no waiter stays in a queue.
 
 #include <array>
 #include <atomic>
@@ -271,8 +271,7 @@ TEST_P(CancelRace, ASenderThatWasCancelledHasSentNothing) {
     for (std::size_t i = 1; i < 10; i += 2) senders[i].get();
 }
 
-// The channel is destroyed as soon as the cancelled wait has returned. Any thread that still used
-// it would access other memory.
+// The channel is destroyed as soon as the cancelled wait has returned: no thread may use it then.
 TEST_P(CancelRace, AChannelMayDieRightAfterACancelledWait) {
     const int rounds = scaled(2000);
     rt().run([rounds] {

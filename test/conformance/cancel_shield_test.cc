@@ -114,7 +114,7 @@ TEST_P(CancelShield, ShieldsAPlainThread) {
 
 // ---- Destructors.
 
-// Waits for a value in its destructor, like an object that exchanges a farewell message.
+// Waits for a value in its destructor, like an object that says goodbye.
 struct goodbye {
     const chan<int>& from;
     std::optional<int>& got;
@@ -182,8 +182,7 @@ TEST_P(CancelShield, APlainThreadsDestructorMayWaitToo) {
     EXPECT_EQ(got, 6);
 }
 
-// Unwinding shields only its own green thread: others on the same processor are interrupted at the
-// same time.
+// Unwinding shields only its own green thread: others on the same processor are still interrupted.
 TEST_P(CancelShield, OneThatUnwindsShieldsNobodyElse) {
     const chan<int> c;
     std::optional<int> got;

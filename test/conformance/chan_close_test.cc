@@ -146,8 +146,8 @@ TEST_P(ChanClose, EveryHandleSeesTheClose) {
     EXPECT_FALSE(out.recv().has_value());
 }
 
-// Senders run until they learn that the channel is closed. Each value whose send reported success
-// is received once.
+// Senders run until they learn that the channel is closed. Each value whose send succeeded is
+// received once.
 TEST_P(ChanClose, CloseRacingWithSendersLosesNothing) {
     constexpr int senders = 8;
     const int rounds = scaled(100);

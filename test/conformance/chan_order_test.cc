@@ -86,8 +86,8 @@ TEST_P(ChanOrder, WaitingReceiversAreServedInTheOrderTheyCame) {
     for (int i = 0; i < receivers; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i);
 }
 
-// A receiver of a full channel takes the oldest value, which is buffered, even though a sender
-// waits with another one.
+// A receive from a full channel takes the oldest value, which is buffered, although a sender waits
+// with another.
 TEST_P(ChanOrder, WaitingSendersComeAfterTheBuffer) {
     const chan<int> c(3);
     for (int i = 0; i < 3; ++i) c.send(i);
@@ -124,7 +124,7 @@ TEST_P(ChanOrder, AChainOfTurnsSeesTheValuesInOrder) {
     EXPECT_EQ(out_of_order, 0);
 }
 
-// Messages from many senders to many receivers: none is lost, none doubled. Each receiver sees the
+// Messages from many senders to many receivers: each arrives exactly once. Each receiver sees the
 // messages of any one sender in order.
 TEST_P(ChanOrder, EveryMessageArrivesExactlyOnceBetweenManySendersAndReceivers) {
     constexpr int senders = 4;
@@ -162,8 +162,8 @@ TEST_P(ChanOrder, EveryMessageArrivesExactlyOnceBetweenManySendersAndReceivers) 
     }
 }
 
-// Plain data is passed by address. The receiver of the address sees all writes made before the
-// send, and so does the thread that gets it back.
+// Plain data is passed by address. The receiver sees all writes made before the send. So does the
+// thread that gets it back.
 TEST_P(ChanOrder, WhatWasWrittenBeforeASendIsSeenAfterTheReceive) {
     struct page {
         long writes = 0;

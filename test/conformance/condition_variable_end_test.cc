@@ -1,5 +1,5 @@
 // condition_variable_end_test.cc: waits on a condition variable that end by a deadline or a
-// stop_token, and the destruction of the condition variable itself.
+// stop_token, and its destruction.
 
 #include <atomic>
 #include <chrono>
@@ -51,9 +51,9 @@ TEST_P(ConditionVariableEnd, ATimeoutIsNeverEarlyAndHoldsTheLock) {
     EXPECT_EQ(wrong, 0);
 }
 
-// Some consumers time out, others wait for ever. If a notify that reached a consumer at its timeout
-// were lost, a waiting consumer would sleep beside a token, and the test would hang. No consumer
-// wakes without a notify.
+// Some consumers time out, others wait for ever. If a notify for one that times out were lost, a
+// waiting one would sleep beside a token, and the test would hang. No consumer wakes without a
+// notify.
 TEST_P(ConditionVariableEnd, ANotifyThatMeetsATimeoutGoesToTheNextOne) {
     const int tokens = scaled(300);
     mutex m;
@@ -189,7 +189,7 @@ TEST_P(ConditionVariableEnd, AGreenThreadMayRequestTheStop) {
     EXPECT_EQ(wrong, 0);
 }
 
-// Stops, notifies and deadlines at once, on condition variables that are destroyed as soon as all
+// Stops, notifies and deadlines at once. The condition variables are destroyed as soon as all
 // waiters have been notified.
 TEST_P(ConditionVariableEnd, EverythingAtOnceAndThenTheEnd) {
     const int rounds = scaled(300);
@@ -205,7 +205,7 @@ TEST_P(ConditionVariableEnd, EverythingAtOnceAndThenTheEnd) {
         const auto wait = [&](int kind, std::chrono::nanoseconds limit) {
             std::unique_lock lock(m);
             ++waiting;
-            // Each waits only once: a second wait would need the condition variable to live on.
+            // Each waits only once, because a second wait would need a live condition variable.
             bool looked = false;
             const auto once = [&] { return std::exchange(looked, true) || over; };
             if (kind == 0) c->wait(lock, [&] { return over; });
@@ -248,8 +248,8 @@ TEST_P(ConditionVariableEnd, EverythingAtOnceAndThenTheEnd) {
 
 // ---- The end.
 
-// The last waiter owns the condition variable through its flag, and destroys it on seeing the flag
-// set.
+// The condition variable is destroyed right after notify_all(): it is gone when the waiters see
+// their flag.
 TEST_P(ConditionVariableEnd, MayBeDestroyedWhenAllHaveBeenNotified) {
     const int rounds = scaled(3000);
     rt().run([rounds] {

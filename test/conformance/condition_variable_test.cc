@@ -262,7 +262,7 @@ TEST_P(ConditionVariable, APlainAndAGreenThreadTakeTurns) {
     EXPECT_EQ(hits, 2 * rounds);
 }
 
-// With any lock: one that is not a mutex of weft, and the mutex itself.
+// Any lock works: one that is not a mutex of weft, and the mutex itself.
 TEST_P(ConditionVariable, AnyLockWorksWithTheOtherOne) {
     struct gate {  // a lock made of a channel with one slot
         chan<int> place{1};

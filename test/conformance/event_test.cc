@@ -41,7 +41,7 @@ TEST_P(Event, SetWakesAllWhoWaitAndLetsThroughAllWhoCome) {
     EXPECT_EQ(woken, 54);
 }
 
-// The event is reset at once. The waiters of that set return all the same.
+// The event is reset at once. Its waiters return all the same.
 TEST_P(Event, AWaitThatWasEndedIsNotTakenBackByReset) {
     event e;
     std::atomic<int> woken = 0;

@@ -25,7 +25,7 @@ enum class call_end {
 struct blocking_call {
     std::function<void()> wait;     // Makes the call: blocks until something ends it.
     std::function<void()> close;    // Closes what the call waits for. Empty: it cannot be closed.
-    std::function<void()> release;  // Ends the call regularly. Empty: one of the above ends it.
+    std::function<void()> release;  // Ends the call the intended way. Empty: one of the above ends it.
     std::shared_ptr<void> state;    // What the functions use.
 };
 

@@ -1,5 +1,5 @@
-// every_wait_test.cc: each call that blocks is ended by a deadline, by a cancellation, by close()
-// and by a runtime that stops; or by none of them, where the documentation says so.
+// every_wait_test.cc: each call that blocks, ended by a deadline, a cancellation, close() or a
+// runtime that stops; or by none of them, where the documentation says so.
 
 #include "conformance/every_wait.h"
 

@@ -1,5 +1,5 @@
-// file_wait_test.cc: files that do not live on a disk: FIFOs, terminals, sockets and devices.
-// every_wait.h covers what ends a call that waits on one. Here such calls are served.
+// file_wait_test.cc: files that are not on a disk: FIFOs, terminals, sockets and devices.
+// every_wait.h covers what ends a call that waits on one; here such calls are served.
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -310,7 +310,7 @@ TEST_P(FileWait, TheErrorOfAnAdoptedSocketIsReported) {
     }
 }
 
-// Even where a call without a position would wait.
+// The position is refused even where a call without one would wait.
 TEST_P(FileWait, APositionOfAnAdoptedDescriptorIsRefused) {
     for (const bool is_socket : {false, true}) {
         two_ends ends = is_socket ? two_ends::of_sockets() : two_ends::of_pipe();

@@ -192,8 +192,8 @@ TEST_P(Files, SeveralPiecesOfMemory) {
     });
 }
 
-// A read that has begun runs to its end, whatever context is around it. So does a read that begins
-// after the interruption.
+// A read runs to its end, whatever context is around it. So does a read that begins after the
+// interruption.
 TEST_P(Files, NothingInterruptsARead) {
     constexpr std::size_t blocks = 64;
     const std::string path = make("whole", blocks);
@@ -217,7 +217,7 @@ TEST_P(Files, NothingInterruptsARead) {
     EXPECT_EQ(got, 2 * blocks * block_size);
 }
 
-// Neither reading nor opening a FIFO.
+// Neither a read from a FIFO nor opening one delays others.
 TEST_P(Files, WhatIsNotOnADiskHoldsNobodyUp) {
     const std::string path = folder_ / "fifo";
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);

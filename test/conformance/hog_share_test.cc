@@ -1,7 +1,7 @@
-// hog_share_test.cc: how much processor time Gs get that share the processors with many hogs.
+// hog_share_test.cc: the share of processor time that Gs get beside many hogs.
 //
 // Shares are counted in equal pieces of work, and compared with plain threads that do the same work
-// at the same time: other load on the machine slows down both.
+// at the same time: other load slows down both.
 
 #include <unistd.h>
 
@@ -89,7 +89,7 @@ TEST_P(HogShare, AThousandThatYieldTakeTurns) {
 }
 
 // A slice is a slice, whatever blocking calls are made in it. Ten milliseconds are ten such calls.
-// If the callers never gave way, there would be a thousand for each turn of the other G.
+// Callers that never gave way would make a thousand for each turn of the other G.
 TEST_P(HogShare, WhoMakesManyShortCallsGivesWayLikeOthers) {
     constexpr int enough = 20;
     constexpr long fair = 100;  // calls of each hog per turn of the other
@@ -157,7 +157,7 @@ TEST_P(HogShare, WhoSharesWithHogsGetsAboutWhatAPlainThreadGets) {
 }
 
 // Some hogs yield and some do not. All work gets done. The messages begin when every processor has
-// a hog, and no hog ends before the last message has arrived.
+// a hog; no hog ends before the last message has arrived.
 TEST_P(HogShare, ManyHogsWithoutPsLetTheOthersHaveTheirs) {
     const auto hogs = std::max(static_cast<unsigned>(scaled(40)), 2 * procs());
     const int messages = scaled(2000);

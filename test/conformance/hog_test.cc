@@ -1,5 +1,5 @@
-// hog_test.cc: green threads that keep their OS thread busy or asleep in every way, one for each P,
-// while the others make progress.
+// hog_test.cc: green threads, one for each P, keep their OS threads busy or asleep in every way.
+// The others make progress.
 
 #include <netdb.h>
 #include <poll.h>
@@ -169,7 +169,7 @@ TEST_P(Hog, TheResolverHoldsNobodyUp) {
     EXPECT_EQ(failed, 0);
 }
 
-// One thread to compute on, and one in its place.
+// A hog takes one thread to compute on, and one in its place.
 TEST_P(Hog, AHogCostsAThreadAndNotMore) {
     others_go_on_beside([](const leash& l) {
         while (l.holds()) {}

@@ -1,8 +1,8 @@
 // idle_test.cc: a process at rest does not wake up. docs/idle.md lists what may wake one.
 //
-// At rest means that all green threads wait and no timer is set. Some seconds earlier there was
-// work: first the memory of stacks goes back step by step, and surplus threads end. Then, for a
-// second or WEFT_STRESS_SECONDS, no thread of ours may run, not even once.
+// At rest: all green threads wait, and no timer is set. There was work some seconds before, so
+// first the memory of stacks goes back step by step, and surplus threads end. Then no thread of
+// ours may run, not even once, for a second or WEFT_STRESS_SECONDS.
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -109,8 +109,8 @@ void begin(runtime& rt, const chan<int>& never) {
     for (int i = 0; i < 10; ++i) rt.go([=] { never.recv(); });
 }
 
-// Calm: in a storm the monitor never rests. The first thread of all may start a sanitizer's thread,
-// which is not one of ours.
+// Calm: in a storm the monitor never rests. The first thread of all may start one of a sanitizer,
+// which is not ours.
 class Idle : private calm, public ::testing::Test {
 protected:
     void SetUp() override {

@@ -235,7 +235,7 @@ TEST_P(Labels, MayChangeWhileDumpsReadThem) {
         });
     }
     std::size_t lines = 0;
-    // With 64 threads on a few cores, each dump has to wait for every thread.
+    // With 64 threads on a few cores, each dump waits long for every thread.
     const int dumps = scaled(procs() > 8 ? 3 : 50);
     for (int i = 0; i < dumps; ++i) {
         const std::string dump = dump_of(rt());

@@ -1,5 +1,5 @@
-// last_moments_test.cc: other threads are active while a runtime stops, a group is destroyed, or a
-// dump is written.
+// last_moments_test.cc: other threads are active while a runtime stops, a group dies, or a dump is
+// written.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -60,8 +60,7 @@ TEST(LastMoments, StopWaitsForAThreadThatIsHandingSomethingOver) {
     sender.join();
 }
 
-// When the group checks its waiters for the last time, it must not take an abandoned one for one
-// that waits.
+// The group's last check of its waiters must not take an abandoned one for a waiting one.
 TEST(LastMoments, AGroupWhoseWaiterWasAbandonedMayBeDestroyed) {
     auto group = std::make_unique<wait_group>();
     group->add();
@@ -98,7 +97,7 @@ TEST(LastMoments, EveryWaiterOfAGroupMayCallWaitAtOnce) {
     });
 }
 
-// A G that was served and has not run since does not keep the object that served it alive.
+// A G that was served and has not run since does not keep alive the object that served it.
 TEST(LastMoments, AnObjectMayDieBeforeTheOneItServedHasRun) {
     runtime rt({.procs = 1, .retake = false});
     auto c = std::make_unique<chan<int>>();
@@ -191,7 +190,7 @@ TEST(LastMoments, AMutexGivenToAnAbandonedGreenThreadIsFree) {
     m.lock();
     compute_for(3ms);  // longer than the millisecond after which a waiter starves
     over = true;
-    eventually([&] { return rt.stats().parks == 2; });  // Spurious, and too late: the mutex starves.
+    eventually([&] { return rt.stats().parks == 2; });  // spurious, and too late: the mutex starves
     computes = false;
     rt.go([&] {
         computes = true;
@@ -277,8 +276,8 @@ struct waits_at_the_end {
     }
 };
 
-// A thread-local made before the thread's first wait is destroyed after the thread's wait state.
-// Another thread must not be given that state then.
+// A thread-local made before the thread's first wait is destroyed after the thread's wait state,
+// which another thread must not get then.
 TEST(LastMoments, ADestructorOfAThreadMayWait) {
     const chan<int> c;
     std::atomic<bool> in_destructor{false};

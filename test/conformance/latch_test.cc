@@ -84,8 +84,8 @@ TEST_P(Latch, ThoseWhoArriveAndWaitGoOnTogether) {
     }
 }
 
-// The latch lives in the waiter's frame. It is destroyed, and its memory overwritten, as soon as
-// wait() has returned.
+// The latch lives in the waiter's frame. It is destroyed and overwritten as soon as wait() has
+// returned.
 TEST_P(Latch, MayBeDestroyedRightAfterWait) {
     const int rounds = scaled(10'000);
     rt().run([rounds] {
@@ -136,7 +136,7 @@ TEST_P(Latch, WhatWasDoneBeforeCountingDownIsSeenAfterWait) {
     EXPECT_EQ(wrong, 0);
 }
 
-// A wait whose deadline coincides with the last count may return either result; it must be true.
+// When the deadline coincides with the last count, either result is fine, but must be true.
 TEST_P(Latch, ATimeoutRacingWithTheLastCount) {
     const int rounds = scaled(200);
     prng random(announced_seed());

@@ -353,11 +353,11 @@ TEST_P(Lifecycle, StoppingOneRuntimeLeavesTheOtherAlone) {
     EXPECT_EQ(got, 1);
 }
 
-// Green threads that are woken but do not run before the runtime stops: a computation holds the
-// only processor until stop() waits for it.
+// Green threads are woken but do not run before the runtime stops: a computation holds the only
+// processor until stop() waits for it.
 class StoppedAmidWork : private calm, public procs_test {
 protected:
-    // Starts a G that computes, once `prepare` has returned in it, until the runtime is being
+    // Starts a G that, once `prepare` has returned in it, computes until the runtime is being
     // stopped. Then stops the runtime.
     template <typename Prepare>
     std::size_t stop_behind_a_computation(Prepare prepare) {
@@ -455,7 +455,7 @@ TEST_P(Main, WorksWithTheDefaultOptions) {
     EXPECT_EQ(weft::main([] { return async([] { return 3; }).get(); }), 3);
 }
 
-// Settings that weft::main changes on the thread to run green threads do not outlive it.
+// weft::main restores the thread's settings that it changed to run green threads.
 TEST_P(Main, TheThreadIsLeftAsItWas) {
     if (emulated) GTEST_SKIP() << "how threads are scheduled is the emulator's";
     std::thread([] {

@@ -1,8 +1,8 @@
-// lock_last_moments_test.cc: a lock that was handed to a green thread that never runs again passes
-// on to the next waiter.
+// lock_last_moments_test.cc: a lock handed to a green thread that never runs again passes on to the
+// next waiter.
 //
-// A runtime is stopped while one of its green threads waits for a lock, or has just got it or been
-// woken and has not run since.
+// A runtime is stopped while one of its green threads waits for a lock, or has not run since it got
+// the lock or was woken.
 
 #include <atomic>
 #include <chrono>

@@ -32,8 +32,7 @@ protected:
 
 WEFT_SWEEP_OVER(ManyHogs, 1U, 2U, 4U);
 
-// Some 50 microseconds of work, independent of the speed of machine and build. Returns how long it
-// took.
+// Some 50 microseconds of work, on any machine and build. Returns how long it took.
 std::chrono::nanoseconds timed_work() {
     const auto before = cpu_time(CLOCK_THREAD_CPUTIME_ID);
     for (;;) {
@@ -46,8 +45,8 @@ std::chrono::nanoseconds timed_work() {
 // Each hog starts with a processor and continues without one. Then P of P + H runnable threads have
 // processors.
 //
-// Gs that yield get that share of the process's CPU time, within a factor. With 100 hogs at P = 1
-// they got a fifth to a half of it.
+// Gs that yield get that share of the process's CPU time, within a factor: with 100 hogs at P = 1,
+// a fifth to a half of it.
 TEST_P(ManyHogs, LeaveTheOthersTheirShare) {
     const int hogs = number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 1000 : scaled(40);
     constexpr int64_t factor = 25;

@@ -1,5 +1,5 @@
-// memory_after_burst_test.cc: after a burst of green threads their memory goes back to the system.
-// While a load oscillates, none does.
+// memory_after_burst_test.cc: after a burst of green threads their memory goes back to the system;
+// while a load oscillates, none does.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -65,8 +65,8 @@ protected:
 
 WEFT_SWEEP_OVER(MemoryAfterBurst, 1U, 2U, 4U);
 
-// Starts count green threads that use `depth` bytes of their stacks and then wait, and lets them
-// go. Returns the resident memory while they waited.
+// Starts count green threads that use `depth` bytes of stack and then wait, and lets them go.
+// Returns the resident memory during the wait.
 std::size_t burst(int count, std::size_t depth) {
     event gate;
     wait_group all;
@@ -151,8 +151,8 @@ TEST_P(MemoryAfterBurst, BesideGreenThreadsThatLiveOn) {
     });
 }
 
-// A program that goes on with other work has memory given back, too: busy processors empty their
-// own caches.
+// While a program goes on with other work, memory goes back, too: busy processors empty their
+// caches.
 TEST_P(MemoryAfterBurst, WhileProcessorsAreBusy) {
     const int count = scaled(20'000);
     runtime rt(with(20ms));
@@ -176,8 +176,8 @@ TEST_P(MemoryAfterBurst, WhileProcessorsAreBusy) {
     });
 }
 
-// The load oscillates between 10 and many green threads. None was unneeded for a whole interval, so
-// nothing is given back, and nothing mapped again.
+// The load oscillates between 10 and many green threads. None is unneeded for a whole interval, so
+// nothing is given back or mapped again.
 TEST_P(MemoryAfterBurst, AnOscillatingLoadGivesNothingBack) {
     const int count = scaled(5'000);
     runtime rt(with(runtime_options::keep_memory));  // the test itself makes the rounds

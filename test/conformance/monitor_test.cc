@@ -49,7 +49,7 @@ protected:
 
 WEFT_SWEEP_OVER(Monitor, 1U, 2U, 4U);
 
-// Periodic looks, even every 10 ms only, would be 30 and more in this time.
+// Periodic looks, even at 10 ms intervals, would number 30 or more in this time.
 constexpr auto while_nothing_happens = 300ms;
 constexpr uint64_t few_looks = 5;
 
@@ -87,8 +87,8 @@ TEST_P(Monitor, LeavesThoseAloneForWhomNobodyWaits) {
     rt().drain();
 }
 
-// An M that goes idle has its own timeout for the sleeper's timer: neither another M nor the
-// monitor has to be woken for it.
+// The M that goes idle waits for the sleeper's timer itself: neither another M nor the monitor has
+// to be woken.
 TEST_P(Monitor, ASleepWakesNobodyElse) {
     constexpr unsigned sleeps = 20;
     uint64_t wakes = 0;
@@ -117,7 +117,7 @@ TEST_P(Monitor, SleepsUntilATimerIsDue) {
     }
     eventually([&] { return began == procs(); });
     EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_looks);
-    // And a near one: the hogs do not delay it.
+    // A near one fires: the hogs do not delay it.
     timer soon = rt().async([&] { return after_func(30ms, [&] { fired = true; }); }).get();
     eventually([&] { return fired.load(); });
     over = true;

@@ -1,5 +1,5 @@
-// mutex_test.cc: mutual exclusion between green threads and plain threads, and the order in which
-// waiters get a contended mutex.
+// mutex_test.cc: mutual exclusion between green threads and plain threads, and which waiter gets a
+// contended mutex.
 
 #include <atomic>
 #include <chrono>
@@ -170,7 +170,7 @@ TEST_P(Mutex, AnotherGreenThreadMayUnlock) {
         mutex m;
         m.lock();
         go([&m] { m.unlock(); });
-        m.lock();  // after that
+        m.lock();  // after that unlock
         m.unlock();
     });
     // And a plain thread unlocks what a green thread locked.
@@ -273,7 +273,7 @@ TEST_P(Mutex, ABriefUserIsNotStarvedByBusyHolders) {
     });
 }
 
-// A mutex is unlocked while a G waits for it: the waiter is woken, but the first thread to lock it
+// A mutex is unlocked while a G waits for it: the waiter is woken, but the first thread to lock
 // gets it.
 TEST_P(MutexOnOneProcessor, WhoComesFirstTakesAFreedMutex) {
     const std::vector<char> order = rt().run([] {
@@ -297,8 +297,8 @@ TEST_P(MutexOnOneProcessor, WhoComesFirstTakesAFreedMutex) {
     EXPECT_EQ(order, (std::vector<char>{'b', 'w'}));
 }
 
-// A waiter that was woken, found the mutex taken again and has waited for more than a millisecond
-// is handed the mutex.
+// A waiter that was woken, found the mutex taken, and has waited for more than a millisecond gets
+// it handed over.
 TEST_P(MutexOnOneProcessor, AWaiterOfMoreThanAMillisecondGetsItHandedOver) {
     const std::vector<char> order = rt().run([] {
         std::vector<char> entered;

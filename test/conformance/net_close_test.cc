@@ -53,8 +53,8 @@ protected:
         procs_test::TearDown();
     }
 
-    // Makes each of `calls`, which wait, in a green thread of its own. One call of end() must end
-    // all of them, with ended(ec) true.
+    // Makes each of `calls`, which wait, in its own green thread. One call of end() must end all of
+    // them, with ended(ec) true.
     template <typename End, typename Ended, typename... Calls>
     void expect_all_end(End end, Ended ended, Calls... calls) {
         std::array<std::error_code, sizeof...(calls)> errors;
@@ -167,7 +167,7 @@ TEST_P(NetClose, CloseEndsAllWhoAcceptReceiveAndSend) {
     expect_all_end([&] { d.near.close(); }, is_closed, send, send);
 }
 
-// In another runtime, and in a plain thread.
+// The waiters are in another runtime, and in a plain thread.
 TEST_P(NetClose, CloseEndsThoseWhoWaitElsewhere) {
     runtime other({.procs = 1});
     over_streams([&](auto over) {
@@ -264,7 +264,7 @@ TEST_P(NetClose, AResetInTheMiddleOfAReadOrAWrite) {
         std::tuple_cat(ways_to_read(third.near), ways_to_write(third.near, much, ::fileno(file.get()))));
 }
 
-// If unread bytes are left, the system resets a TCP connection, too. A Unix connection reports that
+// With unread bytes left, the system resets a TCP connection, too. A Unix connection reports that
 // the peer has gone.
 TEST_P(NetClose, TheOtherSideGoesInTheMiddleOfAWrite) {
     const std::string much(8 * mib, 'x');
@@ -297,7 +297,7 @@ void write_in_all_ways(Stream& s, int file) {
     EXPECT_THROW(s.write_all("x"), std::system_error);
 }
 
-// Whatever the call, from green threads and from plain threads.
+// No call raises SIGPIPE, in green threads or in plain ones.
 TEST_P(NetClose, SigpipeNeverComes) {
     const unique_file file = file_of(100);
     over_streams([&](auto over) {
@@ -315,7 +315,7 @@ TEST_P(NetClose, SigpipeNeverComes) {
     datagrams d((over_unix_datagrams()));
     d.far.close();
     EXPECT_THROW(d.near.send("x"), std::system_error);
-    // Also after a local shutdown.
+    // This holds after a local shutdown, too.
     over_streams([&](auto over) {
         connection own(over);
         own.near.shutdown_send();

@@ -37,7 +37,7 @@ protected:
         procs_test::TearDown();
     }
 
-    // A reader waits. Its deadline is changed in time, so it still waits after the first deadline,
+    // A reader's deadline is changed in time: the reader still waits after the first deadline,
     // until data comes.
     template <typename Over, typename Change>
     void expect_it_waits_on(Over over, Change change);
@@ -85,7 +85,7 @@ TEST_P(NetDeadlineMoved, ALaterOneHoldsForWhoWaits) {
     });
 }
 
-// An earlier deadline takes effect, too: for all waiters of its direction, and for no others.
+// An earlier deadline takes effect, too, for all waiters of its direction and for no others.
 TEST_P(NetDeadlineMoved, AnEarlierOneEndsAllWhoWait) {
     over_streams([&](auto over) {
         connection c(over);
@@ -214,8 +214,8 @@ int read_persistently(Stream& s, uint64_t key, std::size_t size) {
     return timeouts;
 }
 
-// Many threads set and clear deadlines while others read and write. Reads and writes may time out
-// at any moment, but lose nothing.
+// Many threads set and clear deadlines while others read and write. These may time out at any
+// moment, but lose nothing.
 TEST_P(NetDeadlineMoved, ManySetThemWhileOthersWait) {
     prng random(announced_seed());
     rt().run([&] {
@@ -236,7 +236,7 @@ TEST_P(NetDeadlineMoved, ManySetThemWhileOthersWait) {
             }
             const std::size_t size = static_cast<std::size_t>(scaled(2'000'000));
             std::atomic<int> timeouts = 0;
-            const auto patience = steady::now() + 20s;  // a fast transfer meets no deadline: another may
+            const auto patience = steady::now() + 20s;  // a fast transfer may meet no deadline: then the next one
             do {
                 wait_group all;
                 all.go([&] { timeouts += write_persistently(c.near, secret_bytes(1, 0, size)); });

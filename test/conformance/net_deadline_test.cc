@@ -260,8 +260,8 @@ TEST_P(NetDeadline, ConnectingToWhoDoesNotAnswer) {
     });
 }
 
-// Of a socket's deadline and that of the context around the call, the earlier one counts. The error
-// tells which one it was.
+// The earlier one of the socket's deadline and the deadline around the call counts. The error tells
+// which it was.
 TEST_P(NetDeadline, TheEarlierOfTwoCounts) {
     rt().run([] {
         over_streams([](auto over) {
@@ -323,8 +323,8 @@ TEST_P(NetDeadline, IsPrecise) {
     });
 }
 
-// Reads an endless stream under deadlines from a nanosecond up. Each deadline ends a read, and no
-// byte is lost or doubled.
+// Reads an endless stream under deadlines from a nanosecond up. Each one ends a read. No byte is
+// lost or doubled.
 template <typename Stream>
 void read_with_various_deadlines(Stream& s, uint64_t key) {
     constexpr std::array<std::chrono::nanoseconds, 15> all{1ns, 2ns, 5ns,  50ns,  100ns, 200ns, 500ns, 750ns,

@@ -1,5 +1,5 @@
-// net_half_open_test.cc: connections whose peer vanished silently, and connections of which one
-// direction has ended.
+// net_half_open_test.cc: connections whose peer vanished silently, and connections with one
+// direction ended.
 
 #include <atomic>
 #include <chrono>
@@ -38,8 +38,8 @@ WEFT_SWEEP_OVER(NetHalfOpen, 1U, 4U);
 
 bool is_gone(const std::error_code& ec) { return ec == std::errc::connection_reset || ec == std::errc::broken_pipe; }
 
-// A reader is not told that the peer has gone, so only a deadline ends its wait. The first bytes
-// sent are answered by a reset, which wakes the reader.
+// A reader does not notice, so only a deadline ends its wait. The first bytes sent are answered by
+// a reset, which wakes the reader.
 TEST_P(NetHalfOpen, AReaderWaitsForADeadlineAndAWriteFindsOut) {
     connection c((over_tcp()));
     if (!go_without_a_word(c.far)) GTEST_SKIP() << "it takes CAP_NET_ADMIN";

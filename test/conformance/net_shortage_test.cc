@@ -69,7 +69,7 @@ TEST_P(NetShortage, WithoutADescriptorItIsAcceptedLater) {
     });
 }
 
-// Connections that are already served are served further.
+// Connections that are already accepted keep being served.
 TEST_P(NetShortage, ThoseWhoHaveOneGoOnMeanwhile) {
     over_streams([&](auto over) {
         waiting_client w(over, rt());

@@ -72,7 +72,7 @@ void answer_all(Stream& s) {
     }
 }
 
-// Each client asks once at first, and once more when all are connected. Returns the number of right
+// Each client asks once at first, and again when all are connected. Returns the number of right
 // answers.
 template <typename Over>
 int connect_many(Over, int count) {
@@ -108,8 +108,8 @@ TEST_P(NetStress, TenThousandConnectionsAtOnce) {
     RecordProperty("connections", count);
 }
 
-// One side or the other closes first, or the connection is reset: each leaves another state behind
-// in the system.
+// One side or the other closes first, or the connection is reset: each leaves a different state in
+// the system.
 template <typename Over>
 void connect_and_close(const typename Over::listener& listener, int round) {
     auto s = Over::connect(listener);
@@ -284,8 +284,7 @@ private:
 };
 
 // The number of a closed descriptor is reused at once. Half of the connections are closed while
-// others, of another kind, read and write. None gets a byte, an end or an error that is not its
-// own.
+// others, of another kind, read and write. None gets bytes, an end or an error of another one.
 TEST_P(NetStress, NoConnectionSeesAnythingOfAnother) {
     prng random(announced_seed());
     conversations all;

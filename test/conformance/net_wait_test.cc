@@ -126,7 +126,7 @@ TEST_P(NetWait, IsNoDeadlock) {
     never.send(1);
 }
 
-// However their waits end.
+// Waiters are counted only until their waits end, whatever ends them.
 TEST_P(NetWait, ThoseWhoWaitAreCountedAndNoneIsLeft) {
     std::vector<connection<over_unix>> all;
     constexpr int many = 12;

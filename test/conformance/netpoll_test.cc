@@ -249,15 +249,15 @@ TEST(NetpollOfOne, APlainThreadWaitsForWhatAGreenThreadHasWaitedFor) {
 // no_retakes: not even from an M that waits for a CPU.
 struct CalmNetpoll : private calm, private no_retakes, ::testing::Test {};
 
-// More Gs are runnable, all the time, than a P's queue holds.
+// All the time more Gs are runnable than a P's queue holds.
 //
-// The clients are one plain thread. It sends each G its next byte as soon as the last one came
+// A plain thread plays all clients. It sends each G its next byte as soon as the last one came
 // back, so only the order of service decides which is ahead.
 TEST_F(CalmNetpoll, EachOfManyIsServedInItsTurn) {
     const more_files enough;
     const auto count = static_cast<size_t>(std::min(600, more_files::connections()));
-    // The first client is ten to twenty rounds ahead, more on a busy machine, and stays so. That is
-    // little compared to this number.
+    // The first client is ten to twenty rounds ahead, or more on a busy machine, and stays so: a
+    // small part of all rounds.
     const int rounds = 300;
     runtime rt(runtime_options{.procs = 1});
     std::vector<int> clients;
@@ -328,8 +328,8 @@ private:
     std::vector<net::unix_stream> clients_;
 };
 
-// Two requests at a time, each of which makes an M return from the poller. The second one would
-// have to wake a third M as sentinel, unless one stays near.
+// Each of two requests makes an M return from the poller. The second one would have to wake a third
+// M as sentinel, unless one stays near.
 //
 // On a busy machine the requests do not follow each other soon enough, so it may take some
 // hundreds.
@@ -379,7 +379,7 @@ TEST_P(Netpoll, WhoeverIsMeantComesBackFromThePoller) {
         }
         eventually([&] { return ended == count; });
         std::this_thread::sleep_for(
-            std::chrono::microseconds(round * 7 % 400));  // hits them at all points of their way
+            std::chrono::microseconds(round * 7 % 400));  // hits them on all points of the way there and back
     }
 }
 

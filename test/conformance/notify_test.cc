@@ -33,8 +33,8 @@ namespace {
 using namespace std::chrono_literals;
 using signals::subscription;
 
-// A thread that accepts signals while all others block them. ThreadSanitizer calls handlers only
-// when their thread calls an intercepted function.
+// A thread that accepts signals while all others block them. ThreadSanitizer calls a handler when
+// its thread calls an intercepted function.
 class listener {
 public:
     listener() {

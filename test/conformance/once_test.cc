@@ -31,7 +31,7 @@ WEFT_SWEEP(Once);
 static_assert(!std::is_copy_constructible_v<once_flag> && !std::is_move_constructible_v<once_flag>);
 static_assert(sizeof(once_flag) <= 32);
 
-// In any thread.
+// Works in any thread.
 void give_way() {
     if (this_g::id() != 0) {
         weft::yield();

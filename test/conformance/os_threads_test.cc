@@ -75,8 +75,8 @@ TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
         ::getrusage(RUSAGE_SELF, &after);
         return after.ru_nvcsw - before.ru_nvcsw;
     };
-    // Before that, the monitor gives memory back. With ThreadSanitizer sleeping threads wake up to
-    // check for signals, and so does its own thread.
+    // Before that, the monitor gives memory back. With ThreadSanitizer, sleeping threads now and
+    // then check for signals, and its own thread wakes up, too.
     if (!others_storm && !built_with_tsan) eventually([&] { return switches() <= 3; });
     EXPECT_EQ(rt->run([] { return 5; }), 5);
 }
@@ -139,7 +139,8 @@ TEST_P(OsThreads, CallsBeyondItWaitAndOthersRun) {
     EXPECT_LE(resources::now().threads, others_ + 8);
     // 100 calls of 5 ms on 8 − P threads take 70 to 125 ms. The rest is slack for a busy machine.
     EXPECT_LT(took, 2s);
-    // The G that computes was not delayed: a turn of 10 us between two calls would sum up to 1 ms.
+    // The G that computes was not delayed: one turn of 10 us between two calls would add up to 1
+    // ms.
     EXPECT_GT(worked, 3ms);
     RecordProperty("took_us", std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
     RecordProperty("worked_us", std::to_string(worked / 1us));

@@ -454,7 +454,7 @@ TEST(PinInMain, TheMainThreadIsNeverUsedAgainEither) {
         const int main_thread = os_thread();
         std::atomic<int> intruders = 0;
         const int code = weft::main({.procs = procs}, [&] {
-            // Until one G runs on the main thread, and spoils it.
+            // Repeats until one G runs on the main thread, and spoils it.
             std::atomic<bool> spoilt = false;
             while (!spoilt) {
                 wait_group some;

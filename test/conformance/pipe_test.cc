@@ -130,7 +130,7 @@ TEST_P(Pipe, DeadlinesCancellationAndClosing) {
     EXPECT_EQ(ec, errc::closed) << "of no bytes, too";
 }
 
-// In green threads, some of them on a thread that accepts SIGPIPE, and in plain threads.
+// This holds in green threads, some of them on a thread that accepts SIGPIPE, and in plain threads.
 TEST_P(Pipe, NobodyReadsIsAnErrorAndNoSignal) {
     const auto write = [] {
         pipe_ends ends = make_pipe();

@@ -1,5 +1,5 @@
-// placement_test.cc: an M that holds a P and shares its CPU moves to the CPU of a thread that
-// computes alone and without a P.
+// placement_test.cc: an M that holds a P on a shared CPU moves to the CPU where a thread computes
+// alone without a P.
 
 #include <array>
 #include <atomic>
@@ -123,8 +123,8 @@ TEST(PlacementWithoutHogs, NobodyIsMoved) {
             while (std::chrono::steady_clock::now() < end) weft::yield();
         });
     rt.drain();
-    // On a busy machine a G that yields may be taken for a hog, if it gets no CPU for longer than a
-    // slice.
+    // On a busy machine a G that yields may get no CPU for longer than a slice, and be taken for a
+    // hog.
     const stats_snapshot seen = rt.stats();
     if (seen.retakes_burning != 0) return;
     EXPECT_EQ(seen.threads_moved, 0U);

@@ -345,8 +345,8 @@ class PreemptibleLostSignal : private calm, public Preemptible {};
 
 WEFT_SWEEP_OVER(PreemptibleLostSignal, 1U, 2U, 4U);
 
-// Returns when the calling green thread has been interrupted in a scope. An `asking` thread must be
-// running.
+// Returns when the calling green thread has been interrupted in a scope. Needs a running `asking`
+// thread.
 void be_interrupted() {
     const uint64_t before = times_interrupted();
     busily([&] {
@@ -356,8 +356,8 @@ void be_interrupted() {
     });
 }
 
-// A scope ends, and later ones are interrupted again, although a signal sent in it did not arrive,
-// because of meddle().
+// A scope ends, and later ones are interrupted again, although meddle() kept a signal sent in it
+// from arriving.
 template <typename Meddle, typename Undo>
 void expect_no_harm(runtime& rt, Meddle meddle, Undo undo) {
     strays = 0;

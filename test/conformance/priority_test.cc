@@ -1,5 +1,4 @@
-// priority_test.cc: three classes of green threads: which ones run first, and that none waits for
-// ever.
+// priority_test.cc: three classes of green threads: which run first, and that none waits for ever.
 
 #include <algorithm>
 #include <atomic>
@@ -186,8 +185,7 @@ TEST_P(PriorityOnOneProcessor, OneFromOutsideGoesBeforeAllThatAreQueued) {
     EXPECT_EQ(order.size(), 43U);
 }
 
-// A P that runs normal Gs notices a high one at the next scheduling point, however long its queue
-// is.
+// A P that runs normal Gs notices a high one at its next scheduling point, however long its queue.
 TEST_P(PriorityOnOneProcessor, WhoYieldsMeetsAHighOneFromOutsideAtOnce) {
     std::atomic<bool> queued = false;
     std::atomic<bool> ran = false;

@@ -1,5 +1,4 @@
-// priority_turn_test.cc: green threads of a class other than normal, in places where a turn is
-// easily lost.
+// priority_turn_test.cc: green threads of other classes than normal, where a turn is easily lost.
 
 #include <atomic>
 #include <chrono>
@@ -30,7 +29,7 @@ class PriorityTurnOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(PriorityTurnOnOneProcessor, 1U);
 
-// The next G was picked before the yielding one made itself high, so the picked one runs first.
+// The next G was picked before the yielding one made itself high. The high one runs right after it.
 TEST_P(PriorityTurnOnOneProcessor, WhoMakesItselfHighAndYieldsIsTheNextButOne) {
     std::atomic<bool> back = false;
     std::atomic<int> turns = 0;

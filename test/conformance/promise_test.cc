@@ -122,8 +122,8 @@ TEST_P(Promise, OneThatIsDroppedUnkeptIsBroken) {
     });
 }
 
-// The loss is invisible and nothing failed: asking, waiting for a while and giving up is normal use
-// of a future.
+// No caller can learn of it, and nothing failed: asking, waiting for a while and giving up is
+// normal use of a future.
 TEST_P(Promise, OneThatIsDroppedUnkeptAfterItsFutureIsNotReported) {
     const hook_counter hook;
     rt().run([] {

@@ -39,8 +39,8 @@ using net::detail::set_lookup_function;
 
 // Replaces the system's resolver: names that are found, not found, and found when a gate opens.
 //
-// For names that begin with half4 or half6, the lookup of both versions waits at the gate, and so
-// does the lookup of the version that the name does not contain.
+// For a name that begins with half4 or half6, the lookup of both versions waits at the gate, and so
+// does that of the version not named.
 std::atomic<int> lookups = 0;
 std::atomic<int> at_the_gate = 0;
 std::atomic<bool> gate_open = false;
@@ -70,7 +70,7 @@ lookup_result fake(const std::string& host, std::optional<endpoint::ip> only) {
     return found;
 }
 
-// The same, but lookup number n ends when `allowed` is greater than n, counting from 0. Lookups of
+// The same, but lookup number n, counted from 0, ends once `allowed` is greater than n. Lookups of
 // localhost do not wait.
 std::atomic<int> allowed = 0;
 std::atomic<int> ended = 0;
@@ -252,8 +252,8 @@ TEST_P(Resolve, ALookupThatSomeCallersHaveGivenUpIsShared) {
     });
 }
 
-// Lookups that an answer has overtaken go on and are shared; otherwise each question would leave
-// two threads behind.
+// Lookups overtaken by an answer go on and are shared; otherwise each question would leave two
+// threads behind.
 TEST_P(Resolve, ANameHalfOfWhichIsSilentKeepsTwoThreads) {
     rt().run([] {
         for (int i = 0; i < 50; ++i) {
@@ -330,7 +330,7 @@ TEST_P(Resolve, ADomainWhoseServerIsSilentDelaysNoOther) {
     });
 }
 
-// However many names they have. A domain without a thread gets one.
+// This holds however many names they have. A domain without a thread gets one.
 TEST_P(Resolve, DomainsWhoseServersAreSilentDelayNoOther) {
     static constexpr int names = 640;
     for (const int domains : {2, 3, 31}) {

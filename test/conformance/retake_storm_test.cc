@@ -1,5 +1,5 @@
-// retake_storm_test.cc: a mixture of everything, while Ps are retaken all the time; then the counts
-// are checked.
+// retake_storm_test.cc: everything at once, while Ps are retaken all the time; then the counts are
+// checked.
 
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ protected:
 
 WEFT_SWEEP_OVER(RetakeStorm, 1U, 2U, 4U);
 
-// Keeps the thread from its P for a while, in one way or another. Most of the time it does nothing.
+// Keeps the thread from its P for a while, in one way or another. Mostly does nothing.
 void outstay(unsigned roll) {
     switch (roll % 24) {
         case 0:

@@ -1,8 +1,8 @@
 // retake_time_test.cc: how soon a P is retaken from a G that holds on to it.
 //
-// Measured is the time from when a G is queued until it runs, with a hog on each P. Other load
-// makes it longer, never shorter. So the best of some rounds is the scheduler's own time, and that
-// has a narrow bound.
+// Measured is the time from queueing a G until it runs, with a hog on each P. Other load makes it
+// longer, never shorter. So the best of some rounds is the scheduler's own time, which has a narrow
+// bound.
 //
 // A round in which plain threads are late, too, does not count. A retake that is late by itself is
 // late in all rounds.
@@ -34,7 +34,7 @@ using std::chrono::steady_clock;
 // In a storm it comes sooner.
 class RetakeTime : private calm, public procs_test {
 protected:
-    // One hog for each P. A plain thread then queues a G. Returns how much later that runs.
+    // One hog for each P. A plain thread then queues a G. Returns how long that waits.
     template <typename F>
     nanoseconds one_round(F hog) {
         const auto l = std::make_unique<leash>();

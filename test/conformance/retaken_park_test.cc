@@ -182,7 +182,7 @@ TEST_P(RetakenPark, DeadlinesPassAroundIt) {
                           return 0;
                       }),
                       ending::timed_out);
-            // A deadline that passed while it computed.
+            // The deadline passed while it computed.
             EXPECT_EQ(ending_of([&] {
                           const auto due = std::chrono::steady_clock::now() + 50us;
                           with_deadline(due, [&] {

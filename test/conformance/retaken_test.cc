@@ -1,5 +1,5 @@
-// retaken_test.cc: what a green thread without a P does while it computes: everything that does not
-// wait works as usual.
+// retaken_test.cc: what a green thread does while it computes without a P: whatever does not wait
+// works as usual.
 
 #include "support/retaken.h"
 
@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 class Retaken : public short_slice_test {
 protected:
-    // Runs body as a green thread that has no P when it begins. Returns the result of body.
+    // Runs body as a green thread that has no P when it begins. Returns its result.
     template <typename F>
     auto without_p(F&& body) {
         const crowd busy(rt());

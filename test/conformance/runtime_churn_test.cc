@@ -35,7 +35,8 @@ INSTANTIATE_TEST_SUITE_P(Procs,
 constexpr unsigned threads = 4;
 constexpr int messages = 20;
 
-// Gs of a send, those of b receive, and some of both do other work. Returns how many messages came.
+// Gs of runtime a send, Gs of b receive, and some of both do other work. Returns the number of
+// received messages.
 int talk(runtime& a, runtime& b) {
     const chan<int> c(2);
     a.go([=] {

@@ -57,7 +57,7 @@ TEST_P(Scheduling, YieldSaysWhetherAnotherOneRan) {
     EXPECT_FALSE(rt().run([] { return weft::yield(); }));  // alone
 }
 
-// Including those for which the caller's own queue has no room.
+// This includes those for which the caller's own queue has no room.
 TEST_P(OneProcessor, YieldLetsThousandsOfOthersRunFirst) {
     rt().run([] {
         constexpr int count = 4000;
@@ -133,8 +133,8 @@ TEST_P(OneProcessor, AWokenGreenThreadRunsNext) {
     EXPECT_EQ(order, (std::vector<char>{'w', 'q'}));
 }
 
-// Starts as many green threads as processors, each of which waits busily for the previous one: all
-// must run at the same time.
+// Starts one green thread for each processor. Each waits busily for the previous one, so all must
+// run at once.
 void run_all_at_once(unsigned procs) {
     std::atomic<unsigned> turn = 0;
     wait_group all;
@@ -261,8 +261,8 @@ protected:
         compute_for(piece);
     }
 
-    // A slice has room for four. On a loaded machine the monitor is late, and a green thread that
-    // is asked to yield computes on until its piece ends.
+    // A slice has room for four. On a loaded machine the monitor is late, and a green thread asked
+    // to yield computes on until its piece ends.
     static constexpr int most_pieces = 12;
 
     std::atomic<int> pieces_{0};

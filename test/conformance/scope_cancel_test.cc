@@ -274,8 +274,8 @@ TEST_P(ScopeCancel, ManyGreenThreadsEnd) {
     EXPECT_EQ(ended, n);
 }
 
-// A chain of scopes, each in a green thread of the outer one. The cancellation comes from the
-// middle of the chain or from outside.
+// A chain of scopes, each in a green thread of the outer one, cancelled from its middle or from
+// outside.
 class DeepScopes : public procs_test {
 protected:
     const int depth_ = scaled(10'000);

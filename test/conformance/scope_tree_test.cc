@@ -31,8 +31,8 @@ using namespace std::chrono_literals;
 using ScopeTree = procs_test;
 WEFT_SWEEP(ScopeTree);
 
-// A tree of green threads, each of which waits at its leaf under a random chain of contexts. One
-// stop token in the chain is stopped. That reaches all leaves below it that are not shielded.
+// A tree of green threads, each waiting at a leaf under a random chain of contexts. One stop token
+// in the chain is stopped, which reaches all leaves below it that are not shielded.
 class random_tree {
 public:
     std::stop_source trunk;
@@ -119,8 +119,7 @@ TEST_P(ScopeTree, WhatWasCancelledStaysCancelledWhenItsTimeIsUp) {
     });
 }
 
-// A wait that has reported a timeout may later report a cancellation, which is the more general
-// reason.
+// After a timeout, waits may report a cancellation, which is the more general reason.
 TEST_P(ScopeTree, WhatIsOutOfTimeIsCancelledWhenThatComesToo) {
     std::stop_source source;
     rt().run([&] {

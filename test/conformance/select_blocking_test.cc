@@ -1,4 +1,5 @@
-// select_blocking_test.cc: selects that wait: on several channels, on one channel several times, against each other.
+// select_blocking_test.cc: selects that wait: on several channels, on one channel several times,
+// and for each other.
 
 #include <array>
 #include <atomic>
@@ -143,8 +144,8 @@ TEST_P(SelectBlocking, LosersBetweenPlainReceiversAndSendersAreSkipped) {
     });
 }
 
-// A select that waits twice on one channel and is served by another one removes both of its
-// waiters, and no others.
+// A select that waits twice on one channel and is served by another removes both of its waiters,
+// and no others.
 TEST_P(SelectBlocking, OneChannelTwiceInASelect) {
     const chan<int> c;
     const chan<int> d;

@@ -1,4 +1,5 @@
-// select_cancel_test.cc: selects that are cancelled, and those that take a cancellation as one of their cases.
+// select_cancel_test.cc: selects that are cancelled, and selects with a cancellation as one of
+// their cases.
 
 #include <atomic>
 #include <chrono>

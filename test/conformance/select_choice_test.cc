@@ -24,8 +24,8 @@ using namespace std::chrono_literals;
 using SelectChoice = procs_test;
 WEFT_SWEEP(SelectChoice);
 
-// Whether the hits of n independent trials, each of this probability, lie within ten standard
-// deviations of the expectation. A fair choice fails that once in 10^22 runs.
+// Whether the hits of n independent trials of this probability lie within ten standard deviations
+// of the expectation. A fair choice fails that once in 10^22 runs.
 ::testing::AssertionResult fair(long hits, long n, double probability) {
     const double expected = static_cast<double>(n) * probability;
     const double sigma = std::sqrt(expected * (1 - probability));
@@ -226,8 +226,8 @@ TEST_P(SelectChoice, SelectFirstTakesTheFirstThatIsReady) {
     });
 }
 
-// When select_first has to wait, the first case to become ready is served: there is no order among
-// cases that are not ready.
+// When select_first has to wait, the first case to become ready is served: cases that are not ready
+// have no order.
 TEST_P(SelectChoice, SelectFirstWaitsForAllOfItsCases) {
     for (int which = 0; which < 3; ++which) {
         const std::array<chan<int>, 3> c;

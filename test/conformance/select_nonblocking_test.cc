@@ -141,8 +141,7 @@ TEST_P(SelectNonblocking, TheValueFormGivesTheSameAnswers) {
     });
 }
 
-// Without `otherwise` a select waits as long as it takes if no case is ready, and does not wait if
-// one is.
+// Without `otherwise` a select waits, as long as it takes, exactly if no case is ready.
 TEST_P(SelectNonblocking, WithoutOtherwiseItBlocksExactlyWhereNothingCanHappen) {
     for (const case_state& s : quiet_case_states()) {
         for (const bool sends : {true, false}) {
@@ -266,10 +265,10 @@ TEST_P(SelectNonblocking, WithRoomInOneOfTwoChannelsAtEveryInstantASendHappens) 
         const chan<bool> answers;
         int mistakes = 0;
         for (int i = 0; i < rounds; ++i) {
-            b.send(1);  // A has room.
+            b.send(1);  // `a` has room
             go([a, b, answers] { answers.send(select(send(a, 2), send(b, 2), otherwise()).index() != 2); });
             static_cast<void>(b.try_recv());   // Both have room.
-            static_cast<void>(a.try_send(1));  // B has room.
+            static_cast<void>(a.try_send(1));  // `b` has room
             mistakes += answers.recv() != true;
             static_cast<void>(a.try_recv());
             static_cast<void>(b.try_recv());

@@ -193,8 +193,8 @@ TEST_P(Semaphore, NoUnitIsLostOrDoubledWhenTimeIsUp) {
     EXPECT_EQ(taken, given);
 }
 
-// The semaphore lives in the waiter's frame. It is destroyed, and its memory overwritten, as soon
-// as acquire() has returned.
+// The semaphore lives in the waiter's frame. It is destroyed and overwritten as soon as acquire()
+// has returned.
 TEST_P(Semaphore, MayBeDestroyedRightAfterTheLastAcquire) {
     const int rounds = scaled(10'000);
     rt().run([rounds] {
@@ -261,7 +261,7 @@ TEST_P(Semaphore, AWaiterWhoseRuntimeStopsIsForgotten) {
     EXPECT_FALSE(s.try_acquire());
 }
 
-// A unit is handed to a green thread that never runs again. It is given back …
+// A unit handed to a green thread that never runs again is given back.
 TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadIsGivenBack) {
     binary_semaphore s(0);
     std::atomic<bool> computes{false};
@@ -279,7 +279,7 @@ TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadIsGivenBack)
     EXPECT_TRUE(s.try_acquire());
 }
 
-// … so that the next waiter gets it.
+// A unit that is given back goes to the next waiter.
 TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadServesTheNextOne) {
     binary_semaphore s(0);
     std::atomic<bool> computes{false};

@@ -94,7 +94,7 @@ TEST_P(SharedMutexOnOneProcessor, AWriterThatComesFirstTakesALockThatReadersWere
               "m");
 }
 
-// But not for ever.
+// They do not compete for ever.
 TEST_P(SharedMutexOnOneProcessor, ReadersOfMoreThanAMillisecondAreLetInTogetherAndBeforeTheNextWriter) {
     EXPECT_EQ(rt().run([] {
         visits v;
@@ -159,7 +159,7 @@ TEST_P(SharedMutexOnOneProcessor, AWriterOfMoreThanAMillisecondGetsItHandedOver)
 }
 
 // The bound for readers. Of the writers that enter after a reader has waited for a millisecond, two
-// precede it, plus those that run between its wake-up and its turn.
+// precede it, and those that run between its wake-up and its turn.
 TEST_P(SharedMutexOnOneProcessor, AReaderOfMoreThanAMillisecondWaitsForTwoWritersAtMost) {
     using clock = std::chrono::steady_clock;
     constexpr int writers = 3;

@@ -1,4 +1,4 @@
-// shared_mutex_test.cc: many readers or one writer, in green and plain threads, whether readers
+// shared_mutex_test.cc: many readers or one writer, green and plain threads, with readers that
 // share the lock's word or are counted separately.
 
 #include <atomic>

@@ -1,8 +1,5 @@
-// short_slice_test.cc: a slice of 0.1 ms holds, both for code that checks it and for the monitor.
-// Also: processors retaken at random.
-//
-// The measure is CPU time, of which a busy machine gives less, not more. A slice of 10 ms would use
-// 10 ms of it.
+// short_slice_test.cc: a slice of 0.1 ms holds for code that checks it and for the monitor. Also:
+// processors retaken at random.
 
 #include <algorithm>
 #include <atomic>

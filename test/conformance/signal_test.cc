@@ -49,7 +49,7 @@ uint64_t blocked_by(const std::string& task) {
 
 constexpr uint64_t bit(int signal) { return uint64_t{1} << (signal - 1); }
 
-// And Ms take SIGURG, which dumps send to them.
+// Ms also take SIGURG, which dumps send to them.
 TEST(Signals, OurThreadsTakeFaultsOnly) {
     const std::set<std::string> before = tasks();
     runtime rt({.procs = 2});

@@ -30,9 +30,9 @@ using namespace std::chrono_literals;
 
 class SingleFlight : public procs_test {
 protected:
-    // Starts n green threads. Returns once one of them calls, so it waits to receive, and all
-    // others wait for that call. The number of parks would not tell: they may also have met at the
-    // mutex.
+    // Starts n green threads. Returns once one of them calls, which means that it waits to receive,
+    // and all others wait for that call. The number of parks would not tell: they may also have met
+    // at the mutex.
     void gather(std::size_t n, const std::function<void()>& visit) {
         for (std::size_t i = 0; i < n; ++i) rt().go(visit);
         await_in_flight(n - 1);

@@ -267,7 +267,7 @@ TEST_P(Spawn, StacksOfEndedGreenThreadsAreReused) {
 }
 
 // Many green threads use their stacks to different depths at once, end, and leave the stacks to
-// later ones. A frame never contains data of another green thread.
+// later ones. No frame ever contains data of another one.
 TEST_P(Spawn, ReusedStacksAreNeverShared) {
     const int rounds = scaled(20);
     std::atomic<int> wrong = 0;

@@ -326,8 +326,8 @@ TEST_P(StopDeadline, ItsGreenThreadsMayStartOthersWhileItDrains) {
     EXPECT_EQ(procs, before);
 }
 
-// Until the last one has finished. A shield delays that until the other threads have seen that it
-// drains.
+// They may do so until the last one has finished. A shield delays that until they have seen that
+// the runtime drains.
 TEST_P(StopDeadline, OtherThreadsMayStartGreenThreadsWhileItDrains) {
     std::atomic<bool> drains = false;
     std::atomic<int> started = 0;
@@ -502,8 +502,7 @@ TEST_P(Stragglers, OneThatStartsOthersWhenItIsBack) {
 
 bool is_there(pid_t thread) { return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0; }
 
-// Each ending thread cleans up after those that ended before it; these have already done so
-// themselves.
+// Each ending thread cleans up after earlier ones, which have already done so themselves.
 TEST_P(Stragglers, PinnedOnesWhoseThreadsEndOneAfterTheOther) {
     constexpr std::size_t count = 3;
     leak_on_purpose();

@@ -198,8 +198,7 @@ TEST_P(ThreadLimit, ThoseThatDoNotBlockGoOnAsLongAsThereIsAThread) {
     rt().drain();
 }
 
-// There are as many places for calls as threads beyond the current number of Ps, not the initial
-// one.
+// There are as many places for calls as threads beyond the current number of Ps.
 TEST_P(ThreadLimit, PlacesForCallsFollowTheNumberOfPs) {
     for (const unsigned procs : {8U, GetParam(), 1U, GetParam()}) {
         rt().set_max_procs(procs);
@@ -346,8 +345,8 @@ TEST(ThreadLimitOfOne, APinnedOneGoesOnAlthoughOthersAreBeforeIt) {
     }
 }
 
-// Each thread belongs to a pinned G, and each P has a full queue: what one finds belongs to the
-// other.
+// Each thread belongs to a pinned G, and each P's queue is full of others: what one finds is the
+// other's.
 TEST(ThreadLimitOfTwo, PinnedOnesThatWakeEachOtherBothGoOn) {
     const auto rt = runtime_of("2", 2);
     const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });

@@ -1,4 +1,4 @@
-// threads_test.cc: plain OS threads use every primitive, among themselves and together with green threads.
+// threads_test.cc: plain OS threads use every primitive, among themselves and with green threads.
 
 #include <atomic>
 #include <chrono>

@@ -128,7 +128,7 @@ TEST_P(TimerLifetime, TimersOutliveWhoMadeThem) {
     });
 }
 
-// Dropped at the moment they fire.
+// The timers are dropped at the moment they fire.
 TEST_P(TimerLifetime, DroppingRacesWithFiring) {
     const int rounds = scaled(4000);
     const uint64_t seed = announced_seed();

@@ -426,7 +426,7 @@ TEST_P(WaitFd, ANumberThatIsUsedAnewIsWatchedAnew) {
 }
 
 // A runtime that ends abandons a green thread that an edge has woken, and that will never check.
-// Another waiter has to be woken.
+// The edge must wake another waiter.
 TEST(WaitFdAtTheEnd, AnEdgeIsNotLostWithWhoWasWoken) {
     for (const bool selects : {false, true}) {
         auto [near, far] = net::unix_stream::pair();

@@ -121,8 +121,8 @@ TEST_P(WaitGroup, EveryWaiterIsWoken) {
     EXPECT_EQ(woken, 53);
 }
 
-// The group lives in the waiter's frame. It is destroyed, and its memory overwritten, as soon as
-// wait() has returned, even if other threads are still leaving done().
+// The group lives in the waiter's frame. It is destroyed and overwritten as soon as wait() has
+// returned, even if other threads are still leaving done().
 TEST_P(WaitGroup, MayBeDestroyedRightAfterWait) {
     const int rounds = scaled(20'000);
     rt().run([rounds] {
