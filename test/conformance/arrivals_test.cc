@@ -1,5 +1,5 @@
 // arrivals_test.cc: a G that returns from a call without a processor, or that a plain thread wakes,
-// soon gets a turn, but no more turns than others.
+// soon gets a turn. It gets no more turns than others.
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
-// cancel_points_test.cc: which calls are ended by a deadline or a cancellation around them: calls
-// that wait for an event; not calls that lock, join, or need not wait.
+// cancel_points_test.cc: which calls a deadline or a cancellation around them ends: calls that wait
+// for an event. Calls that lock, join, or need not wait are not interrupted.
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,7 @@
 // hog_share_test.cc: the share of processor time that Gs get beside many hogs.
 //
 // Shares are counted in equal pieces of work, and compared with plain threads that do the same work
-// at the same time: other load slows down both.
+// simultaneously. So other load slows down both.
 
 #include <unistd.h>
 

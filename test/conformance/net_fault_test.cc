@@ -1,5 +1,6 @@
 // net_fault_test.cc: TCP and Unix sockets on a network that is late, slow, silent, and goes away.
-// support/fault_proxy.h implements it; support/bad_network.h states what must hold.
+//
+// support/fault_proxy.h implements that network. support/bad_network.h states what must hold.
 
 #include <string>
 #include <system_error>

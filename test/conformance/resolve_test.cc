@@ -39,8 +39,8 @@ using net::detail::set_lookup_function;
 
 // Replaces the system's resolver: names that are found, not found, and found when a gate opens.
 //
-// For a name that begins with half4 or half6, the lookup of both versions waits at the gate, and so
-// does that of the version not named.
+// For a name that begins with half4 or half6, the lookup of both versions waits at the gate. So
+// does the lookup of the version that is not named.
 std::atomic<int> lookups = 0;
 std::atomic<int> at_the_gate = 0;
 std::atomic<bool> gate_open = false;
