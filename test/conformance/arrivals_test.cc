@@ -1,5 +1,5 @@
-// arrivals_test.cc: who comes back from a call without a processor, or is woken by a plain thread, has its turn soon; and no oftener
-// than the others.
+// arrivals_test.cc: a G that returns from a call without a processor, or that a plain thread wakes,
+// soon gets a turn. It gets no more turns than others.
 
 #include <algorithm>
 #include <atomic>
@@ -49,9 +49,9 @@ protected:
 WEFT_SWEEP_OVER(Arrivals, 1U, 2U, 4U);
 
 constexpr int tries = 21;
-constexpr int few = 16;  // pieces on each processor; 30 to 60 if they waited for the look at every 61st
+constexpr int few = 16;  // Pieces per processor; checks at every 61st schedule alone would need 30 to 60.
 
-// Of several, because the system may not let a thread run for many pieces.
+// The median: the system may keep one thread off its CPU for many pieces.
 int median(std::vector<int> all) {
     std::sort(all.begin(), all.end());
     return all.at(all.size() / 2);
@@ -101,8 +101,9 @@ TEST_P(Arrivals, WhoIsWokenByAPlainThreadWaitsForFewPieces) {
     EXPECT_LE(median(waited), few * static_cast<int>(procs()));
 }
 
-// On more of them the machine decides who has what part of it; as it does where a thread that it does not let run loses its processor, and
-// goes on beside the next one.
+// One processor only: with more, the machine decides how they are shared. No retakes either: a
+// thread that the system keeps off its CPU would lose its processor, and then run beside the next
+// thread.
 class ArrivalsOnOneProcessor : private calm, private no_retakes, public procs_test {
 protected:
     ArrivalsOnOneProcessor() : procs_test(60s) {}
@@ -110,7 +111,7 @@ protected:
 
 WEFT_SWEEP_OVER(ArrivalsOnOneProcessor, 1U);
 
-// Two that are woken from outside again and again, and those that yield, take turns.
+// Two Gs that are repeatedly woken from outside take turns with those that yield.
 TEST_P(ArrivalsOnOneProcessor, LeaveTheOthersHalfOfTheTime) {
     std::atomic<int> woken{0};
     int pieces = 0;
@@ -129,7 +130,8 @@ TEST_P(ArrivalsOnOneProcessor, LeaveTheOthersHalfOfTheTime) {
                 }
             });
         }
-        // Never to one that computes: it would take what it finds, and go on without having waited.
+        // Sends only when one of them has parked. A G that computes would take the value without
+        // having waited.
         std::thread outside([&] {
             for (int i = 0; i < 300; ++i) {
                 while (rt().stats().parks < before + static_cast<uint64_t>(i) + 1) std::this_thread::yield();

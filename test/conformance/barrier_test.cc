@@ -1,4 +1,4 @@
-// barrier_test.cc: parties that meet again and again, green threads and plain threads.
+// barrier_test.cc: green threads and plain threads that meet repeatedly.
 
 #include <algorithm>
 #include <atomic>
@@ -54,7 +54,7 @@ TEST_P(Barrier, NobodyIsAPhaseAhead) {
     EXPECT_EQ(unseen, 0);
 }
 
-// Arriving and waiting apart: who has arrived does other things meanwhile.
+// Arriving and waiting are separate: a party does other work between the two.
 TEST_P(Barrier, WhoHasArrivedMayWaitLater) {
     const int phases = scaled(500);
     std::atomic<int> arrived = 0;
@@ -114,7 +114,7 @@ TEST_P(Barrier, ThePartiesLeaveOneByOne) {
     EXPECT_EQ(wrong, 0);
 }
 
-// The completion runs in one of the parties, which may park in it while the others wait.
+// The completion runs in one of the parties. It may park there while the others wait.
 TEST_P(Barrier, TheCompletionMayWait) {
     int completed = 0;
     barrier meeting(4, [&completed]() noexcept {
@@ -138,7 +138,7 @@ TEST_P(Barrier, TheCompletionMayWait) {
     EXPECT_EQ(early, 0);
 }
 
-// It is gone, its memory overwritten, as soon as all waits of the last phase have returned.
+// The barrier is destroyed and overwritten as soon as all waits of the last phase have returned.
 TEST_P(Barrier, MayBeDestroyedRightAfterTheLastWait) {
     const int rounds = scaled(5000);
     rt().run([rounds] {
@@ -170,7 +170,7 @@ TEST_P(Barrier, AWaiterWhoseRuntimeStopsIsForgotten) {
     barrier<> meeting(2);
     park(1, [&] { rt().go([&] { meeting.arrive_and_wait(); }); });
     EXPECT_EQ(rt().stop(), 1U);
-    meeting.arrive_and_wait();  // the other one has arrived all the same
+    meeting.arrive_and_wait();  // the other party has arrived all the same
 }
 
 }  // namespace

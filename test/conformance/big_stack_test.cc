@@ -1,4 +1,5 @@
-// big_stack_test.cc: on_big_stack: the same green thread on another stack: what it returns, throws, holds and waits for.
+// big_stack_test.cc: on_big_stack runs a green thread on another stack: what it returns, throws,
+// holds and waits for.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -36,10 +37,11 @@ constexpr std::size_t mib = 1024 * 1024;
 
 const detail::G& this_green_thread() { return *detail::current_m()->g; }
 
-// How much of so large a stack use() may be told to use. It needs more: in code that is sanitized and not optimized, much more.
+// How much of a stack use() may be told to use. use() itself needs more, and much more in sanitized
+// code that is not optimized.
 constexpr std::size_t usable(std::size_t size) { return built_with_sanitizer ? size / 2 : size - 64 * 1024; }
 
-// Uses that much stack, all of it, and returns the address of the lowest frame record.
+// Uses that much stack, all of it. Returns the address of the lowest frame record.
 [[gnu::noinline]] uintptr_t use(std::size_t bytes) {
     volatile std::byte some[4096];
     some[0] = std::byte{1};
@@ -211,7 +213,8 @@ TEST_P(BigStack, BeyondTheLargestClassIsRefused) {
     });
 }
 
-// The mapping that fails may be that of a thread that begins just then: hence several tries, each with a stack that is not there yet.
+// The mapping that fails may be that of a thread that is just starting. Hence several tries, each
+// with an unmapped stack.
 TEST_P(BigStack, WithoutAddressSpaceThrowsAtTheCall) {
     rt().run([] {
         int calls = 0;
@@ -253,7 +256,7 @@ TEST_P(BigStack, APinTakenInsideOrOutsideHolds) {
         inner.reset();
         EXPECT_TRUE(this_g::pinned());
     });
-    // Pinned inside, unpinned outside: the stack on which it was pinned is gone meanwhile.
+    // Pinned inside, unpinned outside: by then the stack on which it was pinned is gone.
     rt().run([] {
         std::unique_ptr<pin> one;
         on_big_stack([&] { one = std::make_unique<pin>(); });

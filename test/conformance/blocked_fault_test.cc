@@ -1,4 +1,4 @@
-// blocked_fault_test.cc: page faults that take long: nobody but who touches the page waits.
+// blocked_fault_test.cc: a page fault that takes long delays only the thread that touches the page.
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -22,11 +22,11 @@
 namespace weft::test {
 namespace {
 
-// Pages that are not there until they are provided, as those of a file on a disk that takes its time.
+// Pages that are missing until they are provided, like those of a file on a slow disk.
 class slow_pages {
 public:
     explicit slow_pages(std::size_t count) : size_(count * page()) {
-        // Faults of user code only: that needs no privilege.
+        // Only faults of user code: that needs no privilege.
         fd_ = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
         if (fd_ < 0) return;
         uffdio_api api{};

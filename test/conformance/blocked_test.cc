@@ -1,4 +1,5 @@
-// blocked_test.cc: system calls that block, of code that has never heard of green threads: nobody but the caller waits.
+// blocked_test.cc: blocking system calls, in code that knows nothing of green threads, delay only
+// the caller.
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -32,7 +33,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A shell with arguments, whose standard input is from.
+// Starts a shell with arguments. `from` is its standard input.
 pid_t start_shell(const std::string& script, const std::vector<std::string>& arguments, int from) {
     std::vector<std::string> words = {"sh", "-c", script, "sh"};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -56,7 +57,7 @@ class Blocked : public procs_test {
 protected:
     Blocked() : procs_test(60s) {}
 
-    // n green threads that block, until release() is called; the others do not wait for that.
+    // n green threads block until release() is called. The others do not wait for that.
     template <typename Block, typename Release>
     void others_go_on_while(unsigned n, Block block, Release release) {
         std::atomic<unsigned> began = 0;
@@ -115,7 +116,7 @@ TEST_P(Blocked, SixtyFourReadersOfAnotherProcess) {
     EXPECT_EQ(status, 0);
 }
 
-// Who computes meanwhile gets about what a plain thread gets.
+// A G that computes beside blocked readers gets about as much CPU time as a plain thread.
 TEST_P(Blocked, WhoComputesBesideReadersLosesNothing) {
     constexpr unsigned n = 16;
     constexpr long pieces = 10'000;
@@ -151,7 +152,7 @@ TEST_P(Blocked, WhoComputesBesideReadersLosesNothing) {
     rt().drain();
 }
 
-// One after the other: retaken, woken, retaken. Nothing of what is read is lost.
+// The readers are retaken and woken many times in turn. Nothing that is read is lost.
 TEST_P(Blocked, ReadersComeBackManyTimes) {
     constexpr int pairs = 6;
     const int messages = scaled(60);
@@ -184,7 +185,7 @@ TEST_P(Blocked, ReadersComeBackManyTimes) {
 
 // ---- Locks of files.
 
-// A file without a name that can be opened again.
+// An unnamed file that can be opened again.
 class locked_file {
 public:
     locked_file() : file_(std::tmpfile()) {}
@@ -217,7 +218,7 @@ TEST_P(Blocked, Flock) {
         [&] { ::flock(file.fd(), LOCK_UN); });
 }
 
-// As F_SETLKW, for locks of which a process may have several.
+// Like F_SETLKW, for locks of which a process may have several.
 TEST_P(Blocked, LockOfARange) {
     const locked_file file;
     struct flock lock{};

@@ -1,4 +1,5 @@
-// blocking_cancel_test.cc: deadlines and cancellation around declared blocking calls, and in them.
+// blocking_cancel_test.cc: deadlines and cancellation around declared blocking calls, and inside
+// them.
 
 #include <atomic>
 #include <chrono>
@@ -25,7 +26,7 @@ WEFT_SWEEP_OVER(BlockingCancel, 1U, 2U, 4U);
 TEST_P(BlockingCancel, TheDeadlineAroundTheCallCountsInIt) {
     rt().run([] {
         const chan<int> silent;
-        const auto wait = [&] { return silent.recv_for(1s); };  // should nothing interrupt it
+        const auto wait = [&] { return silent.recv_for(1s); };  // in case nothing interrupts it
         for (const hand_off way : all_ways) {
             EXPECT_EQ(ending_of([&] { return with_timeout(1ms, [&] { return blocking(way, wait); }); }),
                       ending::timed_out);
@@ -78,7 +79,7 @@ TEST_P(BlockingCancel, AScopeInItJoinsAndCancels) {
     EXPECT_EQ(ended, 3);
 }
 
-// Timers made inside belong to the caller's runtime.
+// Timers made inside a blocking call belong to the caller's runtime.
 TEST_P(BlockingCancel, TimersInItFire) {
     std::atomic<int> on_it = 0;
     rt().run([&] {

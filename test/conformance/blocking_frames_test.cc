@@ -1,7 +1,9 @@
-// blocking_frames_test.cc: a declared call leaves its caller's frame as it was, and finds its own as any function does.
+// blocking_frames_test.cc: a declared call leaves its caller's frame unchanged, and finds its own
+// frame as any function does.
 //
-// The call's frames lie on another stack, and what was made of it by the compiler comes back by a jump (weft/detail/call_at.h): nothing that
-// callees keep is kept by anybody but the caller. So these functions hold as much as they can across a call, in all kinds of frames.
+// The frames of the call lie on another stack, and the compiled call returns by a jump
+// (weft/detail/call_at.h). So only the caller preserves callee-saved registers. The functions here
+// keep as many values as possible live across a call, in all kinds of frames.
 #include <alloca.h>
 
 #include <algorithm>
@@ -25,7 +27,7 @@
 namespace weft::test {
 namespace {
 
-// Leaves nothing in any register that it may change, and says so to the compiler.
+// Overwrites every register that it may change, and tells the compiler so.
 [[gnu::always_inline]] inline void spoil_registers() {
 #if defined(__x86_64__)
     asm volatile(
@@ -48,7 +50,7 @@ namespace {
 
 uintptr_t misaligned_by(const void* at, std::size_t alignment) { return reinterpret_cast<uintptr_t>(at) % alignment; }
 
-// More than there are registers.
+// Keeps more values live than there are registers.
 [[gnu::noinline]] int64_t hold_much(int64_t n) {
     const int64_t a = opaque(n + 1);
     const int64_t b = opaque(n + 2);
@@ -69,12 +71,12 @@ uintptr_t misaligned_by(const void* at, std::size_t alignment) { return reinterp
 TEST(BlockingFrames, WhatTheCallerHoldsIsHeldAfterTheCall) {
     runtime rt({.procs = 1});
     rt.run([] {
-        for (int64_t n = 0; n < 3000; ++n)  // some of them are timed, or given a special beginning
+        for (int64_t n = 0; n < 3000; ++n)  // some of them are timed, or get a special start
             ASSERT_EQ(hold_much(n), 100 + 28 * n + 140 + (2 * n + 1) + (4 * n + 6) + n);
     });
 }
 
-// A frame of which the compiler knows neither the size nor where it begins.
+// A frame of which the compiler knows neither the size nor the start.
 [[gnu::noinline]] int64_t hold_in_a_frame_of(std::size_t size, int64_t n) {
     alignas(128) std::array<int64_t, 16> aligned{};
     auto* const dynamic = static_cast<unsigned char*>(alloca(size));
@@ -121,7 +123,8 @@ TEST(BlockingFrames, TheCallsMayBeOfAnySizeAndAlignment) {
 }
 
 #if defined(__x86_64__)
-// Fewer registers than the rest of the program has: what is inlined always could not be here.
+// Fewer registers than the rest of the program has: an always_inline function could not be inlined
+// here.
 [[gnu::noinline, gnu::target("general-regs-only")]] int64_t call_from_another_target(int64_t n) {
     return n + blocking([n] { return n + 1; });
 }
@@ -161,17 +164,17 @@ TEST(BlockingFrames, WhoCatchesWhatTheCallThrewHasItsOwnToo) {
 
 [[gnu::noinline]] unwound look_from_a_call() {
     unwound found = blocking([] { return unwind_here(); });
-    asm volatile("" ::: "memory");  // so that it is no jump
+    asm volatile("" ::: "memory");  // prevents a tail call
     return found;
 }
 
 [[gnu::noinline]] unwound look_from_deeper() {
     unwound found = look_from_a_call();
-    asm volatile("" ::: "memory");  // as above
+    asm volatile("" ::: "memory");  // prevents a tail call
     return found;
 }
 
-// For debuggers, profilers and reports of crashes.
+// Debuggers, profilers and crash reports need this.
 TEST(BlockingFrames, UnwindersFindTheCaller) {
     runtime rt({.procs = 1});
     const unwound found = rt.run([] { return look_from_deeper(); });

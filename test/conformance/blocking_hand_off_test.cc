@@ -1,4 +1,5 @@
-// blocking_hand_off_test.cc: when a declared blocking call gives its P to others, and what can be seen of it.
+// blocking_hand_off_test.cc: when a declared blocking call hands off its P, and the visible
+// effects.
 
 #include <atomic>
 #include <chrono>
@@ -33,7 +34,7 @@ class BlockingHandOff : public procs_test {
 protected:
     BlockingHandOff() : procs_test(60s) {}
 
-    // A call for each P, and some more; the others do not wait for them.
+    // One call for each P, and some more. The others do not wait for them.
     template <typename Call>
     void others_go_on_beside(unsigned calls, Call call) {
         std::atomic<bool> over = false;
@@ -73,7 +74,7 @@ TEST_P(BlockingHandOff, AtOnceOnesHoldNobodyUp) {
     others_go_on_beside(procs() + 3, [](auto f) { blocking(hand_off::at_once, f); });
 }
 
-// That a P is gone after a short call, because the slice was over, says nothing about the call.
+// A P lost in a short call because the slice ended says nothing about the call's length.
 TEST(BlockingHandOffLearned, DoesNotTakeACallForALongOneBecauseTheSliceAroundItWas) {
     const calm no_storm;
     runtime rt({.procs = 1});
@@ -97,7 +98,7 @@ TEST(BlockingHandOffLearned, DoesNotTakeACallForALongOneBecauseTheSliceAroundItW
     EXPECT_LT(taken_for_long, 12U) << "of 20, unless those that were timed did not get a core";
 }
 
-// With one P, and the monitor out of the game: what is queued runs because the call has given the P away itself.
+// One P, and an inactive monitor: queued Gs run because the call itself hands off the P.
 TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
     const calm no_storm;
     runtime rt({.procs = 1});
@@ -118,7 +119,7 @@ TEST(BlockingHandOffAtOnce, LetsOthersRunDuringTheCall) {
     EXPECT_EQ(rt.stats().retakes_in_call, before) << "nobody had to take it away";
 }
 
-// Beside calls of others, and whatever the Ms without work are about to do: nobody is forgotten.
+// A G made ready before a call runs during it, whatever other calls and idle Ms do then.
 TEST_P(BlockingHandOff, WhoIsMadeReadyBeforeACallRunsDuringIt) {
     const int rounds = scaled(1000);
     std::atomic<int> met = 0;
@@ -139,7 +140,7 @@ TEST_P(BlockingHandOff, WhoIsMadeReadyBeforeACallRunsDuringIt) {
     EXPECT_EQ(met, rounds * static_cast<int>(procs()));
 }
 
-// Nobody waits: the caller keeps its P, and its thread.
+// No G waits: the caller keeps its P and its thread.
 class CalmHandOff : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(CalmHandOff, 1U, 2U, 4U);
@@ -160,16 +161,16 @@ TEST_P(CalmHandOff, NothingIsGivenAwayWhenNobodyWaits) {
     EXPECT_EQ(rt().stats().retakes_in_call, 0U);
 }
 
-// ---- Learning. One P, and somebody who always waits for it.
+// ---- Learning. One P, and another G that always waits for it.
 
-// A place in the program from which calls are made.
+// One call site in the program.
 void call_for(std::chrono::microseconds length) {
     blocking([&] {
         if (length > 0us) std::this_thread::sleep_for(length);
     });
 }
 
-// What the monitor had to take away while n calls of that length were made.
+// How many Ps the monitor had to retake during n calls of that length.
 uint64_t taken_during(int n, std::chrono::microseconds length) {
     const uint64_t before = stats().retakes_in_call;
     for (int i = 0; i < n; ++i) {
@@ -179,7 +180,7 @@ uint64_t taken_during(int n, std::chrono::microseconds length) {
     return stats().retakes_in_call - before;
 }
 
-// A machine that stands still for a moment makes a short call long: sooner or later each of these is seen to be so.
+// If the machine stalls, a short call takes long. So each state is reached only eventually.
 TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
     runtime rt({.procs = 1});
     rt.run([] {
@@ -189,12 +190,12 @@ TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
             while (!over) weft::yield();
         });
         for (int round = 0; round < 2; ++round) {
-            // Taken for a short one: the P has to be taken away.
+            // The call is believed to be short: the monitor has to retake the P.
             eventually([] {
                 static_cast<void>(taken_during(100, 0us));
                 return taken_during(1, 3ms) == 1;
             });
-            // Taken for long ones: given away before.
+            // The call is believed to be long: it hands off the P beforehand.
             eventually([] { return taken_during(20, 3ms) == 0; });
         }
         over = true;
@@ -204,7 +205,7 @@ TEST(BlockingLearns, FromLongCallsAndFromShortOnes) {
 
 // ---- Seen from outside.
 
-// Calls f, and notes where it returns to itself.
+// Calls f, and stores its own return address.
 template <typename F>
 WEFT_TEST_OPAQUE void make_call(std::atomic<uintptr_t>& return_address, F& f) {
     return_address = reinterpret_cast<uintptr_t>(__builtin_return_address(0));

@@ -1,4 +1,4 @@
-// blocking_pool_test.cc: so many calls at once, and not one more.
+// blocking_pool_test.cc: a pool runs at most its number of calls at once.
 
 #include <algorithm>
 #include <atomic>
@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 using BlockingPool = procs_test;
 WEFT_SWEEP_OVER(BlockingPool, 1U, 2U, 4U);
 
-// How many are inside, and how many ever were at once.
+// Counts the calls that are inside, and the maximum so far.
 class gauge {
 public:
     void enter() {
@@ -116,7 +116,7 @@ TEST_P(BlockingPool, NeverLetsMoreIn) {
 TEST_P(BlockingPool, ServesInOrderOfArrival) {
     constexpr int n = 30;
     blocking_pool pool("queue", 1);
-    std::vector<int> order;  // written inside, one at a time
+    std::vector<int> order;  // written inside, one call at a time
     std::atomic<bool> over = false;
     rt().go([&] {
         pool.run([&] {
@@ -134,7 +134,7 @@ TEST_P(BlockingPool, ServesInOrderOfArrival) {
     EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
-// ---- Whoever does not get in.
+// ---- Callers that do not get in.
 
 TEST_P(BlockingPool, WhoIsCancelledWhileItWaitsIsNotCalled) {
     blocking_pool pool("full", 1);
@@ -170,12 +170,12 @@ TEST_P(BlockingPool, WhoIsCancelledWhileItWaitsIsNotCalled) {
     EXPECT_EQ(pool.running(), 1);
     over = true;
     rt().drain();
-    // Nobody has kept a place.
+    // No place is still taken.
     EXPECT_EQ(rt().run([&] { return pool.run([] { return 5; }); }), 5);
     EXPECT_EQ(called, 0);
 }
 
-// Given up or let in: one of the two, at whatever moment.
+// At whatever moment the cancellation comes, the caller either gives up or is let in.
 TEST_P(BlockingPool, PlacesAreNotLostWhenCancellationAndTurnMeet) {
     constexpr int cap = 2;
     blocking_pool pool("race", cap);

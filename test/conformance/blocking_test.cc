@@ -1,4 +1,5 @@
-// blocking_test.cc: declared blocking calls: what goes in, what comes out, and who one is meanwhile.
+// blocking_test.cc: declared blocking calls: their arguments, their results, and the identity of
+// the thread inside.
 
 #include <array>
 #include <atomic>
@@ -67,7 +68,7 @@ struct made_from_int {
 TEST_P(Blocking, TakesAnyCallable) {
     rt().run([] {
         EXPECT_EQ(blocking([] { return made_from_int(3); }).value, 3);
-        // One that can be called once only, and one that has state of its own.
+        // A function object that can be called only once, and one that has state of its own.
         struct once {
             std::unique_ptr<int> what = std::make_unique<int>(8);
 
@@ -96,7 +97,7 @@ TEST_P(Blocking, ExceptionsTravel) {
 
         EXPECT_THROW(blocking([]() -> int& { throw mine(); }), mine);
         EXPECT_THROW(blocking([] { throw cancelled(); }), cancelled);
-        // One inside of another's handler, on both sides.
+        // An exception inside the handler of another, on both sides.
         try {
             throw std::runtime_error("outer");
         } catch (const std::runtime_error& outer) {
@@ -180,13 +181,13 @@ TEST_P(Blocking, InsideItIsAPlainThread) {
             EXPECT_TRUE(this_g::labels().empty());
             EXPECT_FALSE(this_g::pinned());
             this_g::set_name("nobody");
-            checkpoint();  // does nothing
+            checkpoint();  // no effect
         });
         EXPECT_EQ(this_g::id(), id);
         EXPECT_EQ(this_g::name(), "caller");
         EXPECT_EQ(this_g::labels().find("key"), "value");
 
-        // What it starts runs on the same runtime.
+        // A green thread started inside runs on the same runtime.
         const uint64_t before = stats().spawned;
         std::atomic<bool> ran = false;
         blocking([&] {

@@ -1,4 +1,5 @@
-// cancel_deadline_test.cc: with_timeout and with_deadline: how they nest, what they return, when they strike.
+// cancel_deadline_test.cc: with_timeout and with_deadline: how they nest, what they return, when
+// they expire.
 
 #include <atomic>
 #include <chrono>
@@ -80,7 +81,7 @@ TEST_P(CancelDeadline, OfNestedOnesTheEarliestCounts) {
                       with_timeout(8ms, [&] {
                           inner = ending_of([] { with_timeout(1ms, wait_for_ever); }) == ending::timed_out;
                           EXPECT_LT(steady_clock::now() - start, 1h);
-                          wait_for_ever();  // until the outer one
+                          wait_for_ever();  // until the outer deadline
                       });
                   }),
                   ending::timed_out);
@@ -98,7 +99,7 @@ TEST_P(CancelDeadline, ManyLevelsNest) {
                 try {
                     with_timeout(level == shortest ? std::chrono::milliseconds(1) : 1h, [&] { descend(level + 1); });
                 } catch (const timed_out&) {
-                    // Whose deadline it was shows in who can wait again.
+                    // Outside the `with_timeout` that expired, the caller can wait again.
                     if (ending_of([] { throw_if_cancelled(); }) != ending::served) throw;
                     caught = level;
                     throw;
@@ -209,7 +210,7 @@ TEST_P(CancelDeadline, TimesBelowTheClockMeanAlreadyPast) {
     });
 }
 
-// Green threads that merely go() or async() started are on their own.
+// Green threads started by a plain go() or async() are independent.
 TEST_P(CancelDeadline, GreenThreadsStartedInItAreNotPartOfIt) {
     const chan<int> gate;
     std::optional<future<ending>> f;
@@ -233,7 +234,7 @@ TEST_P(CancelDeadline, GreenThreadsStartedInItAreNotPartOfIt) {
     EXPECT_EQ(ends, 2);
 }
 
-// Everybody has a deadline of his own, wherever he runs.
+// A deadline belongs to its green thread, on whatever thread that runs.
 TEST_P(CancelDeadline, BelongsToTheGreenThreadNotToTheThreadUnderIt) {
     const int n = scaled(500);
     std::atomic<int> wrong = 0;
@@ -285,7 +286,7 @@ TEST_P(CancelDeadline, ALongLoopDoesNotGrow) {
     rt().run([&] { loop(rounds / 10); });
     const std::size_t before = resources::now().resident_kib;
     rt().run([&] { loop(rounds); });
-    // What a sanitizer or an emulator (translated code, notes on pages) keeps is resident too.
+    // Pages of a sanitizer or an emulator (translated code, page metadata) are resident too.
     if (!built_with_sanitizer && untouched_pages_are_free()) {
         EXPECT_LE(resources::now().resident_kib, before + 1024);
     }

@@ -1,4 +1,5 @@
-// cancel_derived_test.cc: cancelling a future that was made of others, or of a promise: what it reaches, and what it leaves alone.
+// cancel_derived_test.cc: cancelling a future made of others, or of a promise: what that reaches
+// and what not.
 
 #include <atomic>
 #include <chrono>
@@ -40,7 +41,7 @@ WEFT_SWEEP(CancelWhenAny);
 using CancelPromise = procs_test;
 WEFT_SWEEP(CancelPromise);
 
-// Waits until it is cancelled, and then takes its time before it ends: ended is set last.
+// Waits until it is cancelled, and then takes some time to end. `ended` is set last.
 auto slow_to_end(std::atomic<int>& ended) {
     return [&ended] {
         struct last {
@@ -176,7 +177,8 @@ TEST_P(CancelThen, EndsWorkOfAScopeAndTheScopeGoesOn) {
     });
 }
 
-// Only what was used up to make a future is behind it. What its function merely waits for belongs to others.
+// Only work that was consumed to make the future is cancelled. What its function merely waits for
+// belongs to others.
 TEST_P(CancelThen, WhatOthersWaitForGoesOn) {
     rt().run([] {
         const chan<int> gate;
@@ -247,7 +249,8 @@ TEST_P(CancelThen, DroppingCancelsNothing) {
     });
 }
 
-// At any moment: before the work starts, while it waits, between it and the function, while that waits, when all is over.
+// At any moment: before the work starts, while it waits, between it and the function, while the
+// function waits, or when all is over.
 TEST_P(CancelThen, AtAnyMomentEitherTheResultOrTheCancellationComes) {
     const int rounds = scaled(2000);
     std::atomic<int> wrong = 0;
@@ -346,7 +349,7 @@ TEST_P(CancelWhenAny, EndsAllAndGivesThemBack) {
     });
 }
 
-// From the moment at which the first is known the others belong to the result.
+// Once the winner is known, the other futures belong to the result.
 TEST_P(CancelWhenAny, LosersAreNotCancelledOnceThereIsAWinner) {
     rt().run([] {
         const chan<int> gate;
@@ -444,7 +447,7 @@ TEST_P(CancelPromise, AValueThatCannotBeStoredLeavesRoomForAnotherOrForTheCancel
     });
 }
 
-// The cancellation comes while the value is being stored: it waits for how that ends.
+// The cancellation comes while the value is being stored. It waits for the outcome of that.
 TEST_P(CancelPromise, WhileItsValueIsStoredTheValueCounts) {
     struct during {
         future<during>* cancels;

@@ -43,7 +43,7 @@ TEST(ErrorCodes, AreEquivalentToThoseOfTheSystem) {
     EXPECT_FALSE(error_category().message(1000).empty());
 }
 
-// A std::error_code that says something already: every call sets it.
+// A std::error_code with an old value: every call sets it.
 std::error_code stale() { return std::make_error_code(std::errc::no_space_on_device); }
 
 TEST_P(CancelErrorCode, IsClearWhereAllWentWell) {

@@ -1,4 +1,4 @@
-// cancel_future_test.cc: future::cancel: a green thread asked to end by whoever waits for its result.
+// cancel_future_test.cc: future::cancel: the owner of a future asks its green thread to end.
 
 #include <atomic>
 #include <chrono>
@@ -199,7 +199,7 @@ TEST_P(CancelFuture, AGetThatTimedOutCanBeRepeated) {
     });
 }
 
-// Being cancelled is no failure that somebody would have to hear of.
+// Being cancelled is not a failure that has to be reported.
 TEST_P(CancelFuture, DroppingOneThatWasCancelledIsNotReported) {
     const hook_counter hook;
     park(2, [&] {
@@ -213,7 +213,7 @@ TEST_P(CancelFuture, DroppingOneThatWasCancelledIsNotReported) {
     });
     rt().drain();
     EXPECT_EQ(hook.errors() + hook.others(), 0);
-    // Its own failure is.
+    // A failure of its own is reported.
     rt().run([] {
         auto f = async([] {
             try {
@@ -226,7 +226,7 @@ TEST_P(CancelFuture, DroppingOneThatWasCancelledIsNotReported) {
     });
     rt().drain();
     EXPECT_EQ(hook.errors(), 1);
-    // So is an interruption that nobody asked for.
+    // So is an interruption that was not requested.
     rt().run([] { static_cast<void>(async([] { with_timeout(0s, wait_for_ever); })); });
     rt().drain();
     EXPECT_EQ(hook.others(), 1);
@@ -253,7 +253,7 @@ TEST_P(CancelFuture, WhatTheFunctionHeldIsDestroyed) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-// The cancellation comes at any moment of a life: before it starts, while it waits, when it has ended.
+// The cancellation comes before the green thread starts, while it waits, or after its end.
 TEST_P(CancelFuture, AtAnyMomentEitherTheResultOrTheCancellationComes) {
     const int rounds = scaled(3000);
     std::atomic<int> wrong = 0;

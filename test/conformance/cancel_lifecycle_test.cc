@@ -1,5 +1,5 @@
-// cancel_lifecycle_test.cc: runtimes that stop while their green threads wait in selects, scopes and under deadlines, and others who
-// cancel these afterwards: what is abandoned is no longer there to be found.
+// cancel_lifecycle_test.cc: runtimes stop while their green threads wait in selects, in scopes and
+// under deadlines. Cancellations that come later must find nothing of what was abandoned.
 
 #include <atomic>
 #include <chrono>
@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 using CancelLifecycle = procs_test;
 WEFT_SWEEP(CancelLifecycle);
 
-// After a stop: work on other green threads' stacks, so that what was abandoned is written over.
+// After a stop: other green threads use the stacks, so that abandoned frames are overwritten.
 void use_stacks(runtime& rt) {
     wait_group all;
     all.add(200);
@@ -138,7 +138,7 @@ TEST_P(CancelLifecycle, TokensOfAbandonedGreenThreadsMayBeStopped) {
     for (const std::stop_token& t : told) static_cast<void>(t.stop_requested());
 }
 
-// Cancelled, and runnable because of that, when the runtime stops.
+// Cancelled, and therefore runnable, when the runtime stops.
 TEST_P(CancelLifecycle, GreenThreadsThatWereCancelledAndHadNoTimeToLeave) {
     leak_on_purpose();
     const int rounds = scaled(50);
@@ -171,7 +171,7 @@ TEST_P(CancelLifecycle, GreenThreadsThatWereCancelledAndHadNoTimeToLeave) {
     }
 }
 
-// Deadlines that pass, cancellations and hand-overs while the runtime stops.
+// Deadlines expire, cancellations and hand-offs happen while the runtime stops.
 TEST_P(CancelLifecycle, StoppingInTheMiddleOfCancellations) {
     leak_on_purpose();
     const int rounds = scaled(50);
@@ -226,7 +226,8 @@ TEST_P(CancelLifecycle, StoppingInTheMiddleOfCancellations) {
     }
 }
 
-// Two runtimes: a green thread of the one waits for a future of the other in a select, and either may go.
+// Two runtimes: a green thread of one waits for a future of the other in a select. Either runtime
+// may stop.
 TEST_P(CancelLifecycle, ASelectOnAFutureOfAStoppedRuntimeEndsByItsOtherCases) {
     leak_on_purpose();
     auto other = std::make_unique<runtime>(runtime_options{.procs = 1});

@@ -1,5 +1,5 @@
-// cancel_points_test.cc: which calls a deadline or a cancellation around them ends: each that waits for something to happen, none that
-// locks or joins, and none that need not wait.
+// cancel_points_test.cc: which calls a deadline or a cancellation around them ends: calls that wait
+// for an event. Calls that lock, join, or need not wait are not interrupted.
 
 #include <atomic>
 #include <chrono>
@@ -29,7 +29,7 @@ namespace {
 using CancelPoints = procs_test;
 WEFT_SWEEP(CancelPoints);
 
-// Runs check once for each point, says which, and sees to it that nothing is left.
+// Runs check once for each point, names it in failures, and ensures that nothing is left over.
 template <typename F>
 void at_each_point(runtime& rt, F check) {
     for (const point& p : points()) {
@@ -119,10 +119,10 @@ TEST_P(CancelPoints, APlainThreadIsInterruptedToo) {
         other.join();
         EXPECT_EQ(e, ending::cancelled);
     });
-    eventually([] { return stats().live == 0; });  // those of the default runtime, which plain threads start
+    eventually([] { return stats().live == 0; });  // green threads of the default runtime, started by plain threads
 }
 
-// ---- Not interrupted: what need not wait.
+// ---- Not interrupted: calls that need not wait.
 
 TEST_P(CancelPoints, WhatNeedNotWaitIsDoneAlthoughCancelled) {
     std::stop_source stopped;
@@ -164,7 +164,7 @@ TEST_P(CancelPoints, WhatNeedNotWaitIsDoneAlthoughCancelled) {
     });
 }
 
-// A wait of no time is none.
+// A wait of zero duration does not wait.
 TEST_P(CancelPoints, AWaitWhoseOwnTimeIsUpReportsThatAlthoughCancelled) {
     std::stop_source stopped;
     stopped.request_stop();
@@ -198,9 +198,10 @@ TEST_P(CancelPoints, SenderAndReceiverThatWaitServeEvenWhoIsCancelled) {
     EXPECT_EQ(rt().run([&] { return with_stop_token(stopped.get_token(), [&] { return c.recv(); }); }), 8);
 }
 
-// ---- Not interrupted: what locks and what joins.
+// ---- Not interrupted: calls that lock, and calls that join.
 
-// A G that is cancelled while it waits in wait() goes on waiting until release() has been called, and gets what it waited for.
+// A G cancelled inside wait() keeps waiting until release() is called, and then gets what it waited
+// for.
 template <typename Wait, typename Release>
 void expect_not_interrupted(runtime& rt, Wait wait, Release release) {
     std::stop_source source;
@@ -280,7 +281,8 @@ TEST_P(CancelPoints, ArrivingAtABarrierIsNone) {
     expect_not_interrupted(rt(), [&] { b.arrive_and_wait(); }, [&] { static_cast<void>(b.arrive()); });
 }
 
-// The wait for the condition is one, taking the lock again behind it is not: whoever leaves holds it.
+// Waiting for the condition is a cancellation point. Locking again afterwards is not: when the wait
+// ends, the lock is held in every case.
 TEST_P(CancelPoints, LockingAgainBehindAConditionIsNone) {
     mutex m;
     condition_variable changed;
@@ -312,7 +314,7 @@ TEST_P(CancelPoints, TheEndOfAScopeIsNone) {
         [&] { gate.close(); });
 }
 
-// run() returns when its function has: what that refers to may lie in the caller's frame.
+// run() returns only when its function has: the function may refer to the caller's frame.
 TEST_P(CancelPoints, RunningAFunctionElsewhereIsNone) {
     const chan<int> gate;
     runtime other({.procs = 1});

@@ -1,5 +1,5 @@
-// cancel_race_test.cc: cancellations at the very moment of hand-overs: a value that was handed over has been received, one that was not
-// is still with its sender, and nobody stays behind in a queue.
+// cancel_race_test.cc: cancellations at the moment of a hand-off. A value handed off has been
+// received, any other is still with its sender, and no waiter stays in a queue.
 
 #include <array>
 #include <atomic>
@@ -28,24 +28,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Values are numbers in boxes, so that one lost or doubled is also a leak or a double free.
+// Values are boxed numbers, so a lost or doubled one is also a leak or a double free.
 using count_box = std::unique_ptr<std::size_t>;
 
-// What senders and receivers that are cancelled all the time share.
+// State shared by senders and receivers that are cancelled all the time.
 struct market {
     explicit market(std::size_t messages, std::size_t cap) : a(cap), b(0), sent(messages), received(messages) {}
 
     const chan<count_box> a;
     const chan<count_box> b;
-    tally sent;      // messages whose send returned
-    tally received;  // messages that came out
+    tally sent;      // Messages whose send returned.
+    tally received;  // Messages that were received.
     std::atomic<int> mistakes{0};
 
     void take(std::optional<count_box> v) {
         if (v) received.mark(**v);
     }
 
-    // One send of v in some form; it may throw cancelled or timed_out. Whether it has happened.
+    // Sends v once, in some form. Returns whether that happened; may throw cancelled or timed_out.
     bool send(prng& random, count_box& v) {
         switch (random.below(5)) {
             case 0:
@@ -87,7 +87,7 @@ struct market {
         }
     }
 
-    // Sends message number. If it was interrupted, the value is as it was.
+    // Sends message `number`. If the send is interrupted, the value is unchanged.
     void send_one(prng& random, std::size_t number) {
         count_box v = std::make_unique<std::size_t>(number);
         bool done = false;
@@ -119,7 +119,7 @@ struct market {
 using CancelRace = procs_test;
 WEFT_SWEEP(CancelRace);
 
-// Everybody has a deadline around each operation.
+// Each operation has a deadline of its own.
 TEST_P(CancelRace, DeadlinesAroundOperations) {
     constexpr std::size_t parties = 8;
     const auto each = static_cast<std::size_t>(scaled(1500));
@@ -152,7 +152,7 @@ TEST_P(CancelRace, DeadlinesAroundOperations) {
     }
 }
 
-// Somebody else cancels, whenever he comes by.
+// Another thread cancels, at a random moment.
 TEST_P(CancelRace, FuturesThatAreCancelledAtAnyMoment) {
     constexpr std::size_t parties = 6;
     const auto each = static_cast<std::size_t>(scaled(1000));
@@ -228,7 +228,7 @@ TEST_P(CancelRace, PlainThreadsThatAreStopped) {
     m.expect_balance();
 }
 
-// A receiver in the middle of the queue goes: those before and behind him are served in their order.
+// A receiver in the middle of the queue leaves. Those before and behind it are served in order.
 TEST_P(CancelRace, WhoLeavesTheQueueDoesNotDisturbTheOthers) {
     const chan<int> c;
     std::atomic<int> served = 0;
@@ -271,7 +271,7 @@ TEST_P(CancelRace, ASenderThatWasCancelledHasSentNothing) {
     for (std::size_t i = 1; i < 10; i += 2) senders[i].get();
 }
 
-// The channel dies as soon as the cancelled one has returned: whoever still looked at it would look at something else.
+// The channel is destroyed as soon as the cancelled wait has returned: no thread may use it then.
 TEST_P(CancelRace, AChannelMayDieRightAfterACancelledWait) {
     const int rounds = scaled(2000);
     rt().run([rounds] {
@@ -295,7 +295,7 @@ TEST_P(CancelRace, AChannelMayDieRightAfterACancelledWait) {
     });
 }
 
-// A wait is closed, timed out, served and cancelled at once: one of the four it is.
+// A wait is closed, timed out, served and cancelled at once. Exactly one of the four ends it.
 TEST_P(CancelRace, EverythingAtOnce) {
     const int rounds = scaled(2000);
     std::array<std::atomic<int>, 5> ends{};

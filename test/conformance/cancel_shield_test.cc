@@ -1,4 +1,5 @@
-// cancel_shield_test.cc: what is finished although its time is up: shielded code, and destructors while an exception unwinds the stack.
+// cancel_shield_test.cc: code that runs to completion past its deadline: shielded code, and
+// destructors while an exception unwinds the stack.
 
 #include <atomic>
 #include <chrono>
@@ -27,7 +28,7 @@ using namespace std::chrono_literals;
 using CancelShield = procs_test;
 WEFT_SWEEP(CancelShield);
 
-// Sends v from a green thread of its own, a little later.
+// Sends v from a separate green thread, a little later.
 chan<int> delivered_later(int v) {
     const chan<int> c;
     go([c, v] {
@@ -44,7 +45,7 @@ TEST_P(CancelShield, NothingAroundItInterruptsTheWaitsInIt) {
             EXPECT_EQ(shield([&] { return c.recv(); }), 4);
             shield([] { throw_if_cancelled(); });
             shield([] { sleep_for(100us); });
-            EXPECT_EQ(ending_of(wait_for_ever), ending::timed_out);  // behind it things are as before
+            EXPECT_EQ(ending_of(wait_for_ever), ending::timed_out);  // after the shield the deadline counts again
         });
     });
 }
@@ -113,7 +114,7 @@ TEST_P(CancelShield, ShieldsAPlainThread) {
 
 // ---- Destructors.
 
-// Waits for a value when it is destroyed, as somebody does who says goodbye.
+// Waits for a value in its destructor, like an object that says goodbye.
 struct goodbye {
     const chan<int>& from;
     std::optional<int>& got;
@@ -181,7 +182,7 @@ TEST_P(CancelShield, APlainThreadsDestructorMayWaitToo) {
     EXPECT_EQ(got, 6);
 }
 
-// Unwinding is the green thread's own affair: others on the same processor are interrupted meanwhile.
+// Unwinding shields only its own green thread: others on the same processor are still interrupted.
 TEST_P(CancelShield, OneThatUnwindsShieldsNobodyElse) {
     const chan<int> c;
     std::optional<int> got;
@@ -203,7 +204,7 @@ TEST_P(CancelShield, OneThatUnwindsShieldsNobodyElse) {
     EXPECT_THROW(unwinding->get(), int);
 }
 
-// In a handler the exception has been caught.
+// In a handler, the exception has been caught.
 TEST_P(CancelShield, AHandlerIsInterrupted) {
     rt().run([] {
         EXPECT_EQ(ending_of([] {
@@ -219,7 +220,7 @@ TEST_P(CancelShield, AHandlerIsInterrupted) {
     });
 }
 
-// What a destructor that runs during unwinding puts around its own waits does count.
+// A deadline that a destructor puts around its own waits counts during unwinding, too.
 struct bounded_goodbye {
     ending& e;
 

@@ -1,4 +1,4 @@
-// cancel_stop_token_test.cc: std::stop_token, into weft and out of it.
+// cancel_stop_token_test.cc: std::stop_token as input of weft, and as its output.
 
 #include <atomic>
 #include <chrono>
@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 using CancelStopToken = procs_test;
 WEFT_SWEEP(CancelStopToken);
 
-// ---- with_stop_token: others stop us.
+// ---- with_stop_token: others stop the green thread.
 
 TEST_P(CancelStopToken, ReturnsAndThrowsWhatTheFunctionDoes) {
     const std::stop_source source;
@@ -87,7 +87,7 @@ TEST_P(CancelStopToken, AGreenThreadMayStopItself) {
     });
 }
 
-// The stop comes while the context is made, while it is left, or neither.
+// The stop comes while the context is made, while it is left, or at neither time.
 TEST_P(CancelStopToken, StoppingRacesWithEnteringAndLeaving) {
     const int rounds = scaled(3000);
     std::atomic<int> wrong = 0;
@@ -158,7 +158,7 @@ TEST_P(CancelStopToken, AJthreadEndsItsWaits) {
     EXPECT_TRUE(interrupted);
 }
 
-// A callback tells us; nobody waits beside us.
+// A callback delivers the stop: no green thread is started to wait for it.
 TEST_P(CancelStopToken, NoGreenThreadIsStartedToWatchAToken) {
     std::stop_source source;
     rt().run([&] {
@@ -178,7 +178,7 @@ TEST_P(CancelStopToken, NoGreenThreadIsStartedToWatchAToken) {
     });
 }
 
-// ---- this_g::stop_token: we tell others that we are stopped.
+// ---- this_g::stop_token: the green thread tells others that it is stopped.
 
 TEST_P(CancelStopToken, WhereNothingCanCancelThereIsNone) {
     EXPECT_FALSE(this_g::stop_token().stop_possible());
@@ -235,7 +235,7 @@ TEST_P(CancelStopToken, ItIsStoppedByEveryKindOfCancellation) {
     EXPECT_FALSE(never_stopped.stop_requested());
 }
 
-// Nobody waits: still the token tells, and what is registered with it is called.
+// No wait is in progress. The token still reports the stop, and registered callbacks are called.
 TEST_P(CancelStopToken, ItIsStoppedThoughItsGreenThreadComputes) {
     std::atomic<int> calls = 0;
     std::atomic<bool> computing = false;
@@ -283,7 +283,8 @@ TEST_P(CancelStopToken, ItMayOutliveWhatItTellsOf) {
     }
 }
 
-// What is registered is called by whoever cancels, with nothing of weft's held: it may use weft as long as it does not wait.
+// The cancelling thread calls the callbacks, with no lock of weft held. They may use weft as long
+// as they do not wait.
 TEST_P(CancelStopToken, WhatItCallsMayUseWeft) {
     const chan<int> told(3);
     rt().run([&] {
@@ -307,7 +308,7 @@ TEST_P(CancelStopToken, WhatItCallsMayUseWeft) {
     EXPECT_EQ(told.recv(), 2);
 }
 
-// Deadlines, stop tokens and scopes chained one behind the other: cancellation travels through all of them.
+// Deadlines, stop tokens and scopes in a chain: cancellation passes through all of them.
 TEST_P(CancelStopToken, ChainsOfTokensPassItOn) {
     std::stop_source source;
     std::optional<future<ending>> f;

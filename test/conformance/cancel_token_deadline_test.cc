@@ -40,7 +40,7 @@ TEST_P(CancelTokenDeadline, TheTokenIsStoppedWhenTheTimeIsUp) {
     });
 }
 
-// Nor does the token lag when a wait says that the time is up.
+// The token is stopped by the time a wait reports the timeout.
 TEST_P(CancelTokenDeadline, WhoHasTimedOutFindsItStopped) {
     rt().run([] {
         for (const auto limit : {1us, 200us, 3000us}) {
@@ -77,7 +77,7 @@ TEST_P(CancelTokenDeadline, TheDeadlineMayBeFurtherOut) {
     });
 }
 
-// A deadline that does not come leaves nothing behind.
+// A deadline that does not expire leaves nothing behind.
 TEST_P(CancelTokenDeadline, WhoLeavesBeforeItLeavesNothing) {
     const int rounds = scaled(1000);
     rt().run([rounds] {

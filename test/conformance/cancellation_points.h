@@ -1,4 +1,5 @@
-// cancellation_points.h: each call of weft that waits for something to happen, which a deadline or a cancellation around it ends.
+// cancellation_points.h: the calls of weft that wait for an event and that a deadline or a
+// cancellation around them ends.
 #pragma once
 
 #include <chrono>
@@ -19,13 +20,14 @@ inline chan<int> full_channel() {
     return c;
 }
 
-// A call that waits for ever. What it waits for is its own and dies with it: if a waiter were left, that would be a fatal error.
+// A call that waits for ever. It owns what it waits for: a waiter left behind when that is
+// destroyed would be a fatal error.
 struct point {
     const char* name;
     std::function<void()> wait;
 };
 
-// A future that does not become ready before its green thread's gate is closed.
+// Calls f with a future that stays pending until the gate of its green thread is closed.
 template <typename F>
 void with_pending_future(F f) {
     const chan<int> gate;

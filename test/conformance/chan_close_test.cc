@@ -1,4 +1,5 @@
-// chan_close_test.cc: closing a channel: who is woken, what they are told, and that nothing sent is lost.
+// chan_close_test.cc: closing a channel: which waiters are woken, with which result, and that no
+// sent value is lost.
 
 #include <atomic>
 #include <chrono>
@@ -91,7 +92,7 @@ TEST_P(ChanClose, CloseWakesEverySenderAndTheirValuesAreUntouched) {
     c.close();
     rt().drain();
     EXPECT_EQ(untouched, senders);
-    EXPECT_EQ(c.recv()->value, -2);  // what was buffered is still delivered
+    EXPECT_EQ(c.recv()->value, -2);  // buffered values are still delivered
     EXPECT_FALSE(c.recv().has_value());
     EXPECT_EQ(tracked::alive(), before);
 }
@@ -129,7 +130,7 @@ TEST_P(ChanClose, ForLoopEndsWhenTheChannelIsClosedAndDrained) {
         });
         int total = 0;
         for (const int v : c) total += v;
-        for (const int v : c) total += v * 1'000'000;  // closed and drained: not entered
+        for (const int v : c) total += v * 1'000'000;  // closed and drained: the loop is not entered
         return total;
     });
     EXPECT_EQ(sum, 5050);
@@ -145,7 +146,8 @@ TEST_P(ChanClose, EveryHandleSeesTheClose) {
     EXPECT_FALSE(out.recv().has_value());
 }
 
-// Senders go on until they are told that the channel is closed. Whatever a send said it delivered comes out, once.
+// Senders run until they learn that the channel is closed. Each value whose send succeeded is
+// received once.
 TEST_P(ChanClose, CloseRacingWithSendersLosesNothing) {
     constexpr int senders = 8;
     const int rounds = scaled(100);

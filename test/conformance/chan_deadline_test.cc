@@ -1,4 +1,4 @@
-// chan_deadline_test.cc: channel operations that wait only so long.
+// chan_deadline_test.cc: channel operations with a deadline.
 
 #include <atomic>
 #include <chrono>
@@ -62,7 +62,7 @@ TEST_P(ChanDeadline, AWaiterWhoseTimeWasUpDoesNotDisturbTheOthersInTheQueue) {
     park(30, [&] {
         for (int i = 0; i < 30; ++i) {
             rt().go([&, c, i] {
-                if (i % 3 == 1) {  // in front, in the middle, at the end
+                if (i % 3 == 1) {  // at the front, in the middle, at the end
                     expired += c.recv_for(2ms).status == chan_status::timeout;
                 } else {
                     patient += c.recv().value_or(0);
@@ -128,8 +128,8 @@ TEST_P(ChanDeadline, TimesBelowTheClockMeanAlreadyPast) {
     });
 }
 
-// Both sides give up after a few microseconds, so that many a hand-over happens at the very moment somebody's time is up.
-// Then both must agree: the send says ok if and only if one receiver got the value.
+// Both sides time out after a few microseconds, so many hand-offs coincide with a deadline. Both
+// must agree: the send returns ok if and only if one receiver got the value.
 TEST_P(ChanDeadline, DeadlinesRacingWithHandOversLoseAndDoubleNothing) {
     constexpr int parties = 8;
     const int each = scaled(3000);

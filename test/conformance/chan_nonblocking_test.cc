@@ -1,4 +1,5 @@
-// chan_nonblocking_test.cc: what every operation answers in every state of a channel when it may not wait, or not for long.
+// chan_nonblocking_test.cc: what every operation returns in every state of a channel when it may
+// not wait, or only briefly.
 
 #include <chrono>
 #include <functional>
@@ -23,7 +24,7 @@ using std::chrono::steady_clock;
 using ChanNonblocking = procs_test;
 WEFT_SWEEP(ChanNonblocking);
 
-// A channel in a certain state and what a send and a receive without waiting must answer there.
+// A channel in one state, and the results of a send and a receive that do not wait.
 struct state {
     const char* name;
     std::function<chan<int>()> make;
@@ -52,7 +53,7 @@ const std::vector<state>& quiet_states() {
     return all;
 }
 
-// What the bounded form answers where the try_ form would block.
+// The result of the timed form where the try_ form would block.
 chan_status or_timeout(chan_status s) { return s == chan_status::would_block ? chan_status::timeout : s; }
 
 TEST_P(ChanNonblocking, TryAnswersAtOnceInEveryState) {
@@ -78,7 +79,8 @@ TEST_P(ChanNonblocking, BoundedWaitsTellTimeoutAndClosedApartInEveryState) {
     });
 }
 
-// A wait whose time was up before it began does what can be done at once, and else reports a timeout.
+// A wait whose deadline has already passed does what it can at once; otherwise it reports a
+// timeout.
 TEST_P(ChanNonblocking, ADeadlineInThePastStillTakesWhatIsThere) {
     rt().run([] {
         const auto past = steady_clock::now() - 1h;
@@ -149,11 +151,12 @@ TEST_P(ChanNonblocking, AFailedSendLeavesTheValueAlone) {
 
         const chan<box> open(1);
         EXPECT_EQ(open.try_send(std::move(value)), chan_status::ok);
-        EXPECT_EQ(value, nullptr);  // and only now it has been moved from
+        EXPECT_EQ(value, nullptr);  // moved from only now
     });
 }
 
-// One value, then closed, while somebody tries to receive: the answer is the value or "closed", never "nothing yet".
+// One value, then a close, while another thread tries to receive. It gets the value or `closed`,
+// never `would_block`.
 TEST_P(ChanNonblocking, TryReceiveRacingWithCloseNeverWouldBlock) {
     const int rounds = scaled(5000);
     const int wrong = rt().run([rounds] {

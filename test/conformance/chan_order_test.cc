@@ -1,4 +1,4 @@
-// chan_order_test.cc: values leave a channel in the order they entered, each exactly once.
+// chan_order_test.cc: values leave a channel in the order in which they entered, each exactly once.
 
 #include <memory>
 #include <vector>
@@ -86,7 +86,8 @@ TEST_P(ChanOrder, WaitingReceiversAreServedInTheOrderTheyCame) {
     for (int i = 0; i < receivers; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i);
 }
 
-// A receiver of a full channel takes the oldest value, which is in the buffer, although a sender waits with one in its hand.
+// A receive from a full channel takes the oldest value, which is buffered, although a sender waits
+// with another.
 TEST_P(ChanOrder, WaitingSendersComeAfterTheBuffer) {
     const chan<int> c(3);
     for (int i = 0; i < 3; ++i) c.send(i);
@@ -97,7 +98,8 @@ TEST_P(ChanOrder, WaitingSendersComeAfterTheBuffer) {
     EXPECT_EQ(c.len(), 0U);
 }
 
-// Each green thread waits for its turn, takes one value from the common channel, and gives the turn to the next.
+// Each green thread waits for its turn, takes one value from the shared channel, and passes the
+// turn on.
 TEST_P(ChanOrder, AChainOfTurnsSeesTheValuesInOrder) {
     const int links = scaled(1000);
     const int out_of_order = rt().run([links] {
@@ -122,8 +124,8 @@ TEST_P(ChanOrder, AChainOfTurnsSeesTheValuesInOrder) {
     EXPECT_EQ(out_of_order, 0);
 }
 
-// Messages of many senders to many receivers: nothing lost, nothing doubled, and at each receiver the messages of any one
-// sender are in order.
+// Messages from many senders to many receivers: each arrives exactly once. Each receiver sees the
+// messages of any one sender in order.
 TEST_P(ChanOrder, EveryMessageArrivesExactlyOnceBetweenManySendersAndReceivers) {
     constexpr int senders = 4;
     constexpr int receivers = 4;
@@ -160,8 +162,8 @@ TEST_P(ChanOrder, EveryMessageArrivesExactlyOnceBetweenManySendersAndReceivers) 
     }
 }
 
-// Plain data, passed on by its address: whoever receives the address sees what was written before it was sent, and whoever
-// gets it back what was written meanwhile.
+// Plain data is passed by address. The receiver sees all writes made before the send. So does the
+// thread that gets it back.
 TEST_P(ChanOrder, WhatWasWrittenBeforeASendIsSeenAfterTheReceive) {
     struct page {
         long writes = 0;
@@ -214,7 +216,7 @@ TEST_P(ChanOrder, APipelineOfManyConsumersKeepsTheSum) {
         for (std::size_t w = 0; w < workers; ++w) {
             working.go([&, w] {
                 for (const int v : work) {
-                    if (numbers[w % numbers.size()] == v) weft::yield();  // somebody is out of step now and then
+                    if (numbers[w % numbers.size()] == v) weft::yield();  // breaks the lockstep now and then
                     results.send(v);
                 }
             });

@@ -1,4 +1,5 @@
-// chan_programs_test.cc: small whole programs made of channels: relay, ring, prime sieve, power series.
+// chan_programs_test.cc: small complete programs made of channels: relay, ring, prime sieve, power
+// series.
 
 #include <atomic>
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace {
 using ChanPrograms = procs_test;
 WEFT_SWEEP(ChanPrograms);
 
-// Each link adds one to what comes from its right and passes it to its left.
+// Each link adds one to the value from its right, and passes it to its left.
 TEST_P(ChanPrograms, ARelayOfTenThousandLinksFinishes) {
     const int links = scaled(10'000);
     const int result = rt().run([links] {
@@ -59,7 +60,7 @@ TEST_P(ChanPrograms, ATokenGoesRoundARing) {
     EXPECT_EQ(passed, rounds * static_cast<int>(members));
 }
 
-// The naturals run through a growing chain of filters, one per prime found.
+// The natural numbers run through a growing chain of filters, one for each prime found.
 std::vector<int> sieve(int primes, std::size_t capacity) {
     std::vector<int> found;
     const chan<int> naturals(capacity);
@@ -107,8 +108,9 @@ TEST_P(ChanPrograms, ThePrimeSieveFindsThePrimes) {
     }
 }
 
-// Power series as channels of coefficients, after M. D. McIlroy, "Squinting at power series". A series ends after `terms`
-// coefficients at the latest; its channel holds them all, so that no operation waits for its reader.
+// Power series as channels of coefficients, after M. D. McIlroy, "Squinting at power series". A
+// series ends after at most `terms` coefficients. Its channel holds them all, so no operation waits
+// for its reader.
 struct rational {
     int64_t num = 0;
     int64_t den = 1;
@@ -162,7 +164,7 @@ series scale_by(rational k, const series& f) {
     return out;
 }
 
-// The sum, as long as the longer of the two.
+// The sum, as long as the longer series.
 series add(const series& f, const series& g) {
     const series out(terms);
     go([=] {
@@ -177,7 +179,7 @@ series add(const series& f, const series& g) {
     return out;
 }
 
-// Copies from one series to the other until from ends, dropping what is beyond the first `room` coefficients.
+// Copies `from` to `to` until `from` ends, dropping all but the first `room` coefficients.
 void copy(const series& from, const series& to, std::size_t room) {
     for (const rational c : from) {
         if (room == 0) continue;
@@ -208,8 +210,8 @@ series integrate(const series& f) {
     return out;
 }
 
-// F·G = f0·g0 + x·(f0·G' + g0·F' + x·F'·G') with F = f0 + x·F', G = g0 + x·G': a tree of green threads that grows with
-// every term.
+// F·G = f0·g0 + x·(f0·G' + g0·F' + x·F'·G') with F = f0 + x·F', G = g0 + x·G': a tree of green
+// threads that grows with every term.
 series multiply(const series& f, const series& g) {
     const series out(terms);
     go([=] {
@@ -227,7 +229,7 @@ series multiply(const series& f, const series& g) {
     return out;
 }
 
-// The series that is one plus its own integral: fed back into the machine that computes it.
+// The series that equals one plus its own integral: its output is fed back to compute it.
 series exponential() {
     const series e(terms);
     const two_series copies = split(e);

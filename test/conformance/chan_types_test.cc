@@ -1,4 +1,5 @@
-// chan_types_test.cc: what can travel through a channel, what handles are, and what the directional views forbid.
+// chan_types_test.cc: which types a channel can carry, how handles behave, and what directional
+// views forbid.
 
 #include <compare>
 #include <cstddef>
@@ -38,7 +39,7 @@ struct alignas(Align) aligned_value {
     int value;
 };
 
-// Remembers in each copy whether it was ever constructed at a wrong address.
+// Records, through all copies, whether it was ever constructed at a wrong address.
 struct alignas(64) placement_witness {
     placement_witness() noexcept { look(); }
 
@@ -76,7 +77,7 @@ struct big {
     }
 };
 
-// The directions, checked by the compiler.
+// The directions, checked at compile time.
 template <typename C, typename T>
 concept can_send = requires(const C& c, T v) { c.send(std::move(v)); };
 template <typename C, typename T>
@@ -223,7 +224,7 @@ TEST_P(ChanTypes, TheLastHandleDestroysWhatIsStillBuffered) {
         {
             const recv_chan<tracked> other = c;
             c = chan<tracked>::nil();
-            EXPECT_EQ(tracked::alive(), before + 5);  // dropping one handle, or a view, is not the end
+            EXPECT_EQ(tracked::alive(), before + 5);  // dropping one handle or view does not end it
         }
         EXPECT_EQ(tracked::alive(), before);
     });
@@ -292,7 +293,7 @@ TEST_P(ChanTypes, ACapacityBeyondAllMemoryIsAnException) {
 
 // ---- handles as keys
 
-// A handle and its views compare as the channels do that they refer to.
+// A handle and its views compare like the channels they refer to.
 template <typename A, typename B>
 void expect_same(const A& a, const B& b, bool same) {
     EXPECT_EQ(a == b, same);

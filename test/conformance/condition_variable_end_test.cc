@@ -1,5 +1,5 @@
-// condition_variable_end_test.cc: how a wait on a condition variable ends when it is not just notified: by time, by a stop_token, and
-// the end of the condition variable itself.
+// condition_variable_end_test.cc: waits on a condition variable that end by a deadline or a
+// stop_token, and its destruction.
 
 #include <atomic>
 #include <chrono>
@@ -51,8 +51,9 @@ TEST_P(ConditionVariableEnd, ATimeoutIsNeverEarlyAndHoldsTheLock) {
     EXPECT_EQ(wrong, 0);
 }
 
-// Consumers that give up and consumers that do not. A notify that went to one that was just giving up, and were lost, would leave a
-// patient one asleep beside a token; then this hangs. Nobody is woken without a notify.
+// Some consumers time out, others wait for ever. If a notify for one that times out were lost, a
+// waiting one would sleep beside a token, and the test would hang. No consumer wakes without a
+// notify.
 TEST_P(ConditionVariableEnd, ANotifyThatMeetsATimeoutGoesToTheNextOne) {
     const int tokens = scaled(300);
     mutex m;
@@ -73,7 +74,7 @@ TEST_P(ConditionVariableEnd, ANotifyThatMeetsATimeoutGoesToTheNextOne) {
                 ++taken;
             } else {
                 ++notifies;
-                c.notify_one();  // what woke us was for somebody else's token
+                c.notify_one();  // the notify that woke us was for another token
             }
         }
     };
@@ -188,7 +189,8 @@ TEST_P(ConditionVariableEnd, AGreenThreadMayRequestTheStop) {
     EXPECT_EQ(wrong, 0);
 }
 
-// Stops, notifies and deadlines at once, on condition variables that die as soon as all have been notified.
+// Stops, notifies and deadlines at once. The condition variables are destroyed as soon as all
+// waiters have been notified.
 TEST_P(ConditionVariableEnd, EverythingAtOnceAndThenTheEnd) {
     const int rounds = scaled(300);
     prng random(announced_seed());
@@ -203,7 +205,7 @@ TEST_P(ConditionVariableEnd, EverythingAtOnceAndThenTheEnd) {
         const auto wait = [&](int kind, std::chrono::nanoseconds limit) {
             std::unique_lock lock(m);
             ++waiting;
-            // Each waits once: who would wait again needs the condition variable to live on.
+            // Each waits only once, because a second wait would need a live condition variable.
             bool looked = false;
             const auto once = [&] { return std::exchange(looked, true) || over; };
             if (kind == 0) c->wait(lock, [&] { return over; });
@@ -246,7 +248,8 @@ TEST_P(ConditionVariableEnd, EverythingAtOnceAndThenTheEnd) {
 
 // ---- The end.
 
-// The last waiter owns the condition variable by the flag it waits for: it is gone when it sees that.
+// The condition variable is destroyed right after notify_all(): it is gone when the waiters see
+// their flag.
 TEST_P(ConditionVariableEnd, MayBeDestroyedWhenAllHaveBeenNotified) {
     const int rounds = scaled(3000);
     rt().run([rounds] {

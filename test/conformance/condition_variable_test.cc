@@ -1,4 +1,4 @@
-// condition_variable_test.cc: waiting for what others change under a lock, among green threads and plain threads.
+// condition_variable_test.cc: green threads and plain threads wait for changes made under a lock.
 
 #include <atomic>
 #include <chrono>
@@ -31,12 +31,12 @@ class ConditionVariableOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(ConditionVariableOnOneProcessor, 1U);
 
-// Waiters that write down in which order they were woken.
+// Waiters that record the order in which they were woken.
 template <typename Condition>
 struct roll_call {
     mutex m;
     Condition c;
-    std::size_t joined = 0;  // guarded by m, as order
+    std::size_t joined = 0;  // guarded by m, like order
     std::vector<int> order;
 
     void wait(int me) {
@@ -46,7 +46,8 @@ struct roll_call {
         order.push_back(me);
     }
 
-    // Returns once n have come to wait. (Parks do not tell: who waits for the mutex is parked, too.)
+    // Returns once n threads wait. (Counting parks would not do: a thread that waits for the mutex
+    // is parked, too.)
     void await(std::size_t n) {
         eventually([&] {
             const std::lock_guard hold(m);
@@ -82,7 +83,7 @@ TEST_P(ConditionVariable, EachNotifyWakesOneInTheOrderTheyCame) {
     call(any);
 }
 
-// With the lock held, so that nobody can go on before all have been notified.
+// Under the lock, so that no waiter can continue before all have been notified.
 TEST_P(ConditionVariable, ManyNotifiesUnderOneLockWakeAsMany) {
     roll_call<condition_variable> roll;
     for (int i = 0; i < 20; ++i) rt().go([&, i] { roll.wait(i); });
@@ -116,7 +117,8 @@ TEST_P(ConditionVariable, NotifyAllWakesEachOnce) {
     EXPECT_TRUE(woken.exactly_once());
 }
 
-// Somebody waits, is notified, and before he can run a second one comes to wait: the notify is not for that one.
+// A waiter is notified. Before it can run, a second one starts to wait: the notify is not for that
+// one.
 TEST_P(ConditionVariable, ALaterWaiterCannotTakeANotify) {
     const int rounds = scaled(500);
     const int stolen = rt().run([rounds] {
@@ -144,7 +146,7 @@ TEST_P(ConditionVariable, ALaterWaiterCannotTakeANotify) {
                 std::unique_lock own(m);
                 c.wait(own, [&] { return over; });
             });
-            c.wait_for(lock, 1ns);  // we come later, too, and leave by ourselves
+            c.wait_for(lock, 1ns);  // a later waiter, too, which leaves by itself
             while (!first_went_on) {
                 lock.unlock();
                 weft::yield();
@@ -161,7 +163,7 @@ TEST_P(ConditionVariable, ALaterWaiterCannotTakeANotify) {
     EXPECT_EQ(stolen, 0);
 }
 
-// Three take turns, each waiting for the one before it.
+// Three green threads take turns, each waiting for the previous one.
 TEST_P(ConditionVariable, AChainOfWaitersIsWokenLinkByLink) {
     const int rounds = scaled(300);
     rt().run([rounds] {
@@ -184,7 +186,7 @@ TEST_P(ConditionVariable, AChainOfWaitersIsWokenLinkByLink) {
     });
 }
 
-// A queue of bounded size, with one condition variable for each of its ends.
+// A bounded queue with one condition variable for each end.
 template <typename Condition>
 class bounded_queue {
 public:
@@ -239,7 +241,7 @@ TEST_P(ConditionVariable, GreenAndPlainThreadsShareAQueue) {
     exchange(any);
 }
 
-// A plain thread and a green thread hit a ball to and fro.
+// A plain thread and a green thread pass a ball back and forth.
 TEST_P(ConditionVariable, APlainAndAGreenThreadTakeTurns) {
     const int rounds = scaled(500);
     mutex m;
@@ -260,9 +262,9 @@ TEST_P(ConditionVariable, APlainAndAGreenThreadTakeTurns) {
     EXPECT_EQ(hits, 2 * rounds);
 }
 
-// With any lock: one that is not a mutex of weft's, and the mutex itself.
+// Any lock works: one that is not a mutex of weft, and the mutex itself.
 TEST_P(ConditionVariable, AnyLockWorksWithTheOtherOne) {
-    struct gate {  // a lock made of a channel with one place
+    struct gate {  // a lock made of a channel with one slot
         chan<int> place{1};
 
         void lock() const { place.send(0); }
@@ -297,7 +299,7 @@ TEST_P(ConditionVariable, AnyLockWorksWithTheOtherOne) {
     EXPECT_EQ(seen, 10);
 }
 
-// Who is notified by somebody that holds the lock finds it free: he starts to run when that one parks.
+// A waiter notified by the lock's holder finds the lock free: it first runs when that holder parks.
 TEST_P(ConditionVariableOnOneProcessor, ANotifyUnderTheLockCostsTheWaiterOneWaitOnly) {
     const auto parks = rt().run([] {
         mutex m;

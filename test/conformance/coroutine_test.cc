@@ -137,7 +137,7 @@ TEST_P(Coroutine, AwaitingAFutureGivesWhatGetWould) {
 }
 
 task<int> blocks(chan<int> c) {
-    const int first = *c.recv();  // parks the green thread that runs us
+    const int first = *c.recv();  // parks the green thread that runs the coroutine
     co_return first + *co_await co::recv(c);
 }
 
@@ -197,7 +197,7 @@ task<> holds_inside(tracked t, chan<int> c) {
     static_cast<void>(t);
 }
 
-// Coroutines that wait when their runtime ends are destroyed, from the outermost in.
+// Coroutines that wait when their runtime ends are destroyed, from the outermost inwards.
 TEST(CoroutineAtTheEnd, OneThatNeverGoesOnIsDestroyedWithAllItHolds) {
     const long before = tracked::alive();
     const chan<int> c;

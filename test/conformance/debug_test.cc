@@ -1,4 +1,4 @@
-// debug_test.cc: dumps and statistics tell what is the case.
+// debug_test.cc: dumps and statistics report the actual state.
 
 #include <stdio.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 using Debug = procs_test;
 WEFT_SWEEP(Debug);
 
-// What write(fd) writes.
+// Returns what write(fd) writes.
 template <typename Write>
 std::string captured(Write&& write) {
     FILE* const file = std::tmpfile();
@@ -73,7 +73,7 @@ TEST_P(Debug, TheDumpNamesEveryGreenThreadOnceWithItsReason) {
         EXPECT_EQ(occurrences(dump, name), 1U) << dump;
         EXPECT_NE(section_of(dump, name).find(reason), std::string::npos) << name << " in:\n" << dump;
     }
-    EXPECT_LE(occurrences(dump, "q-sleeper"), 1U);  // it may have woken meanwhile
+    EXPECT_LE(occurrences(dump, "q-sleeper"), 1U);  // it may have woken by then
     empty.send(1);
     full.recv();
     m.unlock();
@@ -171,7 +171,7 @@ TEST_P(Debug, CountersFollowWhatHappens) {
     EXPECT_EQ(after.finished, before.finished + 101);
     EXPECT_EQ(after.live, 0U);
     EXPECT_GT(after.parks,
-              before.parks + 1);  // not 100 more: on a machine that stalls a sleep may be over before it begins
+              before.parks + 1);  // not 100 more: if the machine stalls, a sleep may be over before it begins
     EXPECT_GE(after.switches, before.switches + 200);
     EXPECT_GE(after.timers_fired - before.timers_fired, after.parks - before.parks - 1)
         << "all parks but that of wait()";
@@ -212,7 +212,7 @@ TEST_P(Debug, GaugesFollowAScenario) {
     EXPECT_EQ(parked.live, 10U);
     EXPECT_GE(parked.stacks_mapped, 10U);
     EXPECT_EQ(parked.procs, procs());
-    eventually([&] { return rt().stats().procs_idle == procs(); });  // nobody has anything to do
+    eventually([&] { return rt().stats().procs_idle == procs(); });  // no G is runnable
     eventually([&] { return rt().stats().threads_spinning == 0; });
     c.close();
     rt().drain();
@@ -227,17 +227,17 @@ TEST_P(Debug, ThreadsOfTheRuntimeAreCountedAndEnd) {
     });
     EXPECT_GE(rt().stats().threads, 1U);
     rt().stop();
-    eventually([&] { return resources::now().threads <= before; });  // the kernel may still be burying one
+    eventually([&] { return resources::now().threads <= before; });  // the kernel may still be removing one
 }
 
-// A process in which every green thread waits does nothing at all.
+// A process in which every green thread waits uses no CPU.
 TEST_P(Debug, AnIdleRuntimeUsesNoProcessor) {
     const chan<int> c;
     park(100, [&] {
         for (int i = 0; i < 100; ++i) rt().go([&] { c.recv(); });
     });
     eventually([&] { return rt().stats().procs_idle == procs() && rt().stats().threads_spinning == 0; });
-    std::this_thread::sleep_for(20ms);  // what was about to fall asleep has
+    std::this_thread::sleep_for(20ms);  // threads that were about to go idle have done so
     const stats_snapshot before = rt().stats();
     std::this_thread::sleep_for(50ms);
     const stats_snapshot after = rt().stats();

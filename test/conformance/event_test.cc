@@ -1,4 +1,4 @@
-// event_test.cc: a flag that can be waited for, among green threads and plain threads.
+// event_test.cc: green threads and plain threads wait for a flag.
 
 #include <atomic>
 #include <chrono>
@@ -41,7 +41,7 @@ TEST_P(Event, SetWakesAllWhoWaitAndLetsThroughAllWhoCome) {
     EXPECT_EQ(woken, 54);
 }
 
-// Reset at once: those who waited are through all the same.
+// The event is reset at once. Its waiters return all the same.
 TEST_P(Event, AWaitThatWasEndedIsNotTakenBackByReset) {
     event e;
     std::atomic<int> woken = 0;
@@ -84,7 +84,8 @@ TEST_P(Event, CanBeUsedAgainAndAgain) {
     rt().drain();
 }
 
-// The consumer resets the event, looks, and waits only if there is nothing; nobody ever sets it twice for one piece.
+// The consumer resets the event, checks, and waits only if it finds nothing. No producer sets the
+// event twice for one piece.
 TEST_P(Event, ResetThenLookThenWaitMissesNothing) {
     constexpr int producers = 4;
     const int each = scaled(3000);
@@ -161,7 +162,8 @@ TEST_P(Event, ATimeoutIsNeverEarly) {
     EXPECT_EQ(early, 0);
 }
 
-// Waits that end just when the event is set. Who is told that it was set has been counted by whoever set it before that.
+// Waits that end just when the event is set. A wait that reports the set sees what the setter wrote
+// before it.
 TEST_P(Event, ATimeoutRacingWithSet) {
     const int rounds = scaled(300);
     prng random(announced_seed());

@@ -37,7 +37,7 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 namespace fs = weft::fs;
 
-// A call, and what it uses: a State, which it is given.
+// A call, and the State that it uses, which each function is given.
 template <typename State>
 struct call_of {
     void (*wait)(State&) = nullptr;
@@ -75,7 +75,7 @@ struct kept_promise {
     kept_promise& operator=(const kept_promise&) = delete;
 };
 
-// On another thread, until it goes.
+// Another thread holds something, until release() or the destructor.
 class held_by_another {
 public:
     template <typename Hold>
@@ -148,7 +148,7 @@ struct silent_listener {
     typename Over::listener listener = Over::listen(0);
     std::vector<typename Over::stream> fill;
 
-    // Until its queue is full.
+    // Fills the listener's queue.
     silent_listener() {
         std::error_code ec;
         for (int i = 0; i < 8 && !ec; ++i) with_timeout(20ms, [&] { fill.push_back(Over::connect(listener, ec)); });
@@ -208,7 +208,7 @@ struct subscribed {
     signals::subscription s = signals::notify({SIGUSR2});
 };
 
-// A FIFO, with both ends open at the test's, so that neither end is waited for.
+// A FIFO. The test holds both of its ends open, so opening either end does not wait.
 struct fifo {
     temp_folder folder;
     const std::string path = folder / "fifo";
@@ -239,7 +239,7 @@ struct fifo_opened : fifo {
     fs::file to_write{path, {.mode = fs::access::write}};
 };
 
-// Blocking, as other programs leave them.
+// In blocking mode, as other programs leave them.
 struct fifo_adopted : fifo {
     fs::file to_read = fs::file::adopt(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path);
     fs::file to_write = fs::file::adopt(::open(path.c_str(), O_WRONLY | O_CLOEXEC), path);
@@ -349,7 +349,7 @@ std::vector<blocking_row> rows_of_primitives() {
     };
 }
 
-// Not interrupted: locking, joining, and what has begun on an OS thread.
+// Not interrupted: locking, joining, and calls that have started on an OS thread.
 std::vector<blocking_row> rows_of_locks_and_joins() {
     using of_mutex = locked<mutex>;
     using of_shared = locked<shared_mutex>;

@@ -1,5 +1,5 @@
-// every_wait_test.cc: each call that blocks, ended by a deadline, by a cancellation, by close() and by a runtime that stops: or by none of them,
-// where that is what the documentation says.
+// every_wait_test.cc: each call that blocks, ended by a deadline, a cancellation, close() or a
+// runtime that stops; or by none of them, where the documentation says so.
 
 #include "conformance/every_wait.h"
 
@@ -64,8 +64,8 @@ class EveryWait : public procs_test {
 protected:
     EveryWait() : procs_test(20s) { close_name_server(); }
 
-    // What stays for the life of the process: the pollers of plain threads and of the default runtime, the descriptor that signals mark, and
-    // so on.
+    // Creates what lives as long as the process: the pollers of plain threads and of the default
+    // runtime, the descriptor that signals mark, and so on.
     static void SetUpTestSuite() {
         open_outside_poller();
         close_name_server();
@@ -84,7 +84,7 @@ protected:
         procs_test::TearDown();
     }
 
-    // A green thread of a runtime that makes the call, and blocks in it by now.
+    // A green thread of `where` that makes the call and is blocked in it.
     class blocked {
     public:
         blocked(runtime& where, const blocking_row& row, std::function<void()> wait) {
@@ -111,7 +111,7 @@ protected:
         std::optional<future<void>> done_;
     };
 
-    // It goes on after interrupt(), until it is released.
+    // After interrupt() the call keeps waiting, until it is released.
     template <typename Interrupt>
     static void expect_it_goes_on(blocked& b, const blocking_call& call, Interrupt interrupt) {
         interrupt();

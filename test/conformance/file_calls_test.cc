@@ -1,4 +1,4 @@
-// file_calls_test.cc: each call of files and directories, and what it says when it cannot.
+// file_calls_test.cc: each call on files and directories, and the errors it reports.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -29,7 +29,8 @@ using fs::file;
 
 class FileCalls : public procs_test {
 protected:
-    // What f throws, as text; "" if it does not, and the code is not what was expected.
+    // Returns the text of the exception that f throws. Fails the test if f throws none, which
+    // returns "", or one with another code.
     template <typename F>
     static std::string failure_of(std::errc expected, F&& f) {
         try {
@@ -98,7 +99,7 @@ TEST_P(FileCalls, WaysToOpen) {
         made.write_all("12345");
         file more(path, {.mode = access::write, .append = true});
         more.write_all("6");
-        more.pwrite("7", 0);  // appended all the same
+        more.pwrite("7", 0);  // appends all the same
         EXPECT_EQ(fs::read_file(path), "1234567");
         file synced(path, {.mode = access::read_write, .data_sync = true});
         synced.pwrite("x", 0);
@@ -185,7 +186,7 @@ TEST_P(FileCalls, WholeFiles) {
             fs::write_file(path, text);
             EXPECT_EQ(fs::read_file(path), text);
         }
-        EXPECT_EQ(fs::read_file("/proc/self/cmdline").empty(), false);  // says that it is empty
+        EXPECT_EQ(fs::read_file("/proc/self/cmdline").empty(), false);  // its size is reported as 0
         EXPECT_EQ(fs::read_file("/dev/null"), "");
         std::error_code ec;
         EXPECT_EQ(fs::read_file(folder_ / "none", ec), "");
@@ -259,7 +260,7 @@ TEST_P(FileCalls, Directories) {
     });
 }
 
-// A std::filesystem::path says what file is meant, too.
+// A std::filesystem::path names a file, too.
 TEST_P(FileCalls, PathsOfTheStandardLibrary) {
     const std::filesystem::path path = std::filesystem::path(folder_.path()) / "x";
     rt().run([&] {

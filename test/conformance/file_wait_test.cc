@@ -1,5 +1,5 @@
-// file_wait_test.cc: files that are no matter of a disk: FIFOs, terminals, sockets and devices. What ends a call that waits on one is in
-// every_wait.h; here is what such a call does when it is served.
+// file_wait_test.cc: files that are not on a disk: FIFOs, terminals, sockets and devices.
+// every_wait.h covers what ends a call that waits on one; here such calls are served.
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -56,7 +56,7 @@ protected:
         return text;
     }
 
-    // Writes much() from one green thread, and reads it in another.
+    // Writes much() in one green thread, and reads it in another.
     void expect_all_arrives(file to, file from) {
         std::string got(mib, ' ');
         rt().run([&] {
@@ -102,7 +102,8 @@ TEST_P(FileWait, ASocketInBlockingModeCarriesAll) {
     expect_all_arrives(std::move(to), file::adopt(fds[0], "read end"));
 }
 
-// It has not ended: its first writer is still to come. When the last one has left, it has; until another one comes.
+// A FIFO whose first writer has yet to come has not ended. It ends when the last writer closes it,
+// until another one opens it.
 TEST_P(FileWait, AFifoAwaitsItsFirstWriter) {
     rt().run([&] {
         file f(fifo_);
@@ -125,7 +126,7 @@ TEST_P(FileWait, AFifoAwaitsItsFirstWriter) {
     });
 }
 
-// The writer may come, write and leave between a read of 0 and the look at whether there was one.
+// A writer may open, write and close between a read of 0 and the check whether there was a writer.
 TEST_P(FileWait, TheEndOfAFifoNeverPrecedesItsData) {
     constexpr int rounds = 300;
     for (int i = 0; i < rounds; ++i) {
@@ -180,7 +181,7 @@ TEST_P(FileWait, OpeningAFifoToWriteAwaitsAReader) {
     });
 }
 
-// A process that opens it in the usual way is not left waiting.
+// A process that opens it in the usual way does not hang.
 TEST_P(FileWait, AnotherProcessThatOpensAFifoMeetsUs) {
     std::thread reader([&] {
         const int fd = ::open(fifo_.c_str(), O_RDONLY | O_CLOEXEC);
@@ -248,7 +249,7 @@ TEST_P(FileWait, ATerminalIsReadLineByLine) {
     });
 }
 
-// It takes what fits, and a deadline ends the rest. Its mode stays.
+// The write takes what fits, and a deadline ends the rest. The terminal's mode stays unchanged.
 TEST_P(FileWait, ATerminalInBlockingModeThatNobodyReadsHoldsUpNoWrite) {
     for (const char filling : {'x', '\n'}) {
         two_ends ends = two_ends::of_terminal();
@@ -261,7 +262,7 @@ TEST_P(FileWait, ATerminalInBlockingModeThatNobodyReadsHoldsUpNoWrite) {
     }
 }
 
-// A shell gives its terminal the mode that it likes, at any time.
+// A shell may set the mode of its terminal at any time.
 TEST_P(FileWait, ADescriptorThatBecomesBlockingHoldsUpNoCall) {
     for (const bool is_socket : {false, true}) {
         two_ends ends = is_socket ? two_ends::of_sockets() : two_ends::of_pipe();
@@ -281,7 +282,7 @@ TEST_P(FileWait, ADescriptorThatBecomesBlockingHoldsUpNoCall) {
     }
 }
 
-// The system reports it once.
+// The system reports the error once.
 TEST_P(FileWait, TheErrorOfAnAdoptedSocketIsReported) {
     for (const int flags : {0, static_cast<int>(SOCK_NONBLOCK)}) {
         const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -309,7 +310,7 @@ TEST_P(FileWait, TheErrorOfAnAdoptedSocketIsReported) {
     }
 }
 
-// Even where a call without a position would wait.
+// The position is refused even where a call without one would wait.
 TEST_P(FileWait, APositionOfAnAdoptedDescriptorIsRefused) {
     for (const bool is_socket : {false, true}) {
         two_ends ends = is_socket ? two_ends::of_sockets() : two_ends::of_pipe();
@@ -340,7 +341,7 @@ TEST_P(FileWait, PlainThreadsWaitToo) {
     reader.join();
 }
 
-// Those that wait take turns: each gets a piece.
+// Waiting readers take turns: each gets a piece.
 TEST_P(FileWait, SeveralReadOneFifo) {
     constexpr int readers = 8;
     rt().run([&] {

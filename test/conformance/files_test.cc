@@ -1,4 +1,5 @@
-// files_test.cc: files are read and written by many green threads at a time, from memory and from disk, and hold nobody up.
+// files_test.cc: many green threads read and write files at once, from memory and from disk,
+// without delaying others.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -37,7 +38,7 @@ constexpr fs::open_options anew{.mode = access::read_write, .create = true, .tru
 
 class Files : public procs_test {
 protected:
-    // Each block of the file says which one it is.
+    // Each block of the file contains its own index.
     static std::string block(std::size_t index) {
         std::string text = std::to_string(index) + ' ';
         text.resize(block_size, static_cast<char>('a' + static_cast<char>(index % 26)));
@@ -104,7 +105,7 @@ TEST_P(Files, BlocksWrittenByManyAreReadByManyFromDisk) {
                 all.go([&, w] {
                     std::string got(block_size, ' ');
                     for (std::size_t k = w; k < blocks; k += workers) {
-                        const std::size_t i = k * 37 % blocks;  // not one after the other: no read-ahead
+                        const std::size_t i = k * 37 % blocks;  // not in sequence: no read-ahead
                         const std::size_t n = f.pread(got, static_cast<int64_t>(i * block_size));
                         if (n != block_size || got != block(i)) ++wrong;
                     }
@@ -116,7 +117,7 @@ TEST_P(Files, BlocksWrittenByManyAreReadByManyFromDisk) {
     EXPECT_EQ(wrong, 0);
 }
 
-// More of them than requests that the system takes at a time.
+// More reads than the system takes requests at a time.
 TEST_P(Files, AThousandReadsAtOnce) {
     constexpr std::size_t blocks = 1000;
     const std::string path = make("many", blocks);
@@ -136,7 +137,7 @@ TEST_P(Files, AThousandReadsAtOnce) {
     EXPECT_EQ(wrong, 0);
 }
 
-// As POSIX has it: the position moves with each read, and no two get the same.
+// As POSIX specifies: each read advances the position, and no two reads get the same bytes.
 TEST_P(Files, WhoReadsAtTheFilesPositionGetsAPieceOfItsOwn) {
     constexpr std::size_t blocks = 400;
     const std::string path = make("shared", blocks);
@@ -161,7 +162,7 @@ TEST_P(Files, WhoReadsAtTheFilesPositionGetsAPieceOfItsOwn) {
             }
             all.wait();
         });
-        if (short_reads != 0) continue;  // the system's good right: what they got cannot be told then
+        if (short_reads != 0) continue;  // the system may do that: what they got cannot be told then
         for (std::size_t i = 0; i < blocks; ++i) ASSERT_EQ(seen[i], 1) << i;
     }
 }
@@ -169,7 +170,7 @@ TEST_P(Files, WhoReadsAtTheFilesPositionGetsAPieceOfItsOwn) {
 TEST_P(Files, SeveralPiecesOfMemory) {
     rt().run([&] {
         file f(folder_ / "v", anew);
-        // More of them than go into one system call, and empty ones.
+        // More pieces than fit into one system call, some of them empty.
         std::vector<std::string> pieces;
         std::string whole;
         for (int i = 0; i < 150; ++i) {
@@ -191,7 +192,8 @@ TEST_P(Files, SeveralPiecesOfMemory) {
     });
 }
 
-// A read that has begun goes to its end, whatever is around it; and so does one that begins then.
+// A read runs to its end, whatever context is around it. So does a read that begins after the
+// interruption.
 TEST_P(Files, NothingInterruptsARead) {
     constexpr std::size_t blocks = 64;
     const std::string path = make("whole", blocks);
@@ -215,7 +217,7 @@ TEST_P(Files, NothingInterruptsARead) {
     EXPECT_EQ(got, 2 * blocks * block_size);
 }
 
-// Neither who reads a FIFO nor who opens one.
+// Neither a read from a FIFO nor opening one delays others.
 TEST_P(Files, WhatIsNotOnADiskHoldsNobodyUp) {
     const std::string path = folder_ / "fifo";
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -286,16 +288,16 @@ TEST_P(Files, PlainThreadsReadAndWriteToo) {
     EXPECT_EQ(wrong, 0);
 }
 
-// A green thread that has handed its processor over counts as a plain one.
+// A green thread that has handed off its P counts as a plain thread.
 TEST_P(Files, InABlockingCall) {
     const std::string path = make("b", 10);
     evict(path);
     EXPECT_EQ(rt().run([&] { return blocking([&] { return fs::read_file(path).size(); }); }), 10 * block_size);
 }
 
-// The kernel still writes into stacks of green threads that will never run again.
+// The kernel still writes into the stacks of green threads that will never run again.
 TEST(FilesAtTheEnd, ARuntimeThatStopsWaitsForWhatIsReadIntoItsStacks) {
-    leak_on_purpose();  // what those own that are abandoned
+    leak_on_purpose();  // what abandoned green threads own
     const temp_folder folder;
     const std::string path = folder / "f";
     constexpr std::size_t blocks = 500;

@@ -1,4 +1,4 @@
-// fork_test.cc: what the child of fork() may do, while the parent's runtimes were busy.
+// fork_test.cc: what the child of fork() may do if the parent's runtimes were busy.
 
 #include <pthread.h>
 #include <spawn.h>
@@ -32,7 +32,8 @@ using namespace std::chrono_literals;
 
 constexpr int fine = 42;
 
-// Runs in_child in a child of the calling thread; its exit status, or -1 if it was killed. A child that hangs is killed.
+// Runs in_child in a child of the calling thread. Returns its exit status, or -1 if it was killed.
+// A child that hangs is killed.
 int status_of_child(auto in_child) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -45,7 +46,7 @@ int status_of_child(auto in_child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// A runtime of the child's own works.
+// Runtimes that the child creates work.
 void use_fresh_runtimes() {
     runtime own({.procs = 2});
     const int n = own.run([] {
@@ -60,7 +61,7 @@ void use_fresh_runtimes() {
     if (n != 190) ::_exit(1);
     if (own.stop() != 0) ::_exit(2);
     std::atomic<bool> ran = false;
-    go([&] { ran = true; });  // the default one
+    go([&] { ran = true; });  // on the default runtime
     eventually([&] { return ran.load(); });
     if (weft::main({.procs = 2}, [] { return blocking([] { return 5; }); }) != 5) ::_exit(3);
 }
@@ -78,13 +79,13 @@ protected:
         leak_on_purpose();
     }
 
-    // Gs that talk, sleep, compute, and block in calls, until stop_work().
+    // Gs that communicate, sleep, compute and block in calls, until stop_work().
     void start_work() {
         for (int i = 0; i < 4; ++i) {
             rt().go([this] {
                 try {
                     while (!done_) c_.send(1), yield();
-                } catch (const channel_closed&) {}  // in the middle of stop_work()
+                } catch (const channel_closed&) {}  // during stop_work()
             });
             rt().go([this] {
                 while (!done_) c_.recv(), yield();
@@ -141,7 +142,7 @@ TEST_P(Fork, OfAGreenThreadMayStartAfresh) {
 TEST_P(Fork, InsideABlockingCall) {
     start_work();
     EXPECT_EQ(rt().run([] { return blocking([] { return status_of_child([] { use_fresh_runtimes(); }); }); }), fine);
-    // The child comes back from the call to where it began.
+    // The child returns from the call to where the call began.
     const int status = rt().run([] {
         pid_t child = -1;
         blocking([&] { child = ::fork(); });
@@ -158,7 +159,7 @@ TEST_P(Fork, InsideABlockingCall) {
     stop_work();
 }
 
-// The deadline around the call was that of the parent's green thread.
+// The deadline around the call belonged to the parent's green thread.
 TEST_P(Fork, InsideABlockingCallUnderADeadline) {
     const int status = rt().run([] {
         pid_t child = -1;
@@ -169,7 +170,7 @@ TEST_P(Fork, InsideABlockingCallUnderADeadline) {
             });
             if (child != 0) return;
             try {
-                sleep_for(1ms);  // any wait: under the deadline it throws
+                sleep_for(1ms);  // any wait: it would throw under the deadline
             } catch (...) {
                 ::_exit(5);
             }
@@ -182,7 +183,7 @@ TEST_P(Fork, InsideABlockingCallUnderADeadline) {
     EXPECT_EQ(status, fine);
 }
 
-// The child has the files, and a poller of its own; what it closes stays open for the parent.
+// The child has the descriptors, and its own poller. What it closes stays open in the parent.
 TEST_P(Fork, SocketsOfTheParentAreUsedInTheChild) {
     net::tcp_listener listener(net::endpoint::loopback(0));
     net::tcp_stream near;
@@ -194,7 +195,7 @@ TEST_P(Fork, SocketsOfTheParentAreUsedInTheChild) {
         far = listener.accept();
         connected = true;
         char mine[1];
-        EXPECT_EQ(far.read_some(mine), 1U);  // so that it is in the poller
+        EXPECT_EQ(far.read_some(mine), 1U);  // registers it with the poller
         EXPECT_EQ(mine[0], 'p');
     });
     eventually([&] { return connected && rt().stats().waiting == 1; });

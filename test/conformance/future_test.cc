@@ -174,7 +174,7 @@ TEST_P(Future, WhatTheFunctionHeldIsGoneWhenTheResultIsThere) {
     EXPECT_EQ(left, 0);
 }
 
-// Counts what reaches the hook, while it lives.
+// While it exists, counts the calls of the hook.
 class unobserved_counter {
 public:
     unobserved_counter() : previous_(set_unobserved_exception_hook(&count)) { calls_ = 0; }
@@ -215,7 +215,7 @@ TEST_P(Future, AnExceptionNobodyTakesReachesTheHookOnce) {
         auto dropped_after = fails();
         gate.send(1);
         gate.send(1);
-        dropped_after.wait();  // waiting is not taking
+        dropped_after.wait();  // waiting does not take the value
     });
     rt().drain();
     eventually([] { return unobserved_counter::calls() >= 2; });

@@ -1,4 +1,5 @@
-// hog_callback_test.cc: code of the user's that the library calls, and that does not come back for long: nobody else waits.
+// hog_callback_test.cc: the library calls user code that does not return for a long time. No other
+// thread waits for that.
 
 #include <atomic>
 #include <memory>
@@ -20,7 +21,7 @@ namespace {
 
 class HogCallback : public procs_test {
 public:
-    // Where user code stays until the others have gone on.
+    // User code stays here until the others have made progress.
     void hold_on() {
         ++holding_on_;
         while (!over_) {}
@@ -29,7 +30,8 @@ public:
 protected:
     HogCallback() : procs_test(std::chrono::seconds(30)) {}
 
-    // A G for each P calls f, which comes to hold_on() and stays there; the others do not wait for that.
+    // One G for each P calls f, which reaches hold_on() and stays there. The others do not wait for
+    // that.
     template <typename F>
     void others_go_on_beside(F f) {
         for (unsigned i = 0; i < procs(); ++i) {
@@ -73,7 +75,7 @@ protected:
 
 WEFT_SWEEP_OVER(HogCallback, 1U, 2U, 4U);
 
-// ---- Values on their way.
+// ---- Values in transit.
 
 TEST_P(HogCallback, AValueMovedIntoABuffer) {
     others_go_on_beside([this] {

@@ -1,7 +1,7 @@
-// hog_share_test.cc: how much those get who share the processors with many that compute.
+// hog_share_test.cc: the share of processor time that Gs get beside many hogs.
 //
-// Shares are counted in pieces of work of the same size, against plain threads that do the same work at the same time: a
-// machine that has other things to do slows down both.
+// Shares are counted in equal pieces of work, and compared with plain threads that do the same work
+// simultaneously. So other load slows down both.
 
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ WEFT_TEST_OPAQUE unsigned piece_of_work() {
     return x;
 }
 
-// Pieces of work that get done, by anybody.
+// Counts the pieces of work done by all threads.
 struct worker {
     void work() {
         if (piece_of_work() != 0) done.fetch_add(1, std::memory_order_relaxed);
@@ -51,7 +51,7 @@ struct worker {
     std::atomic<long> done{0};
 };
 
-// A thousand that compute and yield: each gets his turn, and nobody gets many more than another.
+// A thousand Gs compute and yield. Each gets its turn, and none gets many more than another.
 TEST_P(HogShare, AThousandThatYieldTakeTurns) {
     const auto hogs = static_cast<std::size_t>(scaled(1000));
     constexpr int turns = 2;
@@ -88,11 +88,11 @@ TEST_P(HogShare, AThousandThatYieldTakeTurns) {
     for (const worker& w : seen) EXPECT_GE(w.done, turns) << "one turn for each of a hog's";
 }
 
-// A slice is a slice, whatever blocking calls are made in it. Ten milliseconds are ten such calls; if nobody gave way, there would be a
-// thousand for a turn of the other.
+// A slice is a slice, whatever blocking calls are made in it. Ten milliseconds are ten such calls.
+// Callers that never gave way would make a thousand for each turn of the other G.
 TEST_P(HogShare, WhoMakesManyShortCallsGivesWayLikeOthers) {
     constexpr int enough = 20;
-    constexpr long fair = 100;  // calls of each hog for a turn of the other
+    constexpr long fair = 100;  // calls of each hog per turn of the other
     std::atomic<bool> over = false;
     std::atomic<unsigned> began = 0;
     std::atomic<long> calls = 0;
@@ -120,7 +120,8 @@ TEST_P(HogShare, WhoMakesManyShortCallsGivesWayLikeOthers) {
     rt().drain();
 }
 
-// As many hogs as there are Ps, and then one counts who plays by the rules. He gets what a plain thread gets, but for a factor.
+// As many hogs as Ps, and one well-behaved G whose work is counted. It gets what a plain thread
+// gets, within a factor.
 TEST_P(HogShare, WhoSharesWithHogsGetsAboutWhatAPlainThreadGets) {
     constexpr long pieces = 3000;
     constexpr long factor = 8;
@@ -141,10 +142,10 @@ TEST_P(HogShare, WhoSharesWithHogsGetsAboutWhatAPlainThreadGets) {
             weft::yield();
         }
     });
-    eventually([&] { return green.done > 0; });  // the Ps have been taken away
+    eventually([&] { return green.done > 0; });  // the Ps have been retaken
     const long before = green.done;
     std::thread beside([&] {
-        // For so long that a busy machine has given each of the two its turns.
+        // Long enough for a busy machine to give each of the two its turns.
         const auto until = steady_clock::now() + 500ms;
         while (plain.done < pieces || steady_clock::now() < until) plain.work();
     });
@@ -155,8 +156,8 @@ TEST_P(HogShare, WhoSharesWithHogsGetsAboutWhatAPlainThreadGets) {
     EXPECT_GE(got * factor, plain.done);
 }
 
-// Of those who yield and those who do not: all that has to be done gets done. The messages begin when every processor has a hog, and
-// no hog ends before the last of them has come.
+// Some hogs yield and some do not. All work gets done. The messages begin when every processor has
+// a hog; no hog ends before the last message has arrived.
 TEST_P(HogShare, ManyHogsWithoutPsLetTheOthersHaveTheirs) {
     const auto hogs = std::max(static_cast<unsigned>(scaled(40)), 2 * procs());
     const int messages = scaled(2000);

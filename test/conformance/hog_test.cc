@@ -1,4 +1,5 @@
-// hog_test.cc: green threads that keep their thread busy, or asleep, in every way: one for each P, and the others go on.
+// hog_test.cc: green threads, one for each P, keep their OS threads busy or asleep in every way.
+// The others make progress.
 
 #include <netdb.h>
 #include <poll.h>
@@ -29,7 +30,7 @@ class Hog : public procs_test {
 protected:
     Hog() : procs_test(std::chrono::seconds(30)) {}
 
-    // A hog for each P, that goes on until it is let go. The others do not wait for that.
+    // One hog for each P, which runs until it is released. The others do not wait for that.
     template <typename F>
     void others_go_on_beside(F hog) {
         start(hog);
@@ -57,7 +58,7 @@ protected:
         EXPECT_EQ(finished_, procs());
     }
 
-    // The fixture counts file descriptors.
+    // The fixture counts file descriptors, so the leash goes first.
     void TearDown() override {
         leash_.reset();
         procs_test::TearDown();
@@ -76,7 +77,7 @@ TEST_P(Hog, AnEmptyLoopHoldsNobodyUp) {
     });
 }
 
-// It has no frame, touches no memory but one word, calls nothing.
+// A leaf: no frame, no memory access but one word, no calls.
 WEFT_TEST_OPAQUE long leaf(const leash& l) {
     long n = 0;
     while (l.holds()) ++n;
@@ -111,7 +112,7 @@ TEST_P(Hog, AComparatorInsideQsortHoldsNobodyUp) {
     });
 }
 
-// Those who want the lock block their threads, green or not; nobody else.
+// Only threads that want the lock are blocked, green or not.
 TEST_P(Hog, AHolderOfAStdMutexHoldsUpThoseOnlyWhoWantIt) {
     constexpr unsigned contenders = 4;
     std::mutex wanted;
@@ -168,7 +169,7 @@ TEST_P(Hog, TheResolverHoldsNobodyUp) {
     EXPECT_EQ(failed, 0);
 }
 
-// One to compute on, and one in its place.
+// A hog takes one thread to compute on, and one in its place.
 TEST_P(Hog, AHogCostsAThreadAndNotMore) {
     others_go_on_beside([](const leash& l) {
         while (l.holds()) {}
@@ -195,7 +196,7 @@ TEST_P(Hog, HogsOfHighPriorityHoldNobodyUp) {
     rt().drain();
 }
 
-// Every so often another one, as programs have them.
+// New hogs come and go all the time, as in real programs.
 TEST_P(Hog, HogsThatComeAndGoHoldNobodyUp) {
     std::atomic<bool> over = false;
     std::atomic<long> came = 0;

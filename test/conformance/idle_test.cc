@@ -1,7 +1,8 @@
-// idle_test.cc: a process at rest does not wake up. What may wake one: docs/idle.md.
+// idle_test.cc: a process at rest does not wake up. docs/idle.md lists what may wake one.
 //
-// At rest: all green threads wait, and no timer is set. Some seconds before, there was work: memory of stacks goes back step by step until
-// all of it has, and threads that were too many end. From then on, for a second, or WEFT_STRESS_SECONDS, nothing of ours may run: nothing is allowed for.
+// At rest: all green threads wait, and no timer is set. There was work some seconds before, so
+// first the memory of stacks goes back step by step, and surplus threads end. Then no thread of
+// ours may run, not even once, for a second or WEFT_STRESS_SECONDS.
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@ std::set<std::string> threads_now() {
     return all;
 }
 
-// How often a thread has been switched away from: each time it is woken adds one. 0 for one that has ended.
+// How often a thread has been switched out; each wake-up adds one. 0 for a thread that has ended.
 uint64_t switches_of(const std::string& thread) {
     std::ifstream status(thread + "/status");
     uint64_t sum = 0;
@@ -50,7 +51,7 @@ uint64_t switches_of(const std::string& thread) {
     return sum;
 }
 
-// The threads that come into being after it was made, and not those of a sanitizer or of the test.
+// The threads created after this object, except those of a sanitizer or of the test.
 class new_threads {
 public:
     [[nodiscard]] std::size_t count() const { return ours().size(); }
@@ -61,7 +62,7 @@ public:
         return sum;
     }
 
-    // How often they wake up during so much time.
+    // How often they wake up within that time.
     [[nodiscard]] uint64_t wakes_during(std::chrono::milliseconds time) const {
         const uint64_t before = switches();
         std::this_thread::sleep_for(time);
@@ -84,7 +85,8 @@ std::chrono::milliseconds watched_for() {
     return std::chrono::seconds(number_from_environment("WEFT_STRESS_SECONDS", 1));
 }
 
-// Longer than memory_idle, from one round that gives memory back to the next: when that passes without one, the last of them is over.
+// Longer than memory_idle, which separates two rounds that give memory back. If this passes without
+// a round, the last one is over.
 constexpr auto longer_than_a_period = 2600ms;
 
 void expect_rest(const new_threads& threads) {
@@ -92,7 +94,7 @@ void expect_rest(const new_threads& threads) {
     EXPECT_EQ(threads.wakes_during(watched_for()), 0U);
 }
 
-// Some work for all, deep stacks, sleeps; then many wait.
+// Some work for all, deep stacks, sleeps; then many green threads wait.
 void begin(runtime& rt, const chan<int>& never) {
     rt.run([] {
         wait_group all;
@@ -107,7 +109,8 @@ void begin(runtime& rt, const chan<int>& never) {
     for (int i = 0; i < 10; ++i) rt.go([=] { never.recv(); });
 }
 
-// In a storm it always looks. The first thread of all may bring one of a sanitizer with it, which is none of ours.
+// Calm: in a storm the monitor never rests. The first thread of all may start one of a sanitizer,
+// which is not ours.
 class Idle : private calm, public ::testing::Test {
 protected:
     void SetUp() override {
@@ -116,7 +119,7 @@ protected:
     }
 
 private:
-    // Threads that were too many, because one was retaken on a busy machine, end before it is watched.
+    // Surplus threads, from retakes on a busy machine, end before the process is watched.
     environment_variable ends_soon_{"RUN_THREAD_IDLE", "50"};
 };
 
@@ -130,18 +133,18 @@ TEST_F(Idle, AProcessAtRestDoesNotWakeUp) {
     }
     EXPECT_GE(threads.count(), all.size());
     expect_rest(threads);
-    // And it was not dead.
+    // The runtimes are still alive.
     never.close();
     for (const auto& rt : all) rt->drain();
 }
 
-// What looks for a deadlock wakes up for that: not if nobody wants it to.
+// The deadlock detector wakes up for its checks, unless it is disabled.
 TEST_F(Idle, AMainAtRestDoesNotWakeUpEither) {
     const environment_variable no_looks("RUN_DEBUG", "deadlock=0");
     const chan<int> begun;
     const chan<int> never;
     const new_threads threads;
-    // The thread of main is one of those that are watched.
+    // The main thread is among those watched.
     std::thread of_main([=] {
         weft::main({.procs = 2}, [=] {
             for (int i = 0; i < 10; ++i) go([=] { never.recv(); });
@@ -155,7 +158,8 @@ TEST_F(Idle, AMainAtRestDoesNotWakeUpEither) {
     of_main.join();
 }
 
-// Who looks for a deadlock, after 10 ms, may be the one that is to hear of the next request: then it must not wait for anything else.
+// The thread that checks for a deadlock, after 10 ms, may be the one that has to receive the next
+// request. It must not wait for anything else then.
 TEST_F(Idle, AServerAnswersAtOnceAfterAPause) {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -174,7 +178,7 @@ TEST_F(Idle, AServerAnswersAtOnceAfterAPause) {
         EXPECT_EQ(::read(client, &byte, 1), 1);
         return std::chrono::steady_clock::now() - asked;
     };
-    // Some take longer on a machine that is busy elsewhere, but hardly most of them, five times.
+    // On a busy machine some answers take longer, but hardly most of them five times in a row.
     bool at_once = false;
     for (int i = 0; i < 5 && !at_once; ++i) {
         std::array<std::chrono::nanoseconds, 21> took;
@@ -187,7 +191,7 @@ TEST_F(Idle, AServerAnswersAtOnceAfterAPause) {
     of_main.join();
 }
 
-// The watch itself sees what there is to see.
+// The watch does notice a wake-up.
 TEST_F(Idle, AWakeUpIsSeen) {
     const new_threads threads;
     const chan<int> never;

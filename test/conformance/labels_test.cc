@@ -1,4 +1,5 @@
-// labels_test.cc: names and labels: who has which, who inherits them, and where they are seen.
+// labels_test.cc: names and labels: which green thread has which, how they are inherited, and where
+// they are shown.
 
 #include <atomic>
 #include <chrono>
@@ -87,7 +88,7 @@ TEST(LabelSet, OwnsItsTextAndIsCopied) {
     EXPECT_EQ(moved.size(), 1U);
 }
 
-// ---- Who has which.
+// ---- Which green thread has which.
 
 TEST_P(Labels, AreInheritedAtTheStart) {
     rt().run([] {
@@ -160,7 +161,7 @@ TEST_P(Labels, StayWithTheirGreenThreadWhereverItRuns) {
 }
 
 TEST_P(Labels, OfThoseThatNeverRanAreReleasedToo) {
-    runtime other({.procs = 1, .retake = false});  // or they have run by then
+    runtime other({.procs = 1, .retake = false});  // otherwise they have run by then
     std::atomic<bool> laid_out = false;
     other.go([&] {
         this_g::set_label("some", "label");
@@ -234,7 +235,7 @@ TEST_P(Labels, MayChangeWhileDumpsReadThem) {
         });
     }
     std::size_t lines = 0;
-    // Of 64 threads on a few cores each has to be waited for, in each dump.
+    // With 64 threads on a few cores, each dump waits long for every thread.
     const int dumps = scaled(procs() > 8 ? 3 : 50);
     for (int i = 0; i < dumps; ++i) {
         const std::string dump = dump_of(rt());

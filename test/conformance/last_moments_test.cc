@@ -1,4 +1,5 @@
-// last_moments_test.cc: who else is at work while a runtime stops, a group dies, a dump is written.
+// last_moments_test.cc: other threads are active while a runtime stops, a group dies, or a dump is
+// written.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -37,14 +38,15 @@ struct slow_to_move {
         : stopping(std::exchange(from.stopping, nullptr)), moving(std::exchange(from.moving, nullptr)) {
         if (moving == nullptr || moving->exchange(true)) return;
         busily([&] { return stopping->load(); });
-        // Longer than stop() takes to look at all green threads: nothing tells when it has come to this one.
+        // Longer than stop() takes to visit all green threads: nothing reports when it has reached
+        // this one.
         std::this_thread::sleep_for(20ms);
     }
 
     slow_to_move& operator=(slow_to_move&& from) noexcept = default;
 };
 
-// The sender has taken the receiver off the queue and is about to hand the value over.
+// The sender has taken the receiver off the queue, and is about to hand the value over.
 TEST(LastMoments, StopWaitsForAThreadThatIsHandingSomethingOver) {
     const chan<slow_to_move> c;
     std::atomic<bool> moving{false};
@@ -58,7 +60,7 @@ TEST(LastMoments, StopWaitsForAThreadThatIsHandingSomethingOver) {
     sender.join();
 }
 
-// The group's last look at its waiters must not take an abandoned one for one that waits.
+// The group's last check of its waiters must not take an abandoned one for a waiting one.
 TEST(LastMoments, AGroupWhoseWaiterWasAbandonedMayBeDestroyed) {
     auto group = std::make_unique<wait_group>();
     group->add();
@@ -95,7 +97,7 @@ TEST(LastMoments, EveryWaiterOfAGroupMayCallWaitAtOnce) {
     });
 }
 
-// Whoever was served and has not run since does not keep what served it alive.
+// A G that was served and has not run since does not keep alive the object that served it.
 TEST(LastMoments, AnObjectMayDieBeforeTheOneItServedHasRun) {
     runtime rt({.procs = 1, .retake = false});
     auto c = std::make_unique<chan<int>>();
@@ -112,7 +114,7 @@ TEST(LastMoments, AnObjectMayDieBeforeTheOneItServedHasRun) {
     EXPECT_EQ(rt.stop(), 1U);
 }
 
-// What an abandoned green thread has locked stays locked, and may be destroyed all the same.
+// What an abandoned green thread has locked stays locked, but may be destroyed.
 TEST(LastMoments, AMutexThatAnAbandonedGreenThreadHoldsMayBeDestroyed) {
     mutex m;
     runtime rt({.procs = 1, .retake = false});
@@ -125,7 +127,7 @@ TEST(LastMoments, AMutexThatAnAbandonedGreenThreadHoldsMayBeDestroyed) {
     EXPECT_FALSE(m.try_lock());
 }
 
-// The same for one that a closure owns which never runs.
+// The same for a mutex owned by a closure that never runs.
 TEST(LastMoments, AClosureMayOwnTheMutexThatAnAbandonedGreenThreadHolds) {
     runtime rt({.procs = 1, .retake = false});
     std::atomic<bool> computes{false};
@@ -167,7 +169,7 @@ TEST(LastMoments, WhatAClosureOwnsOutlivesThoseWhoWaitOnIt) {
     EXPECT_EQ(rt.stop(), 2U);
 }
 
-// A starving mutex is given to a green thread that never learns of it.
+// A starving mutex is handed to a green thread that never runs again.
 TEST(LastMoments, AMutexGivenToAnAbandonedGreenThreadIsFree) {
     mutex m;
     std::atomic<bool> computes{false};
@@ -188,14 +190,14 @@ TEST(LastMoments, AMutexGivenToAnAbandonedGreenThreadIsFree) {
     m.lock();
     compute_for(3ms);  // longer than the millisecond after which a waiter starves
     over = true;
-    eventually([&] { return rt.stats().parks == 2; });  // in vain, and for too long: the mutex starves somebody
+    eventually([&] { return rt.stats().parks == 2; });  // spurious, and too late: the mutex starves
     computes = false;
     rt.go([&] {
         computes = true;
         compute_until_stopped();
     });
     eventually([&] { return computes.load(); });
-    m.unlock();  // given to the waiter
+    m.unlock();  // hands it to the waiter
     EXPECT_EQ(rt.stop(), 1U);
     EXPECT_TRUE(m.try_lock());
     m.unlock();
@@ -260,7 +262,7 @@ TEST(LastMoments, TwoMayDumpAtOnce) {
     close(nowhere);
 }
 
-// ---- A plain thread's end.
+// ---- The end of a plain thread.
 
 const chan<int> never_sent_to;
 
@@ -274,7 +276,8 @@ struct waits_at_the_end {
     }
 };
 
-// A thread-local made before the thread first waited is destroyed after what it waited with. Another thread must not get the same.
+// A thread-local made before the thread's first wait is destroyed after the thread's wait state,
+// which another thread must not get then.
 TEST(LastMoments, ADestructorOfAThreadMayWait) {
     const chan<int> c;
     std::atomic<bool> in_destructor{false};
@@ -286,7 +289,7 @@ TEST(LastMoments, ADestructorOfAThreadMayWait) {
     eventually([&] { return in_destructor.load(); });
     std::optional<int> received;
     std::thread waiting([&] { received = c.recv(); });
-    ending.join();  // its time is up while the other one waits
+    ending.join();  // its wait times out while the other thread waits
     c.send(7);
     waiting.join();
     EXPECT_EQ(received, 7);

@@ -1,4 +1,4 @@
-// latch_test.cc: a count that falls to zero once, among green threads and plain threads.
+// latch_test.cc: a count that falls to zero once; green threads and plain threads wait for that.
 
 #include <atomic>
 #include <chrono>
@@ -84,7 +84,8 @@ TEST_P(Latch, ThoseWhoArriveAndWaitGoOnTogether) {
     }
 }
 
-// The latch lives in the waiter's frame and is gone, its memory overwritten, as soon as wait() has returned.
+// The latch lives in the waiter's frame. It is destroyed and overwritten as soon as wait() has
+// returned.
 TEST_P(Latch, MayBeDestroyedRightAfterWait) {
     const int rounds = scaled(10'000);
     rt().run([rounds] {
@@ -135,7 +136,7 @@ TEST_P(Latch, WhatWasDoneBeforeCountingDownIsSeenAfterWait) {
     EXPECT_EQ(wrong, 0);
 }
 
-// A wait whose time is up just when the count falls to zero says one or the other, and is right.
+// When the deadline coincides with the last count, either result is fine, but must be true.
 TEST_P(Latch, ATimeoutRacingWithTheLastCount) {
     const int rounds = scaled(200);
     prng random(announced_seed());

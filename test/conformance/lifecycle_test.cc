@@ -1,4 +1,4 @@
-// lifecycle_test.cc: runtimes: starting, stopping, starting again, several at once, and weft::main.
+// lifecycle_test.cc: runtimes: start, stop, restart, several at once, and weft::main.
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -91,7 +91,7 @@ TEST_P(Lifecycle, StopReportsWhatItAbandons) {
     });
     EXPECT_EQ(rt().stop(), 7U);
 
-    // What they waited for is as if they had never been there.
+    // What they waited for shows no trace of them.
     EXPECT_EQ(unbuffered.try_send(1), chan_status::would_block);
     EXPECT_EQ(full.try_recv().value, 0);
     EXPECT_EQ(full.try_recv().status, chan_status::would_block);
@@ -201,7 +201,7 @@ TEST_P(Lifecycle, RestartingWithAbandonedGreenThreadsWorks) {
     EXPECT_EQ(c.try_send(1), chan_status::would_block);
 }
 
-// Ten restarts to fill every cache, then many more: the process holds no more than before.
+// Ten restarts fill every cache, then many more follow: the process holds no more than before.
 TEST_P(Lifecycle, RestartingLeavesNothingBehind) {
     if (built_with_sanitizer) GTEST_SKIP() << "a sanitizer maps and keeps memory of its own";
     const auto restart = [&](int times) {
@@ -222,12 +222,12 @@ TEST_P(Lifecycle, RestartingLeavesNothingBehind) {
     rt().start();
     restart(40);
     rt().stop();
-    eventually([&] { return resources::now().threads <= before.threads; });  // the kernel may still be burying one
+    eventually([&] { return resources::now().threads <= before.threads; });  // the kernel may still be removing one
     const resources after = resources::now();
     EXPECT_EQ(after.fds, before.fds);
     EXPECT_LE(after.mappings, before.mappings + 30);
     EXPECT_LE(after.virtual_kib, before.virtual_kib + 1'500'000);  // less than a slab of stacks per restart
-    // What a sanitizer or an emulator keeps is resident too.
+    // Pages of a sanitizer or an emulator are resident too.
     if (!built_with_sanitizer && untouched_pages_are_free()) {
         EXPECT_LE(after.resident_kib, before.resident_kib + 20'000);
     }
@@ -324,8 +324,8 @@ TEST_P(Lifecycle, AGreenThreadStaysInItsRuntime) {
         wait_group mine;
         for (int i = 0; i < 10; ++i) {
             mine.go([&] {
-                c.send(1);  // whoever wakes us, we go on at home
-                go([] {});  // and our children are born there
+                c.send(1);  // whichever thread wakes us, we resume in our runtime
+                go([] {});  // and our children start there
                 (void)async([] {});
             });
         }
@@ -353,11 +353,12 @@ TEST_P(Lifecycle, StoppingOneRuntimeLeavesTheOtherAlone) {
     EXPECT_EQ(got, 1);
 }
 
-// Green threads that have been woken but do not get to run before the runtime stops: the only processor is held by one that
-// computes until stop() waits for it.
+// Green threads are woken but do not run before the runtime stops: a computation holds the only
+// processor until stop() waits for it.
 class StoppedAmidWork : private calm, public procs_test {
 protected:
-    // Starts one that, once `prepare` has returned in it, computes until the runtime is being stopped; then stops it.
+    // Starts a G that, once `prepare` has returned in it, computes until the runtime is being
+    // stopped. Then stops the runtime.
     template <typename Prepare>
     std::size_t stop_behind_a_computation(Prepare prepare) {
         std::atomic<bool> computing = false;
@@ -370,8 +371,7 @@ protected:
         eventually([&] { return computing.load(); });
         std::size_t abandoned = 0;
         std::thread stopper([&] { abandoned = rt().stop(); });
-        std::this_thread::sleep_for(
-            20ms);  // should stop() not have begun by then, they run after all, which is as well
+        std::this_thread::sleep_for(20ms);  // if stop() has not begun by then, they run after all, which is fine
         release = true;
         stopper.join();
         return abandoned;
@@ -387,7 +387,7 @@ TEST_P(StoppedAmidWork, AWaiterWhoseTimeWasUpIsOnNoQueue) {
     const std::size_t abandoned = stop_behind_a_computation([] {
         weft::yield();
         compute_for(5ms);
-        weft::yield();  // the time is up, and it is runnable behind us
+        weft::yield();  // the deadline has passed, and it is runnable behind us
     });
     EXPECT_EQ(ran + abandoned, 1U);
     EXPECT_EQ(c.try_send(1), chan_status::would_block);
@@ -412,7 +412,7 @@ TEST_P(StoppedAmidWork, AWaiterThatWasWokenLeavesTheMutexUsable) {
         m.lock();
         m.unlock();
     });
-    std::this_thread::sleep_for(5ms);  // it waits, most likely
+    std::this_thread::sleep_for(5ms);  // most likely it waits by then
     m.unlock();
     other.join();
 }
@@ -431,7 +431,8 @@ TEST_P(StoppedAmidWork, ClosuresThatNeverRanAreDestroyed) {
 }
 
 // weft::main: the calling thread becomes the first M.
-// How the kernel schedules the calling thread: what sched_getattr() answers.
+//
+// How the kernel schedules the calling thread, from sched_getattr().
 std::array<uint64_t, 7> slices_of_this_thread() {
     std::array<uint64_t, 7> attributes{};
     EXPECT_EQ(::syscall(SYS_sched_getattr, 0, attributes.data(), sizeof(attributes), 0), 0);
@@ -454,7 +455,7 @@ TEST_P(Main, WorksWithTheDefaultOptions) {
     EXPECT_EQ(weft::main([] { return async([] { return 3; }).get(); }), 3);
 }
 
-// What it asked of the system for the thread, while that ran green threads, does not outlive it.
+// weft::main restores the thread's settings that it changed to run green threads.
 TEST_P(Main, TheThreadIsLeftAsItWas) {
     if (emulated) GTEST_SKIP() << "how threads are scheduled is the emulator's";
     std::thread([] {

@@ -1,4 +1,4 @@
-// local_test.cc: weft::local: each green thread has its own, from its first use to its end.
+// local_test.cc: weft::local: each green thread has its own value, from its first use to its end.
 
 #include <algorithm>
 #include <atomic>
@@ -28,7 +28,7 @@ namespace {
 using Local = procs_test;
 WEFT_SWEEP(Local);
 
-// What happened, in order.
+// Records what happened, in order.
 class journal {
 public:
     void add(std::string what) {
@@ -48,7 +48,7 @@ private:
 
 using entries = std::vector<std::string>;
 
-// Notes its end.
+// Records its destruction.
 struct mourned {
     journal* book;
     std::string name;
@@ -61,9 +61,9 @@ struct mourned {
     ~mourned() { book->add(name); }
 };
 
-// ---- What one finds in it.
+// ---- Initial values.
 
-local<int> counter;  // with static storage
+local<int> counter;  // static storage duration
 
 TEST_P(Local, EachGreenThreadHasItsOwnWhereverItRuns) {
     const int wrong = rt().run([] {
@@ -202,7 +202,7 @@ TEST_P(Local, ThereMayBeManyOfThem) {
     });
 }
 
-// ---- Their end.
+// ---- Destruction.
 
 TEST_P(Local, ValuesAreDestroyedWhenTheirGreenThreadEnds) {
     const long before = tracked::alive();
@@ -292,12 +292,12 @@ TEST_P(Local, ADestructorMayUseWhatIsStillThere) {
     });
 }
 
-// Each of the two uses the other one when it is destroyed.
+// Each of the two uses the other when it is destroyed.
 struct immortal {
     static inline const local<immortal>* one = nullptr;
     static inline const local<immortal>* two = nullptr;
     static inline std::atomic<int> destroyed = 0;
-    static inline std::vector<const immortal*> left;  // for the leak checker: what is left is reachable
+    static inline std::vector<const immortal*> left;  // keeps what is left reachable for the leak checker
 
     immortal() { left.push_back(this); }
 
@@ -425,7 +425,7 @@ TEST_P(Local, ChildrenInheritOnRequestOnly) {
             EXPECT_EQ(*user, "anna");
             EXPECT_EQ(unique->value, 1) << "cannot be copied";
             *user = "berta";
-            // To the grandchildren too, and through the other ways to start one.
+            // Also to grandchildren, and through the other ways to start one.
             EXPECT_EQ(async({.inherit_locals = true}, [&] { return *user; }).get(), "berta");
             EXPECT_EQ(async([&] { return *user; }).get(), "nobody");
         });
@@ -433,7 +433,7 @@ TEST_P(Local, ChildrenInheritOnRequestOnly) {
         EXPECT_EQ(*user, "anna");
     });
     int ran = 0;
-    rt().go({.inherit_locals = true}, [&] { ran = 1; });  // a plain thread has nothing to give
+    rt().go({.inherit_locals = true}, [&] { ran = 1; });  // a plain thread has nothing to pass on
     rt().drain();
     EXPECT_EQ(ran, 1);
 }
@@ -497,7 +497,7 @@ TEST_P(Local, ACopyThatThrowsStartsNothing) {
     EXPECT_EQ(tracked::alive(), before);
 }
 
-// ---- The end of everything.
+// ---- The end of the program.
 
 TEST(LocalAtTheEnd, OfMainIsDestroyedBeforeMainReturns) {
     journal book;

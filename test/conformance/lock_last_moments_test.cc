@@ -1,6 +1,8 @@
-// lock_last_moments_test.cc: what a lock has given to a green thread that never runs again goes on to somebody else.
+// lock_last_moments_test.cc: a lock handed to a green thread that never runs again passes on to the
+// next waiter.
 //
-// A runtime is stopped while one of its green threads waits for a lock, or was just let in or woken and has not run since.
+// A runtime is stopped while one of its green threads waits for a lock, or has not run since it got
+// the lock or was woken.
 
 #include <atomic>
 #include <chrono>
@@ -25,10 +27,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A runtime with one processor, on which somebody waits, and then nobody can run any more.
+// A runtime with one processor. A G waits on it, and after occupy() no other G can run.
 class Stopped : public ::testing::Test {
 protected:
-    // f waits, and is alone.
+    // Starts f, which waits. No other G runs.
     template <typename F>
     void start_waiting(F&& f) {
         const uint64_t parks = rt.stats().parks;
@@ -36,7 +38,7 @@ protected:
         eventually([&] { return rt.stats().parks == parks + 1; });
     }
 
-    // From here on whoever is made ready stays so.
+    // From here on, a G that is made ready does not run.
     void occupy() {
         rt.go([this] {
             computes_ = true;
@@ -68,7 +70,7 @@ TEST_F(LocksOfStoppedRuntimes, ATimedMutexWhoseWaiterWasWoken) {
     m.unlock();  // wakes it
     m.lock();
     std::thread other([&] {
-        m.lock();  // behind it: nobody else is woken meanwhile
+        m.lock();  // queued behind it: no other waiter is woken
         got = true;
         m.unlock();
     });
@@ -108,7 +110,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatAReaderWasWokenFor) {
     expect_free(m);
 }
 
-// It has waited too long, so that it does not have to compete any more.
+// It has waited long enough that it does not have to compete for the lock.
 TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAReader) {
     shared_mutex m;
     std::atomic<bool> computes{false};
@@ -125,7 +127,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAReader) {
     compute_for(3ms);
     const uint64_t parks = rt.stats().parks;
     over = true;
-    eventually([&] { return rt.stats().parks == parks + 1; });  // in vain, and for too long
+    eventually([&] { return rt.stats().parks == parks + 1; });  // without success, and for too long
     occupy();
     m.unlock();  // lets it in
     EXPECT_FALSE(m.try_lock());
@@ -138,7 +140,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedMutexThatWasGivenToAWriter) {
     m.lock_shared();
     start_waiting([&] { m.lock(); });
     occupy();
-    m.unlock_shared();  // gives it the lock
+    m.unlock_shared();  // hands the lock to it
     EXPECT_FALSE(m.try_lock_shared());
     EXPECT_EQ(rt.stop(), 1U);
     expect_free(m);
@@ -202,7 +204,7 @@ TEST_F(LocksOfStoppedRuntimes, ASharedTimedMutexThatWasGivenToAReader) {
     expect_free(m);
 }
 
-// What an abandoned green thread holds stays locked, and may be destroyed all the same.
+// What an abandoned green thread holds stays locked, but may be destroyed.
 TEST_F(LocksOfStoppedRuntimes, WhatTheyHoldMayBeDestroyed) {
     auto alone = std::make_unique<shared_mutex>();
     auto shared = std::make_unique<shared_mutex>();

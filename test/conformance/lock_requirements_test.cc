@@ -1,4 +1,5 @@
-// lock_requirements_test.cc: which of the standard's requirements each lock meets, and that the standard's own tools take it.
+// lock_requirements_test.cc: which of the standard's requirements each lock meets, and that the
+// standard's own tools accept it.
 
 #include <chrono>
 #include <mutex>
@@ -31,7 +32,7 @@ static_assert(sizeof(mutex) == 24 && sizeof(timed_mutex) == 24);
 static_assert(sizeof(recursive_mutex) == 48 && sizeof(recursive_timed_mutex) == 48);
 static_assert(sizeof(shared_mutex) <= 64 && sizeof(shared_timed_mutex) == sizeof(shared_mutex));
 
-// Constant initialisation: they can be used before main, by constructors of other static objects.
+// Constant initialization: usable before main, in constructors of other static objects.
 constinit mutex static_mutex;
 constinit timed_mutex static_timed_mutex;
 constinit recursive_mutex static_recursive_mutex;

@@ -1,5 +1,7 @@
-// many_hogs_test.cc: many that compute and never give way, and what is left for the others. Forty; with WEFT_STRESS_SECONDS set, a thousand,
-// each of which is a thread that wants to run all the time: that takes a machine a minute.
+// many_hogs_test.cc: many Gs that compute without giving way, and what they leave to the others.
+//
+// Forty hogs; a thousand with WEFT_STRESS_SECONDS. Each of these is a thread that is always
+// runnable, which takes a machine a minute.
 
 #include <atomic>
 #include <chrono>
@@ -22,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Short, or it takes a thousand slices until all have begun.
+// A short slice, because it takes as many slices as hogs until all have begun.
 class ManyHogs : private slices_of_100us, public procs_test {
 protected:
     ManyHogs() : procs_test(120s) {}
@@ -30,7 +32,7 @@ protected:
 
 WEFT_SWEEP_OVER(ManyHogs, 1U, 2U, 4U);
 
-// Work of some 50 microseconds, however fast this machine and build are. Returns how long it was.
+// Some 50 microseconds of work, on any machine and build. Returns how long it took.
 std::chrono::nanoseconds timed_work() {
     const auto before = cpu_time(CLOCK_THREAD_CPUTIME_ID);
     for (;;) {
@@ -40,8 +42,11 @@ std::chrono::nanoseconds timed_work() {
     }
 }
 
-// Each hog begins on a processor and goes on without one. Then P of the P + H threads that want to run have processors: whoever plays
-// by the rules has that share of the CPU time that the process gets, but for a factor: with 100 hogs at P = 1 it was a fifth to a half.
+// Each hog starts with a processor and continues without one. Then P of P + H runnable threads have
+// processors.
+//
+// Gs that yield get that share of the process's CPU time, within a factor: with 100 hogs at P = 1,
+// a fifth to a half of it.
 TEST_P(ManyHogs, LeaveTheOthersTheirShare) {
     const int hogs = number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 1000 : scaled(40);
     constexpr int64_t factor = 25;
@@ -65,7 +70,7 @@ TEST_P(ManyHogs, LeaveTheOthersTheirShare) {
             }
         });
     }
-    // Each is a thread that wants to run: on a busy machine it takes its time, but it goes on.
+    // Each hog is a runnable thread: on a busy machine the start is slow, but it proceeds.
     for (int seen = 0; seen < hogs; seen = began) eventually([&] { return began > seen; });
     const int64_t first_piece = pieces;
     const int64_t first_worked_ns = worked_ns;

@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the storm below goes on: WEFT_STRESS_SECONDS, else one.
+// Duration of the storm below: WEFT_STRESS_SECONDS if set, otherwise one second.
 std::chrono::milliseconds storm_time() {
     const auto seconds = number_from_environment("WEFT_STRESS_SECONDS", 0);
     return seconds != 0 ? std::chrono::seconds(seconds) : std::chrono::milliseconds(scaled(1000));
@@ -36,7 +36,7 @@ protected:
 
 WEFT_SWEEP(MaxProcs);
 
-// How many green threads run at once, at most, of n that compute for a while.
+// How many of n green threads that compute for a while run at once, at most.
 int most_at_once(runtime& rt, int n) {
     std::atomic<int> now = 0;
     std::atomic<int> most = 0;
@@ -93,7 +93,7 @@ TEST_P(MaxProcs, OneIsOneAtATime) {
     const auto before = rt().stats();
     const int most = most_at_once(rt(), 6);
     const auto after = rt().stats();
-    // Who lost its processor to another one ran beside that.
+    // A G that has lost its processor to another one runs beside that.
     if (after.retakes_burning == before.retakes_burning && after.retakes_blocked == before.retakes_blocked) {
         EXPECT_EQ(most, 1);
     }
@@ -131,7 +131,7 @@ TEST_P(MaxProcs, WhoeverSleepsOnOneThatGoesIsWoken) {
                 if (std::chrono::steady_clock::now() >= due) ++awake;
             });
         }
-        // Who is started only when it is due does not park.
+        // A sleeper that starts only after the deadline does not park.
         eventually([&] { return stats().parks + static_cast<uint64_t>(awake) >= sleepers; });
         set_max_procs(1);
         all.wait();
@@ -209,7 +209,7 @@ TEST_P(MaxProcs, ClassesAndPinnedOnesStayWhatTheyAre) {
     EXPECT_EQ(ran, 12);
 }
 
-// Nobody takes away what is too many any more.
+// A surplus P is not retaken while its runtime stops.
 TEST_P(MaxProcs, AGreenThreadOfAnotherRuntimeIsNotHeldUpByAStop) {
     for (int round = 0; round < scaled(10); ++round) {
         runtime other({.procs = 4});
@@ -231,7 +231,7 @@ TEST_P(MaxProcs, AGreenThreadOfAnotherRuntimeIsNotHeldUpByAStop) {
         });
         eventually([&] { return asks.load(); });
         std::thread ender([&] {
-            std::this_thread::sleep_for(3ms);  // the stop is to come first, as a rule
+            std::this_thread::sleep_for(3ms);  // so that normally the stop comes first
             over = true;
         });
         other.stop();
@@ -313,7 +313,7 @@ TEST_P(MaxProcs, StoppingMeanwhileIsNoTrouble) {
     }
 }
 
-// Where no P is taken away, one P means one green thread at a time: then counters that nothing guards lose nothing.
+// Without retakes, one P means one green thread at a time, so unguarded counters lose no counts.
 TEST(OneProcessorWithoutRetakes, RunsGreenThreadsOneAtATime) {
     runtime rt({.procs = 1, .retake = false, .slice = std::chrono::microseconds(100)});
     std::atomic<int> running = 0;

@@ -1,4 +1,5 @@
-// memory_after_burst_test.cc: when a burst of green threads is over, what it took goes back to the system; while a load oscillates, nothing does.
+// memory_after_burst_test.cc: after a burst of green threads their memory goes back to the system;
+// while a load oscillates, none does.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -53,7 +54,7 @@ protected:
         give_heap_back();
     }
 
-    // As what a user who watches a server after a peak expects, and sooner: patience() is the bound.
+    // What the user of a server expects after a peak, but sooner: the bound is patience().
     static void expect_back_at(std::size_t before_kib, std::size_t page_tables) {
         eventually([&] {
             return resources::now().resident_kib <= before_kib + before_kib / 10 + 8 * mib_in_kib &&
@@ -64,7 +65,8 @@ protected:
 
 WEFT_SWEEP_OVER(MemoryAfterBurst, 1U, 2U, 4U);
 
-// Starts count green threads that use so much of their stacks and then wait, lets them go, and returns what was resident while they waited.
+// Starts count green threads that use `depth` bytes of stack and then wait, and lets them go.
+// Returns the resident memory during the wait.
 std::size_t burst(int count, std::size_t depth) {
     event gate;
     wait_group all;
@@ -84,7 +86,7 @@ std::size_t burst(int count, std::size_t depth) {
     return resident;
 }
 
-// A whole round of the caller's runtime, which keeps its memory otherwise.
+// One complete trimming round of the caller's runtime, which otherwise keeps its memory.
 void make_round() {
     while (detail::trim_memory(*detail::current_m()->home).more) {}
 }
@@ -99,7 +101,7 @@ TEST_P(MemoryAfterBurst, StacksPageTablesAndGsOfManyParkedGreenThreadsGoBack) {
             EXPECT_GE(burst(count, 0), before + static_cast<std::size_t>(count) * 4);
             expect_back_at(before, page_tables);
         }
-        // Not of both bursts: what little was not back at the second one's beginning was used again.
+        // Counts one burst, not both: the second one reused what had not gone back before it.
         const auto all = static_cast<uint64_t>(count);
         eventually([&] {
             const stats_snapshot s = stats();
@@ -120,7 +122,7 @@ TEST_P(MemoryAfterBurst, DeepPagesOfStacksGoBack) {
     });
 }
 
-// Green threads that live on, one of each thousand, keep their own pages and slabs, and nothing else.
+// Long-lived green threads, one in a thousand, keep their own pages and slabs, and nothing else.
 TEST_P(MemoryAfterBurst, BesideGreenThreadsThatLiveOn) {
     const int count = scaled(30'000);
     runtime rt(with(20ms));
@@ -149,7 +151,8 @@ TEST_P(MemoryAfterBurst, BesideGreenThreadsThatLiveOn) {
     });
 }
 
-// A program that goes on with something else has memory given back, too: processors that never rest empty their own caches.
+// While a program goes on with other work, memory goes back, too: busy processors empty their
+// caches.
 TEST_P(MemoryAfterBurst, WhileProcessorsAreBusy) {
     const int count = scaled(20'000);
     runtime rt(with(20ms));
@@ -173,7 +176,8 @@ TEST_P(MemoryAfterBurst, WhileProcessorsAreBusy) {
     });
 }
 
-// 10 to many green threads and back: at no time all interval long were there unneeded ones, so nothing is given back, and nothing mapped anew.
+// The load oscillates between 10 and many green threads. None is unneeded for a whole interval, so
+// nothing is given back or mapped again.
 TEST_P(MemoryAfterBurst, AnOscillatingLoadGivesNothingBack) {
     const int count = scaled(5'000);
     runtime rt(with(runtime_options::keep_memory));  // the test itself makes the rounds
@@ -190,7 +194,7 @@ TEST_P(MemoryAfterBurst, AnOscillatingLoadGivesNothingBack) {
             burst(count, 0);
         }
         const stats_snapshot end = stats();
-        // What Ps kept at the end of an interval in which they were idle may go.
+        // What Ps cached at the end of an interval in which they were idle may go.
         const uint64_t allowed = periods * uint64_t{GetParam()} * 64;
         EXPECT_LE(end.stack_bytes_trimmed - begin.stack_bytes_trimmed, allowed * 8 * kib);
         EXPECT_EQ(end.stacks_unmapped, begin.stacks_unmapped);
@@ -208,7 +212,7 @@ TEST_P(MemoryAfterBurst, StaysIfItIsToBeKept) {
     EXPECT_GE(rt.stats().monitor_looks, looks);
 }
 
-// The monitor gives the memory back and goes to sleep for good.
+// The monitor gives the memory back and then sleeps for good.
 TEST_P(MemoryAfterBurst, AnIdleRuntimeIsLeftAloneWhenItsMemoryIsBack) {
     runtime rt(with(5ms));
     rt.run([&] { burst(scaled(2'000), 0); });

@@ -1,4 +1,4 @@
-// monitor_test.cc: nothing is taken away from anybody, and nobody is woken to look, when nobody waits.
+// monitor_test.cc: while no G waits for a P, no P is retaken and no thread is woken to check.
 
 #include <unistd.h>
 
@@ -22,16 +22,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Not in a storm: then it always looks.
+// Calm: in a storm the monitor always looks.
 class Monitor : private calm, public procs_test {
 protected:
-    // Looks of the monitor while body runs, after it has had time to lose interest.
+    // How often the monitor looks while body runs, after it has had time to stop looking.
     template <typename F>
     uint64_t looks_during(F&& body) {
         eventually([this] {
             const uint64_t before = rt().stats().monitor_looks;
             std::this_thread::sleep_for(20ms);
-            return rt().stats().monitor_looks == before;  // two would do, but for a machine on which it hardly runs
+            return rt().stats().monitor_looks == before;  // 2 ms would do, unless the machine hardly runs the monitor
         });
         const uint64_t before = rt().stats().monitor_looks;
         body();
@@ -49,7 +49,7 @@ protected:
 
 WEFT_SWEEP_OVER(Monitor, 1U, 2U, 4U);
 
-// If it looked every so often, even every 10 ms, these would be 30 times and more.
+// Periodic looks, even at 10 ms intervals, would number 30 or more in this time.
 constexpr auto while_nothing_happens = 300ms;
 constexpr uint64_t few_looks = 5;
 
@@ -87,7 +87,8 @@ TEST_P(Monitor, LeavesThoseAloneForWhomNobodyWaits) {
     rt().drain();
 }
 
-// The alarm of who sleeps is that of the M that lies down for it: neither another one nor the monitor has to be told.
+// The M that goes idle waits for the sleeper's timer itself: neither another M nor the monitor has
+// to be woken.
 TEST_P(Monitor, ASleepWakesNobodyElse) {
     constexpr unsigned sleeps = 20;
     uint64_t wakes = 0;
@@ -102,7 +103,7 @@ TEST_P(Monitor, ASleepWakesNobodyElse) {
     EXPECT_LE(wakes, sleeps / 4);
 }
 
-// A deadline far away is no reason to look before.
+// A timer far in the future is no reason to look earlier.
 TEST_P(Monitor, SleepsUntilATimerIsDue) {
     std::atomic<bool> over = false;
     std::atomic<bool> fired = false;
@@ -116,7 +117,7 @@ TEST_P(Monitor, SleepsUntilATimerIsDue) {
     }
     eventually([&] { return began == procs(); });
     EXPECT_LE(looks_during([] { std::this_thread::sleep_for(while_nothing_happens); }), few_looks);
-    // And one that comes: the hogs hold nobody up.
+    // A near one fires: the hogs do not delay it.
     timer soon = rt().async([&] { return after_func(30ms, [&] { fired = true; }); }).get();
     eventually([&] { return fired.load(); });
     over = true;

@@ -1,4 +1,5 @@
-// mutex_test.cc: mutual exclusion between green threads and plain threads, and who gets a contended mutex.
+// mutex_test.cc: mutual exclusion between green threads and plain threads, and which waiter gets a
+// contended mutex.
 
 #include <atomic>
 #include <chrono>
@@ -32,7 +33,7 @@ WEFT_SWEEP_OVER(MutexOnOneProcessor, 1U);
 
 static_assert(!std::is_copy_constructible_v<mutex> && !std::is_move_constructible_v<mutex>);
 
-// Counts without atomics: right only if nobody else is inside.
+// Counts without atomics: correct only under mutual exclusion.
 struct guarded_counter {
     mutex m;
     long value = 0;
@@ -169,10 +170,10 @@ TEST_P(Mutex, AnotherGreenThreadMayUnlock) {
         mutex m;
         m.lock();
         go([&m] { m.unlock(); });
-        m.lock();  // once it has
+        m.lock();  // after that unlock
         m.unlock();
     });
-    // And a plain thread what a green thread locked.
+    // And a plain thread unlocks what a green thread locked.
     mutex m;
     rt().run([&] { m.lock(); });
     m.unlock();
@@ -200,7 +201,7 @@ TEST_P(Mutex, AWaitingGreenThreadDoesNotHoldItsProcessor) {
     EXPECT_EQ(inside, waiters);
 }
 
-// The last one out destroys what the mutex guards, and the mutex with it, right after its unlock.
+// The last user destroys what the mutex guards, and the mutex itself, right after its unlock.
 TEST_P(Mutex, MayBeDestroyedRightAfterTheLastUnlock) {
     struct shared {
         mutex m;
@@ -225,7 +226,8 @@ TEST_P(Mutex, MayBeDestroyedRightAfterTheLastUnlock) {
     });
 }
 
-// One holds the mutex almost always, sleeping with it. The other needs it briefly, ten times, and gets it.
+// One G holds the mutex almost always, and sleeps with it. Another one needs it briefly, ten times,
+// and gets it.
 TEST_P(Mutex, ABriefUserIsNotStarvedByALongHolder) {
     rt().run([] {
         mutex m;
@@ -246,7 +248,7 @@ TEST_P(Mutex, ABriefUserIsNotStarvedByALongHolder) {
     });
 }
 
-// The same with holders that compute, as many as there are processors.
+// The same with holders that compute, one for each processor.
 TEST_P(Mutex, ABriefUserIsNotStarvedByBusyHolders) {
     rt().run([this] {
         mutex m;
@@ -271,7 +273,8 @@ TEST_P(Mutex, ABriefUserIsNotStarvedByBusyHolders) {
     });
 }
 
-// What happens when a mutex is freed while one waits for it: the waiter is woken, but whoever comes first takes it.
+// A mutex is unlocked while a G waits for it: the waiter is woken, but the first thread to lock
+// gets it.
 TEST_P(MutexOnOneProcessor, WhoComesFirstTakesAFreedMutex) {
     const std::vector<char> order = rt().run([] {
         std::vector<char> entered;
@@ -294,7 +297,8 @@ TEST_P(MutexOnOneProcessor, WhoComesFirstTakesAFreedMutex) {
     EXPECT_EQ(order, (std::vector<char>{'b', 'w'}));
 }
 
-// A waiter that was woken, found the mutex taken again, and has waited for more than a millisecond gets it handed over.
+// A waiter that was woken, found the mutex taken, and has waited for more than a millisecond gets
+// it handed over.
 TEST_P(MutexOnOneProcessor, AWaiterOfMoreThanAMillisecondGetsItHandedOver) {
     const std::vector<char> order = rt().run([] {
         std::vector<char> entered;
@@ -306,12 +310,12 @@ TEST_P(MutexOnOneProcessor, AWaiterOfMoreThanAMillisecondGetsItHandedOver) {
             entered.push_back('w');
             m.unlock();
         });
-        weft::yield();  // it waits now
+        weft::yield();  // It waits now.
         compute_for(3ms);
-        m.unlock();     // wakes it
-        m.lock();       // but we are first
-        weft::yield();  // it sees that, and has waited too long
-        m.unlock();     // so now it is handed over
+        m.unlock();     // Wakes it.
+        m.lock();       // But we are first.
+        weft::yield();  // It sees that, and has waited too long.
+        m.unlock();     // So now it is handed over.
         const bool taken = !m.try_lock();
         m.lock();
         entered.push_back('b');
@@ -323,7 +327,7 @@ TEST_P(MutexOnOneProcessor, AWaiterOfMoreThanAMillisecondGetsItHandedOver) {
     EXPECT_EQ(order, (std::vector<char>{'w', 'b'}));
 }
 
-// Afterwards the mutex is as before.
+// Afterwards the mutex is back in normal mode.
 TEST_P(MutexOnOneProcessor, StarvationEndsWhenTheQueueIsServed) {
     rt().run([] {
         mutex m;

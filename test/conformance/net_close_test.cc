@@ -1,4 +1,5 @@
-// net_close_test.cc: how connections end: closed here, ended or reset there, while others read, write, accept and send.
+// net_close_test.cc: how connections end: closed locally, ended or reset by the peer, while others
+// read, write, accept and send.
 
 #include <sys/socket.h>
 
@@ -34,7 +35,7 @@ using net::mutable_buffer;
 
 using unique_file = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-// Of size bytes, which are x.
+// A file of `size` bytes 'x'.
 unique_file file_of(std::size_t size) {
     unique_file file(std::tmpfile(), &std::fclose);
     const std::string text(size, 'x');
@@ -52,7 +53,8 @@ protected:
         procs_test::TearDown();
     }
 
-    // Each of calls, which wait, is made by a green thread of its own; then by one call of end() all of them end, and ended(ec) is true.
+    // Makes each of `calls`, which wait, in its own green thread. One call of end() must end all of
+    // them, with ended(ec) true.
     template <typename End, typename Ended, typename... Calls>
     void expect_all_end(End end, Ended ended, Calls... calls) {
         std::array<std::error_code, sizeof...(calls)> errors;
@@ -92,7 +94,7 @@ auto ways_to_read(Stream& s) {
         });
 }
 
-// All ways to write more to s than there is room for. file: it has much in it.
+// All ways to write more to s than there is room for. `file` has enough data.
 template <typename Stream>
 auto ways_to_write(Stream& s, const std::string& much, int file) {
     return std::tuple(
@@ -125,7 +127,7 @@ TEST_P(NetClose, CloseEndsAllWaysToReadAndToWrite) {
     });
 }
 
-// A file goes in steps, and the other end may go between two of them.
+// A file is sent in steps, and the peer may go away between two of them.
 TEST_P(NetClose, APeerThatGoesWhileAFileIsSentIsNoSignal) {
     const unique_file file = file_of(8 * mib);
     for (int i = 0; i < scaled(100); ++i) {
@@ -165,7 +167,7 @@ TEST_P(NetClose, CloseEndsAllWhoAcceptReceiveAndSend) {
     expect_all_end([&] { d.near.close(); }, is_closed, send, send);
 }
 
-// In another runtime, and in none.
+// The waiters are in another runtime, and in a plain thread.
 TEST_P(NetClose, CloseEndsThoseWhoWaitElsewhere) {
     runtime other({.procs = 1});
     over_streams([&](auto over) {
@@ -225,7 +227,8 @@ TEST_P(NetClose, TheEndWakesAllWhoRead) {
 
 bool is_reset(const std::error_code& ec) { return ec == std::errc::connection_reset || ec == std::errc::broken_pipe; }
 
-// A reset is an error of those who read and of those who write. One gets to see it, the others that nothing can be written, or the end.
+// A reset is an error of reads and of writes. One call reports it; the others report broken_pipe or
+// the end.
 TEST_P(NetClose, AResetInTheMiddleOfAReadOrAWrite) {
     const std::string much(8 * mib, 'x');
     const unique_file file = file_of(much.size());
@@ -261,7 +264,8 @@ TEST_P(NetClose, AResetInTheMiddleOfAReadOrAWrite) {
         std::tuple_cat(ways_to_read(third.near), ways_to_write(third.near, much, ::fileno(file.get()))));
 }
 
-// With bytes that nobody has read the system resets a TCP connection, too; a Unix one says that the other side has gone.
+// With unread bytes left, the system resets a TCP connection, too. A Unix connection reports that
+// the peer has gone.
 TEST_P(NetClose, TheOtherSideGoesInTheMiddleOfAWrite) {
     const std::string much(8 * mib, 'x');
     const unique_file file = file_of(much.size());
@@ -277,7 +281,7 @@ void write_in_all_ways(Stream& s, int file) {
     const std::array<const_buffer, 2> list{const_buffer("x"), const_buffer("y")};
     std::error_code ec;
     eventually([&] {
-        s.write_all("x", ec);  // the first ones reach the other side, which says that it has gone
+        s.write_all("x", ec);  // the first ones reach the peer, which reports that it has gone
         return static_cast<bool>(ec);
     });
     for (int i = 0; i < 3; ++i) {
@@ -293,7 +297,7 @@ void write_in_all_ways(Stream& s, int file) {
     EXPECT_THROW(s.write_all("x"), std::system_error);
 }
 
-// Whatever the call, from green threads and from plain ones.
+// No call raises SIGPIPE, in green threads or in plain ones.
 TEST_P(NetClose, SigpipeNeverComes) {
     const unique_file file = file_of(100);
     over_streams([&](auto over) {
@@ -311,7 +315,7 @@ TEST_P(NetClose, SigpipeNeverComes) {
     datagrams d((over_unix_datagrams()));
     d.far.close();
     EXPECT_THROW(d.near.send("x"), std::system_error);
-    // After one's own shutdown, too.
+    // This holds after a local shutdown, too.
     over_streams([&](auto over) {
         connection own(over);
         own.near.shutdown_send();
@@ -319,7 +323,7 @@ TEST_P(NetClose, SigpipeNeverComes) {
     });
 }
 
-// A signal that waited for the program is still there.
+// A SIGPIPE that was pending for the program is still pending.
 TEST_P(NetClose, ASigpipeOfTheProgramsOwnIsNotTaken) {
     const unique_file file = file_of(100);
     std::thread plain([&] {

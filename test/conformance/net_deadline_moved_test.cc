@@ -1,4 +1,5 @@
-// net_deadline_moved_test.cc: deadlines of sockets that are set, moved and taken back while others wait, by one and by many.
+// net_deadline_moved_test.cc: one or many threads set, move and clear deadlines of sockets while
+// others wait.
 
 #include <atomic>
 #include <chrono>
@@ -36,7 +37,8 @@ protected:
         procs_test::TearDown();
     }
 
-    // A reader waits, and what it was given as a deadline is changed in time: it waits on when that has passed, until there is something.
+    // A reader's deadline is changed in time: the reader still waits after the first deadline,
+    // until data comes.
     template <typename Over, typename Change>
     void expect_it_waits_on(Over over, Change change);
 };
@@ -62,7 +64,7 @@ void NetDeadlineMoved::expect_it_waits_on(Over over, Change change) {
         eventually([&] { return done || rt().stats().parks > parks; });
         change(c.near);
         const bool in_time = steady::now() < first;
-        std::this_thread::sleep_until(first + 3ms);  // nobody else can say that the first deadline has passed
+        std::this_thread::sleep_until(first + 3ms);  // no event reports that the first deadline has passed
         c.far.write_all("x");
         rt().drain();
         if (!in_time) continue;
@@ -83,7 +85,7 @@ TEST_P(NetDeadlineMoved, ALaterOneHoldsForWhoWaits) {
     });
 }
 
-// An earlier one, too, for all who wait, and for those of its direction only.
+// An earlier deadline takes effect, too, for all waiters of its direction and for no others.
 TEST_P(NetDeadlineMoved, AnEarlierOneEndsAllWhoWait) {
     over_streams([&](auto over) {
         connection c(over);
@@ -151,7 +153,7 @@ TEST_P(NetDeadlineMoved, AnEarlierOneEndsWhoAcceptsOrReceives) {
     EXPECT_EQ(timed_out, 6);
 }
 
-// A deadline at random: passed, soon, far away, or none.
+// A random deadline: passed, soon, far away, or none.
 template <typename Socket>
 void set_some_deadline(Socket& s, prng& random) {
     const auto when = steady::now() + std::chrono::microseconds(random.below(500)) - 100us;
@@ -174,7 +176,7 @@ void set_some_deadline(Socket& s, prng& random) {
     }
 }
 
-// Writes all and goes on after each timeout; how often it did.
+// Writes everything, continuing after each timeout. Returns the number of timeouts.
 template <typename Stream>
 int write_persistently(Stream& s, std::string_view b) {
     int timeouts = 0;
@@ -212,7 +214,8 @@ int read_persistently(Stream& s, uint64_t key, std::size_t size) {
     return timeouts;
 }
 
-// Many set and clear deadlines while others read and write: these may be ended at any moment, and lose nothing.
+// Many threads set and clear deadlines while others read and write. These may time out at any
+// moment, but lose nothing.
 TEST_P(NetDeadlineMoved, ManySetThemWhileOthersWait) {
     prng random(announced_seed());
     rt().run([&] {
@@ -233,7 +236,7 @@ TEST_P(NetDeadlineMoved, ManySetThemWhileOthersWait) {
             }
             const std::size_t size = static_cast<std::size_t>(scaled(2'000'000));
             std::atomic<int> timeouts = 0;
-            const auto patience = steady::now() + 20s;  // a fast transfer meets no deadline: another one may
+            const auto patience = steady::now() + 20s;  // a fast transfer may meet no deadline: then the next one
             do {
                 wait_group all;
                 all.go([&] { timeouts += write_persistently(c.near, secret_bytes(1, 0, size)); });

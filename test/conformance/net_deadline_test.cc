@@ -1,4 +1,5 @@
-// net_deadline_test.cc: deadlines of sockets, before now, now and later, for each call.
+// net_deadline_test.cc: deadlines of sockets that are past, immediate or in the future, for each
+// call.
 
 #include <sys/socket.h>
 
@@ -43,10 +44,10 @@ protected:
 
 WEFT_SWEEP_OVER(NetDeadline, 1U, 2U, 4U);
 
-// Before now, now, and some time from now.
+// Past, immediate, and some time from now.
 constexpr std::array<std::chrono::nanoseconds, 9> times{-1h, -1ns, 0ns, 1ns, 100ns, 10us, 300us, 2ms, 8ms};
 
-// set(when) sets a deadline, call(ec) is a call that cannot do anything.
+// set(when) sets a deadline. call(ec) is a call that cannot make progress.
 template <typename Set, typename Call>
 void expect_timeouts(Set set, Call call) {
     for (const std::chrono::nanoseconds t : times) {
@@ -97,7 +98,7 @@ TEST_P(NetDeadline, WhatWasReadBeforeIsSaid) {
     });
 }
 
-// How many bytes were written is what the other side gets, before the deadline and after it.
+// The reported number of written bytes is what the peer receives, before the deadline and after it.
 template <typename Over, typename Write>
 void expect_writes_are_counted(Over over, Write write) {
     connection c(over);
@@ -107,7 +108,7 @@ void expect_writes_are_counted(Over over, Write write) {
     const std::string all = secret_bytes(key, 0, std::size_t{8} << 20);
     std::size_t written = 0;
     for (const std::chrono::milliseconds t : {-1ms, 0ms, 3ms, 50ms, 1000ms}) {
-        if (written != 0) break;  // later ones are for a machine that is slow
+        if (written != 0) break;  // the later ones are for slow machines
         const auto when = steady::now() + t;
         c.near.set_write_deadline(when);
         std::error_code ec;
@@ -187,7 +188,7 @@ TEST_P(NetDeadline, ADatagramThatIsNotTaken) {
         ASSERT_GT(sent, 0);
         expect_timeouts([&](auto when) { d.near.set_write_deadline(when); },
                         [&](std::error_code& why) { d.near.send("y", why); });
-        // None of those that were refused arrives.
+        // None of the refused datagrams arrives.
         d.near.clear_deadline();
         wait_group last;
         last.go([&] { d.near.send("z"); });
@@ -215,11 +216,11 @@ TEST_P(NetDeadline, AcceptingFromNobody) {
     });
 }
 
-// Where the queue of a listener is full nobody answers.
+// A listener with a full queue does not answer.
 template <typename Over>
 std::vector<typename Over::stream> fill_queue_of(const typename Over::listener& listener) {
     std::vector<typename Over::stream> first;
-    int in_vain = 0;  // in succession: one may be for a machine that is slow
+    int in_vain = 0;  // in succession: a single one may be due to a slow machine
     while (in_vain < 2) {
         std::error_code ec;
         with_timeout(20ms, [&] { first.push_back(Over::connect(listener, ec)); });
@@ -259,7 +260,8 @@ TEST_P(NetDeadline, ConnectingToWhoDoesNotAnswer) {
     });
 }
 
-// Of the deadline of a socket and that of the code around the call the earlier one counts; which it was is told.
+// The earlier one of the socket's deadline and the deadline around the call counts. The error tells
+// which it was.
 TEST_P(NetDeadline, TheEarlierOfTwoCounts) {
     rt().run([] {
         over_streams([](auto over) {
@@ -282,7 +284,7 @@ TEST_P(NetDeadline, TheEarlierOfTwoCounts) {
     });
 }
 
-// Not the least of ten tries is late, or something is wrong and not just slow.
+// If even the best of ten tries is late, something is wrong and not just slow.
 TEST_P(NetDeadline, IsPrecise) {
     rt().run([] {
         const auto least_lateness = [](auto set, auto call) {
@@ -321,7 +323,8 @@ TEST_P(NetDeadline, IsPrecise) {
     });
 }
 
-// Reads what comes without an end, with deadlines from a nanosecond on: each ends it, and not a byte is lost or doubled.
+// Reads an endless stream under deadlines from a nanosecond up. Each one ends a read. No byte is
+// lost or doubled.
 template <typename Stream>
 void read_with_various_deadlines(Stream& s, uint64_t key) {
     constexpr std::array<std::chrono::nanoseconds, 15> all{1ns, 2ns, 5ns,  50ns,  100ns, 200ns, 500ns, 750ns,

@@ -1,5 +1,6 @@
-// net_fault_test.cc: TCP and Unix sockets on a network that is late, slow, silent, and goes: what is behind it is support/fault_proxy.h, what has to
-// hold in support/bad_network.h.
+// net_fault_test.cc: TCP and Unix sockets on a network that is late, slow, silent, and goes away.
+//
+// support/fault_proxy.h implements that network. support/bad_network.h states what must hold.
 
 #include <string>
 #include <system_error>
@@ -36,11 +37,11 @@ struct bad_tcp : over_tcp {
         return ec == std::errc::connection_reset || ec == std::errc::broken_pipe;
     }
 
-    // The first who writes afterwards is told that the other side has gone.
+    // The first write after the cut is told that the peer has gone.
     static bool is_cut(const std::error_code& ec) { return !ec || is_lost(ec); }
 };
 
-// These know no reset: whoever reads finds the end.
+// Unix sockets know no reset: a read finds the end.
 struct bad_unix : over_unix {
     static constexpr bool is_plain = true;
 
@@ -93,7 +94,7 @@ TEST_P(NetFault, AnEndIsPassedOnAndTheOtherDirectionGoesOn) {
     });
 }
 
-// The checks can fail: a byte that is another one is found, and where.
+// The checks can fail: they find a changed byte, and its place.
 TEST_P(NetFault, AByteThatWasChangedIsNoticed) {
     rt().run([] {
         over_bad_streams([]<typename Over>(Over) {

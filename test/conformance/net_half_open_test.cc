@@ -1,4 +1,5 @@
-// net_half_open_test.cc: connections whose other end is gone without a word, and those of which one direction has ended.
+// net_half_open_test.cc: connections whose peer vanished silently, and connections with one
+// direction ended.
 
 #include <atomic>
 #include <chrono>
@@ -37,7 +38,8 @@ WEFT_SWEEP_OVER(NetHalfOpen, 1U, 4U);
 
 bool is_gone(const std::error_code& ec) { return ec == std::errc::connection_reset || ec == std::errc::broken_pipe; }
 
-// Nobody tells who reads, so only a deadline ends that. The first that is sent is answered by a reset, which wakes him.
+// A reader does not notice, so only a deadline ends its wait. The first bytes sent are answered by
+// a reset, which wakes the reader.
 TEST_P(NetHalfOpen, AReaderWaitsForADeadlineAndAWriteFindsOut) {
     connection c((over_tcp()));
     if (!go_without_a_word(c.far)) GTEST_SKIP() << "it takes CAP_NET_ADMIN";
@@ -65,7 +67,7 @@ TEST_P(NetHalfOpen, AReaderWaitsForADeadlineAndAWriteFindsOut) {
     EXPECT_TRUE(is_gone(writing)) << writing.message();
 }
 
-// It asks by itself, and is told that nobody knows of the connection.
+// Keep-alive probes are answered by a peer that does not know the connection.
 TEST_P(NetHalfOpen, KeepAliveFindsOutForWhoReads) {
     connection c((over_tcp()));
     c.near.set_keep_alive(true, 1s, 1s, 2);
@@ -79,7 +81,7 @@ TEST_P(NetHalfOpen, KeepAliveFindsOutForWhoReads) {
     });
 }
 
-// One side has said all; the other one goes on for as long as it likes, and then closes.
+// One side has sent everything. The other continues as long as it likes, and then closes.
 TEST_P(NetHalfOpen, OneDirectionEndsAndTheOtherGoesOn) {
     rt().run([] {
         over_streams([](auto over) {

@@ -1,4 +1,5 @@
-// net_load_test.cc: servers: many who accept, clients that are slow or silent, much to send, and a runtime that stops in the middle of it.
+// net_load_test.cc: servers under load: many acceptors, slow or silent clients, much data, and a
+// runtime that stops in between.
 
 #include <algorithm>
 #include <array>
@@ -40,9 +41,9 @@ protected:
 
 WEFT_SWEEP_OVER(NetLoad, 1U, 2U, 4U);
 
-// ---- Many who accept.
+// ---- Many acceptors.
 
-// Accepts until the listener is closed, and marks the number that each connection has brought.
+// Accepts until the listener is closed, and marks the number that each connection brings.
 template <typename Listener>
 void accept_and_mark(Listener& listener, tally& seen) {
     for (;;) {
@@ -58,7 +59,7 @@ void accept_and_mark(Listener& listener, tally& seen) {
     }
 }
 
-// So many connect, by some at a time, and wait until they were seen.
+// Connects `count` clients, a few at a time. Each waits until it was seen.
 template <typename Over>
 void connect_numbered(const typename Over::listener& listener, uint32_t count) {
     wait_group clients;
@@ -112,7 +113,7 @@ TEST_P(NetLoad, TwoRuntimesAndAThreadShareAListener) {
     });
 }
 
-// Events that a processor has fetched, and those who wait there, go over to others.
+// Events that a processor has fetched, and Gs that wait there, move to other processors.
 TEST_P(NetLoad, TheNumberOfProcessorsChangesMeanwhile) {
     const auto count = static_cast<uint32_t>(scaled(300));
     prng random(announced_seed());
@@ -138,7 +139,7 @@ TEST_P(NetLoad, TheNumberOfProcessorsChangesMeanwhile) {
 
 // ---- Stopping.
 
-// A server, with its listener, that ends when it is cancelled.
+// A server that owns its listener, and ends when it is cancelled.
 template <typename Over>
 void serve_echo(typename Over::listener listener) {
     for (;;) {
@@ -153,7 +154,7 @@ void serve_echo(typename Over::listener listener) {
     }
 }
 
-// Asks, in one connection after another, until there is no server any more.
+// Sends requests, in one connection after another, until the server is gone.
 template <typename Over, typename Connect>
 void ask_echo(Connect connect, prng random, std::atomic<int>& answers) {
     for (;;) {
@@ -181,7 +182,7 @@ TEST_P(NetLoad, ARuntimeStopsUnderLoad) {
             runtime server({.procs = procs()});
             auto listener = Over::listen();
             std::atomic<int> answers = 0;
-            // Its end closes the listener, so its address is kept.
+            // The runtime's end closes the listener, so the address is stored.
             const auto connect = [&] {
                 if constexpr (std::is_same_v<Over, over_tcp>) {
                     return [at = listener.local_endpoint()](std::error_code& ec) {
@@ -208,7 +209,7 @@ TEST_P(NetLoad, ARuntimeStopsUnderLoad) {
     }
 }
 
-// ---- Much at once, through little room.
+// ---- Much data at once, through small buffers.
 
 template <typename Over, typename Write>
 void send_much(Over over, std::size_t size, Write write) {
@@ -250,9 +251,9 @@ TEST_P(NetLoad, SixteenMegabytesThroughSmallBuffers) {
     });
 }
 
-// ---- Others that are slow, or silent.
+// ---- Slow or silent peers.
 
-// Each has so long for its request, however often it sends a byte.
+// Each request has a time limit, however often the peer sends a byte.
 template <typename Stream>
 void serve_in_time(Stream& s, std::atomic<int>& served, std::atomic<int>& cut) {
     const auto end = std::chrono::steady_clock::now() + 40ms;
@@ -297,13 +298,13 @@ TEST_P(NetLoad, SlowAndSilentClientsAreCutAndOthersServed) {
                     char b[1];
                     while (i < slow && !ec) {
                         s.write_all("x", ec);
-                        sleep_for(1ms);  // that is how slow it is
+                        sleep_for(1ms);  // the client is this slow
                     }
                     EXPECT_EQ(s.read_some(b, ec), 0U) << "it is not served";
                 });
             }
             int good = 0;
-            for (int i = 0; i < 10; ++i) {  // one may be cut, too, if the machine is slow: then it tries again
+            for (int i = 0; i < 10; ++i) {  // on a slow machine it may be cut, too, and tries again
                 auto s = over.connect(listener);
                 std::error_code ec;
                 s.write_all(std::string(1000, 'r'), ec);

@@ -1,4 +1,5 @@
-// net_server_end_test.cc: how a server ends: its runtime stops under load, and what it has begun is answered; closing wakes all who wait, once.
+// net_server_end_test.cc: how a server ends: its runtime stops under load and still answers the
+// requests it has begun; closing wakes each waiter once.
 
 #include <array>
 #include <atomic>
@@ -38,13 +39,13 @@ struct request {
     uint32_t size;
 };
 
-// Requests that were begun, and those whose answer was sent to its end.
+// Requests that were begun, and requests whose answer was sent completely.
 struct counts {
     std::atomic<int> begun = 0;
     std::atomic<int> answered = 0;
 };
 
-// Between two requests it may be cancelled; what was begun is shielded, and takes a while.
+// Can be cancelled between two requests. A request that has begun is shielded, and takes a while.
 template <typename Stream>
 void serve_whole_requests(Stream& s, counts& all) {
     for (;;) {
@@ -63,7 +64,8 @@ void serve_whole_requests(Stream& s, counts& all) {
     }
 }
 
-// One request after the other, until there is no server. What comes back is whole, or nothing. Returns how many were.
+// Sends one request after another until the server is gone. Each answer is complete or absent.
+// Returns how many were complete.
 template <typename Stream>
 int ask_until_the_end(Stream& s, uint32_t key, std::atomic<int>& answers, std::atomic<int>& torn) {
     int whole = 0;
@@ -82,7 +84,8 @@ int ask_until_the_end(Stream& s, uint32_t key, std::atomic<int>& answers, std::a
     return whole;
 }
 
-// Nobody is left with half an answer: what the server has begun when it is stopped it ends, within the deadline.
+// No client gets half an answer: the server completes requests that have begun when it is stopped,
+// within the deadline.
 TEST_P(NetServerEnd, WhatWasBegunIsAnswered) {
     over_streams([&](auto over) {
         runtime server({.procs = procs()});
@@ -112,7 +115,7 @@ TEST_P(NetServerEnd, WhatWasBegunIsAnswered) {
     });
 }
 
-// Of hundreds who read and write each is woken, and returns once.
+// Each of hundreds of readers and writers is woken, and returns once.
 TEST_P(NetServerEnd, CloseWakesEachOfManyOnce) {
     const int each = scaled(300);
     const std::string much(1 << 20, 'x');

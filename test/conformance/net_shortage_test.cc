@@ -1,4 +1,5 @@
-// net_shortage_test.cc: sockets when the process has no file descriptor left: who accepts waits for one, who makes one is told what to do.
+// net_shortage_test.cc: sockets when the process has no file descriptor left: accept waits for one;
+// making a socket fails with advice.
 
 #include <atomic>
 #include <chrono>
@@ -25,7 +26,7 @@ class NetShortage : public procs_test {
 protected:
     static void SetUpTestSuite() { open_outside_poller(); }
 
-    // A listener, somebody who has connected to it, and a descriptor in the poller.
+    // A listener, a client that has connected to it, and a descriptor registered with the poller.
     template <typename Over>
     struct waiting_client {
         explicit waiting_client(Over over, runtime& rt) {
@@ -58,7 +59,7 @@ TEST_P(NetShortage, WithoutADescriptorItIsAcceptedLater) {
                 s.write_all("x");
                 accepted = true;
             });
-            eventually([&] { return rt().stats().parks >= parks + 3; });  // it pauses, again and again
+            eventually([&] { return rt().stats().parks >= parks + 3; });  // it pauses repeatedly
             EXPECT_FALSE(accepted);
         }
         rt().drain();
@@ -68,7 +69,7 @@ TEST_P(NetShortage, WithoutADescriptorItIsAcceptedLater) {
     });
 }
 
-// Who is served already goes on being served.
+// Connections that are already accepted keep being served.
 TEST_P(NetShortage, ThoseWhoHaveOneGoOnMeanwhile) {
     over_streams([&](auto over) {
         waiting_client w(over, rt());
@@ -98,7 +99,7 @@ TEST_P(NetShortage, ThoseWhoHaveOneGoOnMeanwhile) {
     });
 }
 
-// One that has not needed a poller before cannot have one now.
+// A runtime that has not needed a poller so far cannot create one now.
 TEST_P(NetShortage, WithoutADescriptorForThePollerItIsAcceptedLater) {
     over_streams([&](auto over) {
         runtime fresh({.procs = 1});
@@ -146,11 +147,11 @@ TEST_P(NetShortage, ADeadlineEndsTheWaitForADescriptor) {
                 static_cast<void>(w.listener.accept(ec));
             });
         }
-        EXPECT_EQ(ec, errc::timed_out);  // after the limit, which keeps the sanitizer from looking what ec is
+        EXPECT_EQ(ec, errc::timed_out);  // after the limit, under which the sanitizer cannot check ec's type
     });
 }
 
-// What call throws while there is no descriptor.
+// What `call` throws while no descriptor is left.
 template <typename F>
 std::string thrown_without_descriptors(F call) {
     std::string what = "nothing";

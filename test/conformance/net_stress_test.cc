@@ -1,4 +1,5 @@
-// net_stress_test.cc: sockets when there are many, when they come and go, and when everything happens to them at once.
+// net_stress_test.cc: many sockets, sockets that come and go, and sockets with everything happening
+// at once.
 
 #include <algorithm>
 #include <array>
@@ -33,7 +34,7 @@ using namespace std::chrono_literals;
 using net::const_buffer;
 using net::mutable_buffer;
 
-// How long these may go on beyond the usual.
+// Additional time that these tests may take.
 std::chrono::seconds extra_time() {
     return std::chrono::seconds(number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 600 : 0);
 }
@@ -47,7 +48,7 @@ protected:
 
 WEFT_SWEEP_OVER(NetStress, 1U, 2U, 4U);
 
-// Sends a number, and gets the next one.
+// Sends a number, and receives its successor.
 template <typename Stream>
 bool ask(Stream& s, uint64_t number) {
     std::array<char, sizeof(number)> b;
@@ -71,7 +72,8 @@ void answer_all(Stream& s) {
     }
 }
 
-// Each sends something when all are there, and gets its answer. Returns how many did, twice.
+// Each client asks once at first, and again when all are connected. Returns the number of right
+// answers.
 template <typename Over>
 int connect_many(Over, int count) {
     std::atomic<int> right = 0;
@@ -106,7 +108,8 @@ TEST_P(NetStress, TenThousandConnectionsAtOnce) {
     RecordProperty("connections", count);
 }
 
-// One side closes first, or the other, or they are reset: each leaves something else behind in the system.
+// One side or the other closes first, or the connection is reset: each leaves a different state in
+// the system.
 template <typename Over>
 void connect_and_close(const typename Over::listener& listener, int round) {
     auto s = Over::connect(listener);
@@ -124,7 +127,7 @@ void connect_and_close(const typename Over::listener& listener, int round) {
     }
 }
 
-// Cycles of connecting, a byte there and back, and closing, by eight at a time.
+// Cycles of connecting, a byte there and back, and closing, eight at a time.
 template <typename Over>
 void churn(Over, int cycles) {
     auto listener = Over::listen();
@@ -176,9 +179,10 @@ TEST_P(NetStress, ConnectionsComeAndGoAndLeaveNothing) {
     }
 }
 
-// ---- Descriptors whose numbers mean something else at once.
+// ---- Descriptors whose numbers are reused at once.
 
-// How a conversation ends. clean: both sides get all that was said. The others: somewhere in between.
+// How a conversation ends. clean: both sides receive everything. The others end somewhere in
+// between.
 enum class ending { clean, client_closes, client_resets, server_closes, other_closes, deadline, count };
 
 struct conversation {
@@ -192,7 +196,8 @@ struct conversation {
     }
 };
 
-// Reads what belongs to key until all has come, or it ends. Returns how much was right; what is wrong counts as a stranger's.
+// Reads the bytes of `key` until all have come or the stream ends. Returns how many bytes came. A
+// wrong byte counts as one of another connection.
 template <typename Stream>
 std::size_t read_secret(Stream& s, uint64_t key, std::size_t size, std::atomic<int>& strange, std::error_code& ec) {
     char b[3000];
@@ -278,8 +283,8 @@ private:
     std::array<std::atomic<int>, static_cast<std::size_t>(ending::count)> ended_{};
 };
 
-// The number of a file that was closed is the next one's at once. Half of them are closed while others read and write; those
-// beside them are of another kind, and none gets a byte, an end or an error that is not its own.
+// The number of a closed descriptor is reused at once. Half of the connections are closed while
+// others, of another kind, read and write. None gets bytes, an end or an error of another one.
 TEST_P(NetStress, NoConnectionSeesAnythingOfAnother) {
     prng random(announced_seed());
     conversations all;
@@ -309,7 +314,8 @@ TEST_P(NetStress, NoConnectionSeesAnythingOfAnother) {
 
 // ---- Everything at once to one connection.
 
-// Bytes go round: two write and two read here, the other side sends back. Then it is closed.
+// Bytes go in a circle: two threads write and two read here, and the peer echoes. Then the
+// connection is closed.
 TEST_P(NetStress, TwoReadersAndTwoWritersWhenItIsClosed) {
     prng random(announced_seed());
     for (int round = 0; round < scaled(40); ++round) {
@@ -359,8 +365,8 @@ TEST_P(NetStress, TwoReadersAndTwoWritersWhenItIsClosed) {
     }
 }
 
-// A byte, a cancellation, and perhaps a close, at the same moment. The byte is read once, by whoever reads first: nothing that was read is
-// lost because somebody was cancelled.
+// A byte, a cancellation, and perhaps a close at the same moment. The byte is read once, by the
+// first reader. A cancellation loses no byte that was read.
 TEST_P(NetStress, ACancellationACloseAndAByteAtTheSameMoment) {
     prng random(announced_seed());
     std::array<std::atomic<int>, 3> outcomes{};  // read, cancelled, closed
@@ -406,7 +412,7 @@ TEST_P(NetStress, ACancellationACloseAndAByteAtTheSameMoment) {
                 });
                 at_once(random.below(4), [&, later = random.below(2) * random.below(300)] {
                     if (later != 0)
-                        sleep_for(std::chrono::microseconds(later));  // else it mostly comes before the event
+                        sleep_for(std::chrono::microseconds(later));  // otherwise it mostly comes before the event
                     s.cancel();
                 });
                 if (closes) at_once(random.below(4), [&] { c.near.close(); });

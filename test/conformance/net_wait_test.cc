@@ -1,4 +1,5 @@
-// net_wait_test.cc: what others get to feel of those who wait for files; pipes; and files for which nobody has to wait.
+// net_wait_test.cc: how waiting for descriptors affects other threads; pipes; and files that never
+// have to be waited for.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -42,7 +43,7 @@ class NetWait : public procs_test {
 protected:
     static void SetUpTestSuite() { open_outside_poller(); }
 
-    // While body runs, nobody but a reader waits, for a file.
+    // While body runs, the only waiter is a reader, for a descriptor.
     template <typename Body>
     void beside_a_reader(Body body) {
         connection c((over_tcp()));
@@ -62,7 +63,7 @@ protected:
 
 WEFT_SWEEP_OVER(NetWait, 1U, 2U, 4U);
 
-// So many green threads, each of which waits busily for the others.
+// Runs `many` green threads, each of which waits busily for the others.
 void meet(unsigned many) {
     std::atomic<unsigned> here = 0;
     wait_group all;
@@ -82,14 +83,15 @@ TEST_P(NetWait, EveryProcessorRunsWhileAFileIsWaitedFor) {
                 meet(procs());
                 far.write_all("x");
                 meet(procs());
-                if (i % 2 == 0) sleep_for(1ms);  // the threads fall asleep, one of them in the poller
+                if (i % 2 == 0) sleep_for(1ms);  // the Ms go idle, one of them in the poller
             });
             eventually([&] { return got == i; });
         }
     });
 }
 
-// The thread that sleeps in the poller is woken for other work at once, whoever brings it, and how many do.
+// The M that sleeps in the poller is woken for other work at once, whichever threads bring it, and
+// however many.
 TEST_P(NetWait, OtherWorkEndsALongPoll) {
     beside_a_reader([&](auto& far, std::atomic<int>& got) {
         const auto start = steady::now();
@@ -124,7 +126,7 @@ TEST_P(NetWait, IsNoDeadlock) {
     never.send(1);
 }
 
-// However their waits end.
+// Waiters are counted only until their waits end, whatever ends them.
 TEST_P(NetWait, ThoseWhoWaitAreCountedAndNoneIsLeft) {
     std::vector<connection<over_unix>> all;
     constexpr int many = 12;
@@ -235,7 +237,7 @@ TEST_P(NetWait, ManyReadOnePipeAndEachByteIsOnes) {
         wait_group readers;
         for (int i = 0; i < 8; ++i) {
             readers.go([&] {
-                uint32_t number = 0;  // so few bytes are read and written as a whole
+                uint32_t number = 0;  // so few bytes are read and written atomically
                 while (read_from(ends.read_end(), &number, sizeof(number)) == sizeof(number)) seen.mark(number);
             });
         }
@@ -255,7 +257,7 @@ TEST_P(NetWait, ManyReadOnePipeAndEachByteIsOnes) {
     EXPECT_TRUE(seen.exactly_once());
 }
 
-// ---- Files for which nobody has to wait.
+// ---- Files that never have to be waited for.
 
 class plain_file {
 public:
@@ -281,7 +283,7 @@ TEST_P(NetWait, APlainFileIsAlwaysReadyAlsoWhenTheTimeIsUp) {
     });
 }
 
-// Each from a place of its own, though all use one descriptor.
+// Each sends from its own offset, through one shared descriptor.
 TEST_P(NetWait, ManySendTheSameFile) {
     constexpr std::size_t piece = 100'000;
     constexpr uint64_t many = 8;

@@ -1,4 +1,5 @@
-// netpoll_test.cc: events of files reach who waits for them, whatever the Ps do meanwhile, and cost nothing where there are none.
+// netpoll_test.cc: events of descriptors reach their waiters, whatever the Ps do at that time.
+// Without waiters, polling costs nothing.
 
 #include <sys/socket.h>
 
@@ -51,7 +52,8 @@ struct pair_of_streams {
 using Netpoll = procs_test;
 WEFT_SWEEP(Netpoll);
 
-// Nobody runs dry, nobody comes by the scheduler: the monitor sees the event, and takes a P for who waits for it.
+// No P runs out of work and none passes through the scheduler. The monitor sees the event, and
+// retakes a P for the waiter.
 TEST_P(Netpoll, AnEventIsSeenWhileAllPsCompute) {
     auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
     std::atomic<bool> over = false;
@@ -71,7 +73,7 @@ TEST_P(Netpoll, AnEventIsSeenWhileAllPsCompute) {
     }
     const auto began = std::chrono::steady_clock::now();
     for (int i = 1; i <= rounds; ++i) {
-        ends->far.write_all("x");  // a plain thread's
+        ends->far.write_all("x");  // from a plain thread
         eventually([&] { return answers == i; });
     }
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(scaled(5)));
@@ -80,7 +82,8 @@ TEST_P(Netpoll, AnEventIsSeenWhileAllPsCompute) {
     rt().drain();
 }
 
-// The thread of a pinned green thread may be the only one that is left to sleep in the poller: the others lay down while it ran.
+// The M of a pinned G may be the only one left to sleep in the poller: the others went idle while
+// it ran.
 TEST_P(Netpoll, APinnedOneHearsOfItsFileWhoeverElseSleeps) {
     auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
     chan<int> questions;
@@ -94,7 +97,7 @@ TEST_P(Netpoll, APinnedOneHearsOfItsFileWhoeverElseSleeps) {
         const pin here;
         char b[1];
         for (int i = 0; i < rounds; ++i) {
-            questions.send(i);  // the other one answers on another thread, which lies down then
+            questions.send(i);  // the other G answers on another M, which goes idle then
             EXPECT_EQ(answers.recv(), i + 1);
             EXPECT_EQ(ends->near.read_some(b), 1U);
             ++heard;
@@ -108,7 +111,7 @@ TEST_P(Netpoll, APinnedOneHearsOfItsFileWhoeverElseSleeps) {
     rt().drain();
 }
 
-// The only thread there is, and one beside another that computes.
+// With one P its M is the only one; otherwise another M computes.
 TEST_P(Netpoll, APinnedOneHearsOfItsFileBesideOneThatComputes) {
     auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
     std::atomic<int> heard = 0;
@@ -133,7 +136,7 @@ TEST_P(Netpoll, APinnedOneHearsOfItsFileBesideOneThatComputes) {
     rt().drain();
 }
 
-// Those who yield all the time are never idle, and pass the scheduler.
+// Gs that yield all the time are never idle, but pass through the scheduler.
 TEST_P(Netpoll, AnEventIsSeenWhileOthersYield) {
     auto ends = std::make_unique<pair_of_streams>(rt().run([] { return pair_of_streams(); }));
     std::atomic<bool> over = false;
@@ -158,7 +161,7 @@ TEST_P(Netpoll, AnEventIsSeenWhileOthersYield) {
     rt().drain();
 }
 
-// A message goes round a ring of connections; beside it timers fire.
+// A message travels around a ring of connections, while timers fire.
 TEST_P(Netpoll, TimersAndEventsBesideEachOther) {
     rt().run([] {
         constexpr int length = 8;
@@ -192,7 +195,8 @@ TEST_P(Netpoll, TimersAndEventsBesideEachOther) {
     });
 }
 
-// One descriptor, waited for in two runtimes and by a plain thread, of which the first has added it, and stops.
+// One descriptor, waited for in two runtimes and by a plain thread. The first runtime registered
+// it, and stops.
 TEST(NetpollOfTwo, ARuntimeThatStopsLeavesThoseWhoWaitInOthers) {
     tcp_listener listener(endpoint::loopback(0));
     auto first = std::make_unique<runtime>(runtime_options{.procs = 1});
@@ -242,15 +246,18 @@ TEST(NetpollOfOne, APlainThreadWaitsForWhatAGreenThreadHasWaitedFor) {
     rt.stop();
 }
 
-// no_retakes: not even from an M that the system lets wait for a CPU.
+// no_retakes: not even from an M that waits for a CPU.
 struct CalmNetpoll : private calm, private no_retakes, ::testing::Test {};
 
-// More of them have something to do, all the time, than a P's queue holds. The clients, a plain thread, send each its next byte as soon as the last
-// one has come back, so that only the order of service decides who is ahead.
+// All the time more Gs are runnable than a P's queue holds.
+//
+// A plain thread plays all clients. It sends each G its next byte as soon as the last one came
+// back, so only the order of service decides which is ahead.
 TEST_F(CalmNetpoll, EachOfManyIsServedInItsTurn) {
     const more_files enough;
     const auto count = static_cast<size_t>(std::min(600, more_files::connections()));
-    // The first client is some rounds ahead, ten to twenty and more on a busy machine, and stays so: few of so many.
+    // The first client is ten to twenty rounds ahead, or more on a busy machine, and stays so: a
+    // small part of all rounds.
     const int rounds = 300;
     runtime rt(runtime_options{.procs = 1});
     std::vector<int> clients;
@@ -261,7 +268,7 @@ TEST_F(CalmNetpoll, EachOfManyIsServedInItsTurn) {
         ends.push_back(std::move(client));
         rt.go([s = std::move(server)]() mutable {
             char b[1];
-            std::error_code ec;  // at the end, which is in the middle of things
+            std::error_code ec;  // in case the end comes in the middle of a request
             while (!ec && s.read_some(b, ec) != 0) {
                 compute_for(5us);
                 s.write_all(b, ec);
@@ -285,7 +292,7 @@ TEST_F(CalmNetpoll, EachOfManyIsServedInItsTurn) {
     rt.drain();
 }
 
-// Requests go there and back by a plain thread, to several green threads at a time.
+// A plain thread sends requests to several green threads at a time, and receives the answers.
 class requests {
 public:
     requests(runtime& rt, std::size_t at_a_time, bool with_deadlines = false) {
@@ -304,7 +311,7 @@ public:
         }
     }
 
-    // count times, with a pause() after each.
+    // Sends `count` times, with a pause() after each.
     template <typename Pause>
     void send(int count, Pause pause) {
         for (int i = 0; i < count; ++i) {
@@ -321,8 +328,11 @@ private:
     std::vector<net::unix_stream> clients_;
 };
 
-// Two at a time, each of which brings an M back from the poller: the second would have to wake a third one, to look out, but for one that stays
-// near. While the machine is busy they do not follow each other soon enough, so it may take some hundreds.
+// Each of two requests makes an M return from the poller. The second one would have to wake a third
+// M as sentinel, unless one stays near.
+//
+// On a busy machine the requests do not follow each other soon enough, so it may take some
+// hundreds.
 TEST_F(CalmNetpoll, OneLookoutServesRequestsThatFollowEachOther) {
     if (scale() > 1) GTEST_SKIP() << "they do not follow each other soon enough here";
     constexpr int count = 100;
@@ -335,7 +345,7 @@ TEST_F(CalmNetpoll, OneLookoutServesRequestsThatFollowEachOther) {
     });
 }
 
-// The M that comes back from the poller need not wake another one, which is there, too.
+// The M that returns from the poller need not wake the other M.
 TEST_F(CalmNetpoll, ARequestNowAndThenWakesNobodyElse) {
     if (scale() > 1) GTEST_SKIP() << "they may follow each other too soon here";
     constexpr int count = 100;
@@ -350,11 +360,12 @@ TEST_F(CalmNetpoll, ARequestNowAndThenWakesNobodyElse) {
     }
 }
 
-// Two Ms are in the poller, and what comes from outside is for either, or both: an interrupt wakes the right one, or is passed on.
+// Two Ms are in the poller, and external work is for either or both. An interrupt wakes the right
+// M, or is passed on.
 TEST_P(Netpoll, WhoeverIsMeantComesBackFromThePoller) {
     requests them(rt(), 1);
     for (int round = 0; round < scaled(300); ++round) {
-        // Pauses in which both go to sleep there.
+        // Pauses in which both Ms go to sleep there.
         if (round % 10 == 0) them.send(3, [] { std::this_thread::sleep_for(500us); });
         std::atomic<unsigned> running = 0;
         std::atomic<unsigned> ended = 0;
@@ -362,13 +373,13 @@ TEST_P(Netpoll, WhoeverIsMeantComesBackFromThePoller) {
         for (unsigned i = 0; i < count; ++i) {
             rt().go([&] {
                 ++running;
-                busily([&] { return running == count; });  // each on an M of its own
+                busily([&] { return running == count; });  // each on its own M
                 ++ended;
             });
         }
         eventually([&] { return ended == count; });
         std::this_thread::sleep_for(
-            std::chrono::microseconds(round * 7 % 400));  // they are met on all ways there and back
+            std::chrono::microseconds(round * 7 % 400));  // hits them on all points of the way there and back
     }
 }
 

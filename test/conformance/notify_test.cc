@@ -33,14 +33,15 @@ namespace {
 using namespace std::chrono_literals;
 using signals::subscription;
 
-// A thread that lets signals come, wherever the others are: ThreadSanitizer calls handlers when their thread calls something that it knows.
+// A thread that accepts signals while all others block them. ThreadSanitizer calls a handler when
+// its thread calls an intercepted function.
 class listener {
 public:
     listener() {
         thread_ = std::thread([this] {
             sigset_t none;
             sigemptyset(&none);
-            ::pthread_sigmask(SIG_SETMASK, &none, nullptr);  // who makes it may be one of ours, who block all
+            ::pthread_sigmask(SIG_SETMASK, &none, nullptr);  // the creator may be an M, and those block all signals
             while (!over_) ::usleep(200);
         });
     }
@@ -60,10 +61,11 @@ private:
     std::thread thread_;
 };
 
-// SIGVTALRM and SIGALRM: other tests of this process have runtimes that use SIGUSR1 and SIGUSR2 themselves.
+// SIGVTALRM and SIGALRM, because runtimes of other tests in this process use SIGUSR1 and SIGUSR2
+// themselves.
 class Notify : public procs_test {
 protected:
-    // The poller of plain threads, and the descriptor of signals, stay, once there are any.
+    // The poller of plain threads and the descriptor of signals stay, once they exist.
     static void SetUpTestSuite() {
         const subscription s = signals::notify({SIGVTALRM});
         ::raise(SIGVTALRM);
@@ -103,7 +105,7 @@ TEST_P(Notify, AGreenThreadReceivesThem) {
     });
 }
 
-// All sleep, when it comes; and nobody polls who does not have to.
+// All threads sleep when the signal comes. No thread polls that need not.
 TEST_P(Notify, WakesAnIdleRuntime) {
     std::atomic<int> got = 0;
     const subscription s = rt().run([] { return signals::notify({SIGVTALRM}); });
@@ -114,7 +116,7 @@ TEST_P(Notify, WakesAnIdleRuntime) {
     EXPECT_EQ(got, SIGVTALRM);
 }
 
-// Nobody comes by the scheduler by himself.
+// No G passes through the scheduler by itself.
 TEST_P(Notify, ComesWhileAllCompute) {
     const subscription s = rt().run([] { return signals::notify({SIGVTALRM}); });
     std::atomic<int> got = 0;
@@ -173,7 +175,7 @@ TEST_P(Notify, WhatFindsItFullIsDropped) {
             send(SIGVTALRM);
             EXPECT_EQ(wide.recv(), SIGVTALRM);
         }
-        // Who subscribes does so when all have been offered what had come.
+        // notify() subscribes only after every earlier signal was offered to the other subscribers.
         static_cast<void>(signals::notify({SIGALRM}));
         EXPECT_TRUE(narrow.try_recv());
         EXPECT_FALSE(narrow.try_recv());
@@ -183,7 +185,7 @@ TEST_P(Notify, WhatFindsItFullIsDropped) {
     });
 }
 
-// What several threads receive is shared among them.
+// Several threads share what they receive.
 TEST_P(Notify, PlainThreadsReceiveToo) {
     const subscription s = signals::notify({SIGVTALRM});
     std::atomic<int> got = 0;
@@ -227,7 +229,8 @@ std::atomic<int> handled = 0;
 
 void count_signal(int) { ++handled; }
 
-// While one exists, a handler of the program counts SIGALRM. Ours calls it after it has noted the signal, so what is counted was caught.
+// While it exists, a handler of the program counts SIGALRM. Our handler calls it after recording
+// the signal, so a counted signal was recorded.
 class counting_handler {
 public:
     counting_handler() {
@@ -329,7 +332,7 @@ TEST_P(Notify, HandlersFromBeforeAreCalledAndComeBack) {
     ::sigaction(SIGVTALRM, &before, nullptr);
 }
 
-// A handler of somebody who calls the one he has replaced, or does not.
+// A handler of other code, which calls the handler it has replaced, or does not.
 struct sigaction replaced{};
 
 void pass_on(int signal, siginfo_t* info, void* context) {
@@ -427,7 +430,7 @@ TEST_P(Notify, WhatIsRefused) {
     }
 }
 
-// The poller that had the descriptor ends with its runtime.
+// The poller that held the descriptor ends with its runtime.
 TEST_P(Notify, OutlivesTheRuntimeItWasMadeOn) {
     subscription s;
     {
@@ -438,7 +441,8 @@ TEST_P(Notify, OutlivesTheRuntimeItWasMadeOn) {
     EXPECT_EQ(rt().run([&] { return s.recv(); }), SIGVTALRM);
 }
 
-// Somebody put a handler over ours, did not call it, and took his away later: with the default action, not with ours.
+// Other code installed a handler over ours that did not call it. Later it restored the default
+// action instead of our handler.
 TEST_P(Notify, AHandlerThatWasOverOursAndHasGoneIsInNobodysWay) {
     rt().run([&] {
         struct sigaction theirs{};
@@ -466,7 +470,7 @@ TEST_P(Notify, RealTimeSignals) {
     });
 }
 
-// Many come and go, many subscribe, and nobody misses the last one.
+// Many come and go, many subscribe, and none misses the last signal.
 TEST_P(Notify, SubscriptionsComeAndGoWhileSignalsCome) {
     std::atomic<bool> over = false;
     const subscription always = rt().run([] { return signals::notify({SIGVTALRM}); });
@@ -489,7 +493,7 @@ TEST_P(Notify, SubscriptionsComeAndGoWhileSignalsCome) {
     });
 }
 
-// What the caller's stack had on it before must not matter: it is in what the system is asked for.
+// Old contents of the caller's stack must not matter: some of them are passed to the system.
 WEFT_TEST_OPAQUE void scribble_on_the_stack() {
     static unsigned something = 0;
     ++something;
@@ -509,7 +513,7 @@ TEST_P(Notify, SubscribingAgainAndAgainTakesNoMemory) {
     EXPECT_LT(heap_in_use_kib(), before + 32);
 }
 
-// As Go's test of that name: programs are started while signals come.
+// Like Go's test of that name: programs are started while signals arrive.
 TEST_P(Notify, SignalsWhileProgramsAreStarted) {
     std::atomic<bool> over = false;
     rt().run([&] {

@@ -1,4 +1,5 @@
-// once_test.cc: what happens once, whoever asks, however often it fails first.
+// once_test.cc: code that runs once, whichever threads ask for it, and however often it fails
+// first.
 
 #include <atomic>
 #include <chrono>
@@ -30,7 +31,7 @@ WEFT_SWEEP(Once);
 static_assert(!std::is_copy_constructible_v<once_flag> && !std::is_move_constructible_v<once_flag>);
 static_assert(sizeof(once_flag) <= 32);
 
-// Any thread.
+// Works in any thread.
 void give_way() {
     if (this_g::id() != 0) {
         weft::yield();
@@ -70,12 +71,12 @@ TEST_P(Once, ArgumentsArePassedOn) {
     });
 }
 
-// Whoever comes while it is called waits, and sees all that was done.
+// A concurrent caller waits, and then sees all that the call did.
 TEST_P(Once, ConcurrentCallersWaitForTheOneThatCalls) {
     const int rounds = scaled(300);
     for (int i = 0; i < rounds; ++i) {
         once_flag flag;
-        int value = 0;  // no atomic: call_once orders it
+        int value = 0;  // not atomic: call_once orders it
         std::atomic<int> calls = 0;
         std::atomic<int> wrong = 0;
         const auto visit = [&] {
@@ -222,7 +223,7 @@ TEST_P(Once, AnythingThrownIsKept) {
     });
 }
 
-// They are about the green thread that called, not about the value.
+// A cancellation concerns the calling green thread, not the value.
 TEST_P(Once, BeingCancelledIsNotKept) {
     rt().run([] {
         int calls = 0;
@@ -260,7 +261,7 @@ TEST_P(Once, AReferenceStaysOne) {
     });
 }
 
-// As soon as it has been called, whether it returned or threw.
+// The function is destroyed as soon as it has been called, whether it returned or threw.
 TEST_P(Once, TheFunctionIsDestroyedWhenItHasBeenCalled) {
     rt().run([] {
         const long before = tracked::alive();

@@ -1,4 +1,5 @@
-// os_threads_test.cc: OS threads: those that are too many end, and where there are few, calls wait and do not hold others up.
+// os_threads_test.cc: surplus OS threads end. Where threads are few, calls wait without delaying
+// others.
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -29,7 +30,7 @@ using namespace std::chrono_literals;
 
 class OsThreads : public ::testing::TestWithParam<unsigned> {
 protected:
-    // What else there is, and the monitor.
+    // Other threads of the process, and the monitor.
     std::size_t others_ = resources::now().threads + 1;
 };
 
@@ -41,7 +42,7 @@ std::unique_ptr<runtime> runtime_with(const char* name, const char* value, unsig
 }
 
 TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
-    const bool others_storm = in_storm();  // the monitor of a runtime that does never sleeps, and the default one may
+    const bool others_storm = in_storm();  // then the monitor of the default runtime may never sleep
     const calm no_storm;
     const auto rt = runtime_with("RUN_THREAD_IDLE", "50", GetParam());
     for (int burst = 0; burst < 3; ++burst) {
@@ -60,7 +61,7 @@ TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
         EXPECT_GT(threads, others_ + GetParam());
         eventually([&] { return resources::now().threads <= others_ + GetParam(); });
     }
-    // A timer is not forgotten when who watched it ends.
+    // A timer is not forgotten when the M that waited for it ends.
     for (int i = 0; i < 20; ++i) {
         rt->go([] { blocking(hand_off::at_once, [] { std::this_thread::sleep_for(20ms); }); });
     }
@@ -70,12 +71,12 @@ TEST_P(OsThreads, ThreadsThatAreTooManyEndAndAnIdleProcessSleeps) {
         rusage before{};
         rusage after{};
         ::getrusage(RUSAGE_SELF, &before);
-        std::this_thread::sleep_for(300ms);  // the time that is looked at
+        std::this_thread::sleep_for(300ms);  // the observed time
         ::getrusage(RUSAGE_SELF, &after);
         return after.ru_nvcsw - before.ru_nvcsw;
     };
-    // Before that the monitor gives memory back. With ThreadSanitizer sleeping threads look for signals now and then, and a thread of
-    // its own looks around.
+    // Before that, the monitor gives memory back. With ThreadSanitizer, sleeping threads now and
+    // then check for signals, and its own thread wakes up, too.
     if (!others_storm && !built_with_tsan) eventually([&] { return switches() <= 3; });
     EXPECT_EQ(rt->run([] { return 5; }), 5);
 }
@@ -94,7 +95,7 @@ TEST_P(OsThreads, StoppingWhileThreadsEnd) {
     eventually([&] { return resources::now().threads < others_; });
 }
 
-// 100 calls of 5 ms, on as many threads as are left, beside one that computes and lets others run.
+// 100 calls of 5 ms on the threads that are left, beside a G that computes and yields.
 TEST_P(OsThreads, CallsBeyondItWaitAndOthersRun) {
     const auto rt = runtime_with("RUN_MAX_THREADS", "8", GetParam());
     std::atomic<bool> done = false;
@@ -136,9 +137,10 @@ TEST_P(OsThreads, CallsBeyondItWaitAndOthersRun) {
     EXPECT_LE(most, static_cast<int>(8 - GetParam()));
     EXPECT_GE(most, 2);
     EXPECT_LE(resources::now().threads, others_ + 8);
-    // 5 ms × 100 calls, on 8 − P threads: 70 to 125 ms; the rest is what a busy machine needs.
+    // 100 calls of 5 ms on 8 − P threads take 70 to 125 ms. The rest is slack for a busy machine.
     EXPECT_LT(took, 2s);
-    // Whoever computes has not been held up: a turn of 10 us between two calls would be 1 ms.
+    // The G that computes was not delayed: one turn of 10 us between two calls would add up to 1
+    // ms.
     EXPECT_GT(worked, 3ms);
     RecordProperty("took_us", std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
     RecordProperty("worked_us", std::to_string(worked / 1us));

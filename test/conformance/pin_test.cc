@@ -34,7 +34,7 @@ using namespace std::chrono_literals;
 using Pin = procs_test;
 WEFT_SWEEP(Pin);
 
-// The OS thread, asked of the system each time.
+// The OS thread, requested from the system each time.
 [[gnu::noinline]] int os_thread() { return gettid(); }
 
 // ---- Staying.
@@ -194,7 +194,7 @@ TEST_P(Pin, IsFreeAgainAfterwards) {
     });
 }
 
-// ---- Letting others go on.
+// ---- Others make progress.
 
 TEST_P(Pin, YieldsLetOthersProgress) {
     const int turns = rt().run([] {
@@ -263,14 +263,14 @@ TEST_P(Pin, PinnedOnesTalkToEachOther) {
                 }
             });
         }
-        eventually([&] { return pinned == n; });  // the first to end would leave its thread to the last to come
+        eventually([&] { return pinned == n; });  // otherwise the first to end would leave its thread to the last
         ring[0].send(0);
         all.wait();
         EXPECT_EQ(threads.size(), static_cast<std::size_t>(n)) << "each on a thread of its own";
     });
 }
 
-// Pinned ones that wait take no P from anybody.
+// Waiting pinned Gs hold no P.
 TEST_P(Pin, AllPsRunOthersWhilePinnedOnesWait) {
     constexpr unsigned waiting = 10;
     const chan<int> gate;
@@ -332,7 +332,7 @@ TEST(PinInMain, MainIsPinnedToTheMainThread) {
     for (const unsigned procs : {1U, 4U}) {
         const int main_thread = os_thread();
         std::atomic<bool> over = false;
-        // Its green threads want Ms as soon as there is a runtime.
+        // Its green threads need Ms as soon as the runtime exists.
         std::thread other([&] {
             while (!over) {
                 weft::go([] { weft::yield(); });
@@ -352,7 +352,7 @@ TEST(PinInMain, MainIsPinnedToTheMainThread) {
             all.wait();
             EXPECT_EQ(os_thread(), main_thread);
             over = true;
-            other.join();  // it holds up the main thread only
+            other.join();  // blocks the main thread only
             return 17;
         });
         EXPECT_EQ(code, 17);
@@ -410,7 +410,7 @@ TEST_P(Pin, AThreadWhosePinnedGreenThreadEndsIsNeverUsedAgain) {
                 gone = os_thread();
             });
             one.wait();
-            // The others do not stay behind.
+            // The others are not left behind.
             std::atomic<int> ran = 0;
             wait_group all;
             for (int i = 0; i < 50; ++i) {
@@ -454,7 +454,7 @@ TEST(PinInMain, TheMainThreadIsNeverUsedAgainEither) {
         const int main_thread = os_thread();
         std::atomic<int> intruders = 0;
         const int code = weft::main({.procs = procs}, [&] {
-            // Until one runs on the main thread, and spoils it.
+            // Repeats until one G runs on the main thread, and spoils it.
             std::atomic<bool> spoilt = false;
             while (!spoilt) {
                 wait_group some;
@@ -493,10 +493,10 @@ TEST_P(Pin, NewThreadsDoNotInheritWhatThePinnedOneHasDoneToItsOwn) {
     std::atomic<int> heirs = 0;
     rt().run([&] {
         pin here;
-        here.keep();  // or else the nice thread would be used for others
+        here.keep();  // otherwise the niced thread would be reused
         ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(os_thread()), before + 1), 0);
         ASSERT_EQ(getpriority(PRIO_PROCESS, 0), before + 1) << "of a thread, on Linux";
-        // As many at once as there are Ps: each on a thread of its own, most of them new.
+        // As many at once as there are Ps: each on its own thread, most of them new.
         std::atomic<unsigned> arrived = 0;
         const unsigned others = std::min(procs(), 8U);
         wait_group all;

@@ -1,4 +1,5 @@
-// pipe_test.cc: pipes between green threads: data, the end, deadlines, and writing to where nobody reads.
+// pipe_test.cc: pipes between green threads: data, the end, deadlines, and writes after all readers
+// are gone.
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,7 +30,7 @@ using namespace std::chrono_literals;
 
 class Pipe : public procs_test {
 protected:
-    // The poller of plain threads stays, with two descriptors, once there is one.
+    // The poller of plain threads stays, with two descriptors, once it exists.
     static void SetUpTestSuite() {
         pipe_ends ends = make_pipe();
         ends.reader.set_deadline(std::chrono::steady_clock::now() + 1ms);
@@ -129,7 +130,7 @@ TEST_P(Pipe, DeadlinesCancellationAndClosing) {
     EXPECT_EQ(ec, errc::closed) << "of no bytes, too";
 }
 
-// In green threads, of which some run on a thread that lets SIGPIPE come, and in plain ones.
+// This holds in green threads, some of them on a thread that accepts SIGPIPE, and in plain threads.
 TEST_P(Pipe, NobodyReadsIsAnErrorAndNoSignal) {
     const auto write = [] {
         pipe_ends ends = make_pipe();

@@ -1,4 +1,5 @@
-// placement_test.cc: a thread that holds a P and shares its CPU moves to where one that computes without a P is alone.
+// placement_test.cc: an M that holds a P on a shared CPU moves to the CPU where a thread computes
+// alone without a P.
 
 #include <array>
 #include <atomic>
@@ -36,7 +37,7 @@ cpu_mask only(uint32_t cpu) {
     return one;
 }
 
-// A runtime with two Ps on two CPUs, in which more yield than there are Ps, and one computes.
+// A runtime with two Ps on two CPUs. More Gs yield than there are Ps, and one is a hog.
 class Placement : public ::testing::Test {
 protected:
     explicit Placement(const char* debug = nullptr) : debug_("RUN_DEBUG", debug) {}
@@ -69,7 +70,7 @@ protected:
         EXPECT_TRUE(weft::detail::os::write_cpu_mask(0, whole_));
     }
 
-    // Puts all that may hold a P on one CPU: the hog has the other one to itself.
+    // Puts all threads that may hold a P on one CPU. The hog has the other CPU to itself.
     void crowd() {
         for (const auto& yielder : yielders_) {
             const int tid = yielder;
@@ -95,7 +96,7 @@ TEST_F(Placement, HoldersMoveToWhereTheHogIsAlone) {
         crowd();
         return rt_->stats().threads_moved > 0;
     });
-    // Whoever it was may go where it could before; and nobody touches the mask that the hog was given.
+    // The moved thread may run wherever it could before, and the hog's mask is left alone.
     for (const auto& yielder : yielders_) eventually([&] { return mask_of(yielder) == two_; });
     EXPECT_EQ(mask_of(hog_), only(cpus_[1]));
 }
@@ -108,7 +109,7 @@ protected:
 TEST_F(PlacementOff, NobodyIsMoved) {
     for (int i = 0; i < 50; ++i) {
         crowd();
-        std::this_thread::sleep_for(1ms);  // ten looks' time in all: that nothing happens cannot be waited for
+        std::this_thread::sleep_for(1ms);  // ten looks' time in all; there is no event to wait for
     }
     EXPECT_EQ(rt_->stats().threads_moved, 0U);
 }
@@ -122,7 +123,8 @@ TEST(PlacementWithoutHogs, NobodyIsMoved) {
             while (std::chrono::steady_clock::now() < end) weft::yield();
         });
     rt.drain();
-    // On a busy machine one that yields may be taken for a hog: it does not get a CPU for longer than a slice.
+    // On a busy machine a G that yields may get no CPU for longer than a slice, and be taken for a
+    // hog.
     const stats_snapshot seen = rt.stats();
     if (seen.retakes_burning != 0) return;
     EXPECT_EQ(seen.threads_moved, 0U);

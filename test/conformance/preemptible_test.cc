@@ -1,7 +1,7 @@
-// preemptible_test.cc: marked code is interrupted where it is, and finds everything as it was.
+// preemptible_test.cc: marked code is interrupted where it is, and finds its state unchanged.
 //
-// Nothing here is instrumented. An asking thread stands for the monitor. Where the runtime sends no signals (ThreadSanitizer delivers them
-// too late), there is nothing to test.
+// Nothing here is instrumented. An `asking` thread takes the monitor's role. Where the runtime
+// sends no signals (ThreadSanitizer delivers them too late), there is nothing to test.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-// Signals that came to code that is not ours: the handler that was there before the runtime's.
+// Signals that reached other code: the handler installed before the runtime's.
 std::atomic<int> strays = 0;
 
 void count_stray(int) { ++strays; }
@@ -51,19 +51,19 @@ protected:
         if (built_with_tsan) GTEST_SKIP() << "no signals with ThreadSanitizer";
     }
 
-    // Once: in front of it there will be the runtime's.
+    // Only once: later the runtime's handler is in front of it.
     static void SetUpTestSuite() {
         static bool done = false;
         if (std::exchange(done, true)) return;
         struct sigaction action = {};
         action.sa_handler = &count_stray;
-        sigaction(SIGURG, &action, nullptr);  // without SA_RESTART: who is disturbed sees EINTR
+        sigaction(SIGURG, &action, nullptr);  // without SA_RESTART: an interrupted call fails with EINTR
     }
 };
 
 WEFT_SWEEP_OVER(Preemptible, 1U, 2U, 4U);
 
-// One step of something that depends on all that came before.
+// One step of a computation that depends on all earlier steps.
 inline uint64_t step(uint64_t x) noexcept { return x * 6364136223846793005U + 1442695040888963407U; }
 
 WEFT_TEST_OPAQUE uint64_t with_integers(uint64_t x, int n) {
@@ -99,7 +99,7 @@ TEST_P(Preemptible, ALoopWithoutCallsGivesWay) {
         all.wait();
         times = times_interrupted();
     });
-    EXPECT_TRUE(times > 0 || in_storm());  // there they may all have lost their processors instead
+    EXPECT_TRUE(times > 0 || in_storm());  // in a storm they may all have lost their processors instead
 }
 
 TEST_P(Preemptible, TheMonitorSendsTheSignalAtTheEndOfATimeSlice) {
@@ -110,7 +110,8 @@ TEST_P(Preemptible, TheMonitorSendsTheSignalAtTheEndOfATimeSlice) {
         for (unsigned i = 0; i <= procs(); ++i) {
             all.go([&] {
                 while (!over) {
-                    // One that has lost its P for being deaf gets one again, so that there is always somebody who waits for one.
+                    // A G that lost its P because it did not react gets one again, so some G always
+                    // waits for a P.
                     const auto until = steady_clock::now() + 50ms;
                     while (!over && steady_clock::now() < until) {
                         {
@@ -150,7 +151,7 @@ TEST_P(Preemptible, AGreenThreadMayBeMarkedAsAWhole) {
     EXPECT_TRUE(had_its_turn);
 }
 
-// ---- What it computes: a storm, with results that any lost bit changes.
+// ---- Results: a storm, with results that any lost bit changes.
 
 struct results {
     uint64_t integers;
@@ -206,7 +207,7 @@ double with_vectors(double x, int n) {
 double with_vectors(double x, int n) { return with_doubles(x, n); }
 #endif
 
-// Keeps something below its stack pointer, where the ABI allows it.
+// Keeps data below its stack pointer, where the ABI allows it.
 WEFT_TEST_OPAQUE uint64_t in_the_red_zone(uint64_t x, int n) {
     volatile uint64_t local[12] = {};
     for (int i = 0; i < n; ++i) {
@@ -254,7 +255,7 @@ TEST_P(Preemptible, AStormOfSignalsChangesNoResult) {
     EXPECT_EQ(strays, 0);
 }
 
-// ---- Only there.
+// ---- Only in marked code.
 
 TEST_P(Preemptible, NoSignalComesOutsideOfMarkedCode) {
     strays = 0;
@@ -266,7 +267,7 @@ TEST_P(Preemptible, NoSignalComesOutsideOfMarkedCode) {
         wait_group all;
         std::atomic<bool> over = false;
         {
-            const asking monitor;  // as fast as can be
+            const asking monitor;  // as fast as possible
             for (int i = 0; i < 3; ++i) {
                 all.go([&] {
                     uint64_t x = 1;
@@ -275,13 +276,14 @@ TEST_P(Preemptible, NoSignalComesOutsideOfMarkedCode) {
                             const preemptible here;
                             for (int k = 0; k < 2000; ++k) x = step(x);
                         }
-                        // A system call on a thread that takes the signal: one that waits would see EINTR.
+                        // System calls on a thread that takes the signal: a waiting call would fail
+                        // with EINTR.
                         timespec nap = {.tv_sec = 0, .tv_nsec = 20'000};
                         if (nanosleep(&nap, nullptr) != 0) ++disturbed;
                         char byte = 0;
                         if (write(ends[1], &byte, 1) != 1 || read(ends[0], &byte, 1) != 1) ++disturbed;
                     }
-                    if (x == 0) ++disturbed;  // never: so that x is computed
+                    if (x == 0) ++disturbed;  // never true: ensures that x is computed
                 });
             }
             const auto until = std::chrono::steady_clock::now() + 1000ms / scale();
@@ -301,7 +303,7 @@ TEST_P(Preemptible, NoSignalComesOutsideOfMarkedCode) {
 TEST_P(Preemptible, SignalsOfTheProgramGoToItsOwnHandler) {
     strays = 0;
     rt().run([&] {
-        const preemptible here;  // so that the runtime's handler is there, and this thread takes the signal
+        const preemptible here;  // installs the runtime's handler, and unblocks the signal in this thread
         std::raise(SIGURG);
     });
     EXPECT_EQ(strays, 1);
@@ -329,7 +331,7 @@ TEST_P(Preemptible, ErrnoIsKept) {
     EXPECT_EQ(wrong, 0);
 }
 
-// ---- What other code on the thread does with the signal is not ours to forbid.
+// ---- Other code on the thread may do what it likes with the signal.
 
 void change_mask(int how) {
     sigset_t one;
@@ -338,22 +340,24 @@ void change_mask(int how) {
     pthread_sigmask(how, &one, nullptr);
 }
 
-// It is one thread whose mask is changed. In a storm the caller may go on on another one.
+// The mask of one thread is changed. In a storm the caller may resume on another thread.
 class PreemptibleLostSignal : private calm, public Preemptible {};
 
 WEFT_SWEEP_OVER(PreemptibleLostSignal, 1U, 2U, 4U);
 
-// Returns when the caller, a green thread, has been interrupted in a scope. Somebody asks.
+// Returns when the calling green thread has been interrupted in a scope. Needs a running `asking`
+// thread.
 void be_interrupted() {
     const uint64_t before = times_interrupted();
     busily([&] {
-        checkpoint();  // in a storm its processor may be gone: then nobody interrupts it
+        checkpoint();  // in a storm its P may be gone, and then it is not interrupted
         const preemptible here;
         return with_integers(1, 20'000) == 0 || times_interrupted() != before;
     });
 }
 
-// A scope ends, and the next ones are interrupted again, although in it a signal was sent that did not come because of meddle().
+// A scope ends, and later ones are interrupted again, although meddle() kept a signal sent in it
+// from arriving.
 template <typename Meddle, typename Undo>
 void expect_no_harm(runtime& rt, Meddle meddle, Undo undo) {
     strays = 0;
@@ -367,7 +371,7 @@ void expect_no_harm(runtime& rt, Meddle meddle, Undo undo) {
                 meddle();
                 ask_myself();
             }
-            // Nor is this one, whose gate stays shut, waited for.
+            // This scope, whose gate stays shut, is not waited for either.
             { const preemptible here; }
             ASSERT_EQ(gettid(), mine);
             undo();
@@ -491,12 +495,12 @@ TEST_P(Preemptible, AnInterruptedOneGoesOnOnItsThread) {
         wait_group all;
         for (int who = 0; who < 4; ++who) {
             all.go([&] {
-                // On a busy machine it may be long until the monitor has its turn.
+                // On a busy machine the monitor may run late.
                 for (int i = 0; i < scaled(100) || times_interrupted() == 0; ++i) {
                     int mine = 0;
                     {
                         const preemptible here;
-                        mine = gettid();  // here: at its beginning a scope may give way
+                        mine = gettid();  // here, because a scope may yield at its beginning
                         if (with_integers(1, 50'000) == 0) ++moves;
                     }
                     moves += gettid() != mine;
@@ -522,7 +526,7 @@ TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsNeverEnd) {
     EXPECT_EQ(own.stop(), procs());
 }
 
-// Nobody had anything to take from them any more, so nobody interrupted them, and stop() waited for ever.
+// With no P left to retake, they must be interrupted all the same; otherwise stop() waits for ever.
 TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsHaveLostTheirProcessors) {
     const retakes_at_will storm;
     std::atomic<unsigned> computing = 0;

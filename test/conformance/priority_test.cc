@@ -1,4 +1,4 @@
-// priority_test.cc: three classes of green threads: who goes first, and that nobody waits for ever.
+// priority_test.cc: three classes of green threads: which run first, and that none waits for ever.
 
 #include <algorithm>
 #include <atomic>
@@ -30,17 +30,17 @@ using namespace std::chrono_literals;
 using Priority = procs_test;
 WEFT_SWEEP(Priority);
 
-// Order can be promised where there is only one place to run.
+// Only a single processor guarantees an order.
 class PriorityOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(PriorityOnOneProcessor, 1U);
 
-// Appends to a text that one P writes.
+// Appends to a text that only one P writes.
 void say(wait_group& all, std::string& text, char c, priority p) {
     all.go({.priority = p}, [&text, c] { text += c; });
 }
 
-// Green threads of a class that do nothing but yield, and count their turns, until told to stop.
+// Green threads of one class that only yield, and count their turns, until they are stopped.
 class workers {
 public:
     workers(wait_group& all, int n, priority p) {
@@ -66,7 +66,7 @@ TEST_P(PriorityOnOneProcessor, HighBeforeNormalBeforeLow) {
         for (const char c : {'m', 'n', 'o'}) say(all, order, c, priority::normal);
         for (const char c : {'x', 'y', 'z'}) say(all, order, c, priority::high);
         all.wait();
-        std::sort(order.begin() + 3, order.begin() + 6);  // what was started last may go first
+        std::sort(order.begin() + 3, order.begin() + 6);  // the last one started may run first
         return order;
     }),
               "xyzmnoabc");
@@ -97,7 +97,7 @@ TEST_P(PriorityOnOneProcessor, OneThatIsMadeReadyGoesToWhereItsClassIs) {
               "hnl");
 }
 
-// The bound for all who are not high.
+// The bound for all classes but high.
 TEST_P(PriorityOnOneProcessor, OfSeventeenTurnsOneIsNotHigh) {
     uint64_t longest = 0;
     rt().run([&] {
@@ -114,7 +114,7 @@ TEST_P(PriorityOnOneProcessor, OfSeventeenTurnsOneIsNotHigh) {
     EXPECT_EQ(longest, 16U);
 }
 
-// The bound for low ones, with everything in their way at once.
+// The bound for low ones, with all other classes competing.
 TEST_P(PriorityOnOneProcessor, OfTwoHundredTurnsOneIsLow) {
     uint64_t longest = 0;
     int low_turns = 0;
@@ -139,7 +139,7 @@ TEST_P(PriorityOnOneProcessor, OfTwoHundredTurnsOneIsLow) {
     EXPECT_GE(longest, 60U) << "low ones have more turns than they are meant to have";
 }
 
-// Normal ones do not lose their place in the global queue to those of other classes.
+// Normal Gs do not lose their place in the global queue to those of other classes.
 TEST_P(PriorityOnOneProcessor, TheGlobalQueueHasItsTurnBesideAllClasses) {
     rt().run([&] {
         wait_group all;
@@ -148,7 +148,7 @@ TEST_P(PriorityOnOneProcessor, TheGlobalQueueHasItsTurnBesideAllClasses) {
         workers low(all, 2, priority::low);
         const chan<int> c;
         std::thread outside([c] {
-            for (int i = 0; i < scaled(100); ++i) c.send(i);  // wakes us from outside, by way of the global queue
+            for (int i = 0; i < scaled(100); ++i) c.send(i);  // wakes us from outside, through the global queue
             c.close();
         });
         int sum = 0;
@@ -185,7 +185,7 @@ TEST_P(PriorityOnOneProcessor, OneFromOutsideGoesBeforeAllThatAreQueued) {
     EXPECT_EQ(order.size(), 43U);
 }
 
-// A P that computes normal ones is told of a high one at its next scheduling point, however long its queue.
+// A P that runs normal Gs notices a high one at its next scheduling point, however long its queue.
 TEST_P(PriorityOnOneProcessor, WhoYieldsMeetsAHighOneFromOutsideAtOnce) {
     std::atomic<bool> queued = false;
     std::atomic<bool> ran = false;
@@ -206,9 +206,10 @@ TEST_P(PriorityOnOneProcessor, WhoYieldsMeetsAHighOneFromOutsideAtOnce) {
     EXPECT_EQ(yields, 1);
 }
 
-// ---- Being lent a class.
+// ---- Priority inheritance.
 
-// What others do while a high one waits for a mutex whose low holder yields that often before it unlocks.
+// The turns of others while a high G waits for a mutex whose low holder yields `yields` times
+// before it unlocks.
 uint64_t others_turns_while_a_high_one_waits(int yields, bool through_another) {
     wait_group all;
     mutex first;
@@ -245,7 +246,8 @@ uint64_t others_turns_while_a_high_one_waits(int yields, bool through_another) {
     return turns;
 }
 
-// At most 200 turns until the holder is queued anew, then one of 17. Without: more than a hundred turns for each of its yields.
+// At most 200 turns until the holder is queued again, then one of 17. Without inheritance: more
+// than a hundred turns for each of its yields.
 TEST_P(PriorityOnOneProcessor, WhoWaitsForAMutexLendsItsClassToTheHolder) {
     EXPECT_LT(rt().run([] { return others_turns_while_a_high_one_waits(scaled(1000), false); }),
               400U + static_cast<unsigned>(scaled(1000)) / 8U);
@@ -256,7 +258,7 @@ TEST_P(PriorityOnOneProcessor, AndThatOneToTheHolderOfWhatItWaitsForItself) {
               600U + static_cast<unsigned>(scaled(1000)) / 8U);
 }
 
-// The other order: the high one waits already when a low one takes the mutex, which is handed over to it.
+// The other order: the high G waits already when the mutex is handed to a low one.
 TEST_P(PriorityOnOneProcessor, AMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait) {
     uint64_t turns = 0;
     rt().run([&] {
@@ -269,10 +271,10 @@ TEST_P(PriorityOnOneProcessor, AMutexThatIsHandedOverComesWithTheClassOfThoseWho
             const std::lock_guard hold(m);
             for (int i = 0; i < scaled(1000); ++i) weft::yield();
         });
-        sleep_for(2ms);  // it waits, and has waited for long
-        m.unlock();      // wakes it
-        m.lock();        // but we are first
-        sleep_for(2ms);  // so it starves: it will be handed the mutex
+        sleep_for(2ms);  // It waits, and has waited for long.
+        m.unlock();      // Wakes it.
+        m.lock();        // But we are first.
+        sleep_for(2ms);  // So it starves, and will be handed the mutex.
         workers normal(all, 10, priority::normal);
         all.go({.priority = priority::high}, [&] {
             const std::lock_guard hold(m);
@@ -289,7 +291,8 @@ TEST_P(PriorityOnOneProcessor, AMutexThatIsHandedOverComesWithTheClassOfThoseWho
     EXPECT_LT(turns, 400U + static_cast<unsigned>(scaled(1000)) / 8U);
 }
 
-// The turns of others while a G of class waits waits for lock, whose holder, of class holds, is queued and unlocks in its next turn.
+// The turns of others while a G of class `waits` waits for a lock. Its holder, of class `holds`, is
+// queued, and unlocks in its next turn.
 template <typename Lock, typename Wait>
 uint64_t others_turns_before_a_queued_holder(priority holds, priority waits, Wait wait) {
     wait_group all;
@@ -321,7 +324,7 @@ void wait_alone(Lock& lock) {
 
 void wait_shared(shared_mutex& lock) { const std::shared_lock hold(lock); }
 
-// Each of the fifty others would have several turns before the holder has its own.
+// Without inheritance, each of the fifty others would have several turns before the holder.
 constexpr uint64_t at_once = 20;
 
 TEST_P(PriorityOnOneProcessor, ALowHolderThatIsQueuedIsMovedAtOnce) {
@@ -351,7 +354,8 @@ TEST_P(PriorityOnOneProcessor, WhoWaitsForASharedMutexLendsItsClassToTheWriter) 
     });
 }
 
-// As AMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait, and what was lent goes back with the lock.
+// Like AMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait. The inherited class ends with
+// the lock.
 TEST_P(PriorityOnOneProcessor, ASharedMutexThatIsHandedOverComesWithTheClassOfThoseWhoStillWait) {
     rt().run([] {
         shared_mutex m;
@@ -360,7 +364,7 @@ TEST_P(PriorityOnOneProcessor, ASharedMutexThatIsHandedOverComesWithTheClassOfTh
         bool others_over = false;
         m.lock_shared();
         all.go({.priority = priority::low}, [&] {
-            m.lock();  // given by the last reader that leaves
+            m.lock();  // handed over by the last reader
             for (int i = 0; i < 3; ++i) weft::yield();
             EXPECT_FALSE(others_over);
             m.unlock();
@@ -371,7 +375,7 @@ TEST_P(PriorityOnOneProcessor, ASharedMutexThatIsHandedOverComesWithTheClassOfTh
             got_it = true;
             m.unlock_shared();
         });
-        weft::yield();  // this one, too
+        weft::yield();  // it waits, too
         EXPECT_FALSE(got_it);
         all.go([&] {
             for (int i = 0; i < 100; ++i) weft::yield();
@@ -400,10 +404,10 @@ TEST_P(PriorityOnOneProcessor, WhatWasLentIsGivenBackWithTheLastMutex) {
             m.lock();
             other.lock();
             all.go({.priority = priority::high}, [&] { const std::lock_guard hold(m); });
-            weft::yield();  // it waits
-            weft::yield();  // the class is ours
+            weft::yield();  // It waits.
+            weft::yield();  // We have its class.
             m.unlock();
-            with = turns_of_others(20);  // for it may wait for the other one as well
+            with = turns_of_others(20);  // keeps the class: the high one may wait for the other mutex, too
             EXPECT_EQ(this_g::priority(), priority::low) << "its own is not touched";
             other.unlock();
             weft::yield();
@@ -449,7 +453,7 @@ TEST_P(Priority, AMutexMayOutliveTheRuntimeOfItsHolder) {
     m.unlock();
 }
 
-// ---- Of the calling green thread.
+// ---- The priority of the calling green thread.
 
 TEST_P(Priority, WhatIsNoClassIsRefusedAndNothingIsStarted) {
     rt().run([] {

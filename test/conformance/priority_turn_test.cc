@@ -1,4 +1,4 @@
-// priority_turn_test.cc: green threads of another class than the normal one, in the places where a turn is easily lost.
+// priority_turn_test.cc: green threads of other classes than normal, where a turn is easily lost.
 
 #include <atomic>
 #include <chrono>
@@ -29,7 +29,7 @@ class PriorityTurnOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(PriorityTurnOnOneProcessor, 1U);
 
-// What is to run next was picked before the one that leaves becomes a high one: it does not keep its turn.
+// The next G was picked before the yielding one made itself high. The high one runs right after it.
 TEST_P(PriorityTurnOnOneProcessor, WhoMakesItselfHighAndYieldsIsTheNextButOne) {
     std::atomic<bool> back = false;
     std::atomic<int> turns = 0;
@@ -50,7 +50,7 @@ TEST_P(PriorityTurnOnOneProcessor, WhoMakesItselfHighAndYieldsIsTheNextButOne) {
     EXPECT_LE(turns, 2);
 }
 
-// The same on the way to and from a pinned one.
+// The same when switching to and from a pinned G.
 TEST_P(PriorityTurnOnOneProcessor, WhoIsMadeHighBetweenPinnedOnesIsNotForgotten) {
     std::atomic<bool> back = false;
     std::atomic<int> turns = 0;
@@ -75,7 +75,8 @@ TEST_P(PriorityTurnOnOneProcessor, WhoIsMadeHighBetweenPinnedOnesIsNotForgotten)
     EXPECT_LT(turns, scaled(10'000));
 }
 
-// A high one waits for a mutex whose low holder waits for another mutex, behind a third one, which is low as well.
+// A high G waits for a mutex. Its low holder waits for another mutex, queued behind a third G,
+// which is low, too.
 TEST_P(PriorityTurnOnOneProcessor, WhatIsLentAlongAChainReachesWhoHoldsItsEndNext) {
     constexpr int yields = 20;
     uint64_t turns_meanwhile = 0;
@@ -120,11 +121,11 @@ TEST_P(PriorityTurnOnOneProcessor, WhatIsLentAlongAChainReachesWhoHoldsItsEndNex
         });
         all.wait();
     });
-    // As a low one, the second holder would have one turn of sixty.
+    // With its own class, the second holder would have one turn of sixty.
     EXPECT_LT(turns_meanwhile, yields * 30U);
 }
 
-// The timers of a P that computes are fired by another one, which then has high ones, and nothing else, to run.
+// Another P fires the timers of a P that computes. It then has only high Gs to run.
 TEST_P(PriorityTurn, HighOnesWhoseTimeIsUpAreWokenWhileTheirProcessorComputes) {
     constexpr int sleepers = 100;
     std::atomic<int> woken = 0;
@@ -148,7 +149,8 @@ TEST_P(PriorityTurn, HighOnesWhoseTimeIsUpAreWokenWhileTheirProcessorComputes) {
     EXPECT_EQ(woken, sleepers);
 }
 
-// A mutex belongs to a green thread that never began; another one, which holds what a third wants, waits for it. All three are abandoned.
+// A mutex is owned by a green thread that never began. Another one waits for it, and holds what a
+// third one wants. All three are abandoned.
 TEST_P(PriorityTurn, AMutexThatAnAbandonedHolderWaitedForMayGoBeforeOthersLookForIt) {
     struct last_try {
         timed_mutex* of;
@@ -172,7 +174,8 @@ TEST_P(PriorityTurn, AMutexThatAnAbandonedHolderWaitedForMayGoBeforeOthersLookFo
         other.go([&] {
             auto wanted = std::make_shared<mutex>();
             wanted->lock();
-            // What they leave behind is used for those below: so the low one lies before or after these.
+            // The Gs started below reuse the memory of these, so the low one lies before or after
+            // them.
             wait_group before;
             for (int i = 0; i < 3; ++i) {
                 before.go([&held] {
@@ -187,7 +190,8 @@ TEST_P(PriorityTurn, AMutexThatAnAbandonedHolderWaitedForMayGoBeforeOthersLookFo
                 at->lock();
             });
             before.wait();
-            // None of these begins; in whichever order they go, one looks for the holder after the mutex has gone.
+            // None of these begins. In whichever order they are destroyed, one looks for the holder
+            // after the mutex is gone.
             go([last = last_try(held)] { last(); });
             go([owner = std::move(wanted)] { owner->unlock(); });
             go([last = last_try(held)] { last(); });

@@ -1,4 +1,4 @@
-// process_test.cc: programs that are started, talked with, waited for, killed and left.
+// process_test.cc: programs that are started, communicated with, waited for, killed and detached.
 
 #include <fcntl.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's
@@ -39,8 +39,8 @@ using strings = std::vector<std::string>;
 
 class Process : public procs_test {
 protected:
-    // What stays for the life of the process: the poller of plain threads, the set of those that nobody waits for, the default runtime
-    // with a poller of its own.
+    // What stays for the life of the process: the poller of plain threads, the set of detached
+    // processes, and the default runtime with its own poller.
     static void SetUpTestSuite() {
         process p({"sleep", "0.1"});
         const int pid = p.pid();
@@ -109,7 +109,7 @@ TEST_P(Process, StandardDescriptorsArePipes) {
 
 TEST_P(Process, RunsToItsEndWithInputAndOutput) {
     rt().run([] {
-        // More than pipes hold, in three directions at a time.
+        // More than pipes hold, in three directions at once.
         std::string much;
         for (int i = 0; i < 100'000; ++i) much += std::to_string(i) + '\n';
         const process_output copied = run_process(shell("tee /dev/stderr"), much);
@@ -209,7 +209,7 @@ TEST_P(Process, IsKilled) {
     });
 }
 
-// run_process ends what it has begun.
+// run_process ends what it has started.
 TEST_P(Process, WhoIsInterruptedKillsWhatHeTalksWith) {
     rt().run([] {
         try {
@@ -219,7 +219,7 @@ TEST_P(Process, WhoIsInterruptedKillsWhatHeTalksWith) {
     });
 }
 
-// Its children have the other end of this pipe, too, as long as they live.
+// Its children hold the other end of this pipe, too, as long as they live.
 TEST_P(Process, AGroupIsKilledAfterItsLeaderHasEnded) {
     rt().run([] {
         for (const process_group group : {process_group::own, process_group::own_session}) {
@@ -239,7 +239,7 @@ TEST_P(Process, AGroupIsKilledAfterItsLeaderHasEnded) {
     });
 }
 
-// The zombie of the leader is the last member, and stays until the object lets go of it.
+// The leader's zombie is the last member. It stays until the object releases it.
 TEST_P(Process, KillGroupIsTrueAsLongAsTheObjectKeepsTheLeader) {
     rt().run([] {
         for (const process_group group : {process_group::own, process_group::own_session}) {
@@ -280,7 +280,7 @@ TEST_P(Process, ItsGroupIsWhatTheOptionsSay) {
     });
 }
 
-// It would be this program, and what has started it.
+// The inherited group would be this program, and the one that started it.
 TEST_P(Process, AGroupThatIsInheritedIsNotKilled) {
     rt().run([] {
         process p({"cat"}, {.in = stdio::pipe});
@@ -303,7 +303,7 @@ TEST_P(Process, AGroupThatIsInheritedIsNotKilled) {
     });
 }
 
-// The last one to have the FIFO open for writing is the grandchild.
+// The grandchild is the last to have the FIFO open for writing.
 TEST_P(Process, AnInterruptedCommandEndsWithItsChildren) {
     const temp_folder folder;
     const std::string path = folder / "fifo";
@@ -346,7 +346,7 @@ TEST_P(Process, WhatIsLeftGoesOnAndIsNoZombie) {
     EXPECT_EQ(ended.pid(), 0);
 }
 
-// The poller that was to hear of their ends is gone.
+// The poller that was to report their ends is gone.
 TEST_P(Process, WhatIsLeftOutlivesTheRuntime) {
     std::vector<int> pids;
     {
@@ -375,7 +375,8 @@ TEST_P(Process, DirectoryAndEnvironment) {
     });
 }
 
-// As from a shell, wherever it is started: our threads block all signals, and this program ignores SIGPIPE.
+// As if started from a shell, whichever thread starts it: our threads block all signals, and this
+// program ignores SIGPIPE.
 TEST_P(Process, SignalsAreAsUsual) {
     if (emulated) GTEST_SKIP() << "what /proc tells of a process is the emulator's";
     struct sigaction ignore{};
@@ -384,7 +385,7 @@ TEST_P(Process, SignalsAreAsUsual) {
     ASSERT_EQ(::sigaction(SIGPIPE, &ignore, &before), 0);
     const std::string told = rt().run([] { return run_process({"grep", "Sig...:", "/proc/self/status"}).out; });
     ::sigaction(SIGPIPE, &before, nullptr);
-    constexpr unsigned long long own_of_libc = 3ULL << 31;  // 32 and 33, which it lets nobody touch
+    constexpr unsigned long long own_of_libc = 3ULL << 31;  // 32 and 33, which libc lets no program change
     for (const char* which : {"SigBlk:\t", "SigIgn:\t"}) {
         const std::size_t at = told.find(which);
         ASSERT_NE(at, std::string::npos) << told;
@@ -392,7 +393,8 @@ TEST_P(Process, SignalsAreAsUsual) {
     }
 }
 
-// The end of a process is told once. Who is told, but runs only when its own time is up, has to tell the others.
+// The end of a process is reported once. A waiter that gets the report, but runs only after its own
+// deadline, has to pass it on.
 TEST_P(Process, WhoseTimeIsUpTellsThoseWhoWaitLonger) {
     std::atomic<bool> over = false;
     rt().run([&] {
@@ -419,7 +421,7 @@ TEST_P(Process, WhoseTimeIsUpTellsThoseWhoWaitLonger) {
     });
 }
 
-// What the runtime has asked of the system for its own threads is not for others.
+// What the runtime sets up for its own threads is not inherited.
 TEST_P(Process, TimersAndSlicesAreAsUsual) {
     if (emulated) GTEST_SKIP() << "what /proc tells of a process is the emulator's";
     const std::string expected = std::to_string(::prctl(PR_GET_TIMERSLACK)) + '\n';
@@ -490,7 +492,7 @@ TEST_P(Process, NoneIsNotWaitedFor) {
     none.detach();
 }
 
-// Other parts of a program may handle SIGCHLD.
+// Other parts of the program may handle SIGCHLD.
 TEST_P(Process, BesideAHandlerOfSigchld) {
     static std::atomic<int> heard;
     heard = 0;

@@ -1,4 +1,4 @@
-// promise_test.cc: results provided by hand, and futures combined.
+// promise_test.cc: results provided by hand, and combined futures.
 
 #include <atomic>
 #include <chrono>
@@ -122,7 +122,8 @@ TEST_P(Promise, OneThatIsDroppedUnkeptIsBroken) {
     });
 }
 
-// Nobody can learn of it, and nothing went wrong: asking, waiting for a while and giving up is what futures are for.
+// No caller can learn of it, and nothing failed: asking, waiting for a while and giving up is
+// normal use of a future.
 TEST_P(Promise, OneThatIsDroppedUnkeptAfterItsFutureIsNotReported) {
     const hook_counter hook;
     rt().run([] {
@@ -283,7 +284,7 @@ TEST_P(Then, ManyContinuationsOfManySettersRaceAndEachRunsOnce) {
     });
 }
 
-// One that has not run when its runtime stops is destroyed with what it holds.
+// A continuation that has not run when its runtime stops is destroyed with what it holds.
 TEST(ThenAtTheEnd, AContinuationThatNeverRanIsDestroyed) {
     const long before = tracked::alive();
     promise<int> p;
@@ -293,7 +294,7 @@ TEST(ThenAtTheEnd, AContinuationThatNeverRanIsDestroyed) {
         EXPECT_EQ(tracked::alive(), before + 1);
         EXPECT_EQ(rt.stop(), 1U);
         EXPECT_EQ(tracked::alive(), before);
-        p.set_value(1);  // nobody is left to hear it
+        p.set_value(1);  // nothing is left to receive it
         EXPECT_FALSE(f.is_ready());
     }
 }
@@ -368,7 +369,7 @@ TEST_P(WhenAny, OneThatFailsCountsAsWell) {
 TEST_P(Await, AStdFutureIsWaitedForWithoutHoldingUpTheOthers) {
     std::promise<int> theirs;
     auto mine = rt().async([f = theirs.get_future()]() mutable { return await(std::move(f)); });
-    // With one P: others run while it waits.
+    // With one P, others run while it waits.
     EXPECT_EQ(rt().run([] { return 5; }), 5);
     theirs.set_value(7);
     EXPECT_EQ(mine.get(), 7);

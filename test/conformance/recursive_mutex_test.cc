@@ -1,4 +1,5 @@
-// recursive_mutex_test.cc: a mutex that its holder may lock again: the holder is the green thread, wherever it runs, or the plain one.
+// recursive_mutex_test.cc: a mutex that its holder may lock again. The holder is the green thread,
+// on whatever thread it runs, or the plain thread.
 
 #include <atomic>
 #include <chrono>
@@ -64,7 +65,7 @@ TEST_P(RecursiveMutex, BelongsToTheGreenThreadNotToItsOsThread) {
     std::atomic<int> intruders = 0;
     std::atomic<bool> over = false;
     const crossroads cross;
-    // They see to it that the holder moves from one OS thread to another.
+    // They make the holder move from one OS thread to another.
     for (int i = 0; i < 3; ++i) {
         rt().go([&] {
             while (!over) cross.cross();

@@ -1,4 +1,4 @@
-// resolve_test.cc: names, and connections to the first address that answers.
+// resolve_test.cc: name lookups, and connections to the first address that answers.
 
 #include <algorithm>
 #include <atomic>
@@ -37,8 +37,10 @@ using net::detail::callers_for_test;
 using net::detail::lookup_result;
 using net::detail::set_lookup_function;
 
-// What stands in for the system's resolver: names that are found, not found, and found when a gate opens. The lookup of both versions waits
-// at the gate for names that begin with half4 or half6, and so does that of the other version than the one they name.
+// Replaces the system's resolver: names that are found, not found, and found when a gate opens.
+//
+// For a name that begins with half4 or half6, the lookup of both versions waits at the gate. So
+// does the lookup of the version that is not named.
 std::atomic<int> lookups = 0;
 std::atomic<int> at_the_gate = 0;
 std::atomic<bool> gate_open = false;
@@ -68,8 +70,8 @@ lookup_result fake(const std::string& host, std::optional<endpoint::ip> only) {
     return found;
 }
 
-// The same for lookups that end in the order of their numbers, from 0 on, as soon as more than that are allowed to. Those of localhost are not
-// held up.
+// The same, but lookup number n, counted from 0, ends once `allowed` is greater than n. Lookups of
+// localhost do not wait.
 std::atomic<int> allowed = 0;
 std::atomic<int> ended = 0;
 
@@ -100,7 +102,7 @@ protected:
         set_lookup_function(&numbered);
     }
 
-    // A lookup of that host is under way, and a caller gives up waiting for it.
+    // Starts a lookup of `host`, or joins one; its caller then gives up.
     static void give_up_one(const std::string& host) {
         scope([&](task_scope& s) {
             const unsigned before = callers_for_test();
@@ -194,7 +196,7 @@ TEST_P(Resolve, SeveralWhoAskForTheSameShareALookup) {
         open_gate();
         all.wait();
         EXPECT_EQ(lookups, 1);
-        EXPECT_EQ(resolve("slow", 80, patient).size(), 2U);  // nothing is kept
+        EXPECT_EQ(resolve("slow", 80, patient).size(), 2U);  // results are not cached
         EXPECT_EQ(lookups, 2);
     });
 }
@@ -222,7 +224,7 @@ TEST_P(Resolve, ALookupThatWasGivenUpIsNotShared) {
         const auto ask = [&all] { all.go([] { EXPECT_EQ(resolve("host", 80, patient).size(), 1U); }); };
         ask();
         eventually([] { return lookups == 2; });
-        allowed = 1;  // the one that was given up ends, and does not take the place of the other
+        allowed = 1;  // the lookup that was given up ends, and does not replace the other
         eventually([] { return ended == 1; });
         EXPECT_EQ(resolve("localhost.", 80, {.only = endpoint::ip::v4}).size(), 1U) << "is never held up";
         ask();
@@ -234,7 +236,7 @@ TEST_P(Resolve, ALookupThatWasGivenUpIsNotShared) {
     });
 }
 
-// One caller is left, who has not given up.
+// One caller is left that has not given up.
 TEST_P(Resolve, ALookupThatSomeCallersHaveGivenUpIsShared) {
     numbered_lookups();
     rt().run([] {
@@ -250,7 +252,8 @@ TEST_P(Resolve, ALookupThatSomeCallersHaveGivenUpIsShared) {
     });
 }
 
-// What an answer has overtaken goes on, and is shared: or each question would leave two threads behind.
+// Lookups overtaken by an answer go on and are shared; otherwise each question would leave two
+// threads behind.
 TEST_P(Resolve, ANameHalfOfWhichIsSilentKeepsTwoThreads) {
     rt().run([] {
         for (int i = 0; i < 50; ++i) {
@@ -260,7 +263,7 @@ TEST_P(Resolve, ANameHalfOfWhichIsSilentKeepsTwoThreads) {
     });
 }
 
-// Neither lookups whose callers wait, nor those whose callers have left, keep others waiting.
+// Lookups delay no others, whether their callers still wait or have left.
 TEST_P(Resolve, LookupsThatHangDelayNoOthers) {
     rt().run([&] {
         scope([&](task_scope& s) {
@@ -279,7 +282,7 @@ TEST_P(Resolve, LookupsThatHangDelayNoOthers) {
     EXPECT_GE(at_the_gate, 8) << "the gate is still closed";
 }
 
-// 128 threads at most; and what no thread has begun is not looked up after its callers have left.
+// At most 128 threads. A lookup that no thread has begun is dropped when its callers have left.
 TEST_P(Resolve, LookupsThatHangAreBounded) {
     static constexpr int many = 200;
     static constexpr int most = 128;
@@ -305,7 +308,8 @@ TEST_P(Resolve, LookupsThatHangAreBounded) {
     });
 }
 
-// The names of one domain have half of the threads at most, and other domains are not behind them in a queue.
+// The names of one domain use at most half of the threads, and other domains do not queue behind
+// them.
 TEST_P(Resolve, ADomainWhoseServerIsSilentDelaysNoOther) {
     static constexpr int many = 300;
     rt().run([&] {
@@ -326,7 +330,7 @@ TEST_P(Resolve, ADomainWhoseServerIsSilentDelaysNoOther) {
     });
 }
 
-// However many names they have. A domain that has no thread gets one.
+// This holds however many names they have. A domain without a thread gets one.
 TEST_P(Resolve, DomainsWhoseServersAreSilentDelayNoOther) {
     static constexpr int names = 640;
     for (const int domains : {2, 3, 31}) {
@@ -339,7 +343,7 @@ TEST_P(Resolve, DomainsWhoseServersAreSilentDelayNoOther) {
                         static_cast<void>(resolve(host + ".example", 80, ec, patient));
                     });
                 };
-                // The first one has all that one domain may have.
+                // The first domain uses all threads that one domain may have.
                 for (int i = 0; i < names / domains; ++i) ask(0, i);
                 eventually([&] { return at_the_gate >= std::min(64, names / domains); });
                 for (int d = 1; d < domains; ++d) {
@@ -360,7 +364,7 @@ TEST_P(Resolve, DomainsWhoseServersAreSilentDelayNoOther) {
     }
 }
 
-// The error of the lookup of both versions came later than the addresses of one.
+// The lookup of both versions failed only after one version had returned addresses.
 TEST_P(Resolve, AnErrorAboutBothVersionsIsNoAnswerWhereOneHasAddresses) {
     rt().run([] {
         for (const char* host : {"half4.try-again", "half6.try-again"}) {
@@ -372,7 +376,7 @@ TEST_P(Resolve, AnErrorAboutBothVersionsIsNoAnswerWhereOneHasAddresses) {
             lookups_of_a_version = 0;
             all.go([&] { found = resolve(host, 80, ec, {.resolution_delay = 300ms}); });
             eventually([] { return lookups_of_a_version == 2; });
-            // It has ended if the next one is another lookup.
+            // The lookup has ended if the next one is a new lookup.
             eventually([&] {
                 static_cast<void>(resolve(host, 80, {.only = answered}));
                 return lookups_of_a_version >= 3;
@@ -387,7 +391,7 @@ TEST_P(Resolve, AnErrorAboutBothVersionsIsNoAnswerWhereOneHasAddresses) {
     });
 }
 
-// It has sorted them (RFC 6724), and the lookups of each version cannot.
+// The lookup of both versions sorts its addresses (RFC 6724). Lookups of a single version cannot.
 TEST_P(Resolve, TheOrderOfBothVersionsIsWaitedForALittle) {
     rt().run([] {
         using list = std::vector<endpoint>;
@@ -409,7 +413,7 @@ TEST_P(Resolve, TheOrderOfBothVersionsIsWaitedForALittle) {
     });
 }
 
-// RFC 8305: the answer about one version does not wait for the other one for long.
+// RFC 8305: the answer for one version does not wait long for the other.
 TEST_P(Resolve, AVersionThatIsNeverAnsweredIsDoneWithout) {
     rt().run([] {
         using list = std::vector<endpoint>;
@@ -427,7 +431,7 @@ TEST_P(Resolve, BothVersionsAreAnsweredTogetherIfTheSecondIsSoonEnough) {
         wait_group all;
         all.go([] {
             const std::vector<endpoint> both = resolve("half4", 80, {.resolution_delay = 1ms});
-            EXPECT_LE(both.size(), 2U);  // as it happens
+            EXPECT_LE(both.size(), 2U);  // either size may result
             EXPECT_EQ(both.back(), endpoint("127.0.0.1:80"));
         });
         all.go([] { EXPECT_EQ(resolve("half4b", 80, patient).size(), 2U); });
@@ -445,7 +449,7 @@ TEST_P(Resolve, ANegativeAnswerAboutBothVersionsIsFinal) {
     });
 }
 
-// A lookup that hangs does not hold up a runtime that stops.
+// A hanging lookup does not delay a runtime that stops.
 TEST_P(Resolve, StoppingDoesNotWaitForALookup) {
     runtime other({.procs = procs()});
     std::atomic<int> given_up = 0;
@@ -491,7 +495,7 @@ protected:
         EXPECT_EQ(ec, std::errc::connection_refused);
     }
 
-    // One that refuses.
+    // An address that refuses connections.
     static endpoint nobody_at() {
         tcp_listener gone(endpoint::loopback(0));
         return gone.local_endpoint();
@@ -500,7 +504,7 @@ protected:
 
 WEFT_SWEEP_OVER(Dial, 1U, 4U);
 
-// fake() says ::1 first, where nobody listens.
+// fake() lists ::1 first, where nothing listens.
 TEST_P(Dial, AnAddressThatRefusesIsFollowedByTheNextOne) {
     rt().run([] {
         tcp_listener listener(endpoint::loopback(0));
@@ -514,7 +518,7 @@ TEST_P(Dial, AnAddressThatRefusesIsFollowedByTheNextOne) {
     });
 }
 
-// A listener whose queue is full does not answer, and does not refuse.
+// A listener with a full queue neither answers nor refuses.
 TEST_P(Dial, AnAddressThatDoesNotAnswerIsFollowedByTheNextOneAfterAWhile) {
     rt().run([] {
         tcp_listener silent(endpoint::loopback(0), {.backlog = 0});

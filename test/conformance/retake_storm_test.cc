@@ -1,4 +1,5 @@
-// retake_storm_test.cc: a bit of everything at once, while Ps are taken away all the time; and then the books are checked.
+// retake_storm_test.cc: everything at once, while Ps are retaken all the time; then the counts are
+// checked.
 
 #include <unistd.h>
 
@@ -35,7 +36,7 @@ class RetakeStorm : public short_slice_test {
 protected:
     RetakeStorm() : short_slice_test(60s) {}
 
-    // Ps taken away so far.
+    // Number of retakes so far.
     [[nodiscard]] uint64_t retakes() {
         const stats_snapshot s = rt().stats();
         return s.retakes_blocked + s.retakes_burning + s.retakes_in_call;
@@ -44,7 +45,7 @@ protected:
 
 WEFT_SWEEP_OVER(RetakeStorm, 1U, 2U, 4U);
 
-// What keeps a thread from its P for a while, one way or the other; most of the time nothing does.
+// Keeps the thread from its P for a while, in one way or another. Mostly does nothing.
 void outstay(unsigned roll) {
     switch (roll % 24) {
         case 0:
@@ -73,7 +74,7 @@ void outstay(unsigned roll) {
     }
 }
 
-// A cheap generator of its own for each green thread: they do not share one.
+// A cheap generator for each green thread, so that they share none.
 class dice {
 public:
     explicit dice(unsigned seed) : state_(seed * 2'654'435'761U + 1) {}
@@ -93,7 +94,7 @@ TEST_P(RetakeStorm, NoMessageIsLostAndNoneComesTwice) {
     constexpr unsigned senders = 8;
     constexpr unsigned receivers = 6;
     const auto each = static_cast<unsigned>(scaled(60));
-    auto busy = std::make_unique<crowd>(rt());  // so that there is somebody who waits for a P
+    auto busy = std::make_unique<crowd>(rt());  // so that a G always waits for a P
     const auto patience_ends = steady::now() + 20s;
     for (unsigned round = 0; round < 2 || (retakes() == 0 && steady::now() < patience_ends); ++round) {
         const std::size_t capacity = round % 2 == 0 ? 0 : 5;
@@ -151,7 +152,7 @@ TEST_P(RetakeStorm, NoMessageIsLostAndNoneComesTwice) {
     EXPECT_GT(retakes(), 0U);
 }
 
-// Everything that a program does, by everybody.
+// Every green thread does everything that a program does.
 TEST_P(RetakeStorm, TheBooksOfAMixtureBalance) {
     constexpr unsigned gs = 16;
     const auto rounds = static_cast<unsigned>(scaled(60));
@@ -276,7 +277,7 @@ TEST_P(RetakeStorm, TheBooksOfAMixtureBalance) {
     EXPECT_GT(retakes(), 0U);
 }
 
-// Whoever outstays its slice is seen off while the runtime is stopped and started under it.
+// Gs that overrun their slices lose their Ps while the runtime is stopped and started.
 TEST_P(RetakeStorm, StopsAndStartsInTheMiddleOfIt) {
     const int rounds = scaled(20);
     for (int round = 0; round < rounds; ++round) {

@@ -1,8 +1,11 @@
-// retake_time_test.cc: how soon a P is taken away from who holds on to it.
+// retake_time_test.cc: how soon a P is retaken from a G that holds on to it.
 //
-// The time from when somebody is queued until it runs, while a hog is on each P. What else the machine does makes that longer, never shorter;
-// so the best of some rounds is what the scheduler itself takes, and that has a narrow bar. A round whose plain threads are late, too,
-// is no good round: but a retake that is late by itself is late in all of them.
+// Measured is the time from queueing a G until it runs, with a hog on each P. Other load makes it
+// longer, never shorter. So the best of some rounds is the scheduler's own time, which has a narrow
+// bound.
+//
+// A round in which plain threads are late, too, does not count. A retake that is late by itself is
+// late in all rounds.
 #include <poll.h>
 
 #include <algorithm>
@@ -31,7 +34,7 @@ using std::chrono::steady_clock;
 // In a storm it comes sooner.
 class RetakeTime : private calm, public procs_test {
 protected:
-    // One hog for each P; then somebody is queued by a plain thread, and runs this much later.
+    // One hog for each P. A plain thread then queues a G. Returns how long that waits.
     template <typename F>
     nanoseconds one_round(F hog) {
         const auto l = std::make_unique<leash>();
@@ -68,14 +71,14 @@ protected:
 
 WEFT_SWEEP_OVER(RetakeTime, 1U, 2U, 4U);
 
-// A slice of 10 ms, and what it takes to ask first, and to wake who gets the P.
+// A slice of 10 ms, and the time to request first, and to wake the G that gets the P.
 TEST_P(RetakeTime, AHogKeepsItsPForASlice) {
     expect_best_within(15ms, [](const leash& l) {
         while (l.holds()) {}
     });
 }
 
-// Who is blocked: the monitor's next look, its allowance of 0.2 ms, and one more look to be sure.
+// A blocked hog: the monitor's next look, its allowance of 0.2 ms, and one more look to make sure.
 TEST_P(RetakeTime, WhoIsBlockedLosesItSooner) {
     expect_best_within(5ms, [](const leash& l) {
         pollfd until{.fd = l.fd(), .events = POLLIN, .revents = 0};

@@ -1,5 +1,5 @@
-// retaken_call_test.cc: green threads that have lost their P, and then make blocking calls, pin themselves, meet other
-// runtimes, are looked at, or are stopped.
+// retaken_call_test.cc: green threads that have lost their P and then make blocking calls, pin
+// themselves, use other runtimes, are dumped, or are stopped.
 
 #include <unistd.h>
 
@@ -66,14 +66,14 @@ TEST_P(RetakenCall, BlockingWithoutAP) {
     EXPECT_TRUE(made.exactly_once());
 }
 
-// Who comes back computes on only when it is its turn.
+// After the call, a G computes only when it has a P.
 TEST_P(RetakenCall, BlockingEndsWithAP) {
     among_a_crowd([] {
         int with = 0;
         for (int i = 0; i < scaled(60); ++i) {
             lose_p();
             blocking([] { ::usleep(50); });
-            with += has_p();  // it may have been taken away again, in that moment
+            with += has_p();  // it may be retaken again at that moment
         }
         EXPECT_GT(with, 0);
     });
@@ -204,7 +204,7 @@ TEST_P(RetakenCall, TalksToAnotherRuntime) {
     EXPECT_EQ(elsewhere, (n + 4) / 5);
 }
 
-// ---- Looked at.
+// ---- Shown in dumps.
 
 TEST_P(RetakenCall, DumpsListItOnce) {
     std::atomic<bool> over = false;

@@ -1,4 +1,4 @@
-// retaken_park_test.cc: green threads that have lost their P, and then wait for something.
+// retaken_park_test.cc: green threads that have lost their P, and then wait.
 
 #include <atomic>
 #include <chrono>
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 class RetakenPark : public short_slice_test {
 protected:
-    // Runs body so that lose_p() can be called.
+    // Runs body such that lose_p() can be called.
     template <typename F>
     auto among_a_crowd(F&& body) {
         const crowd busy(rt());
@@ -39,20 +39,21 @@ TEST_P(RetakenPark, YieldsAndGetsAPBack) {
         for (int i = 0; i < scaled(40); ++i) {
             lose_p();
             const bool another_ran = weft::yield();
-            // With several Ps, or when others lose theirs too, it may have met one that was idle for a moment.
+            // With several Ps, or when others lose theirs too, it may have found a P that was idle
+            // for a moment.
             EXPECT_TRUE(another_ran || stats().procs > 1 || in_storm());
         }
     });
 }
 
-// To whom computes it is a place to be interrupted: it waits for its turn.
+// A checkpoint is a preemption point for a G that computes: it waits there for its turn.
 TEST_P(RetakenPark, CheckpointsGiveItAPBack) {
     among_a_crowd([] {
         for (int i = 0; i < scaled(40); ++i) {
             lose_p();
             checkpoint();
             int looks = 0;
-            while (!has_p() && looks < 1'000'000) {  // it may have been taken away again meanwhile
+            while (!has_p() && looks < 1'000'000) {  // it may have been retaken again
                 ++looks;
                 checkpoint();
             }
@@ -181,7 +182,7 @@ TEST_P(RetakenPark, DeadlinesPassAroundIt) {
                           return 0;
                       }),
                       ending::timed_out);
-            // One that has passed while it computed.
+            // The deadline passed while it computed.
             EXPECT_EQ(ending_of([&] {
                           const auto due = std::chrono::steady_clock::now() + 50us;
                           with_deadline(due, [&] {

@@ -1,4 +1,5 @@
-// retaken_test.cc: what a green thread does that computes on without a P: all that does not wait works as before.
+// retaken_test.cc: what a green thread does while it computes without a P: whatever does not wait
+// works as usual.
 
 #include "support/retaken.h"
 
@@ -26,7 +27,7 @@ using namespace std::chrono_literals;
 
 class Retaken : public short_slice_test {
 protected:
-    // Runs body as a green thread that has no P when it begins. Returns what it returns.
+    // Runs body as a green thread that has no P when it begins. Returns its result.
     template <typename F>
     auto without_p(F&& body) {
         const crowd busy(rt());
@@ -44,7 +45,7 @@ TEST_P(Retaken, IsCounted) {
     without_p([] { EXPECT_FALSE(has_p()); });
     const stats_snapshot after = rt().stats();
     EXPECT_GT(after.retakes_burning, before.retakes_burning);
-    if (in_storm()) return;  // there it is taken without being asked
+    if (in_storm()) return;  // in a storm it is retaken at random
     EXPECT_GT(after.yield_requests, before.yield_requests);
 }
 
@@ -136,7 +137,7 @@ TEST_P(Retaken, SendsAndReceivesWhereItNeedNotWait) {
     EXPECT_TRUE(got.same_as(sent));
 }
 
-// Each of these wakes somebody who waits for it, now and then; never twice, and never nobody.
+// Each of these wakes its waiter now and then: exactly one waiter, exactly once.
 TEST_P(Retaken, WakesWhoWaits) {
     const int n = scaled(40);
     std::atomic<int> woken = 0;
@@ -172,7 +173,7 @@ TEST_P(Retaken, WakesWhoWaits) {
                 changed.wait(hold, [&] { return told; });
             });
             if (i % 2 == 0) {
-                // Long enough for all of them to wait.
+                // Until they wait.
                 busily([&] { return stats().parks >= since + 5; });
             }
             lose_p();
@@ -186,7 +187,7 @@ TEST_P(Retaken, WakesWhoWaits) {
             here.count_down();
             lose_p();
             {
-                // Whether there is room for the lock is for others to say.
+                // Whether the lock is available depends on others.
                 const std::unique_lock hold(m, std::try_to_lock);
             }
             changed.notify_all();

@@ -1,4 +1,5 @@
-// runtime_churn_test.cc: runtimes that come and go by the thousand, several at once, and leave nothing behind.
+// runtime_churn_test.cc: thousands of runtimes that come and go, several at once, and leave nothing
+// behind.
 
 #include <atomic>
 #include <chrono>
@@ -34,7 +35,8 @@ INSTANTIATE_TEST_SUITE_P(Procs,
 constexpr unsigned threads = 4;
 constexpr int messages = 20;
 
-// Green threads of a send, those of b receive, and some of both have something else to do. Returns how much came.
+// Gs of runtime a send, Gs of b receive, and some of both do other work. Returns the number of
+// received messages.
 int talk(runtime& a, runtime& b) {
     const chan<int> c(2);
     a.go([=] {
@@ -50,7 +52,7 @@ int talk(runtime& a, runtime& b) {
     });
 }
 
-// One round: two runtimes start, talk, and end, each in another way each time.
+// One round: two runtimes start, communicate, and end, in a different way each round.
 bool start_and_stop(unsigned procs, int round) {
     std::optional<runtime> a(std::in_place, runtime_options{.procs = procs});
     runtime b({.procs = procs});
@@ -58,14 +60,14 @@ bool start_and_stop(unsigned procs, int round) {
     if (round % 4 == 0) b.stop();
     if (round % 4 == 1) {
         a->stop();
-        a->start();  // and ends by its destructor
+        a->start();  // ends by its destructor
     }
     if (round % 4 == 2) good = good && b.stop(10s).stragglers == 0;
     if (round % 4 == 3) a.reset();  // before b
     return good;
 }
 
-// rounds on each of several threads, at once. Returns how many went wrong.
+// Runs `rounds` on each of several threads, at once. Returns how many went wrong.
 int churn(unsigned procs, int rounds) {
     std::atomic<int> wrong = 0;
     std::vector<std::thread> all;
@@ -80,9 +82,9 @@ int churn(unsigned procs, int rounds) {
     return wrong;
 }
 
-// A leak of one for each round would be a thousand.
+// A leak of one per round would be a thousand.
 TEST_P(RuntimeChurn, TwoAtOnceAThousandTimesFromSeveralThreadsLeaveNothing) {
-    leak_on_purpose();  // the frames of those who were asleep
+    leak_on_purpose();  // the frames of sleepers
     const watchdog dog("RuntimeChurn", patience() + 120s, [] {});
     constexpr int warm_up = 20;  // allocator arenas, cached stacks of threads
     constexpr std::size_t mapping_allowance = 100;
@@ -90,7 +92,7 @@ TEST_P(RuntimeChurn, TwoAtOnceAThousandTimesFromSeveralThreadsLeaveNothing) {
     const resources before = resources::now();
     EXPECT_EQ(churn(GetParam(), scaled(1000 / threads)), 0);
     eventually(
-        [&] { return resources::now().threads <= before.threads; });  // joined ones are gone from /proc a moment later
+        [&] { return resources::now().threads <= before.threads; });  // joined threads leave /proc a moment later
     const resources after = resources::now();
     EXPECT_LE(after.fds, before.fds) << "file descriptors left open";
     if (!built_with_sanitizer) {  // its own mappings come and go
@@ -98,7 +100,7 @@ TEST_P(RuntimeChurn, TwoAtOnceAThousandTimesFromSeveralThreadsLeaveNothing) {
     }
 }
 
-// The handler of faults looks at the stacks of all runtimes, of which some are just going.
+// The fault handler scans the stacks of all runtimes, while some of them are being destroyed.
 TEST_P(RuntimeChurn, WhileStacksGrowElsewhere) {
     const watchdog dog("RuntimeChurn", patience() + 120s, [] {});
     std::atomic<bool> over = false;

@@ -1,4 +1,5 @@
-// scheduling_test.cc: who runs when: progress, fairness, order, and that no processor idles while work waits.
+// scheduling_test.cc: which G runs when: progress, fairness, order, and that no processor idles
+// while work waits.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +27,7 @@ using std::chrono::steady_clock;
 using Scheduling = procs_test;
 WEFT_SWEEP(Scheduling);
 
-// Order can be promised where there is only one place to run.
+// Only a single processor guarantees an order.
 class OneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(OneProcessor, 1U);
@@ -56,7 +57,7 @@ TEST_P(Scheduling, YieldSaysWhetherAnotherOneRan) {
     EXPECT_FALSE(rt().run([] { return weft::yield(); }));  // alone
 }
 
-// Also those that the caller's own queue has no room for.
+// This includes those for which the caller's own queue has no room.
 TEST_P(OneProcessor, YieldLetsThousandsOfOthersRunFirst) {
     rt().run([] {
         constexpr int count = 4000;
@@ -78,7 +79,7 @@ TEST_P(OneProcessor, YieldSaysThatAnotherOneRan) {
     EXPECT_TRUE(other_ran);
 }
 
-// The newest takes the place that runs next; whoever it displaces goes to the end of the queue.
+// The newest G takes run_next. The one it displaces goes to the end of the queue.
 TEST_P(OneProcessor, TheNewestRunsFirstAndTheOthersInOrder) {
     const std::vector<int> order = rt().run([] {
         std::vector<int> ran;
@@ -132,7 +133,8 @@ TEST_P(OneProcessor, AWokenGreenThreadRunsNext) {
     EXPECT_EQ(order, (std::vector<char>{'w', 'q'}));
 }
 
-// As many green threads as processors, each waiting busily for the one before it: all must be running at the same time.
+// Starts one green thread for each processor. Each waits busily for the previous one, so all must
+// run at once.
 void run_all_at_once(unsigned procs) {
     std::atomic<unsigned> turn = 0;
     wait_group all;
@@ -157,13 +159,13 @@ TEST_P(Scheduling, EveryProcessorRunsAgainAfterAPause) {
     const int tries = scaled(10);
     for (int i = 0; i < tries; ++i) {
         rt().run([this] {
-            sleep_for(2ms);  // nothing to do anywhere: the threads fall asleep
+            sleep_for(2ms);  // no work anywhere: the Ms go idle
             run_all_at_once(procs());
         });
     }
 }
 
-// Just after a burst of work for all, when the threads are about to fall asleep.
+// Just after a burst of work for all, when the Ms are about to go idle.
 TEST_P(Scheduling, EveryProcessorRunsAgainAtTheEdgeOfSleep) {
     const int tries = scaled(10);
     rt().run([this, tries] {
@@ -184,7 +186,7 @@ TEST_P(Scheduling, WorkQueuedBehindAComputationRunsElsewhere) {
             std::atomic<bool> ran = false;
             wait_group other;
             other.go([&ran] { ran = true; });
-            busily([&] { return ran.load(); });  // no call into the runtime: somebody else has to come and take it
+            busily([&] { return ran.load(); });  // no call into the runtime: another M has to steal it
             other.wait();
         }
     });
@@ -198,11 +200,11 @@ TEST_P(Scheduling, WorkFromAPlainThreadGetsInBetweenYielders) {
             while (!stop) weft::yield();
         });
     }
-    rt().go([&stop] { stop = true; });  // would else never end
+    rt().go([&stop] { stop = true; });  // otherwise it would never end
     rt().drain();
 }
 
-// Two green threads that wake each other are always each other's next; the queue behind them must still move.
+// Two green threads that wake each other always run next. The queue behind them must still move.
 TEST_P(Scheduling, APairThatWakesEachOtherDoesNotStarveTheQueue) {
     rt().run([this] {
         std::atomic<bool> stop = false;
@@ -227,13 +229,14 @@ TEST_P(Scheduling, APairThatWakesEachOtherDoesNotStarveTheQueue) {
     });
 }
 
-// Chains of hand-offs of which each green thread computes for a piece of the time slice. next makes the one that follows ready.
+// Chains of hand-offs: each green thread computes for part of a time slice, and makes the next one
+// ready.
 class ChainOfHandOffs : private calm, public ::testing::Test {
 protected:
     static constexpr auto slice = 4ms;
     static constexpr auto piece = 1ms;
 
-    // How many pieces the chain runs from when third is queued until it runs: the median.
+    // The median number of pieces that the chain runs while the third G is queued.
     template <typename StartChain>
     int pieces_before_the_third(StartChain&& start_chain) {
         runtime rt({.procs = 1, .slice = slice});
@@ -258,7 +261,8 @@ protected:
         compute_for(piece);
     }
 
-    // A slice has room for four. On a loaded machine the monitor is late, and the green thread that is asked computes on until its piece ends.
+    // A slice has room for four. On a loaded machine the monitor is late, and a green thread asked
+    // to yield computes on until its piece ends.
     static constexpr int most_pieces = 12;
 
     std::atomic<int> pieces_{0};
@@ -312,7 +316,7 @@ TEST_F(ChainOfHandOffs, OfYieldersThatStartEachOtherEndsWithItsTimeSlice) {
     EXPECT_LE(pieces, most_pieces);
 }
 
-// Each piece ends in a wait, so the timer is seen; what it wakes is queued behind the chain.
+// Each piece ends in a wait, so the timer is noticed. The G it wakes is queued behind the chain.
 TEST_F(ChainOfHandOffs, DoesNotHoldUpASleeper) {
     runtime rt({.procs = 1, .slice = slice});
     const int late = rt.run([&] {
@@ -344,7 +348,7 @@ TEST_F(ChainOfHandOffs, DoesNotHoldUpASleeper) {
     EXPECT_LE(late, most_pieces);
 }
 
-// A green thread of another thread's waits in the queue that all processors share.
+// A G that a plain thread starts waits in the global queue.
 TEST_F(ChainOfHandOffs, LetsWhatAPlainThreadStartsHaveItsTurn) {
     runtime rt({.procs = 1, .slice = slice});
     const int pieces = rt.run([&] {
@@ -375,7 +379,7 @@ TEST_F(ChainOfHandOffs, LetsWhatAPlainThreadStartsHaveItsTurn) {
     EXPECT_LE(pieces, 2 * most_pieces) << "its turn, and then that of who waits for it";
 }
 
-// A pair that computes a millisecond per turn does not keep a pair with short turns from having its own.
+// A pair that computes a millisecond per turn does not keep a pair with short turns from running.
 TEST_P(OneProcessor, AHeavyPairAndALightPairBothHaveTheirTurns) {
     std::atomic<int> heavy = 0;
     std::atomic<int> light = 0;

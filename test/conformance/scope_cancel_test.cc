@@ -1,4 +1,5 @@
-// scope_cancel_test.cc: scopes that are cancelled: by whom, how far it reaches, and what then comes out.
+// scope_cancel_test.cc: cancelling scopes: from where, how far it reaches, and the resulting value
+// or exception.
 
 #include <array>
 #include <atomic>
@@ -90,7 +91,7 @@ TEST_P(ScopeCancel, APlainThreadAndAnotherRuntimeMayCancel) {
     }
 }
 
-// With a value to return there is none if the function was interrupted, and there is one if it was not.
+// A function with a result: an interrupted one throws, any other returns its value.
 TEST_P(ScopeCancel, AFunctionWithAResult) {
     rt().run([] {
         EXPECT_EQ(scope([](task_scope& s) {
@@ -179,7 +180,7 @@ TEST_P(ScopeCancel, AScopeWithinACancelledContextIsBornCancelled) {
     EXPECT_EQ(cancelled_waits, 2);
 }
 
-// Interrupted from around, a scope passes that on also when its function had nothing to wait for.
+// A scope that is interrupted from outside throws that, even if its function did not wait.
 TEST_P(ScopeCancel, InterruptedFromAroundItThrowsThat) {
     std::stop_source source;
     std::optional<future<ending>> f;
@@ -206,7 +207,8 @@ TEST_P(ScopeCancel, ADeadlineAroundItReachesItsGreenThreads) {
                 for (int i = 0; i < 5; ++i) {
                     s.go([&] { late += ending_of([] { with_timeout(1h, wait_for_ever); }) == ending::timed_out; });
                 }
-                // To wait here as well would end the scope when the time is up, and so cancel those who have not noticed yet.
+                // No wait here: the timeout would end the scope, and cancel those that have not
+                // noticed it yet.
             });
         });
     });
@@ -272,14 +274,15 @@ TEST_P(ScopeCancel, ManyGreenThreadsEnd) {
     EXPECT_EQ(ended, n);
 }
 
-// A chain of scopes, each in a green thread of the one around it; who is in the middle of it or outside cancels.
+// A chain of scopes, each in a green thread of the outer one, cancelled from its middle or from
+// outside.
 class DeepScopes : public procs_test {
 protected:
     const int depth_ = scaled(10'000);
     std::atomic<int> ended_{0};
     std::atomic<task_scope*> outermost_{nullptr};
 
-    // At the bottom it calls leaf.
+    // Calls leaf at the bottom.
     void descend(int level, const std::function<void()>& leaf) {
         if (level == depth_) return leaf();
 

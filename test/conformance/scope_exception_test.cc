@@ -1,4 +1,4 @@
-// scope_exception_test.cc: exceptions that leave the parts of a scope, and the futures of a scope.
+// scope_exception_test.cc: exceptions that leave the parts of a scope, and futures of a scope.
 
 #include <atomic>
 #include <chrono>
@@ -155,7 +155,7 @@ TEST_P(ScopeException, AnExceptionPassesThroughNestedScopes) {
     EXPECT_EQ(cancelled_waits, 2);
 }
 
-// An inner scope that fails and is caught does not touch what is around it.
+// An inner scope that fails, and whose exception is caught, does not affect the outer one.
 TEST_P(ScopeException, ACaughtExceptionStaysInside) {
     rt().run([] {
         scope([](task_scope& outer) {
@@ -173,7 +173,7 @@ TEST_P(ScopeException, ACaughtExceptionStaysInside) {
     });
 }
 
-// A wait inside that was interrupted by something of its own is an exception as any other.
+// A wait inside that was interrupted for a reason of its own throws an ordinary exception.
 TEST_P(ScopeException, AnInterruptionThatItDidNotCauseIsAnExceptionAsAnyOther) {
     rt().run([] {
         EXPECT_EQ(ending_of([] {

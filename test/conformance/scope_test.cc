@@ -133,7 +133,7 @@ TEST_P(Scope, NestsWithinOneGreenThreadAndAcrossThem) {
     EXPECT_EQ(leaves, 1024);
 }
 
-// A plain thread's green threads go to the default runtime.
+// Green threads of a plain thread run on the default runtime.
 TEST_P(Scope, APlainThreadHasScopesToo) {
     std::atomic<int> ran = 0;
     scope([&](task_scope& s) {

@@ -1,4 +1,5 @@
-// scope_tree_test.cc: trees of contexts: who is reached by a cancellation, which of two comes first, many at the same moment.
+// scope_tree_test.cc: trees of contexts: what a cancellation reaches, which of two comes first, and
+// many at the same moment.
 
 #include <atomic>
 #include <chrono>
@@ -30,8 +31,8 @@ using namespace std::chrono_literals;
 using ScopeTree = procs_test;
 WEFT_SWEEP(ScopeTree);
 
-// A tree of green threads, each of which waits at its leaf under a random chain of contexts. One stop token, somewhere in the chain,
-// is stopped: reached are those below it that nothing shields.
+// A tree of green threads, each waiting at a leaf under a random chain of contexts. One stop token
+// in the chain is stopped, which reaches all leaves below it that are not shielded.
 class random_tree {
 public:
     std::stop_source trunk;
@@ -39,7 +40,7 @@ public:
     std::atomic<int> at_leaves{0};
     std::atomic<int> wrong{0};
 
-    // exposed: whether the trunk's cancellation reaches here.
+    // exposed: the trunk's cancellation reaches this node.
     void grow(prng random, int depth, bool exposed) {
         if (depth == 0) return leaf(exposed);
         switch (random.below(7)) {
@@ -64,7 +65,7 @@ public:
         }
     }
 
-    // How many leaves grow() will make of the same decisions.
+    // How many leaves grow() makes from the same decisions.
     static int leaves_of(prng random, int depth) {
         if (depth == 0) return 1;
         if (random.below(7) < 5) return leaves_of(random, depth - 1);
@@ -90,7 +91,7 @@ TEST_P(ScopeTree, ACancellationReachesWhatIsBelowItAndNotShielded) {
         const int depth = 1 + random.below(9);
         if (i % 4 == 0) tree.trunk.request_stop();  // before anything has grown
         rt().go([&] { tree.grow(seed, depth, false); });
-        if (i % 4 == 1) tree.trunk.request_stop();  // meanwhile
+        if (i % 4 == 1) tree.trunk.request_stop();  // while it grows
         const int leaves = random_tree::leaves_of(seed, depth);
         eventually([&] { return tree.at_leaves == leaves; });
         tree.trunk.request_stop();
@@ -118,7 +119,7 @@ TEST_P(ScopeTree, WhatWasCancelledStaysCancelledWhenItsTimeIsUp) {
     });
 }
 
-// Who has been told that his time is up may learn later that he is cancelled as well: the more general reason.
+// After a timeout, waits may report a cancellation, which is the more general reason.
 TEST_P(ScopeTree, WhatIsOutOfTimeIsCancelledWhenThatComesToo) {
     std::stop_source source;
     rt().run([&] {
@@ -156,7 +157,7 @@ TEST_P(ScopeTree, WithTwoCausesAtOnceOneOfThemStrikesEachTime) {
     });
 }
 
-// What the wait says, the tokens say too, also those of contexts around.
+// The tokens agree with the wait's result, also those of outer contexts.
 TEST_P(ScopeTree, WhoWasInterruptedFindsTheTokenStopped) {
     const int rounds = scaled(500);
     std::atomic<int> wrong = 0;
@@ -211,7 +212,7 @@ TEST_P(ScopeTree, ManyCancelAtTheSameMoment) {
     for (future<ending>& each : f) EXPECT_EQ(each.get(), ending::cancelled);
 }
 
-// Who is told of one cancellation cancels others, in a circle.
+// Each cancellation causes another one, in a circle.
 TEST_P(ScopeTree, CancellationsThatCauseEachOtherDoNotHang) {
     const int rounds = scaled(200);
     rt().run([rounds] {
@@ -260,7 +261,7 @@ TEST_P(ScopeTree, GrowingAndCancellingAtTheSameTime) {
     });
 }
 
-// ---- What is over leaves no trace.
+// ---- Contexts that have ended leave no trace.
 
 TEST_P(ScopeTree, WhatHasEndedIsNotReached) {
     rt().run([] {

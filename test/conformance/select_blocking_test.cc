@@ -1,4 +1,5 @@
-// select_blocking_test.cc: selects that wait: on several channels, on one channel several times, against each other.
+// select_blocking_test.cc: selects that wait: on several channels, on one channel several times,
+// and for each other.
 
 #include <array>
 #include <atomic>
@@ -57,7 +58,7 @@ TEST_P(SelectBlocking, AnyOfItsChannelsEndsTheWait) {
             EXPECT_EQ(full.recv(), 7);
         }
 
-        // Nothing of the select is left on the others.
+        // The select has left nothing in the other channels.
         EXPECT_EQ(in.try_send(1), chan_status::would_block);
         EXPECT_EQ(other.try_send("x"), chan_status::would_block);
         EXPECT_EQ(full.try_send(1), which == 1 ? chan_status::ok : chan_status::would_block);
@@ -66,7 +67,7 @@ TEST_P(SelectBlocking, AnyOfItsChannelsEndsTheWait) {
     }
 }
 
-// A case that loses leaves the queue of its channel as it was for those before and behind it.
+// A losing case leaves the queue of its channel unchanged for the waiters before and behind it.
 TEST_P(SelectBlocking, ALosingCaseLeavesTheQueueIntact) {
     for (int before = 0; before < 3; ++before) {
         for (int behind = 0; behind < 3; ++behind) {
@@ -103,7 +104,7 @@ TEST_P(SelectBlocking, ALosingCaseLeavesTheQueueIntact) {
     }
 }
 
-// A select whose other case is served, between receivers and senders of the same channel.
+// A select between receivers and senders of the same channel; its other case is served.
 TEST_P(SelectBlocking, LosersBetweenPlainReceiversAndSendersAreSkipped) {
     rt().run([] {
         const chan<bool> c1;
@@ -114,7 +115,7 @@ TEST_P(SelectBlocking, LosersBetweenPlainReceiversAndSendersAreSkipped) {
         all.go([&] { c1.recv(); });
         all.go([&] {
             if (select(recv(c1), recv(c2)).index() == 0) {
-                // c1 is not sent to before this select is over.
+                // Nothing is sent to c1 before this select has returned.
                 ++wrong;
             } else {
                 c3.send(true);
@@ -143,7 +144,8 @@ TEST_P(SelectBlocking, LosersBetweenPlainReceiversAndSendersAreSkipped) {
     });
 }
 
-// A select that waits twice on one channel and is served by another one takes both of its waiters off, and no one else's.
+// A select that waits twice on one channel and is served by another removes both of its waiters,
+// and no others.
 TEST_P(SelectBlocking, OneChannelTwiceInASelect) {
     const chan<int> c;
     const chan<int> d;
@@ -177,7 +179,7 @@ TEST_P(SelectBlocking, OneChannelManyTimesIsServedOnce) {
     }
 }
 
-// Closing finds a select several times in its queue and wakes it once.
+// Closing a channel finds a select several times in its queue, and wakes it once.
 TEST_P(SelectBlocking, ClosingAChannelThatASelectWaitsForManyTimes) {
     const chan<int> c;
     const chan<int> d;
@@ -229,7 +231,7 @@ TEST_P(SelectBlocking, ASendThatIsClosedWhileItWaitsThrows) {
     EXPECT_EQ(d.try_send(1), chan_status::would_block);
 }
 
-// Two selects that offer both directions of one channel meet; one never meets itself.
+// Two selects that offer both directions of one channel meet each other. One never meets itself.
 TEST_P(SelectBlocking, BothDirectionsOfOneChannelMeetOthersButNotThemselves) {
     const int each = scaled(5000);
     for (const std::size_t cap : {0U, 10U}) {
@@ -330,7 +332,7 @@ TEST_P(SelectBlocking, TheDumpSaysThatItSelects) {
     rt().drain();
 }
 
-// A case that lost leaves nothing: neither memory nor a waiter.
+// A losing case leaves neither memory nor a waiter.
 TEST_P(SelectBlocking, ALongLoopOfSelectsDoesNotGrow) {
     const int rounds = scaled(100'000);
     const chan<int> busy;

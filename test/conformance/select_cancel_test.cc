@@ -1,4 +1,5 @@
-// select_cancel_test.cc: selects that are cancelled, and those that take a cancellation as one of their cases.
+// select_cancel_test.cc: selects that are cancelled, and selects with a cancellation as one of
+// their cases.
 
 #include <atomic>
 #include <chrono>
@@ -97,7 +98,7 @@ TEST_P(SelectCancel, APlainThreadTakesACancellationAsACase) {
     EXPECT_EQ(chosen, 1U);
 }
 
-// A select alone is a place to wait for one's own end.
+// A select with nothing but on_cancel waits for its own cancellation.
 TEST_P(SelectCancel, NothingButACancellation) {
     std::optional<future<std::size_t>> f;
     park(1, [&] { f = rt().async([] { return select(on_cancel([] {})); }); });
@@ -106,7 +107,8 @@ TEST_P(SelectCancel, NothingButACancellation) {
     EXPECT_EQ(f->get(), 0U);
 }
 
-// The cancellation comes at the moment of a hand-over: then the value has been received, or it still is with the sender.
+// The cancellation comes at the moment of a hand-off. Either the value has been received, or it is
+// still with the sender.
 TEST_P(SelectCancel, ACancellationThatRacesWithAHandOverLosesNothing) {
     const int rounds = scaled(3000);
     std::atomic<int> wrong = 0;

@@ -1,4 +1,5 @@
-// select_choice_test.cc: which of several ready cases happens: each equally often, or the first in order.
+// select_choice_test.cc: which of several ready cases is chosen: each equally often, or the first
+// in order.
 
 #include <array>
 #include <atomic>
@@ -23,8 +24,8 @@ using namespace std::chrono_literals;
 using SelectChoice = procs_test;
 WEFT_SWEEP(SelectChoice);
 
-// Whether hits of n independent trials, each with this probability, lie within ten standard deviations of what is expected: a fair
-// choice fails this once in 10^22 runs.
+// Whether the hits of n independent trials of this probability lie within ten standard deviations
+// of the expectation. A fair choice fails that once in 10^22 runs.
 ::testing::AssertionResult fair(long hits, long n, double probability) {
     const double expected = static_cast<double>(n) * probability;
     const double sigma = std::sqrt(expected * (1 - probability));
@@ -33,7 +34,7 @@ WEFT_SWEEP(SelectChoice);
                                          << sigma;
 }
 
-// n channels with room for one value, all of them full.
+// N channels with room for one value, all of them full.
 template <std::size_t N>
 std::array<chan<int>, N> full_channels() {
     std::array<chan<int>, N> all;
@@ -76,7 +77,8 @@ TEST_P(SelectChoice, APlainThreadChoosesAsFairly) {
     for (const long n : times_chosen<3>(trials)) EXPECT_TRUE(fair(n, trials, 1.0 / 3));
 }
 
-// A choice that walked on from a random case to the next that is ready would prefer the case behind a gap.
+// A choice that went on from a random case to the next ready one would prefer the case behind a
+// gap.
 TEST_P(SelectChoice, CasesThatAreNotReadyDoNotShiftTheChoice) {
     const int trials = scaled(20000);
     rt().run([trials] {
@@ -117,7 +119,8 @@ TEST_P(SelectChoice, SuccessiveChoicesAreIndependent) {
     });
 }
 
-// A bit from each of many green threads, at the first choice they ever make: they must not all choose alike.
+// Many green threads contribute one bit each, at their first choice ever. They must not all choose
+// alike.
 TEST_P(SelectChoice, TheFirstChoiceOfAGreenThreadIsAsRandomAsTheOthers) {
     const int trials = scaled(5000);
     std::atomic<long> first = 0;
@@ -186,7 +189,7 @@ TEST_P(SelectChoice, FuturesAndClosedChannelsAreChosenAsOftenAsOthers) {
     });
 }
 
-// The channels are fed by others as fast as these can: what is chosen then is no more skewed.
+// Others feed the channels as fast as possible. The choice is fair then, too.
 TEST_P(SelectChoice, TwoSendersThatNeverPauseAreServedEquallyOften) {
     const int trials = scaled(20000);
     rt().run([trials] {
@@ -223,7 +226,8 @@ TEST_P(SelectChoice, SelectFirstTakesTheFirstThatIsReady) {
     });
 }
 
-// Where it has to wait, whoever comes first is served: there is no order among those who have not come.
+// When select_first has to wait, the first case to become ready is served: cases that are not ready
+// have no order.
 TEST_P(SelectChoice, SelectFirstWaitsForAllOfItsCases) {
     for (int which = 0; which < 3; ++which) {
         const std::array<chan<int>, 3> c;

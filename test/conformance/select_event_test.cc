@@ -52,7 +52,7 @@ TEST_P(SelectEvent, SettingItEndsTheWaitOfAllWhoSelect) {
     EXPECT_EQ(c.try_send(1), chan_status::would_block);
 }
 
-// Who selects counts as one who waits: a reset right after the set does not take it back.
+// A select counts as a waiter: a reset right after the set does not undo its wake-up.
 TEST_P(SelectEvent, ASetThatIsResetAtOnceIsSeen) {
     event e;
     std::atomic<bool> told = false;
@@ -87,7 +87,7 @@ TEST_P(SelectEvent, ACancelledSelectLeavesNothingInIt) {
     e.set();
 }
 
-// The event dies as soon as the select has returned; its memory is overwritten at once.
+// The event is destroyed as soon as the select has returned, and its memory overwritten at once.
 TEST_P(SelectEvent, AnEventMayDieAsSoonAsItWasSelected) {
     const int rounds = scaled(3000);
     const int wrong = rt().run([rounds] {

@@ -122,7 +122,7 @@ TEST_P(SelectFuture, SeveralMayWaitForOne) {
     EXPECT_EQ(told, 12);
 }
 
-// The state may be gone as soon as the select is: its memory is used again at once.
+// The state may be freed as soon as the select has returned: its memory is reused at once.
 TEST_P(SelectFuture, AFutureMayDieAsSoonAsItWasSelected) {
     const int rounds = scaled(5000);
     const int wrong = rt().run([rounds] {

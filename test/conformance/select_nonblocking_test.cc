@@ -1,4 +1,5 @@
-// select_nonblocking_test.cc: what a select answers in every state of a channel, and that it sees all of its channels at one instant.
+// select_nonblocking_test.cc: the result of a select in every state of a channel. It sees all of
+// its channels at one instant.
 
 #include <atomic>
 #include <chrono>
@@ -26,7 +27,7 @@ using std::chrono::steady_clock;
 using SelectNonblocking = procs_test;
 WEFT_SWEEP(SelectNonblocking);
 
-// What a case for a channel is in a certain state.
+// The state of a case for a channel.
 enum class readiness {
     never,
     now,
@@ -62,8 +63,8 @@ const std::vector<case_state>& quiet_case_states() {
     return all;
 }
 
-// One select with one channel case and another one, `last`, that tells that the channel was not ready. 0 or 1 as the case was taken;
-// 2 if it threw channel_closed.
+// A select with one channel case and another case, `last`, which is taken when the channel is not
+// ready. Returns 0 or 1 for the case taken, 2 if it threw channel_closed.
 template <typename Last>
 int outcome_of_send(const chan<int>& c, Last last) {
     try {
@@ -140,7 +141,7 @@ TEST_P(SelectNonblocking, TheValueFormGivesTheSameAnswers) {
     });
 }
 
-// Without a way out a select waits where no case is ready, for as long as it takes, and does not wait where one is.
+// Without `otherwise` a select waits, as long as it takes, exactly if no case is ready.
 TEST_P(SelectNonblocking, WithoutOtherwiseItBlocksExactlyWhereNothingCanHappen) {
     for (const case_state& s : quiet_case_states()) {
         for (const bool sends : {true, false}) {
@@ -186,7 +187,8 @@ TEST_P(SelectNonblocking, SomebodyWhoWaitsMakesTheOtherSideReady) {
     }
 }
 
-// One of two channels is ready at every instant: first the one, then both, then the other. "Neither" would be a state that never was.
+// One of two channels is ready at every instant: first one, then both, then the other. `otherwise`
+// would report a state that never existed.
 TEST_P(SelectNonblocking, WithOneOfTwoChannelsAlwaysReadyOtherwiseIsNeverTaken) {
     const int rounds = scaled(20000);
     const int wrong = rt().run([rounds] {
@@ -207,7 +209,7 @@ TEST_P(SelectNonblocking, WithOneOfTwoChannelsAlwaysReadyOtherwiseIsNeverTaken) 
     EXPECT_EQ(wrong, 0);
 }
 
-// The same with a close in place of a value.
+// The same with a close instead of a value.
 TEST_P(SelectNonblocking, ActsAtOneInstantAlsoWhenAChannelIsClosedMeanwhile) {
     const int rounds = scaled(20000);
     const int wrong = rt().run([rounds] {
@@ -227,7 +229,7 @@ TEST_P(SelectNonblocking, ActsAtOneInstantAlsoWhenAChannelIsClosedMeanwhile) {
     EXPECT_EQ(wrong, 0);
 }
 
-// The same between two plain threads, which really run at the same time.
+// The same with two plain threads, which really run in parallel.
 TEST_P(SelectNonblocking, ActsAtOneInstantAlsoBetweenPlainThreads) {
     const int rounds = scaled(20000);
     const chan<int> a(1);
@@ -254,7 +256,7 @@ TEST_P(SelectNonblocking, ActsAtOneInstantAlsoBetweenPlainThreads) {
     EXPECT_EQ(mistakes, 0);
 }
 
-// And for sends: one of two channels has room at every instant.
+// The same for sends: one of two channels has room at every instant.
 TEST_P(SelectNonblocking, WithRoomInOneOfTwoChannelsAtEveryInstantASendHappens) {
     const int rounds = scaled(20000);
     const int wrong = rt().run([rounds] {
@@ -263,10 +265,10 @@ TEST_P(SelectNonblocking, WithRoomInOneOfTwoChannelsAtEveryInstantASendHappens) 
         const chan<bool> answers;
         int mistakes = 0;
         for (int i = 0; i < rounds; ++i) {
-            b.send(1);  // a has room
+            b.send(1);  // `a` has room
             go([a, b, answers] { answers.send(select(send(a, 2), send(b, 2), otherwise()).index() != 2); });
-            static_cast<void>(b.try_recv());   // both have
-            static_cast<void>(a.try_send(1));  // b has
+            static_cast<void>(b.try_recv());   // Both have room.
+            static_cast<void>(a.try_send(1));  // `b` has room
             mistakes += answers.recv() != true;
             static_cast<void>(a.try_recv());
             static_cast<void>(b.try_recv());

@@ -139,7 +139,7 @@ TEST_P(SelectSet, AFunctionMayChangeTheSetAndItself) {
         self = set.add_recv(c, [&, keep = std::make_unique<int>(5)](std::optional<int>) {
             set.remove(self);
             for (int i = 0; i < 100; ++i) set.add_recv(c, [&, i](auto) { calls.push_back(i); });
-            calls.push_back(1000 + *keep);  // still there, although the case is not
+            calls.push_back(1000 + *keep);  // still valid, although the case is gone
         });
         c.send(0);
         EXPECT_EQ(set.wait(), self);
@@ -217,7 +217,7 @@ TEST_P(SelectSet, ChoosesFairly) {
     });
 }
 
-// Every case of a wide select can be the one that happens, and the others are none the worse for it.
+// Every case of a wide select can be the one that is chosen, without effect on the others.
 class WideSelect : public ::testing::TestWithParam<std::size_t> {};
 
 INSTANTIATE_TEST_SUITE_P(Widths, WideSelect, ::testing::Values(1U, 2U, 17U, 255U, 1024U), [](const auto& w) {
@@ -251,7 +251,7 @@ TEST_P(WideSelect, ServesEveryCase) {
     for (const chan<std::size_t>& c : channels) EXPECT_EQ(c.try_send(0), chan_status::would_block);
 }
 
-// Many wide selects over the same channels: each takes the locks of all of them.
+// Many wide selects on the same channels: each locks all of them.
 TEST_P(WideSelect, SeveralOverTheSameChannelsMeet) {
     const std::size_t width = GetParam();
     const int messages = scaled(width > 100 ? 200 : 2000);

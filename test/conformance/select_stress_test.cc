@@ -1,5 +1,5 @@
-// select_stress_test.cc: many at once, in all combinations of selects and plain operations, green and plain threads: every operation
-// meets exactly one other.
+// select_stress_test.cc: many selects and plain operations at once, in all combinations, in green
+// and plain threads: every operation meets exactly one other.
 
 #include <array>
 #include <atomic>
@@ -29,7 +29,8 @@ WEFT_SWEEP(SelectStress);
 
 using four_channels = std::array<chan<int>, 4>;
 
-// Sends one number to each of those channels that are not nil yet, by one select; tells which took it.
+// Sends one number to any of the channels that are not nil yet, by one select. Returns which one
+// took it.
 std::size_t send_to_any(const four_channels& c, int v) {
     return select(on_send(c[0], int{v}, [] {}), on_send(c[1], int{v}, [] {}), on_send(c[2], int{v}, [] {}),
                   on_send(c[3], int{v}, [] {}));
@@ -40,7 +41,8 @@ std::size_t receive_from_any(const four_channels& c, F f) {
     return select(on_recv(c[3], f), on_recv(c[2], f), on_recv(c[1], f), on_recv(c[0], f));
 }
 
-// Who sends numbers [from, from + 4 * each), each to every channel, and who takes as many, each from every channel.
+// A sender sends the numbers [from, from + 4 * each), `each` of them to every channel. A receiver
+// takes as many, `each` from every channel.
 using sender = std::function<void(const four_channels&, int from, int each)>;
 using receiver = std::function<void(const four_channels&, int each, tally&)>;
 
@@ -48,7 +50,7 @@ void send_one_by_one(const four_channels& c, int from, int each) {
     for (int i = 0; i < 4 * each; ++i) c[static_cast<std::size_t>(i) / static_cast<std::size_t>(each)].send(from + i);
 }
 
-// A channel that has had its share becomes nil, and takes part no more.
+// A channel that has had its share becomes nil, and no longer takes part.
 void send_by_select(const four_channels& all, int from, int each) {
     four_channels c = all;
     std::array<int, 4> done{};
@@ -75,7 +77,7 @@ void receive_by_select(const four_channels& all, int each, tally& seen) {
     }
 }
 
-// Selects that try one channel for a moment, then the next that is still due.
+// Each select tries one channel for a moment, then the next one that is still due.
 void send_with_timeouts(const four_channels& c, int from, int each) {
     std::array<int, 4> done{};
     std::size_t at = 0;
@@ -174,7 +176,7 @@ TEST_P(SelectStress, GreenThreadsOfTwoRuntimesMeet) {
     EXPECT_TRUE(seen.exactly_once());
 }
 
-// Selects on one pair of channels, on both sides: none executes two of its cases.
+// Selects on both sides of one pair of channels: none executes two of its cases.
 TEST_P(SelectStress, NoSelectExecutesTwoCases) {
     const int messages = scaled(20000);
     rt().run([messages] {
@@ -210,10 +212,11 @@ TEST_P(SelectStress, NoSelectExecutesTwoCases) {
     });
 }
 
-// A select that is alone with a plain operation of another green thread always meets it, whatever its other cases are.
+// A select and a plain operation of another green thread always meet if they are alone, whatever
+// the select's other cases are.
 TEST_P(SelectStress, ASelectAlwaysMeetsAPlainOperation) {
     const int rounds = scaled(300);
-    constexpr std::size_t polls = 1;  // the number of the one that does, on either side
+    constexpr std::size_t polls = 1;  // the number of the one that polls, on either side
     const std::vector<std::function<int(const chan<int>&, const chan<int>&)>> takers = {
         [](const chan<int>& c, const chan<int>&) { return c.recv().value_or(-1); },
         [](const chan<int>& c, const chan<int>&) {
@@ -252,7 +255,7 @@ TEST_P(SelectStress, ASelectAlwaysMeetsAPlainOperation) {
         for (std::size_t t = 0; t < takers.size(); ++t) {
             for (std::size_t g = 0; g < givers.size(); ++g) {
                 for (const std::size_t cap : {0U, 1U}) {
-                    if (t == polls && g == polls && cap == 0) continue;  // two who do not wait never meet
+                    if (t == polls && g == polls && cap == 0) continue;  // two that do not wait never meet
                     const chan<int> c(cap);
                     const chan<int> only_taker;
                     const chan<int> only_giver;

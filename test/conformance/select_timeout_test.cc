@@ -1,4 +1,4 @@
-// select_timeout_test.cc: selects that wait only so long.
+// select_timeout_test.cc: selects with a time limit.
 
 #include <atomic>
 #include <chrono>
@@ -26,7 +26,8 @@ using std::chrono::steady_clock;
 using SelectTimeout = procs_test;
 WEFT_SWEEP(SelectTimeout);
 
-// Selects that time out after limit, in green threads and plain ones: how many were wrong or came too early.
+// Runs selects that time out after `limit`, in green threads and plain ones. Returns how many were
+// wrong or returned too early.
 int early_or_wrong(steady_clock::duration limit) {
     const chan<int> c;
     const chan<int> nil = chan<int>::nil();
@@ -132,12 +133,13 @@ TEST_P(SelectTimeout, WhoseTimeWasUpIsServedNoMore) {
     });
 }
 
-// Time is up at the very moment of the hand-over, again and again: then both sides agree on what happened.
+// The timeout coincides with the hand-off, again and again. Both sides must agree on what happened.
 class SelectTimeoutRace : public procs_test {
 protected:
     static constexpr int parties = 6;
 
-    // Sends the numbers from `from` on by selects over both channels; marks what was taken.
+    // Sends `each` numbers, starting at `from`, by selects on both channels, and marks those that
+    // were taken.
     static void send_all(const chan<int>& a, const chan<int>& b, int from, int each, tally& sent) {
         prng random(static_cast<uint64_t>(from) + 1);
         for (int i = from; i < from + each; ++i) {

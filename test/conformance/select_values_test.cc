@@ -1,4 +1,5 @@
-// select_values_test.cc: what becomes of the values and functions of the cases: those that win, and those that lose.
+// select_values_test.cc: what happens to the values and functions of the cases that win and of
+// those that lose.
 
 #include <array>
 #include <atomic>
@@ -39,7 +40,7 @@ static_assert(std::is_same_v<decltype(select(recv(some_ints), send(some_ints, 1)
 static_assert(std::is_same_v<decltype(select(on_recv(some_ints, [](auto) {}))), std::size_t>);
 static_assert(std::is_same_v<decltype(select()), std::size_t>);
 
-// Counts how often it was copied and moved.
+// Counts its copies and moves.
 struct witness {
     static inline std::atomic<int> copies{0};
     static inline std::atomic<int> moves{0};
@@ -80,7 +81,7 @@ TEST_P(SelectValues, ALosingSendKeepsItsValue) {
     });
 }
 
-// The same when it has waited, and loses to another channel, to a close, to a cancellation.
+// The same after a wait that ends by another channel, a close, or a cancellation.
 TEST_P(SelectValues, ASendThatWaitedInVainKeepsItsValue) {
     for (const int end : {0, 1, 2}) {
         const chan<box> full;
@@ -192,7 +193,7 @@ TEST_P(SelectValues, ChannelsAndValuesAreEvaluatedOnceWhicheverCaseWins) {
     });
 }
 
-// The value received may be what the case was made of.
+// The received value may own the channel of the case.
 TEST_P(SelectValues, AReceivedChannelMayReplaceTheOneItCameFrom) {
     struct link {
         std::shared_ptr<chan<link>> next;

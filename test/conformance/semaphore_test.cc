@@ -1,4 +1,5 @@
-// semaphore_test.cc: units that are taken, given back and handed over, among green threads and plain threads.
+// semaphore_test.cc: units that are acquired, released and handed off, among green threads and
+// plain threads.
 
 #include <atomic>
 #include <chrono>
@@ -27,7 +28,7 @@ using namespace std::chrono_literals;
 using Semaphore = procs_test;
 WEFT_SWEEP(Semaphore);
 
-// No more than there are units are inside at once.
+// At most as many are inside at once as there are units.
 struct room {
     explicit room(int n) : semaphore(n), places(n) {}
 
@@ -110,7 +111,7 @@ TEST_P(Semaphore, WaitersAreServedInTheOrderTheyCame) {
     for (int i = 0; i < waiters; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
 }
 
-// A unit given while somebody waits is his, although he has not run yet.
+// A unit that is released while a waiter exists belongs to that waiter, even before it has run.
 TEST_P(Semaphore, ANewcomerCannotTakeWhatWasHandedOver) {
     counting_semaphore<> s(0);
     std::atomic<int> served = 0;
@@ -159,7 +160,8 @@ TEST_P(Semaphore, ATimeoutIsNeverEarly) {
     EXPECT_EQ(early, 0);
 }
 
-// Waits that end just when they are served: each unit has been taken once, or is still there.
+// Waits that end just when they are served: each unit was either acquired once, or is still
+// available.
 TEST_P(Semaphore, NoUnitIsLostOrDoubledWhenTimeIsUp) {
     const int each = scaled(400);
     counting_semaphore<> s(0);
@@ -191,7 +193,8 @@ TEST_P(Semaphore, NoUnitIsLostOrDoubledWhenTimeIsUp) {
     EXPECT_EQ(taken, given);
 }
 
-// It lives in the waiter's frame and is gone, its memory overwritten, as soon as acquire() has returned.
+// The semaphore lives in the waiter's frame. It is destroyed and overwritten as soon as acquire()
+// has returned.
 TEST_P(Semaphore, MayBeDestroyedRightAfterTheLastAcquire) {
     const int rounds = scaled(10'000);
     rt().run([rounds] {
@@ -258,7 +261,7 @@ TEST_P(Semaphore, AWaiterWhoseRuntimeStopsIsForgotten) {
     EXPECT_FALSE(s.try_acquire());
 }
 
-// A unit is handed to a green thread that never learns of it.
+// A unit handed to a green thread that never runs again is given back.
 TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadIsGivenBack) {
     binary_semaphore s(0);
     std::atomic<bool> computes{false};
@@ -276,7 +279,7 @@ TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadIsGivenBack)
     EXPECT_TRUE(s.try_acquire());
 }
 
-// … and so that somebody else who waits gets it.
+// A unit that is given back goes to the next waiter.
 TEST(SemaphoreOfAStoppedRuntime, AUnitHandedToAnAbandonedGreenThreadServesTheNextOne) {
     binary_semaphore s(0);
     std::atomic<bool> computes{false};

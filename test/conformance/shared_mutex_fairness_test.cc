@@ -1,4 +1,5 @@
-// shared_mutex_fairness_test.cc: neither readers nor writers starve: who goes in before whom, and how many before whom at most.
+// shared_mutex_fairness_test.cc: neither readers nor writers starve: which enters before which, and
+// the limits on overtaking.
 
 #include <algorithm>
 #include <atomic>
@@ -32,7 +33,7 @@ class SharedMutexOnOneProcessor : private calm, public procs_test {};
 
 WEFT_SWEEP_OVER(SharedMutexOnOneProcessor, 1U);
 
-// On one processor: who gets in, in this order. Whoever is started runs until it waits.
+// On one processor: the order in which threads get the lock. Each started one runs until it waits.
 struct visits {
     shared_mutex m;
     std::string order;
@@ -83,8 +84,8 @@ TEST_P(SharedMutexOnOneProcessor, AWriterThatComesFirstTakesALockThatReadersWere
         v.start_reader('a');
         v.start_reader('b');
         v.m.unlock();
-        v.m.lock();     // we are still running: ours again
-        weft::yield();  // they see that, and wait again
+        v.m.lock();     // We are still running: ours again.
+        weft::yield();  // They see that, and wait again.
         v.order += 'm';
         v.m.unlock();
         v.all.wait();
@@ -93,7 +94,7 @@ TEST_P(SharedMutexOnOneProcessor, AWriterThatComesFirstTakesALockThatReadersWere
               "m");
 }
 
-// But not for ever.
+// They do not compete for ever.
 TEST_P(SharedMutexOnOneProcessor, ReadersOfMoreThanAMillisecondAreLetInTogetherAndBeforeTheNextWriter) {
     EXPECT_EQ(rt().run([] {
         visits v;
@@ -101,11 +102,11 @@ TEST_P(SharedMutexOnOneProcessor, ReadersOfMoreThanAMillisecondAreLetInTogetherA
         v.start_reader('a', 3);
         v.start_reader('b', 3);
         compute_for(3ms);
-        v.m.unlock();   // wakes them
-        v.m.lock();     // but we are first
-        weft::yield();  // they see that, and have waited too long
+        v.m.unlock();   // Wakes them.
+        v.m.lock();     // But we are first.
+        weft::yield();  // They see that, and have waited too long.
         v.start_writer('w');
-        v.m.unlock();  // so now they are let in
+        v.m.unlock();  // So now they are let in.
         EXPECT_FALSE(v.m.try_lock());
         EXPECT_FALSE(v.m.try_lock_shared()) << "the writer waits for the two to leave";
         v.start_reader('c');  // too late
@@ -118,7 +119,7 @@ TEST_P(SharedMutexOnOneProcessor, ReadersOfMoreThanAMillisecondAreLetInTogetherA
               "abwc");
 }
 
-// Without readers a freed lock goes to whoever comes first, as a mutex.
+// Without readers, a freed lock goes to the first thread that locks it, as with a mutex.
 TEST_P(SharedMutexOnOneProcessor, AmongWritersWhoComesFirstTakesAFreedLock) {
     EXPECT_EQ(rt().run([] {
         visits v;
@@ -140,10 +141,10 @@ TEST_P(SharedMutexOnOneProcessor, AWriterOfMoreThanAMillisecondGetsItHandedOver)
         v.m.lock();
         v.start_writer('w');
         compute_for(3ms);
-        v.m.unlock();   // wakes it
-        v.m.lock();     // but we are first
-        weft::yield();  // it sees that, and has waited too long
-        v.m.unlock();   // so now it is handed over
+        v.m.unlock();   // Wakes it.
+        v.m.lock();     // But we are first.
+        weft::yield();  // It sees that, and has waited too long.
+        v.m.unlock();   // So now it is handed over.
         EXPECT_FALSE(v.m.try_lock());
         EXPECT_FALSE(v.m.try_lock_shared());
         v.m.lock();
@@ -157,8 +158,8 @@ TEST_P(SharedMutexOnOneProcessor, AWriterOfMoreThanAMillisecondGetsItHandedOver)
               "wm");
 }
 
-// The bound for readers: of those that write after a reader has waited for a millisecond, two go in before it, and those that run before
-// it does when it has been woken.
+// The bound for readers. Of the writers that enter after a reader has waited for a millisecond, two
+// precede it, and those that run between its wake-up and its turn.
 TEST_P(SharedMutexOnOneProcessor, AReaderOfMoreThanAMillisecondWaitsForTwoWritersAtMost) {
     using clock = std::chrono::steady_clock;
     constexpr int writers = 3;
@@ -176,7 +177,7 @@ TEST_P(SharedMutexOnOneProcessor, AReaderOfMoreThanAMillisecondWaitsForTwoWriter
                     const std::lock_guard hold(m);
                     if (clock::now() - 1ms > waits_since) ++before_it;
                     compute_for(100us);
-                    weft::yield();  // whoever was woken finds it locked
+                    weft::yield();  // a woken waiter finds the lock taken
                 }
             });
         }
@@ -199,7 +200,7 @@ TEST_P(SharedMutexOnOneProcessor, AReaderOfMoreThanAMillisecondWaitsForTwoWriter
     EXPECT_GT(longest, 1ms) << "nobody ever had to wait that long: nothing was tested";
 }
 
-// The bound for a writer among readers: none goes in that came after it.
+// The bound for a writer among readers: no reader that came later enters before it.
 TEST_P(SharedMutexOnOneProcessor, NoReaderOvertakesAWriter) {
     for (const bool spread : {false, true}) {
         const int most = rt().run([spread] {
@@ -208,7 +209,7 @@ TEST_P(SharedMutexOnOneProcessor, NoReaderOvertakesAWriter) {
             int most_before_the_writer = 0;
             bool over = false;
             wait_group all;
-            // One of them is always in.
+            // At any time at least one of them holds the lock.
             for (int r = 0; r < 4; ++r) {
                 all.go([&] {
                     while (!over) {
@@ -236,7 +237,8 @@ TEST_P(SharedMutexOnOneProcessor, NoReaderOvertakesAWriter) {
     }
 }
 
-// Readers come and go without a pause, on all processors and two plain threads: a writer gets in, again and again.
+// Readers come and go without a pause, on all processors and in two plain threads. A writer gets in
+// repeatedly.
 TEST_P(SharedMutexFairness, AWriterIsNotStarvedByReaders) {
     shared_mutex m;
     std::atomic<bool> over = false;
@@ -314,7 +316,7 @@ TEST_P(SharedMutexFairness, AReaderIsNotStarvedByWriters) {
     rt().drain();
 }
 
-// As for a mutex: one writes almost all the time, the other needs it briefly.
+// As with a mutex: one thread writes almost all the time, the other needs the lock briefly.
 TEST_P(SharedMutexFairness, ABriefWriterIsNotStarvedByALongOne) {
     rt().run([] {
         shared_mutex m;

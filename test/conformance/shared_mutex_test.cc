@@ -1,5 +1,5 @@
-// shared_mutex_test.cc: many readers or one writer, green threads and plain threads, whether readers share the lock's word or are
-// counted apart.
+// shared_mutex_test.cc: many readers or one writer, green and plain threads, with readers that
+// share the lock's word or are counted separately.
 
 #include <atomic>
 #include <chrono>
@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 using SharedMutex = procs_test;
 WEFT_SWEEP(SharedMutex);
 
-// Notices whoever is inside beside a writer.
+// Detects any thread that is inside together with a writer.
 template <typename Lock>
 struct guarded_value {
     Lock m;
@@ -57,7 +57,7 @@ struct guarded_value {
     }
 };
 
-// Reads and writes in all the ways there are.
+// Reads and writes in all available ways.
 template <typename Lock>
 long use_in_every_way(guarded_value<Lock>& g, int times, int writes_in_100, uint64_t seed) {
     prng random(seed);
@@ -93,7 +93,7 @@ template <typename Lock>
 void expect_untouched(guarded_value<Lock>& g, long written) {
     EXPECT_EQ(g.intruders, 0);
     EXPECT_EQ(g.value, written);
-    EXPECT_TRUE(g.m.try_lock());  // no bit is left behind
+    EXPECT_TRUE(g.m.try_lock());  // no bit is left set
     g.m.unlock();
     EXPECT_TRUE(g.m.try_lock_shared());
     g.m.unlock_shared();
@@ -129,7 +129,7 @@ TEST_P(SharedMutex, NeverAWriterWithAnybodyElseWhenPlainThreadsCompeteToo) {
     }
 }
 
-// The same while readers are made to spread again and again.
+// The same while the readers are spread again and again.
 TEST_P(SharedMutex, NeverAWriterWithAnybodyElseWhenReadersAreSpread) {
     guarded_value<shared_mutex> g;
     std::atomic<long> written = 0;
@@ -154,7 +154,7 @@ TEST_P(SharedMutex, NeverAWriterWithAnybodyElseWhenReadersAreSpread) {
     expect_untouched(g, written);
 }
 
-// A reader may leave on another processor than it entered on.
+// A reader may unlock on another processor than the one on which it locked.
 TEST_P(SharedMutex, SpreadReadersMayMigrate) {
     guarded_value<shared_mutex> g;
     spread_for_test::spread(g.m);
@@ -261,8 +261,8 @@ TEST_P(SharedMutex, WaitingGreenThreadsDoNotHoldTheirProcessor) {
     EXPECT_EQ(inside, waiters);
 }
 
-// The last one destroys what the lock guards, and the lock with it, right after its unlock. Readers have left before it got in, but may
-// not have come back from unlock_shared.
+// The last user destroys what the lock guards, and the lock itself, right after its unlock. Readers
+// left before it got in, but may not have returned from unlock_shared.
 TEST_P(SharedMutex, MayBeDestroyedAsSoonAsNobodyHoldsIt) {
     struct shared {
         shared_mutex m;
@@ -301,7 +301,7 @@ TEST_P(SharedMutex, MayBeDestroyedAsSoonAsNobodyHoldsIt) {
     });
 }
 
-// Readers that get into each other's way are counted apart, and a writer brings them together again.
+// Readers that collide are counted separately, and a writer brings them together again.
 TEST_P(SharedMutex, ReadersSpreadWhenTheyCollide) {
     if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one processor: nobody collides";
     shared_mutex m;

@@ -1,4 +1,5 @@
-// shared_timed_mutex_test.cc: waiting for a shared mutex, but not for ever: who gives up lets in whom it kept out.
+// shared_timed_mutex_test.cc: waits for a shared mutex that time out: a waiter that gives up lets
+// in those it kept out.
 
 #include <atomic>
 #include <chrono>
@@ -111,7 +112,7 @@ TEST_P(SharedTimedMutex, GetsALockThatIsFreedInTime) {
     }
 }
 
-// A reader holds the lock throughout. The writer keeps another reader out until its time is up.
+// A reader holds the lock throughout. The writer keeps another reader out until its wait times out.
 TEST_P(SharedTimedMutex, AWriterThatGivesUpLetsInTheReadersItKeptOut) {
     shared_timed_mutex m;
     m.lock_shared();
@@ -236,7 +237,7 @@ TEST_P(SharedTimedMutex, DeadlinesRacingWithUnlocksLoseAndDoubleNothing) {
     expect_free(m);
 }
 
-// Woken, too late, and beaten to it by a reader: the next writer must not be left to sleep.
+// Woken too late, and overtaken by a reader: the next writer must not stay asleep.
 TEST_P(SharedTimedMutexOnOneProcessor, AWriterThatIsWokenTooLateLeavesItsTurnToTheNext) {
     const std::string order = rt().run([] {
         std::string events;
@@ -250,11 +251,11 @@ TEST_P(SharedTimedMutexOnOneProcessor, AWriterThatIsWokenTooLateLeavesItsTurnToT
             events += 'w';
             m.unlock();
         });
-        weft::yield();     // both wait now
-        m.unlock();        // wakes the first
-        m.lock_shared();   // but we are still running
-        compute_for(3ms);  // until its time is up
-        weft::yield();     // it sees that it cannot have it, and gives up
+        weft::yield();     // Both wait now.
+        m.unlock();        // Wakes the first.
+        m.lock_shared();   // But we are still running.
+        compute_for(3ms);  // Until its deadline has passed.
+        weft::yield();     // It sees that it cannot get the lock, and gives up.
         events += 'r';
         EXPECT_FALSE(m.try_lock_shared()) << "the other writer is next";
         m.unlock_shared();

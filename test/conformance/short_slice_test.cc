@@ -1,6 +1,5 @@
-// short_slice_test.cc: a slice of 0.1 ms is one: for who looks whether it is over, and for the monitor. And processors taken away at will.
-//
-// What is measured is CPU time, of which a busy machine gives less, not more: a slice of 10 ms would take 10 ms of it.
+// short_slice_test.cc: a slice of 0.1 ms holds for code that checks it and for the monitor. Also:
+// processors retaken at random.
 
 #include <algorithm>
 #include <atomic>
@@ -29,7 +28,7 @@ protected:
 
 WEFT_SWEEP_OVER(ShortSlice, 1U, 2U, 4U);
 
-// The monitor does not ask for anything here.
+// The monitor requests nothing here.
 class ShortSliceAlone : private no_retakes, public ShortSlice {};
 
 WEFT_SWEEP_OVER(ShortSliceAlone, 1U, 2U, 4U);

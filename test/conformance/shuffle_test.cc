@@ -1,4 +1,5 @@
-// shuffle_test.cc: RUN_DEBUG=random: order that nobody may rely on is another one, and the same one for the same seed.
+// shuffle_test.cc: RUN_DEBUG=random: an unspecified order is shuffled, reproducibly for the same
+// seed.
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,11 +17,11 @@
 namespace weft::test {
 namespace {
 
-// What a program with ten green threads does, on one P, in a process with that RUN_DEBUG.
+// What a program with ten green threads does, on one P, in a process with this RUN_DEBUG.
 struct outcome {
-    std::string ran;     // in which order they ran when they were started
-    std::string woken;   // … and when they were woken together
-    std::string chosen;  // which cases a select took
+    std::string ran;     // The order in which they ran after their start.
+    std::string woken;   // The order in which they ran when woken together.
+    std::string chosen;  // Which cases a select took.
     std::string said;
 };
 
@@ -64,12 +65,13 @@ bool operator==(const outcome& a, const outcome& b) {
     return a.ran == b.ran && a.woken == b.woken && a.chosen == b.chosen;
 }
 
-// In processes of their own: it is the whole process that is shuffled from then on.
+// In separate processes, because shuffling affects the whole process from then on.
 class Shuffle : public ::testing::Test {
 protected:
     template <typename F>
     static void in_a_process(F&& body) {
-        // The program started anew, or, where an emulator runs it and the kernel could not, forked.
+        // Restarts the program, or forks where an emulator runs it, because the kernel could not
+        // start it.
         GTEST_FLAG_SET(death_test_style, emulated ? "fast" : "threadsafe");
         EXPECT_EXIT(
             {

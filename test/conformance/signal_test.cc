@@ -1,4 +1,4 @@
-// signal_test.cc: which thread gets which signal, and that the handlers of others are called.
+// signal_test.cc: which thread gets which signal, and that handlers of other code are called.
 
 #include <dirent.h>
 #include <sys/auxv.h>
@@ -35,7 +35,7 @@ std::set<std::string> tasks() {
     return found;
 }
 
-// The signals that a thread blocks, as bits from 0 for signal 1; 0 if it is gone.
+// The signals that a thread blocks, as bits, bit 0 for signal 1. 0 if the thread is gone.
 uint64_t blocked_by(const std::string& task) {
     std::ifstream status("/proc/self/task/" + task + "/status");
     for (std::string word; status >> word;) {
@@ -49,12 +49,12 @@ uint64_t blocked_by(const std::string& task) {
 
 constexpr uint64_t bit(int signal) { return uint64_t{1} << (signal - 1); }
 
-// And Ms take SIGURG, which dumps ask them by.
+// Ms also take SIGURG, which dumps send to them.
 TEST(Signals, OurThreadsTakeFaultsOnly) {
     const std::set<std::string> before = tasks();
     runtime rt({.procs = 2});
     rt.run([] {
-        const pin here;  // so that there is a thread that makes threads
+        const pin here;  // starts the thread that makes threads
         wait_group all;
         for (int i = 0; i < 4; ++i) all.go([] { blocking(hand_off::at_once, [] { ::usleep(20'000); }); });
         all.wait();
@@ -71,7 +71,7 @@ TEST(Signals, OurThreadsTakeFaultsOnly) {
         if (before.contains(task)) continue;
         bool seen = false;
         bool is_m = false;
-        // libc blocks them all in a thread that is just beginning, or ending.
+        // libc blocks all signals in a thread that is just starting or ending.
         eventually([&] {
             const uint64_t blocked = blocked_by(task);
             const uint64_t of_old = blocked & all_of_old;
@@ -123,7 +123,7 @@ TEST(Signals, EveryMHasAnAlternateStackForAHandlerAndWhatTheSystemPutsThere) {
     });
 }
 
-// ---- Faults that are not ours.
+// ---- Faults of other code.
 
 void* guarded_page = nullptr;
 int short_file = -1;
@@ -150,7 +150,7 @@ struct sigaction action_of(void (*handler)(int, siginfo_t*, void*)) {
     return action;
 }
 
-// In a process of its own: there the first runtime comes after the first handler.
+// In a separate process, where the first runtime starts after the first handler was installed.
 TEST(SignalsDeathTest, AFaultReachesHandlersFromBeforeAndAfter) {
     if (built_with_sanitizer) GTEST_SKIP() << "sanitizers have handlers of their own";
     if (emulated) GTEST_SKIP() << "which cannot start the test anew";
@@ -173,7 +173,7 @@ TEST(SignalsDeathTest, AFaultReachesHandlersFromBeforeAndAfter) {
         ::testing::ExitedWithCode(7), "^$");
 }
 
-// A page of a file that is shorter: touched, it is a bus error until the file is longer.
+// A page beyond the end of a file: touching it is a bus error until the file is extended.
 void make_longer(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {
     seen_before = seen_before + 1;
     if (::ftruncate(short_file, 4096) != 0) ::_exit(2);

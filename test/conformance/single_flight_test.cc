@@ -1,4 +1,5 @@
-// single_flight_test.cc: whoever wants what somebody is already fetching shares what comes of it.
+// single_flight_test.cc: callers that want what another caller is already fetching share its
+// result.
 
 #include <atomic>
 #include <chrono>
@@ -29,15 +30,16 @@ using namespace std::chrono_literals;
 
 class SingleFlight : public procs_test {
 protected:
-    // Starts n green threads and returns once one of them calls, which is when it waits to receive, and all others wait for that
-    // one. How often they have parked says nothing: they may also have met at the mutex.
+    // Starts n green threads. Returns once one of them calls, which means that it waits to receive,
+    // and all others wait for that call. The number of parks would not tell: they may also have met
+    // at the mutex.
     void gather(std::size_t n, const std::function<void()>& visit) {
         for (std::size_t i = 0; i < n; ++i) rt().go(visit);
         await_in_flight(n - 1);
         eventually([&] { return waiting("chan receive") == 1; });
     }
 
-    // Returns once n wait for somebody else's call.
+    // Returns once n callers wait for another caller's call.
     void await_in_flight(std::size_t n) {
         eventually([&] { return waiting("single flight") == n; });
     }
@@ -73,7 +75,7 @@ TEST_P(SingleFlight, ConcurrentCallersOfAKeyShareOneCall) {
         int* expected = nullptr;
         if (!first.compare_exchange_strong(expected, result.get()) && expected != result.get()) ++different;
     });
-    // Another key is none of their business.
+    // Another key is independent.
     EXPECT_EQ(*flights.do_(2, [] { return std::make_shared<int>(9); }), 9);
     go_on.send(1);
     rt().drain();
@@ -152,7 +154,7 @@ TEST_P(SingleFlight, AForgottenCallGoesOnForThoseWhoWaitForIt) {
     go_on.send(2);
     rt().drain();
     EXPECT_EQ(sum, 6);
-    // The end of the forgotten one has not ended a later one.
+    // The end of the forgotten call has not ended a later one.
     park(1, [&] { rt().go([&] { sum += flights.do_(1, [&] { return go_on.recv().value(); }); }); });
     std::atomic<bool> joined = false;
     park(1, [&] {
@@ -194,7 +196,7 @@ TEST_P(SingleFlight, WhoWaitsCanBeCancelledAndTheCallGoesOn) {
     EXPECT_EQ(result, 5);
 }
 
-// Being cancelled is no result: one of those who wait calls instead.
+// Being cancelled is not a result: one of the waiters calls instead.
 TEST_P(SingleFlight, WhenTheOneThatCallsIsCancelledAnotherOneCalls) {
     single_flight<int, int> flights;
     const chan<int> go_on;

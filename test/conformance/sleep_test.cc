@@ -1,4 +1,5 @@
-// sleep_test.cc: sleeping: never too short, in order, for any number, whatever else goes on.
+// sleep_test.cc: sleeps are never too short, end in order, and work in any number, whatever else
+// happens.
 
 #include <signal.h>
 #include <unistd.h>
@@ -29,7 +30,8 @@ using std::chrono::system_clock;
 using Sleep = procs_test;
 WEFT_SWEEP(Sleep);
 
-// Nanoseconds by which the shortest of a few sleeps of this length was too short; negative: none was.
+// Nanoseconds by which the shortest of a few sleeps of this length was too short. Negative: none
+// was.
 int64_t shortfall(std::chrono::nanoseconds duration) {
     int64_t worst = std::numeric_limits<int64_t>::min();
     for (int i = 0; i < 5; ++i) {
@@ -76,7 +78,7 @@ TEST_P(Sleep, SignalsNeitherShortenNorProlongASleep) {
     sigaction(SIGUSR1, &before, nullptr);
 }
 
-// Messages, wake-ups of others and finished neighbours do not shorten a sleep.
+// Messages, wake-ups of others and Gs that end do not shorten a sleep.
 TEST_P(Sleep, ASleepAmidTrafficIsNeverShort) {
     std::atomic<bool> stop = false;
     const chan<int> c;
@@ -124,7 +126,7 @@ TEST_P(Sleep, SleepUntilWaitsForBothClocks) {
         EXPECT_GE(steady_clock::now(), steady);
         const auto wall = system_clock::now() + 3ms;
         sleep_until(wall);
-        EXPECT_GE(system_clock::now() + 1ms, wall);  // the wall clock may be slewed meanwhile
+        EXPECT_GE(system_clock::now() + 1ms, wall);  // the wall clock may be slewed during the sleep
         sleep_until(std::chrono::time_point_cast<std::chrono::seconds>(system_clock::now()));
     });
 }
@@ -139,7 +141,7 @@ TEST_P(Sleep, FractionsOfANanosecondAreRoundedUp) {
     });
 }
 
-// They are still asleep when the runtime stops, which abandons them.
+// They still sleep when the runtime stops, which abandons them.
 TEST_P(Sleep, TimesBeyondTheClockNeverCome) {
     std::atomic<int> woken = 0;
     park(6, [&] {
@@ -151,7 +153,7 @@ TEST_P(Sleep, TimesBeyondTheClockNeverCome) {
         rt().go([&woken] { sleep_until(steady_clock::time_point::max()), ++woken; });
         rt().go([&woken] { sleep_until(system_clock::time_point::max()), ++woken; });
     });
-    rt().run([] { sleep_for(5ms); });  // timers are looked at
+    rt().run([] { sleep_for(5ms); });  // time in which due timers would fire
     EXPECT_EQ(rt().stop(), 6U);
     EXPECT_EQ(woken, 0);
 }
@@ -175,8 +177,8 @@ TEST_P(Sleep, ManySleepersSleepAtTheSameTime) {
     EXPECT_LT(steady_clock::now() - start, sleepers * 20ms / 4);  // not one after the other
 }
 
-// Deadlines 20 ms apart, set in a mixed order, are met in their own. A machine that stalls for longer than that may wake two
-// at once, so a disorder has to repeat itself to count.
+// Deadlines 20 ms apart, set in a mixed order, expire in their own order. A machine that stalls for
+// longer may wake two at once, so a wrong order counts only if it repeats.
 TEST_P(Sleep, SleepersWakeInTheOrderOfTheirDeadlines) {
     constexpr int attempts = 5;
     const std::vector<int> sorted = {0, 1, 2, 3, 4, 5};
@@ -199,7 +201,7 @@ TEST_P(Sleep, SleepersWakeInTheOrderOfTheirDeadlines) {
     EXPECT_EQ(woken, sorted);
 }
 
-// A pair that floods a channel leaves no gap, and still the sleeper beside it wakes.
+// A pair floods a channel without a gap. A sleeper beside it still wakes.
 TEST_P(Sleep, ASleeperWakesBesideAFloodedChannel) {
     rt().run([this] {
         std::atomic<bool> stop = false;

@@ -1,4 +1,4 @@
-// spawn_test.cc: what can be started as a green thread, and what it is given to start with.
+// spawn_test.cc: what can be started as a green thread, and the state it starts with.
 
 #include <array>
 #include <atomic>
@@ -206,7 +206,7 @@ TEST_P(Spawn, NamesAreCopiedAndCutAt31Bytes) {
     EXPECT_EQ(none, "");
 }
 
-// Touches every page of about `bytes` of stack, and gives way at the deepest point.
+// Touches every page of about `bytes` of stack, and yields at the deepest point.
 WEFT_TEST_OPAQUE int descend(std::size_t bytes) {
     volatile char frame[4000];
     frame[0] = 1;
@@ -218,7 +218,7 @@ WEFT_TEST_OPAQUE int descend(std::size_t bytes) {
 }
 
 TEST_P(Spawn, StacksHaveTheSizeThatWasAskedFor) {
-    // A sanitizer's frames are larger than the source says.
+    // A sanitizer's frames are larger than the source suggests.
     constexpr std::size_t share = built_with_sanitizer ? 4 : 1;
     std::atomic<int> done = 0;
     for (int i = 0; i < 20; ++i) {
@@ -248,7 +248,8 @@ TEST_P(Spawn, AFrameOfManyPagesSurvivesGivingWay) {
     EXPECT_EQ(torn, 0);
 }
 
-// However many green threads have come and gone, no more stacks are mapped than were in use at once.
+// However many green threads have come and gone, no more stacks are mapped than were in use at
+// once.
 TEST_P(Spawn, StacksOfEndedGreenThreadsAreReused) {
     const auto wave = [this] {
         rt().run([] {
@@ -265,8 +266,8 @@ TEST_P(Spawn, StacksOfEndedGreenThreadsAreReused) {
     EXPECT_LE(rt().stats().stacks_mapped, 2 * mapped);
 }
 
-// Many green threads use their stacks to different depths at once, end, and leave the stacks to the next ones: what a frame holds
-// is never another one's.
+// Many green threads use their stacks to different depths at once, end, and leave the stacks to
+// later ones. No frame ever contains data of another one.
 TEST_P(Spawn, ReusedStacksAreNeverShared) {
     const int rounds = scaled(20);
     std::atomic<int> wrong = 0;

@@ -1,4 +1,5 @@
-// stack_policies_test.cc: green threads on stacks of each policy: deep calls, buffers, big stacks, and memory that goes back.
+// stack_policies_test.cc: green threads on stacks of each policy: deep calls, buffers, big stacks,
+// and memory that goes back to the system.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -103,12 +104,13 @@ TEST_P(StackPolicy, SystemCallsWriteIntoBuffersOnTheStack) {
     });
 }
 
-// The frame of one green thread, written first by others: two threads may fault in one stack at once.
+// Other threads write first to a frame of a green thread: two threads may fault in one stack at
+// once.
 TEST_P(StackPolicy, AFrameMayBeTouchedFirstByOtherThreads) {
     if (built_with_sanitizer) GTEST_SKIP() << "which lays frames out by itself";
     rt_.run([] {
         for (int round = 0; round < 20; ++round) {
-            // Below our frames, where a callee's would lie: nobody has touched it.
+            // Below our frames, where a callee's would lie: still untouched.
             auto* const below = static_cast<std::byte*>(__builtin_frame_address(0)) - 150 * 1024;
             std::vector<std::thread> writers;
             for (int i = 0; i < 4; ++i) {

@@ -1,4 +1,5 @@
-// stack_use_test.cc: how deep stacks were used is known for each place where green threads are started.
+// stack_use_test.cc: for each place where green threads are started, it is known how deep their
+// stacks were used.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -77,7 +78,7 @@ TEST_P(StackUse, IsSortedByDepthAndTellsHowManyPlacesThereAre) {
     });
     stack_use_at one[1];
     EXPECT_GE(rt().stack_use(one), 2U);
-    EXPECT_GE(one[0].touched, built_with_sanitizer ? 1024U : 50U * 1024);  // whose frames lie elsewhere
+    EXPECT_GE(one[0].touched, built_with_sanitizer ? 1024U : 50U * 1024);  // a sanitizer's frames lie elsewhere
     EXPECT_GE(rt().stack_use({}), 2U);
     gate.close();
     rt().drain();
@@ -103,7 +104,7 @@ TEST_P(StackUse, OfBigStacksIsNotCounted) {
     rt().drain();
 }
 
-// With RUN_DEBUG=stack_use: what each one has used itself.
+// With RUN_DEBUG=stack_use: what each green thread used itself.
 class MeasuredStackUse : public ::testing::TestWithParam<stack_policy> {
 protected:
     MeasuredStackUse() {

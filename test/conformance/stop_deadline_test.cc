@@ -1,4 +1,5 @@
-// stop_deadline_test.cc: runtime::stop with a deadline: every wait ends, Gs clean up, and those that do not come back are left behind.
+// stop_deadline_test.cc: runtime::stop with a deadline: every wait ends, Gs clean up, and those
+// that do not come back are left behind.
 
 #include <dirent.h>
 #include <poll.h>
@@ -36,7 +37,7 @@ using namespace std::chrono_literals;
 using StopDeadline = procs_test;
 WEFT_SWEEP(StopDeadline);
 
-// Counts itself when it is destroyed.
+// Counts its destructions.
 struct counted {
     std::atomic<int>& count;
 
@@ -96,7 +97,7 @@ TEST_P(StopDeadline, EveryCancellationPointEndsAndUnwinds) {
     EXPECT_EQ(done.stragglers, 0U);
     EXPECT_EQ(unwound, 14);
     EXPECT_EQ(went_on, 0);
-    // What they waited for is as if they had never been there.
+    // What they waited for shows no trace of them.
     EXPECT_EQ(empty.try_send(1), chan_status::would_block);
     EXPECT_EQ(full.try_recv().value, 0);
     EXPECT_EQ(full.try_recv().status, chan_status::would_block);
@@ -325,7 +326,8 @@ TEST_P(StopDeadline, ItsGreenThreadsMayStartOthersWhileItDrains) {
     EXPECT_EQ(procs, before);
 }
 
-// Until the last one has finished; a shield holds that up until the other threads have seen that it drains.
+// They may do so until the last one has finished. A shield delays that until they have seen that
+// the runtime drains.
 TEST_P(StopDeadline, OtherThreadsMayStartGreenThreadsWhileItDrains) {
     std::atomic<bool> drains = false;
     std::atomic<int> started = 0;
@@ -356,7 +358,7 @@ TEST_P(StopDeadline, OtherThreadsMayStartGreenThreadsWhileItDrains) {
     EXPECT_EQ(done.abandoned, 0U);
 }
 
-// It may be the last moment: who is accepted is waited for, and everybody else is told.
+// Even at the last moment, an accepted G is waited for, and any other is refused.
 TEST_P(StopDeadline, WhatIsAcceptedAtTheEndOfTheDrainIsWaitedFor) {
     for (int round = 0; round < scaled(50); ++round) {
         std::atomic<int> ran = 0;
@@ -391,7 +393,7 @@ TEST_P(StopDeadline, ItStartsAgain) {
               7);
 }
 
-// ---- Stragglers. Their runtime stays for ever, so these are no procs_tests.
+// ---- Stragglers. Their runtime stays for ever, so these are not procs_tests.
 
 class Stragglers : public ::testing::TestWithParam<unsigned> {};
 
@@ -404,7 +406,8 @@ void read_byte(const two_ends& from) {
 
 void write_byte(const two_ends& to) { EXPECT_EQ(::write(to.write_end(), "x", 1), 1); }
 
-// What it prints when straggle does not come back; it does when release has been called, and then calls what it was given.
+// Checks what stop() prints when `straggle` does not return. It returns after release(), and then
+// calls its argument.
 void expect_left_behind(unsigned procs, auto straggle, auto release, const char* says) {
     leak_on_purpose();
     const std::size_t threads = resources::now().threads;
@@ -428,7 +431,7 @@ void expect_left_behind(unsigned procs, auto straggle, auto release, const char*
     rt->start();  // another one
     EXPECT_EQ(rt->run([] { return 3; }), 3);
     rt.reset();
-    // It comes back to a runtime that is no more, and its thread ends.
+    // It returns to a runtime that is gone, and its thread ends.
     release();
     eventually([&] { return is_back.load(); });
     eventually([&] { return resources::now().threads <= threads; });  // fewer: threads of lookups end by themselves
@@ -450,7 +453,8 @@ TEST_P(Stragglers, OneInADeclaredCall) {
     expect_left_behind(
         GetParam(),
         [&](auto is_back) {
-            // In the call: at its end it waits for a P if it has lost its own, and that is where it is abandoned then.
+            // Called inside the call. At its end the G waits for a P if it has lost its own, and is
+            // abandoned there.
             blocking([&] {
                 read_byte(p);
                 is_back();
@@ -470,7 +474,7 @@ TEST_P(Stragglers, OneThatComputes) {
         [&] { enough = true; }, "computes");
 }
 
-// What it starts is abandoned, as what any other starts after the end.
+// What it starts is abandoned, like anything started after the end.
 TEST_P(Stragglers, OneThatStartsOthersWhenItIsBack) {
     leak_on_purpose();
     runtime rt({.procs = GetParam(), .name = "stuck"});
@@ -498,7 +502,7 @@ TEST_P(Stragglers, OneThatStartsOthersWhenItIsBack) {
 
 bool is_there(pid_t thread) { return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0; }
 
-// Each thread that ends looks after those that did so before, which have seen to themselves.
+// Each ending thread cleans up after earlier ones, which have already done so themselves.
 TEST_P(Stragglers, PinnedOnesWhoseThreadsEndOneAfterTheOther) {
     constexpr std::size_t count = 3;
     leak_on_purpose();
@@ -526,7 +530,7 @@ TEST_P(Stragglers, PinnedOnesWhoseThreadsEndOneAfterTheOther) {
     }
 }
 
-// The thread of this process whose name that is; 0: none.
+// The thread of this process with that name. 0: there is no such thread.
 pid_t thread_named(const std::string& name) {
     DIR* const all = ::opendir("/proc/self/task");
     if (all == nullptr) return 0;
@@ -543,7 +547,7 @@ pid_t thread_named(const std::string& name) {
 std::atomic<int> held_up = 0;
 std::atomic<bool> may_go_on = false;
 
-// While one exists, threads of runtimes can be held up: in a signal's handler, at any time.
+// While one exists, threads of runtimes can be held up in a signal handler at any time.
 class hold_ups {
 public:
     hold_ups() {
@@ -561,7 +565,7 @@ public:
     hold_ups(const hold_ups&) = delete;
     hold_ups& operator=(const hold_ups&) = delete;
 
-    // Waits for a thread of that name, holds it up, and returns which it is.
+    // Waits for a thread of that name, holds it up, and returns its id.
     pid_t hold_up(const std::string& name) {
         pid_t thread = 0;
         eventually([&] { return (thread = thread_named(name)) != 0; });
@@ -572,11 +576,11 @@ public:
     }
 
 private:
-    static constexpr int signal = SIGSYS;  // one that the threads of a runtime do not block
+    static constexpr int signal = SIGSYS;  // the threads of a runtime do not block it
     struct sigaction before_ = {};
 };
 
-// It writes no report, so it is waited for longer than others; but not for ever.
+// The monitor writes no report, so stop() waits longer for it than for others, but not for ever.
 TEST(StragglerWithoutAG, TheMonitor) {
     leak_on_purpose();
     hold_ups held;
@@ -592,16 +596,17 @@ TEST(StragglerWithoutAG, TheMonitor) {
     eventually([&] { return resources::now().threads <= threads; });  // fewer: threads of lookups end by themselves
 }
 
-// On a busy machine a thread may have no CPU for longer than stragglers are waited for. These have nothing to do but to end.
+// On a busy machine a thread may have no CPU for longer than stop() waits for stragglers. These
+// threads have nothing to do but to end.
 TEST_P(Stragglers, ThreadsThatAreOnlySlowAreNone) {
     hold_ups held;
     runtime rt({.procs = GetParam(), .name = "slow"});
     rt.run([] {});
-    eventually([&] { return rt.stats().threads_idle == rt.stats().threads; });  // none is still leaving its G
+    eventually([&] { return rt.stats().threads_idle == rt.stats().threads; });  // no thread is still leaving its G
     held.hold_up("slow-0");
     held.hold_up("slow-sysmon");
     std::thread later([] {
-        std::this_thread::sleep_for(400ms);  // longer than stragglers have, which is what this is about
+        std::this_thread::sleep_for(400ms);  // deliberately longer than the time for stragglers
         may_go_on = true;
     });
     stop_outcome done;

@@ -1,4 +1,4 @@
-// tcp_calls_test.cc: each call of a TCP stream and listener, and what it says when it cannot.
+// tcp_calls_test.cc: each call of a TCP stream and listener, and the errors it reports.
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -65,7 +65,7 @@ int option_of(int fd, int level, int option) {
 
 TEST_P(TcpCalls, SeveralBuffersAtOnce) {
     rt().run([&] {
-        // More of them than go into one system call, and empty ones.
+        // More pieces than fit into one system call, some of them empty.
         std::vector<std::string> pieces;
         std::string whole;
         for (int i = 0; i < 150; ++i) {
@@ -143,7 +143,7 @@ TEST_P(TcpCalls, AReleasedSocketIsAdoptedAgain) {
     ASSERT_GE(fd, 0);
     EXPECT_FALSE(near_.is_open());
     EXPECT_EQ(near_.release(), -1);
-    ASSERT_EQ(::fcntl(fd, F_SETFL, 0), 0);  // as any other program's
+    ASSERT_EQ(::fcntl(fd, F_SETFL, 0), 0);  // as another program may leave it
     near_ = tcp_stream::adopt(fd);
     EXPECT_NE(::fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
     rt().run([&] {
@@ -179,7 +179,7 @@ TEST_P(TcpCalls, WritingToWhoHasGoneIsAnErrorAndNoSignal) {
     far_.close();
     rt().run([&] {
         std::error_code ec;
-        while (!ec) near_.write_all("x", ec);  // the first ones reach the other side, which says that it has gone
+        while (!ec) near_.write_all("x", ec);  // the first ones reach the peer, which reports that it has gone
         EXPECT_TRUE(ec == std::errc::broken_pipe || ec == std::errc::connection_reset) << ec.message();
     });
 }
@@ -195,7 +195,7 @@ TEST_P(TcpCalls, AfterShutdownReceiveIsTheEnd) {
     });
 }
 
-// A read ends in front of it, which does not mean that there is nothing behind it.
+// A read ends before the urgent byte, which does not mean that there is no data behind it.
 TEST_P(TcpCalls, UrgentDataHidesNothingBehindIt) {
     rt().run([&] {
         for (int round = 0; round < 50; ++round) {
@@ -206,7 +206,7 @@ TEST_P(TcpCalls, UrgentDataHidesNothingBehindIt) {
                 EXPECT_EQ(std::string(got, 6), "abcdef");
             };
             if (round % 3 == 0) reader.go(read_all);
-            if (round % 3 == 0) yield();  // it may wait already
+            if (round % 3 == 0) yield();  // the reader may wait already
             EXPECT_EQ(::send(far_.native_handle(), "abc", 3, 0), 3);
             if (round % 3 == 1) reader.go(read_all);
             if (round % 2 == 0) yield();

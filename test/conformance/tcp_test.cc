@@ -90,7 +90,7 @@ TEST_P(Tcp, ManyConnectionsAtOnce) {
     });
 }
 
-// More than the system has room for: both sides have to wait for each other.
+// More than the system can buffer: both sides have to wait for each other.
 TEST_P(Tcp, MuchDataInBothDirections) {
     rt().run([] {
         tcp_listener listener(endpoint::loopback(0));
@@ -198,7 +198,7 @@ TEST_P(Tcp, PlainThreadsMayCallToo) {
             s.write_all("hello");
             char got[5];
             EXPECT_EQ(s.read(got), 5U);
-            sleep_for(200us);  // so that the server's thread has gone to sleep, most of the time
+            sleep_for(200us);  // lets the server's thread go idle, most of the time
         }
     });
     server.join();

@@ -32,7 +32,8 @@ constexpr std::size_t most = 8;
 
 std::unique_ptr<runtime> runtime_of(const char* threads, unsigned procs) {
     const environment_variable limit("RUN_MAX_THREADS", threads);
-    // Not the usual signal: other tests install a handler that the runtime's has to find there, and so must be first.
+    // SIGUSR1 instead of the usual signal: other tests install a handler for that, which must be in
+    // place before the runtime's.
     return std::make_unique<runtime>(runtime_options{.procs = procs, .preempt_signal = SIGUSR1});
 }
 
@@ -57,7 +58,7 @@ protected:
 
     runtime& rt() { return *rt_; }
 
-    // n green threads that call block, and one that computes meanwhile.
+    // n green threads that call block, and one that computes at the same time.
     template <typename Block>
     void all_finish(int n, Block block) {
         std::atomic<int> finished = 0;
@@ -86,7 +87,7 @@ protected:
         EXPECT_EQ(rt().run([] { return 7; }), 7);
     }
 
-    // At least once 5 ms; does not return before the limit has been met, and that was counted.
+    // Sleeps 5 ms at least once. Returns only after the limit was reached and counted.
     void pause_until_threads_are_short() {
         const auto deadline = std::chrono::steady_clock::now() + patience();
         do ::usleep(5000);
@@ -94,7 +95,7 @@ protected:
         if (rt_->stats().thread_shortages == 0) ++not_counted_;
     }
 
-    // At least once 5 ms; does not return before there have been as many at once as may be.
+    // Sleeps 5 ms at least once. Returns only after the maximum number was inside at once.
     void pause_until_places_are_taken() {
         if (++inside_ >= most - GetParam()) were_taken_ = true;
         const auto deadline = std::chrono::steady_clock::now() + patience();
@@ -166,7 +167,7 @@ TEST_P(ThreadLimit, AMixtureAllFinishes) {
     });
 }
 
-// Half of the threads are blocked for good: the others do all there is to do.
+// Half of the threads are blocked for good. The others do all the work.
 TEST_P(ThreadLimit, ThoseThatDoNotBlockGoOnAsLongAsThereIsAThread) {
     constexpr int blocked = static_cast<int>(most) - 4;
     std::atomic<int> inside = 0;
@@ -197,7 +198,7 @@ TEST_P(ThreadLimit, ThoseThatDoNotBlockGoOnAsLongAsThereIsAThread) {
     rt().drain();
 }
 
-// Places for calls are as many as threads beyond the Ps there are now, not those there were at first.
+// There are as many places for calls as threads beyond the current number of Ps.
 TEST_P(ThreadLimit, PlacesForCallsFollowTheNumberOfPs) {
     for (const unsigned procs : {8U, GetParam(), 1U, GetParam()}) {
         rt().set_max_procs(procs);
@@ -228,9 +229,10 @@ TEST_P(ThreadLimit, PlacesForCallsFollowTheNumberOfPs) {
     }
 }
 
-// It is a thread that is lacking when one was to be made and could not; who waits in line has not asked for one.
+// A shortage is counted when a thread is needed and cannot be made. A call that waits for a place
+// has not requested one.
 TEST(ThreadLimitOfEight, ACallThatWaitsForAPlaceIsNoShortageOfThreads) {
-    const calm undisturbed;  // a P that is taken away asks for a thread
+    const calm undisturbed;  // a retake requests a thread
     const auto rt = runtime_of("8", 1);
     const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
     std::atomic<std::size_t> inside = 0;
@@ -247,14 +249,14 @@ TEST(ThreadLimitOfEight, ACallThatWaitsForAPlaceIsNoShortageOfThreads) {
     eventually([&] { return inside == most - 1; });
     const uint64_t before = rt->stats().thread_shortages;
     for (int i = 0; i < 20; ++i) call();
-    rt->run([] {});  // comes after them
+    rt->run([] {});  // runs after them
     EXPECT_EQ(rt->stats().thread_shortages, before);
     over = true;
     rt->drain();
     EXPECT_EQ(inside, most - 1 + 20);
 }
 
-// Who waits for a place when places become fewer, or are no more needed, gets one in the end.
+// A call that waits for a place gets one in the end, even when places become fewer or unnecessary.
 TEST_P(ThreadLimit, CallsThatWaitForAPlaceWhileTheNumberOfPsChangesAllFinish) {
     std::atomic<int> finished = 0;
     for (int i = 0; i < 60; ++i) {
@@ -271,7 +273,7 @@ TEST_P(ThreadLimit, CallsThatWaitForAPlaceWhileTheNumberOfPsChangesAllFinish) {
     EXPECT_EQ(finished, 60);
 }
 
-// As few as there can be: then blocking is what it is for a single thread. Nothing is lost by it.
+// The minimum: blocking acts as in a single-threaded program. Nothing is lost.
 TEST(ThreadLimitOfOne, ThingsGoOnOneAfterTheOther) {
     for (const char* limit : {"1", "2"}) {
         ::setenv("RUN_MAX_THREADS", limit, 1);  // NOLINT(concurrency-mt-unsafe): no threads are there yet
@@ -295,9 +297,9 @@ TEST(ThreadLimitOfOne, ThingsGoOnOneAfterTheOther) {
     }
 }
 
-// ---- No thread is to be had for those that the M of a pinned or kept green thread may not run.
+// ---- No thread is available for Gs that the M of a pinned or kept G may not run.
 
-// Runs until over, with its turns in between.
+// Yields until `over`.
 void take_turns(const std::atomic<bool>& over) {
     while (!over) weft::yield();
 }
@@ -343,7 +345,8 @@ TEST(ThreadLimitOfOne, APinnedOneGoesOnAlthoughOthersAreBeforeIt) {
     }
 }
 
-// Each of the threads is some pinned one's, each of the Ps full of others: what one finds is the other's.
+// Each thread belongs to a pinned G, and each P's queue is full of others: what one finds is the
+// other's.
 TEST(ThreadLimitOfTwo, PinnedOnesThatWakeEachOtherBothGoOn) {
     const auto rt = runtime_of("2", 2);
     const watchdog dog(current_test_name(), patience() + 30s, [&] { rt->dump(2); });
@@ -373,7 +376,7 @@ TEST(ThreadLimitOfTwo, PinnedOnesThatWakeEachOtherBothGoOn) {
     EXPECT_TRUE(over);
 }
 
-// The number of processors, which is that of the CPUs by default, may be as high as the limit.
+// The number of processors, which defaults to that of the CPUs, may reach the thread limit.
 TEST(ThreadLimitBelowTheProcessors, CallsThatAnotherGreenThreadEndsAllEnd) {
     for (const char* limit : {"2", "3", "6", "8"}) {
         const auto rt = runtime_of(limit, 8);
@@ -402,7 +405,7 @@ TEST(ThreadLimitBelowTheProcessors, CallsThatAnotherGreenThreadEndsAllEnd) {
     }
 }
 
-// The limit is met, and then there is room again.
+// The limit is reached, and later there is room again.
 TEST_P(ThreadLimit, LimitsOnceMetDoNoLastingHarm) {
     for (int round = 0; round < 3; ++round) {
         all_finish(40, [] { ::usleep(3000); });

@@ -1,4 +1,4 @@
-// threads_test.cc: plain OS threads use every primitive, among themselves and together with green threads.
+// threads_test.cc: plain OS threads use every primitive, among themselves and with green threads.
 
 #include <atomic>
 #include <chrono>
@@ -143,7 +143,7 @@ TEST_P(PlainThreads, AThreadMayEndAndItsSuccessorWait) {
     }
 }
 
-// go() and async() from a plain thread start on the default runtime, which starts itself.
+// go() and async() in a plain thread use the default runtime, which starts on demand.
 TEST(DefaultRuntime, PlainThreadsStartGreenThreadsOnIt) {
     std::atomic<int> ran = 0;
     wait_group all;

@@ -1,4 +1,5 @@
-// timed_mutex_test.cc: waiting for a mutex, but not for ever: who gives up leaves no trace, and takes nobody's turn.
+// timed_mutex_test.cc: waits for a mutex that time out: a waiter that gives up leaves no trace, and
+// costs no other waiter its turn.
 
 #include <atomic>
 #include <chrono>
@@ -112,7 +113,8 @@ TEST_P(TimedMutex, StandardLocksWorkWithIt) {
     });
 }
 
-// Nobody is forgotten, and nobody gets in beside another one, when deadlines pass as the mutex is unlocked.
+// No waiter is lost, and no two are inside at once, when deadlines expire while the mutex is
+// unlocked.
 TEST_P(TimedMutex, DeadlinesRacingWithUnlocksLoseAndDoubleNothing) {
     timed_mutex m;
     long entered = 0;
@@ -148,7 +150,7 @@ TEST_P(TimedMutex, DeadlinesRacingWithUnlocksLoseAndDoubleNothing) {
     m.unlock();
 }
 
-// Woken, too late, and beaten to it: the next one that waits must not be left to sleep.
+// Woken too late, and overtaken: the next waiter must not stay asleep.
 TEST_P(TimedMutexOnOneProcessor, WhoIsWokenTooLateLeavesItsTurnToTheNext) {
     const std::vector<char> order = rt().run([] {
         std::vector<char> events;
@@ -164,11 +166,11 @@ TEST_P(TimedMutexOnOneProcessor, WhoIsWokenTooLateLeavesItsTurnToTheNext) {
             events.push_back('w');
             m.unlock();
         });
-        weft::yield();     // both wait now
-        m.unlock();        // wakes the first
-        m.lock();          // but we are still running
-        compute_for(3ms);  // until its time is up
-        weft::yield();     // it sees that it lost, and gives up
+        weft::yield();     // Both wait now.
+        m.unlock();        // Wakes the first.
+        m.lock();          // But we are still running.
+        compute_for(3ms);  // Until its deadline has passed.
+        weft::yield();     // It sees that it lost, and gives up.
         events.push_back('b');
         m.unlock();
         all.wait();
@@ -179,7 +181,7 @@ TEST_P(TimedMutexOnOneProcessor, WhoIsWokenTooLateLeavesItsTurnToTheNext) {
     EXPECT_EQ(order, (std::vector<char>{'t', 'b', 'w'}));
 }
 
-// Woken too late, but nobody has taken it: better late than never.
+// Woken too late, but the mutex is still free: the waiter takes it.
 TEST_P(TimedMutexOnOneProcessor, WhoIsWokenTooLateStillTakesAFreeMutex) {
     const bool got = rt().run([] {
         timed_mutex m;
@@ -199,7 +201,7 @@ TEST_P(TimedMutexOnOneProcessor, WhoIsWokenTooLateStillTakesAFreeMutex) {
     EXPECT_TRUE(got);
 }
 
-// The waiter that made the mutex starve is gone; nobody must be kept out.
+// The waiter that made the mutex starve is gone. It must not keep others out.
 TEST_P(TimedMutexOnOneProcessor, StarvationEndsWhenTheStarvingGiveUp) {
     rt().run([] {
         timed_mutex m;
@@ -208,10 +210,10 @@ TEST_P(TimedMutexOnOneProcessor, StarvationEndsWhenTheStarvingGiveUp) {
         all.go([&] { EXPECT_FALSE(m.try_lock_for(6ms)); });
         weft::yield();
         compute_for(3ms);
-        m.unlock();     // wakes it
-        m.lock();       // we are first
-        weft::yield();  // it starves now
-        all.wait();     // until it gives up
+        m.unlock();     // Wakes it.
+        m.lock();       // We are first.
+        weft::yield();  // It starves now.
+        all.wait();     // Until it gives up.
         m.unlock();
         EXPECT_TRUE(m.try_lock());
         EXPECT_FALSE(m.try_lock());
@@ -219,7 +221,8 @@ TEST_P(TimedMutexOnOneProcessor, StarvationEndsWhenTheStarvingGiveUp) {
     });
 }
 
-// One keeps the mutex for long stretches; another one, who wants it briefly, gets it before a generous deadline.
+// One G keeps the mutex for long periods. Another one needs it briefly, and gets it before a
+// generous deadline.
 TEST_P(TimedMutex, ABriefUserIsNotStarvedByALongHolder) {
     rt().run([] {
         timed_mutex m;

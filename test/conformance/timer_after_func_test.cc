@@ -115,7 +115,7 @@ TEST_P(TimerAfterFunc, TheFunctionMayResetItsOwnTimer) {
                 EXPECT_FALSE(t->reset(10us));
                 return;
             }
-            until_it_is_there.unlock();  // it is gone as soon as the value is received
+            until_it_is_there.unlock();  // destroyed as soon as the value is received
             done.send(20);
         });
         ready.unlock();
@@ -144,7 +144,7 @@ TEST_P(TimerAfterFunc, TheFunctionMayDestroyItsOwnTimer) {
 TEST_P(TimerAfterFunc, DroppingTheTimerStopsItAndDestroysTheFunction) {
     const long before = tracked::alive();
     std::atomic<int> ran = 0;
-    int due_before_the_drop = 0;  // where the machine had no time for us
+    int due_before_the_drop = 0;  // if the machine had no time for us
     rt().run([&] {
         constexpr auto delay = 10ms;
         for (int i = 0; i < 10; ++i) {
@@ -276,10 +276,10 @@ TEST_P(TimerAfterFunc, ATimerOfOneRuntimeThatIsResetFromOutsideRunsWhereItWas) {
     EXPECT_TRUE(t.reset(1ms));
     eventually([&] { return ran.load(); });
     rt().drain();
-    EXPECT_EQ(rt().stats().finished, before + 2);  // it, and who made it
+    EXPECT_EQ(rt().stats().finished, before + 2);  // it, and the G that made it
 }
 
-// A pair that goes on through timers, beside yielders, on however few processors.
+// A pair that proceeds through timers, beside yielders, however few processors there are.
 TEST_P(TimerAfterFunc, AChainOfTimersProgressesBesideYielders) {
     const int links = rt().run([] {
         std::atomic<bool> stop = false;
@@ -304,7 +304,8 @@ TEST_P(TimerAfterFunc, AChainOfTimersProgressesBesideYielders) {
     EXPECT_GT(links, 4);
 }
 
-// Everything a call needs was taken when it was set: no stack can be mapped when they fire.
+// Everything a call needs was reserved when the timer was set: no stack can be mapped when it
+// fires.
 TEST_P(TimerAfterFunc, FiringNeedsNothingThatCouldBeRefused) {
     const int n = scaled(2000);
     std::atomic<int> ran = 0;
@@ -314,7 +315,7 @@ TEST_P(TimerAfterFunc, FiringNeedsNothingThatCouldBeRefused) {
         for (int i = 0; i < n; ++i) {
             timers.push_back(after_func(2ms, [&ran] {
                 ++ran;
-                sleep_for(1ms);  // so that they need a stack each
+                sleep_for(1ms);  // makes each of them need a stack
             }));
         }
     });

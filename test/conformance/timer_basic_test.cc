@@ -1,4 +1,5 @@
-// timer_basic_test.cc: timers and after(): when ticks come, what they say, and who may have them.
+// timer_basic_test.cc: timers and after(): when ticks come, what they contain, and which threads
+// may use them.
 
 #include <atomic>
 #include <chrono>
@@ -111,7 +112,8 @@ TEST_P(TimerBasic, TimesBeyondTheClockNeverCome) {
     });
 }
 
-// The channel looks unbuffered: a program must not ask whether a tick is there, for it may be taken back.
+// The channel looks unbuffered: a program must not check whether a tick is there, because it may be
+// taken back.
 TEST_P(TimerBasic, TheChannelHasNeitherLengthNorCapacity) {
     const uint64_t fired = rt().stats().timers_fired;
     const auto c = rt().run([] { return after(1us); });
@@ -123,7 +125,8 @@ TEST_P(TimerBasic, TheChannelHasNeitherLengthNorCapacity) {
     EXPECT_EQ(c.cap(), 0U);
 }
 
-// Deadlines 20 ms apart, set in a mixed order. A machine that stalls for longer may mix two up, so that has to repeat itself.
+// Deadlines 20 ms apart, set in a mixed order. A machine that stalls for longer may confuse two, so
+// a wrong order counts only if it repeats.
 TEST_P(TimerBasic, TimersTickInTheOrderOfTheirDeadlines) {
     constexpr int attempts = 5;
     const std::vector<int> sorted = {0, 1, 2, 3, 4, 5};
@@ -190,7 +193,7 @@ TEST_P(TimerBasic, ADeadlineAndATickRaceForOneReceiverAndOneOfThemWins) {
             timer t(delay);
             const auto c = t.chan();
             const bool ticked = c.recv_for(delay).status == chan_status::ok;
-            wrong += ticked == t.stop();  // not received: then it still runs, or waits
+            wrong += ticked == t.stop();  // not received: it still runs, or the tick waits
             wrong += c.try_recv().status != chan_status::would_block;
         }
         return wrong;
@@ -232,7 +235,7 @@ TEST_P(TimerBasic, AGreenThreadOfAnotherRuntimeMayReceiveStopAndReset) {
         EXPECT_TRUE(t.reset(1ms));
         EXPECT_TRUE(t.chan().recv().has_value());
         EXPECT_FALSE(t.stop());
-        EXPECT_FALSE(t.reset(1h));  // from here on it is the other's
+        EXPECT_FALSE(t.reset(1h));  // from here on it belongs to the other runtime
         EXPECT_TRUE(t.stop());
     });
 }

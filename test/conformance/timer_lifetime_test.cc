@@ -1,4 +1,5 @@
-// timer_lifetime_test.cc: timers that are dropped, that outlive those who made them, and whose runtime is stopped.
+// timer_lifetime_test.cc: timers that are dropped, that outlive their creator, and whose runtime is
+// stopped.
 
 #include <atomic>
 #include <chrono>
@@ -68,7 +69,7 @@ TEST_P(TimerLifetime, AMillionDroppedChannelsOfAfterLeaveNothing) {
         }
     });
     EXPECT_EQ(pending_timers(rt()), 0U);
-    // What a sanitizer or an emulator keeps is resident too.
+    // Pages of a sanitizer or an emulator are resident too.
     if (!built_with_sanitizer && untouched_pages_are_free()) {
         EXPECT_LE(resources::now().resident_kib, before + 50'000);
     }
@@ -88,7 +89,7 @@ TEST_P(TimerLifetime, ATickThatWaitsOutlivesItsTimer) {
 
 TEST_P(TimerLifetime, NoTickComesAfterItsTimerIsDropped) {
     rt().run([] {
-        // Until it is dropped in time: the machine may stand still for a moment.
+        // Repeats until the drop is in time: the machine may stall for a moment.
         for (bool in_time = false; !in_time;) {
             const auto due = std::chrono::steady_clock::now() + 2ms;
             std::optional<timer> t(std::in_place, 2ms);
@@ -127,7 +128,7 @@ TEST_P(TimerLifetime, TimersOutliveWhoMadeThem) {
     });
 }
 
-// Dropped at the moment they fire.
+// The timers are dropped at the moment they fire.
 TEST_P(TimerLifetime, DroppingRacesWithFiring) {
     const int rounds = scaled(4000);
     const uint64_t seed = announced_seed();
@@ -178,7 +179,7 @@ TEST_P(TimerLifetime, ARuntimeThatIsStoppedStopsItsTimers) {
     EXPECT_EQ(c->recv_for(1ms).status, chan_status::timeout);
     EXPECT_EQ(ran, 0);
 
-    // Reset, they are their caller's.
+    // A reset moves them to their caller's runtime.
     rt().start();
     rt().run([&] {
         EXPECT_FALSE(t.reset(1us));
@@ -219,7 +220,7 @@ TEST_P(TimerLifetime, ARuntimeMayBeStoppedWhileTimersFire) {
                 }
             });
             if (round % 3 == 0) eventually([&] { return ran > 10; });
-            rt().stop();  // not those that have not run: they are destroyed
+            rt().stop();  // those that have not run are destroyed
             const int then = ran;
             for (timer& t : timers) t.stop();
             EXPECT_EQ(ran, then);
@@ -259,7 +260,7 @@ TEST_P(TimerLifetime, ARuntimeMayBeStoppedWhilePlainThreadsUseItsTimers) {
         timers.clear();
         rt().start();
     }
-    eventually([&] { return tracked::alive() == before; });  // the default runtime may still be running some
+    eventually([&] { return tracked::alive() == before; });  // the default runtime may still run some
 }
 
 }  // namespace

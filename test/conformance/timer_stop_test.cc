@@ -1,4 +1,5 @@
-// timer_stop_test.cc: stopping and resetting: no tick from before is received afterwards, and what is returned is true.
+// timer_stop_test.cc: stop and reset: no earlier tick is received afterwards, and the returned
+// value is true.
 
 #include <atomic>
 #include <chrono>
@@ -28,7 +29,8 @@ protected:
         const uint64_t fired = rt().stats().timers_fired;
         timer t = rt().run([] { return timer(1us); });
         eventually([&] { return rt().stats().timers_fired > fired; });
-        // Counted before it is delivered; nobody receives, so it is there once another one was delivered after it.
+        // The tick was counted before its delivery, and is not received. It has been delivered once
+        // a later tick was.
         rt().run([] { after(1us).recv(); });
         return t;
     }
@@ -87,7 +89,7 @@ TEST_P(TimerStop, ResettingToAnEarlierTimeTakesEffectAtOnce) {
     });
 }
 
-// The one who waits sits on another processor, perhaps an idle one.
+// The waiter is on another processor, perhaps an idle one.
 TEST_P(TimerStop, ResettingForSomebodyWhoWaitsAlreadyWakesHim) {
     timer t = rt().run([] { return timer(1h); });
     std::atomic<bool> received = false;
@@ -126,7 +128,8 @@ TEST_P(TimerStop, AStoppedTimerBeginsAgainWhenItIsReset) {
     });
 }
 
-// Somebody receives all the time. What was not prevented has been received, once; what was prevented has not.
+// A thread receives all the time. A tick that was not prevented is received exactly once; a
+// prevented one is not.
 TEST_P(TimerStop, WhatStopReturnsAgreesWithWhatIsReceived) {
     const int rounds = scaled(5000);
     std::atomic<int> received = 0;

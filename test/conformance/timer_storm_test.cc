@@ -1,4 +1,5 @@
-// timer_storm_test.cc: storms of timers that are made, reset, stopped and dropped: none is lost, none is early.
+// timer_storm_test.cc: storms of timers that are made, reset, stopped and dropped: none is lost,
+// and none is early.
 
 #include <atomic>
 #include <chrono>
@@ -25,7 +26,7 @@ using std::chrono::steady_clock;
 using TimerStorm = procs_test;
 WEFT_SWEEP(TimerStorm);
 
-// Each round of each timer ends in a tick or in a stop that prevented it.
+// Each round of each timer ends in a tick, or in a stop that prevented it.
 TEST_P(TimerStorm, EveryTimerTicksOrIsStopped) {
     const int parties = scaled(100);
     const uint64_t seed = announced_seed();
@@ -60,7 +61,8 @@ TEST_P(TimerStorm, EveryTimerTicksOrIsStopped) {
     EXPECT_EQ(pending_timers(rt()), 0U);
 }
 
-// Timers that all parties reset and stop, with receivers of their own: as many ticks as were not prevented.
+// All parties reset and stop the timers, which have receivers of their own: as many ticks come as
+// were not prevented.
 TEST_P(TimerStorm, SharedTimersTickAsOftenAsTheyWereNotPrevented) {
     constexpr int timers = 8;
     const int rounds = scaled(3000);

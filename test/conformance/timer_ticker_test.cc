@@ -1,4 +1,5 @@
-// timer_ticker_test.cc: tickers: ticks at multiples of the period, none for those who were too slow, none after stop.
+// timer_ticker_test.cc: tickers: ticks come at multiples of the period, a slow receiver misses
+// some, and none comes after stop.
 
 #include <algorithm>
 #include <atomic>
@@ -56,7 +57,7 @@ TEST_P(TimerTicker, OneTickWaitsForASlowReceiverAndTheOthersAreSkipped) {
     });
 }
 
-// The processor itself is late: what it finds due then is one tick, not thirty.
+// The processor itself is late: all that is due then is one tick, not thirty.
 TEST_P(TimerTicker, TicksThatWereDueWhileNobodyLookedAreOne) {
     rt().run([] {
         const ticker every(1ms);
@@ -156,7 +157,7 @@ TEST_P(TimerTicker, EachOfSeveralReceiversIsWoken) {
     for (const auto& mine : ticks) EXPECT_EQ(mine, 5);
 }
 
-// One tick at a time goes to one receiver, in the order in which they came.
+// One tick at a time goes to one receiver, in order.
 TEST_P(TimerTicker, NoTickGoesToTwoReceivers) {
     const int each = scaled(200);
     const chan<steady_clock::time_point> seen(static_cast<std::size_t>(4 * each));

@@ -1,5 +1,5 @@
-// udp_fault_test.cc: UDP on a network that loses, doubles, delays and reorders (support/datagram_proxy.h), and who asks again when a deadline has
-// passed.
+// udp_fault_test.cc: UDP on a network that loses, doubles, delays and reorders
+// (support/datagram_proxy.h), with clients that ask again after a deadline.
 
 #include <array>
 #include <atomic>
@@ -46,7 +46,7 @@ protected:
 
 WEFT_SWEEP_OVER(UdpFault, 1U, 2U, 4U);
 
-// A question is a number. Its answer is the number and bytes that belong to it.
+// A question is a number. Its answer is the number and the bytes that belong to it.
 constexpr std::size_t answer_size = 200;
 
 void serve(udp_socket& s, std::atomic<int>& served) {
@@ -67,12 +67,12 @@ void serve(udp_socket& s, std::atomic<int>& served) {
 
 struct asked {
     int tries = 0;
-    int late = 0;     // answers to other questions, or a second time
-    int damaged = 0;  // answers that were not what the server had sent
+    int late = 0;     // Answers to other questions, or a second time.
+    int damaged = 0;  // Answers that differ from what the server sent.
     bool answered = false;
 };
 
-// Asks again each time when there is no answer within a while.
+// Asks again whenever no answer comes in time.
 asked ask(udp_socket& s, uint64_t number, int most_tries, std::chrono::milliseconds wait) {
     asked a;
     std::array<char, 1000> b;
@@ -148,9 +148,10 @@ TEST_P(UdpFault, WhoAsksAgainIsAnswered) {
     });
 }
 
-// Each datagram that the network has passed on is received, as often as it was, whole, and no other one.
+// Each datagram that the network passes on is received unchanged, as often as it was passed on, and
+// no other one.
 TEST_P(UdpFault, WhatArrivesIsWhatWasSent) {
-    constexpr int count = 150;  // the system's buffers have room for as many
+    constexpr int count = 150;  // fits into the system's buffers
     rt().run([&] {
         for (const datagram_weather& w : {
                  datagram_weather{},
@@ -220,7 +221,7 @@ TEST_P(UdpFault, NothingArrivesAndThenEverythingAgain) {
         udp_socket s = udp_socket::connected_to(endpoint::loopback(proxy.port()));
         const asked first = ask(s, 1, for_ever, 20ms);
         EXPECT_TRUE(first.answered);
-        eventually([&] { return served == first.tries; });  // each of them is, sooner or later
+        eventually([&] { return served == first.tries; });  // each is served, sooner or later
         proxy.partition();
         const int before = served;
         const asked a = ask(s, 2, 3, 10ms);

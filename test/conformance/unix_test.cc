@@ -118,7 +118,7 @@ TEST_P(Unix, AnAbstractNameIsNoFile) {
     EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
 
-// Data may go on although a read was short, when descriptors were sent in between.
+// More data may follow a short read if descriptors were sent in between.
 TEST_P(Unix, APairPassesFilesWithItsBytes) {
     rt().run([&] {
         auto [near, far] = unix_stream::pair();
@@ -145,7 +145,8 @@ TEST_P(Unix, APairPassesFilesWithItsBytes) {
     });
 }
 
-// What is behind files comes with the same edges as what is before them, so a read that stops there is followed by one that tries.
+// The data behind descriptors comes with the same edges as the data before them, so after a read
+// that stops there another one is tried.
 TEST_P(Unix, AReadThatStopsAtFilesLeavesNothingThere) {
     auto [near, far] = rt().run([] { return unix_stream::pair(); });
     far.set_read_deadline(std::chrono::steady_clock::now() + 10s);
@@ -204,7 +205,7 @@ TEST_P(Unix, KnowsWhoIsAtTheOtherEnd) {
     EXPECT_EQ(near.credentials().gid, ::getgid());
 }
 
-// A path that is mistyped costs nobody a file.
+// A mistyped path does not delete a file.
 TEST_P(Unix, OnlyASocketIsReplaced) {
     const unix_address path = at("file");
     ASSERT_EQ(::close(::open(path.to_string().c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
@@ -212,7 +213,7 @@ TEST_P(Unix, OnlyASocketIsReplaced) {
     EXPECT_TRUE(exists(path));
 }
 
-// The system tells our own side nothing of it.
+// The system reports nothing of it to our side.
 TEST_P(Unix, NobodyWaitsToWriteWhenWritingIsOver) {
     auto [near, far] = unix_stream::pair();
     std::error_code ec;
@@ -242,7 +243,7 @@ TEST_P(Unix, ThePathGoesWithTheListener) {
     EXPECT_TRUE(exists(at("s")));
 }
 
-// A child process destroys what it has inherited; the path is the parent's.
+// A child process destroys its inherited listener. The path belongs to the parent.
 TEST_P(Unix, AChildDoesNotRemoveTheParentsPath) {
     unix_listener listener(at("s"));
     const pid_t child = ::fork();
@@ -264,7 +265,7 @@ TEST_P(Unix, APathThatWasLeftIsReplacedOnlyOnRequest) {
         EXPECT_NE(std::string(e.what()).find("set replace"), std::string::npos) << e.what();
     }
     const unix_listener live(at("s"), {.replace = true});
-    EXPECT_THROW(unix_listener(at("s"), {.replace = true}), std::system_error);  // that one lives
+    EXPECT_THROW(unix_listener(at("s"), {.replace = true}), std::system_error);  // that one still exists
     EXPECT_TRUE(exists(at("s")));
 }
 
@@ -287,7 +288,7 @@ TEST_P(Unix, ConnectingSaysWhatIsWrong) {
     });
 }
 
-// The system says "not now", and no event says when.
+// The system reports EAGAIN, and no event reports when to retry.
 TEST_P(Unix, ConnectingWaitsWhileTheQueueIsFull) {
     unix_listener listener(at("s"), {.backlog = 0});
     rt().run([&] {
@@ -337,7 +338,7 @@ TEST_P(Unix, DatagramsArriveWholeWithTheirSender) {
     });
 }
 
-// No event says when the queue of a receiver that one is not connected to has room again.
+// No event reports when the queue of an unconnected receiver has room again.
 TEST_P(Unix, ASenderWaitsWhileTheReceiversQueueIsFull) {
     constexpr int count = 2000;
     rt().run([&] {

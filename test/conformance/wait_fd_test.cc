@@ -1,4 +1,4 @@
-// wait_fd_test.cc: waiting for descriptors of others, alone and in a select.
+// wait_fd_test.cc: waiting for foreign descriptors, alone and in a select.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Two ends that are connected, of nobody's poller, and blocking.
+// Two connected ends in blocking mode that belong to no poller.
 class Ends {
 public:
     Ends() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds_.data()), 0); }
@@ -149,7 +149,7 @@ TEST_P(WaitFd, PipesAndRegularFilesWork) {
         EXPECT_EQ(::write(ends[1], "x", 1), 1);
         EXPECT_EQ(wait_fd(ends[0], fd_events::readable), fd_events::readable);
         ::close(ends[0]);
-        EXPECT_EQ(wait_fd(ends[1], fd_events::writable), fd_events::writable);  // an error, that write() finds
+        EXPECT_EQ(wait_fd(ends[1], fd_events::writable), fd_events::writable);  // an error, which write() finds
         ::close(ends[1]);
         std::FILE* file = std::tmpfile();
         EXPECT_EQ(wait_fd(::fileno(file), fd_events::either), fd_events::either);
@@ -168,8 +168,7 @@ TEST_P(WaitFd, WhatIsNoDescriptorIsAnError) {
             return std::error_code();
         };
         EXPECT_EQ(error_of([] { wait_fd(-1, fd_events::readable); }), std::errc::bad_file_descriptor);
-        const int gone =
-            ::fcntl(0, F_DUPFD, 900);  // not the lowest that is free, which whoever opens something next is given
+        const int gone = ::fcntl(0, F_DUPFD, 900);  // not the lowest free number, which the next open would get
         ::close(gone);
         EXPECT_EQ(error_of([&] { wait_fd(gone, fd_events::readable); }), std::errc::bad_file_descriptor);
         const watched_fd w(gone);
@@ -203,7 +202,7 @@ TEST_P(WaitFd, DeadlinesAndCancellationEndAWait) {
     });
 }
 
-// Its owner closes it, and the number means another file at once.
+// Its owner closes it, and the number is reused at once.
 TEST_P(WaitFd, ANumberThatMeansAnotherFileIsWaitedForAnew) {
     rt().run([&] {
         for (int i = 0; i < 20; ++i) {
@@ -267,7 +266,7 @@ TEST_P(WaitFd, IsACaseOfASelect) {
         EXPECT_EQ(choose(), 1U);
         ends.send();
         EXPECT_EQ(choose(), 0U);
-        EXPECT_EQ(choose(), 0U);  // nobody has read
+        EXPECT_EQ(choose(), 0U);  // nothing has been read
         ends.take();
         EXPECT_EQ(choose(), 2U);
         EXPECT_EQ(select(writable(near), recv(values)).index(), 0U);
@@ -341,7 +340,8 @@ TEST_P(WaitFd, IsACaseOfASelectSet) {
     });
 }
 
-// An edge wakes one of those who wait; if somebody else was faster, it waits on, and no other is forgotten.
+// An edge wakes one of the waiters. If another reader was faster, that waiter waits on, and no
+// other is lost.
 TEST_P(WaitFd, SelectsThatReadTheSameGetEachByteOnce) {
     constexpr int readers = 4;
     constexpr int bytes = 2000;
@@ -383,7 +383,7 @@ TEST_P(WaitFd, ASocketOfOursIsReadAndWaitedForByOthers) {
         std::atomic<int> seen = 0;
         wait_group all;
         all.go([&] {
-            eventually([&] { return seen > 0; });  // else it may have read all before the other one looks
+            eventually([&] { return seen > 0; });  // otherwise it may read everything before the other one looks
             char c = 0;
             while (near.read_some({&c, 1}) == 1) ++got;
         });
@@ -404,7 +404,8 @@ TEST_P(WaitFd, ASocketOfOursIsReadAndWaitedForByOthers) {
     });
 }
 
-// The number is another file's while somebody waits for what it was: who waits for the other file is told.
+// A descriptor number is reused while a G waits for its old file. A waiter for the new file is
+// woken.
 TEST_P(WaitFd, ANumberThatIsUsedAnewIsWatchedAnew) {
     Ends old;
     Ends fresh;
@@ -424,7 +425,8 @@ TEST_P(WaitFd, ANumberThatIsUsedAnewIsWatchedAnew) {
     rt().drain();
 }
 
-// A runtime that ends leaves a green thread behind that an edge has woken, and that will never look: another one has to.
+// A runtime that ends abandons a green thread that an edge has woken, and that will never check.
+// The edge must wake another waiter.
 TEST(WaitFdAtTheEnd, AnEdgeIsNotLostWithWhoWasWoken) {
     for (const bool selects : {false, true}) {
         auto [near, far] = net::unix_stream::pair();
@@ -447,14 +449,14 @@ TEST(WaitFdAtTheEnd, AnEdgeIsNotLostWithWhoWasWoken) {
             const uint32_t before = static_cast<uint32_t>(resources::now().threads);
             other = std::thread([&] { got = w.wait_for(fd_events::readable, 30s) == fd_events::readable; });
             eventually([&] { return resources::now().threads > before; });
-            std::this_thread::sleep_for(20ms);  // so that it waits behind the first, most of the time
+            std::this_thread::sleep_for(20ms);  // most of the time it waits behind the first then
             rt.go([&] {
                 computes = true;
                 while (!ends) {}
             });
             eventually([&] { return computes.load(); });
             far.write_all("x");
-            std::this_thread::sleep_for(2ms);  // so that the first is woken, and does not run
+            std::this_thread::sleep_for(2ms);  // the first is woken by then, and does not run
             std::thread soon([&] {
                 std::this_thread::sleep_for(1ms);
                 ends = true;

@@ -1,4 +1,4 @@
-// wait_group_test.cc: waiting for a number of things to finish.
+// wait_group_test.cc: waiting for a number of tasks to finish.
 
 #include <atomic>
 #include <chrono>
@@ -121,8 +121,8 @@ TEST_P(WaitGroup, EveryWaiterIsWoken) {
     EXPECT_EQ(woken, 53);
 }
 
-// The group lives in the waiter's frame and is gone, its memory overwritten, as soon as wait() has returned, whoever is
-// still on the way out of done().
+// The group lives in the waiter's frame. It is destroyed and overwritten as soon as wait() has
+// returned, even if other threads are still leaving done().
 TEST_P(WaitGroup, MayBeDestroyedRightAfterWait) {
     const int rounds = scaled(20'000);
     rt().run([rounds] {
@@ -202,7 +202,7 @@ TEST_P(WaitGroup, WaitRethrowsWhatLeftTheWork) {
         EXPECT_EQ(what, "lost the thread");
         all.wait();  // once
         all.go([] {});
-        all.wait();  // and the group goes on as if nothing had happened
+        all.wait();  // and the group works as usual
     });
 }
 
