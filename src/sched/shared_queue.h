@@ -1,12 +1,13 @@
-// shared_queue.h: runnable Gs that are in no ring.
+// shared_queue.h: a list of runnable Gs outside of any ring.
 //
-// A list under a lock. The scheduler's global queue is one: what overflows a ring, what plain threads make runnable. Ps look there every
-// 61st schedule and when they run dry, and then take a batch, so the lock is taken rarely. Gs of other classes than the normal one wait
-// in such lists, too (classes.h).
+// A list under a lock. The scheduler's global queue is one: it holds Gs that overflow a ring and Gs
+// that plain threads make runnable. A P looks there every 61st schedule and when it has no work,
+// and takes a batch, so the lock is rarely taken. Gs of the other classes wait in such lists too
+// (classes.h).
 //
-// Invariants: I1. size() is the list's length at some moment; exact under the lock.
+// Invariants: I1. size() was the list's length at some moment; exact under the lock.
 // Locks:      lock (leaf).
-// Who:        any thread.
+// Threads:    any.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ namespace weft::detail {
 class shared_queue {
 public:
     [[nodiscard]] uint32_t size() const noexcept {
-        return size_.load(relaxed);  // relaxed: a hint; fences where it matters are the idle protocol's
+        return size_.load(relaxed);  // relaxed: a hint; the idle protocol fences where needed
     }
 
     void push(G* g) noexcept {
@@ -42,7 +43,7 @@ public:
         lock_.unlock();
     }
 
-    // Takes the head; nullptr if there is none.
+    // Takes the head; nullptr if the list is empty.
     [[nodiscard]] G* pop() noexcept {
         if (size() == 0) return nullptr;
         lock_.lock();
@@ -62,7 +63,7 @@ public:
         return batch;
     }
 
-    // Takes g, wherever it is in the list. False: it is not. Walks the list.
+    // Takes g from anywhere in the list. Returns false if it is not there. O(size).
     [[nodiscard]] bool take(G* g) noexcept {
         if (size() == 0) return false;
         lock_.lock();
@@ -73,7 +74,7 @@ public:
 
     static constexpr uint32_t walk_max = 4096;
 
-    // As take(), but looks into no list of more than walk_max.
+    // As take(), but does not search a list of more than walk_max Gs.
     [[nodiscard]] bool take_if_short(G* g) noexcept {
         if (size() == 0) return false;
         lock_.lock();
