@@ -78,13 +78,13 @@ inline constexpr uint16_t queued_apart = high | low | shuffled | preempted;
 
 // Rarely used parts of a G that are in use. They are in a cache line that most Gs never touch.
 namespace trait {
-inline constexpr uint8_t named = 1;            // name is valid, not left from an earlier use of this G.
-inline constexpr uint8_t closure_outside = 2;  // The closure is allocated; closure_storage holds its address.
-inline constexpr uint8_t ambient = 4;          // Runs in a context that may be cancelled: ambient.
-inline constexpr uint8_t locals = 8;           // Has values of weft::local: locals
-inline constexpr uint8_t contexts = 16;        // Has had contexts on its stack, to which others may link.
-inline constexpr uint8_t labelled = 32;        // Has labels: labels.
-inline constexpr uint8_t recorded = 64;        // Has a record as a holder of mutexes; its stack names it
+inline constexpr uint8_t named = 1;            // name is valid, not left from an earlier use of this G
+inline constexpr uint8_t closure_outside = 2;  // the closure is allocated; closure_storage holds its address
+inline constexpr uint8_t ambient = 4;          // runs in a context that may be cancelled: ambient
+inline constexpr uint8_t locals = 8;           // has values of weft::local: locals
+inline constexpr uint8_t contexts = 16;        // has had contexts on its stack, to which others may link
+inline constexpr uint8_t labelled = 32;        // has labels: labels
+inline constexpr uint8_t recorded = 64;        // has a record as a holder of mutexes; its stack names it
 inline constexpr uint8_t marked = 128;         // all of its closure is marked as preemptible
 
 // Needs work after its function has returned.

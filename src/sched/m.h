@@ -56,11 +56,11 @@ struct after_switch {
 
 // Whether an M may be sent the signal that preempts its G.
 namespace signal_gate {
-inline constexpr uint32_t shut = 0;       // Its G is not in marked code.
-inline constexpr uint32_t open = 1;       // Its G is in marked code.
-inline constexpr uint32_t in_flight = 2;  // A signal is being sent. The gate must not be shut before.
-inline constexpr uint32_t sent = 3;       // Arrives when the thread next leaves the kernel, or never.
-inline constexpr uint32_t awaited = 4;    // The thread is about to find out which.
+inline constexpr uint32_t shut = 0;       // its G is not in marked code
+inline constexpr uint32_t open = 1;       // its G is in marked code
+inline constexpr uint32_t in_flight = 2;  // a signal is being sent; do not shut the gate before that is done
+inline constexpr uint32_t sent = 3;       // arrives when the thread next leaves the kernel, or never
+inline constexpr uint32_t awaited = 4;    // the thread is about to find out which
 }  // namespace signal_gate
 
 struct alignas(cache_line) M {

@@ -52,9 +52,9 @@ enum class p_state : uint8_t { idle, running, stopped, dead };
 
 // Low bits of the owner word.
 namespace attention {
-inline constexpr uintptr_t asked = 1;    // a thief works on the P: stay out of the runtime.
-inline constexpr uintptr_t preempt = 2;  // Go through g0 at the next switch: slice over, stopping, tracing.
-inline constexpr uintptr_t fence = 4;    // No heavy fence in the system: entry takes a full one; never cleared.
+inline constexpr uintptr_t asked = 1;    // a thief works on the P: stay out of the runtime
+inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: slice over, stopping, tracing
+inline constexpr uintptr_t fence = 4;    // no heavy fence in the system: entry takes a full one; never cleared
 // The monitor is about to take the P; an M that enters clears the bit and keeps the P.
 inline constexpr uintptr_t retake = 8;
 inline constexpr uintptr_t arrival = 16;  // go through g0 at the next switch: a G returned, see arrivals.h
