@@ -1,9 +1,9 @@
-// chance.h: the source of random choices, and the choices made only with RUN_DEBUG=random.
+// chance.h: random choices, and which are made only with RUN_DEBUG=random.
 //
-// Each M has a generator, and so has each plain thread that needs one. Seeds are the same in every
-// run, except that RUN_DEBUG=random sets another. Always random: a thief's victims, the case of a
-// select. With RUN_DEBUG=random also: whether a G that is made ready runs next (classes.h), and the
-// order of Gs woken together.
+// Each M has a generator, and each plain thread that needs one. Seeds are the same in every run,
+// unless RUN_DEBUG=random sets another. Always random: a thief's victims, the case of a select.
+// Only with RUN_DEBUG=random: whether a G made ready runs next (classes.h), and the order of Gs
+// woken together.
 //
 // Threads: see each function.
 #pragma once
@@ -22,7 +22,7 @@ struct M;
 // The seed of runtimes that start later and of plain threads before their first draw.
 [[nodiscard]] uint64_t chance_seed() noexcept;
 
-// RUN_DEBUG=random: sets the seed, and shuffles wake-ups from now on, in the whole process.
+// RUN_DEBUG=random: sets the seed, and shuffles wake-ups of the whole process from now on.
 void shuffle_everything(uint64_t seed) noexcept;
 
 extern atomic<bool> shuffles_wakes;

@@ -1,9 +1,9 @@
-// current.h: the M of this thread; the only thread-local variable of the library.
+// current.h: the M of this thread; the library's only thread-local.
 //
-// Do not keep the result across a switch: the switch itself returns the M on which the G resumes.
-// How compilers are kept from caching the value: context/this_thread.h.
+// Do not keep the result across a switch, which returns the M on which the G resumes. How compilers
+// are kept from caching it: context/this_thread.h.
 //
-// The same holds for errno: the runtime never reads it across a park.
+// Also, the runtime never reads errno across a park.
 #pragma once
 
 #include "context/this_thread.h"

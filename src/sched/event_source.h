@@ -1,26 +1,23 @@
-// event_source.h: events in pollers besides those of files that green threads wait for: one
-// descriptor stands for many waits.
+// event_source.h: events in pollers where one descriptor stands for many waits.
 //
 // Examples: a ring of operations on files, the signals of the process, unwaited children. The
-// kernel reports that something happened, and the thread that fetched the event collects the
-// details at once. So reaching the green thread takes one wake-up, as for any other file, without a
-// thread or green thread in between.
+// kernel reports that something happened; the thread that fetched the event collects the details at
+// once. So reaching the green thread takes one wake-up, as for any other file, without a thread or
+// green thread in between.
 //
 // Two kinds:
-// - A source of a runtime is in that runtime's poller and ends with it (netpoll::files).
-// - A source of the process (standing_source) is in some poller and must outlive it. At first it is
-//   in the poller of the runtime that first needed it. When that runtime stops, it moves to the
-//   poller of plain threads (outside_poller.h).
+// - A runtime's source is in that runtime's poller and ends with it (netpoll::files).
+// - A source of the process (standing_source) must outlive its poller. At first that is the poller
+//   of the runtime that needed it; when that stops, the poller of plain threads (outside_poller.h).
 //
 // Rejected:
-// - A green thread that waits for the descriptor and forwards: it counts among the program's own,
-//   holds up drain() and stop(), and takes one more schedule.
+// - A green thread that waits and forwards: it counts among the program's own, holds up drain() and
+//   stop(), and takes one more schedule.
 // - A hidden runtime.
 // - Adding it to all pollers: all would wake for each event.
 //
 // Locks:   a source's own, under no other; it may make Gs ready.
-// Threads: collect: any thread that polls: g0, the monitor, the thread of the outside poller;
-//          several at a time.
+// Threads: collect: any polling thread (g0, the monitor, the outside poller's), several at a time.
 // See:     docs/netpoll.md
 #pragma once
 
@@ -43,15 +40,15 @@ public:
     event_source& operator=(const event_source&) = delete;
     virtual ~event_source() = default;
 
-    // Something may have happened. Returns the woken waiters, chained; the caller makes them ready.
+    // Something may have happened. Returns the woken waiters, chained, for the caller to ready.
     [[nodiscard]] virtual waiter* collect() noexcept = 0;
 
-    // The runtime has ended and its memory is about to be freed: waits until no thread uses it. By
+    // The runtime has ended: waits until no thread uses its memory, which is about to be freed. By
     // one thread, when no other is left.
     virtual void end() noexcept {}
 };
 
-// ---- Tokens (backend.h). In those of files this bit is clear: it is the sign bit of their number.
+// ---- Tokens (backend.h). Those of files have this bit clear, the sign bit of their number.
 inline constexpr uint64_t source_bit = uint64_t{1} << 31;
 
 enum class source_kind : uint8_t { files, signals, children };
@@ -74,11 +71,11 @@ class standing_source : public event_source {
 public:
     explicit standing_source(source_kind kind) noexcept : kind_(kind) {}
 
-    // Ensures that events of fd arrive from now on, as long as it is wanted. fd is the same each
-    // time until forget(). Returns 0 or an errno value.
+    // Ensures that events of fd arrive while it is wanted. fd is the same each time until forget().
+    // Returns 0 or an errno value.
     [[nodiscard]] int watch(int fd) noexcept;
 
-    // Whether any event is expected. If not, it need not be in a poller.
+    // Whether any event is expected; if not, no poller is needed.
     [[nodiscard]] virtual bool is_wanted() noexcept = 0;
 
     // In a fork child, where it is in no poller: resets to unused.

@@ -15,8 +15,7 @@ namespace weft::detail {
 
 namespace {
 
-// Offsets in the header that both C++ runtimes put before an exception object, in bytes before the
-// unwinder's part.
+// Bytes before the unwinder's part, in the exception header of both C++ runtimes.
 constexpr std::size_t to_handler_count = 40;
 #if defined(_LIBCPP_VERSION)
 constexpr std::size_t to_owner_count = 88;

@@ -1,9 +1,8 @@
-// exhaustion_test.cc: stacks, memory or threads run out: the requesting call throws, nothing is
-// lost, and the runtime continues.
+// exhaustion_test.cc: stacks, memory or threads run out: the call throws, nothing is lost, the
+// runtime continues.
 //
 // Fault loops: a body runs with its first mapping (thread, allocation) failing, then with its
-// second, until it meets no failure. After each round every G, stack and credit must be accounted
-// for.
+// second, until none fails. After each round every G, stack and credit must be accounted for.
 #include <sys/resource.h>
 
 #include <array>
@@ -123,8 +122,8 @@ struct loop_result {
     int thrown = 0;  // rounds whose failure reached the caller
 };
 
-// Runs body with the n-th call failing, n = 1, 2, 3 … until it makes fewer calls. balance runs
-// after each round. An exception from body reports exhaustion, or is a test failure.
+// Runs body with the n-th call failing, n = 1, 2, 3 … until it makes fewer calls; then balance. An
+// exception from body reports exhaustion, or is a test failure.
 template <typename Body, typename Balance>
 loop_result fail_each(failing what, Body&& body, Balance&& balance) {
     loop_result result;
@@ -211,7 +210,7 @@ books balance_of(scheduler& s) {
     return b;
 }
 
-// Parks n Gs and lets them end, so that as many stacks, Gs and credits can be reused.
+// Parks n Gs and lets them end, to have that many stacks, Gs and credits for reuse.
 void warm_up(int n) {
     const chan<int> gate;
     wait_group all;
@@ -223,22 +222,21 @@ void warm_up(int n) {
     eventually([] { return stats().live == 1; });
 }
 
-// Fault loops within one G of a runtime with one P. calm: a retake maps memory and creates threads
-// of its own, and the counting G must hold the P.
+// Fault loops in one G of a runtime with one P. calm: a retake maps memory and creates threads, and
+// the counting G must hold the P.
 class Exhaustion : private test::calm, public ::testing::Test {
 protected:
-    // This thread's note is created once and kept: not a leak.
+    // This thread's note is created once and kept: no leak.
     Exhaustion() { static_cast<void>(this_thread_note()); }
 
     ~Exhaustion() override {
         for (const failing what : {failing::map, failing::thread, failing::memory}) fail_nth(what, 0);
     }
 
-    // Runs body repeatedly in the G, with failures; checks that nothing is lost.
+    // Runs body repeatedly in the G, with failures; nothing may be lost.
     template <typename Body>
     loop_result within_a_g(failing what, int warm, Body&& body) {
-        runtime rt(
-            {.procs = 1, .memory_idle = runtime_options::keep_memory});  // what is missing in the accounting is lost
+        runtime rt({.procs = 1, .memory_idle = runtime_options::keep_memory});  // so that missing means lost
         return rt.run([&] {
             scheduler& s = *current_m()->home;
             if (warm != 0) warm_up(warm);
@@ -354,7 +352,7 @@ TEST_F(ExhaustionOfMemory, InALocalsFirstUseMakesNoValue) {
     EXPECT_EQ(r.thrown, r.rounds);
 }
 
-// No Gs in reserve: blocks of new ones are allocated.
+// No Gs in reserve: new blocks are allocated.
 TEST_F(ExhaustionOfMemory, ForNewGreenThreadsIsThrownByGoAndLosesNone) {
     const loop_result r = within_a_g(failing::memory, 0, [] {
         const chan<int> gate;
@@ -391,7 +389,7 @@ TEST_F(ExhaustionOfMemory, InMainIsThrownAndLeaksNothing) {
 
 // ---- Stacks.
 
-// Starts n Gs that park; on the first exception lets them end and rethrows it. Every started G runs
+// Starts n Gs that park; on the first exception lets them end, and rethrows. Every started G runs
 // to its end.
 void park_some(int n) {
     const chan<int> gate;
@@ -588,7 +586,7 @@ TEST_F(Exhaustion, ARuntimeThatCouldNotStartAgainIsStoppedAndCanTryOnceMore) {
 
 // ---- Threads.
 
-// Work for several Ps: Gs that compute and pass something round.
+// Work for several Ps: Gs compute and pass something round.
 void busy_work() {
     const chan<int> numbers(4);
     wait_group producers;
@@ -649,7 +647,7 @@ TEST_F(Exhaustion, OfThreadsReachesMainOnlyIfThereIsNoMonitor) {
     EXPECT_EQ(r.thrown, 1);
 }
 
-// A thread that could not be created is requested again: in the end both Ps run.
+// A thread that could not be created is requested again: both Ps run in the end.
 TEST_F(Exhaustion, OfThreadsIsNotForEver) {
     runtime rt({.procs = 2});
     os::fail_nth_for_test(os::failure::thread, 1);
@@ -671,7 +669,7 @@ TEST_F(Exhaustion, OfThreadsIsNotForEver) {
     });
 }
 
-// Nothing is pushed: as soon as there is a thread, the waiting G runs beside the computing one.
+// Nothing is pushed: once there is a thread, the waiting G runs beside the computing one.
 TEST_F(Exhaustion, OfThreadsHoldsNobodyUpBehindAHog) {
     runtime rt({.procs = 2});
     os::fail_nth_for_test(os::failure::thread, 1);
@@ -703,7 +701,7 @@ TEST_F(Exhaustion, LookingUpALocalThatIsThereAllocatesNothing) {
     });
 }
 
-// If a wait fails, the awaiter is resumed with the exception, and is destroyed as usual.
+// A failed wait resumes the awaiter with the exception; it is destroyed as usual.
 TEST_F(Exhaustion, OfMemoryReachesACoroutineThatAwaitsAFuture) {
     struct waiting {
         static task<int> of(future<int> f, std::shared_ptr<int> held, bool& thrown) {
@@ -760,7 +758,7 @@ TEST_F(Exhaustion, OfThreadsDoesNotStopPinnedOnes) {
     EXPECT_GE(r.rounds, 5);
 }
 
-// The only thread belongs to a pinned G: the others wait until it is free.
+// The only thread belongs to a pinned G: others wait until it is free.
 TEST_F(Exhaustion, PinnedOnesGoOnWhenThereAreNoThreads) {
     ::setenv("RUN_MAX_THREADS", "1", 1);
     runtime rt({.procs = 2});

@@ -1,12 +1,11 @@
 // freeze.h: keeping green threads from running while their stacks are read.
 //
-// special::frozen and a heavy fence hold a parked or runnable G: a resume stores "running" first
-// and reads the bit after. So a thread that has set the bit, fenced, and then sees the G waiting
-// may read its frames: the G does not resume until the bit is cleared. A running G is not stopped.
+// A resume stores "running" first and reads special::frozen after. So a thread that has set the
+// bit, passed a heavy fence, and then sees the G parked or runnable may read its frames: the G does
+// not resume before the bit is cleared. A running G is not stopped.
 //
 // While Gs are frozen, do not wait for anything that a resume could hold up. An M that resumes a
-// frozen G may hold the lock of the object on which the G before it parks, so locks of objects are
-// only tried.
+// frozen G may hold the lock of the object on which the G before it parks, so only try such locks.
 //
 // Threads: any that keeps the scheduler of the Gs alive.
 // See:     src/debug/dump.cc, stopping.cc
@@ -21,7 +20,7 @@
 
 namespace weft::detail {
 
-// One freezer at a time: the bit does not say which thread froze a G.
+// One freezer at a time: the bit has no owner.
 extern spin_lock freezing;
 
 // Freezes n Gs. Requires: freezing is held.

@@ -59,7 +59,7 @@ TEST(Freeze, WhoIsFrozenDoesNotGoOn) {
     {
         const detail::frozen still(&g, 1);
         one.wake();
-        std::this_thread::sleep_for(20ms);  // time for a wrong resume; a non-event cannot be waited for
+        std::this_thread::sleep_for(20ms);  // time for a wrong resume, which cannot be waited for
         EXPECT_EQ(one.look(), 1);
         EXPECT_EQ(one.found(), 0);
     }
@@ -67,9 +67,9 @@ TEST(Freeze, WhoIsFrozenDoesNotGoOn) {
     EXPECT_EQ(one.found(), 2);
 }
 
-// It writes what the freezer has read, and only the thaw orders the two; the waker does not know of
-// the freezer. ThreadSanitizer must not report a race, although it does not see how a switch checks
-// the frozen bit.
+// It writes what the freezer has read; only the thaw orders the two, because the waker does not
+// know of the freezer. ThreadSanitizer does not see how a switch checks the frozen bit, and must
+// not report a race.
 TEST(Freeze, WhatAFreezerHasReadMayBeWrittenOnceItIsThawed) {
     one_who_waits one;
     std::atomic<bool> thawed = false;

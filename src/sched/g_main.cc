@@ -15,7 +15,7 @@ namespace weft::detail {
 
 namespace {
 
-// g, the caller, has returned from its function: does the rest outside of the runtime.
+// g, the caller, has returned from its function: the rest outside of the runtime.
 [[gnu::noinline]] void end_slowly(G* g) noexcept {
     if (current_m() == nullptr) fatal("%s", returned_in_child);
     if ((g->traits & trait::marked) != 0) end_interruptible(current_m());
@@ -49,8 +49,8 @@ void g_main(void* argument, void* baton) {
 
 }  // namespace weft::detail
 
-// Ends the current G from within; the frames of its function are not unwound. The stack may be one
-// that the user created for a context.
+// Ends the current G from within, without unwinding. The stack may be one that the user created for
+// a context.
 extern "C" void run_g_exit(void) {
     using namespace weft::detail;
     M* m = current_g_m();
@@ -65,8 +65,7 @@ extern "C" void run_g_exit(void) {
     if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);
     give_continued_back(*g);
     m = current_m();
-    // If the next G starts on this stack, it must start at the top, because we do not return to
-    // g_main.
+    // A next G on this stack starts at its top, because we do not return to g_main.
     g = exit_g(m);
     m->after.what = after_switch::kind::nothing;
     run_context_init(&g->context, g->stack->top(), &g_main, g);

@@ -28,7 +28,7 @@ g_pool::chunk* g_pool::chunk_of(const G* g) noexcept {
     return reinterpret_cast<chunk*>(reinterpret_cast<uintptr_t>(g) & ~(chunk_size - 1));
 }
 
-// Maps twice the size and keeps an aligned half. Returns nullptr if out of address space.
+// Maps twice the size, keeps an aligned half. nullptr: out of address space.
 g_pool::chunk* g_pool::map_chunk() noexcept {
     auto* mapping = static_cast<std::byte*>(os::map_pages(2 * chunk_size, true));
     if (mapping == nullptr) return nullptr;
@@ -36,7 +36,7 @@ g_pool::chunk* g_pool::map_chunk() noexcept {
     auto* c = ::new (mapping + before) chunk;
     c->mapping = mapping;
     c->mapping_size = 2 * chunk_size;
-    // What cannot be unmapped costs address space until the chunk goes.
+    // What cannot be unmapped stays until the chunk goes.
     if (before == 0 || os::release_pages(mapping, before) == 0) {
         c->mapping = c;
         c->mapping_size -= before;
@@ -174,7 +174,7 @@ void g_pool::retire_locked(uint32_t most) noexcept {
     unused_.fell_to(depot_.size());
 }
 
-// Discards the units of c whose Gs are all retired, one call per run of units. Returns the bytes.
+// Discards fully retired units of c, one call per run. Returns the bytes.
 uint64_t g_pool::discard_retired(chunk& c) noexcept {
     uint32_t whole[most_units];
     uint32_t count = 0;

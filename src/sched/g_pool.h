@@ -1,44 +1,41 @@
 // g_pool.h: allocation of Gs: type-stable chunks of address space and a depot of dead Gs.
 //
-// The problem. A G pointer may be stale: a dump walks all Gs without a lock, and a waker may read a
-// G that has ended. So the address must stay readable as a G while the runtime lives. But the
-// memory of a million dead Gs (256 MB) must return to the system.
+// The problem. A G pointer may be stale: dumps walk all Gs without a lock, and a waker may read an
+// ended G. So its address must read as a G while the runtime lives. But the memory of a million
+// dead Gs (256 MB) must return to the system.
 //
-// So the address space is kept and pages are discarded. A discarded page reads as zero, and a G of
-// zeros is valid: in state idle, which is unused. Gs lie in chunks. A unit of a chunk holds as many
-// Gs as fill a page:
+// So address space is kept and pages are discarded. A discarded page reads as zero, and zeros are a
+// G in state idle, which is unused. A unit of a chunk is as many Gs as fill a page:
 //
 //     chunk, aligned to its size
 //     │ record of the chunk, a list of dead Gs for each unit │ unit │ unit │ unit │ …
 //
 //     unit     from → to          | by                    | how
-//     ─────────────────────────────────────────────────────────────────────────────────────────────────
-//              blank → used       | add_block()           | its Gs become dead ones, and go to the depot
-//              used → in hand     | trim(): all its Gs    | no thread can take them
-//                                 | are retired           |
+//     ──────────────────────────────────────────────────────────────────────────────────────────────
+//              blank → used       | add_block()           | its Gs are dead, and go to the depot
+//              used → in hand     | trim(): all retired   | no thread can take them
 //              in hand → blank    | trim()                | the page is discarded
 //
 // trim() works in rounds, as for stacks (src/stack/trim.cc). A low-water mark counts the Gs of the
-// depot that were not needed; that many are retired to the lists of their units. Units whose Gs are
-// all retired are discarded. Retired Gs can still be taken, after those in the depot.
+// depot that were not needed. That many are retired to their units' lists; fully retired units are
+// discarded. Until then retired Gs can be taken, after those of the depot.
 //
-// A dump freezes Gs by a bit in them (freeze.h). While the lock `freezing` is held this bit must
-// not be lost, so pages are discarded under that lock.
+// Dumps freeze Gs by a bit in them (freeze.h), which must not be lost. So pages are discarded under
+// the lock `freezing`.
 //
 // Rejected:
-// - Freeing blocks while no thread reads them (epochs, hazard pointers): every waker would have to
-//   announce its read.
-// - Freeing whole chunks only: one live G of a thousand would keep 256 KiB.
+// - Freeing unread blocks (epochs, hazard pointers): every waker would have to announce its read.
+// - Freeing whole chunks only: one live G of a thousand keeps 256 KiB.
 // - The record in separate memory: a G has no room for a pointer to it.
 //
-// Invariants: I1. A G is in one place: in use, in a P's cache, in the depot, or in its unit's list;
-//                 unless its unit is blank or in hand.
-//             I2. Gs of a blank unit are all zeros, or dead ones that the system did not discard,
-//                 or were never touched.
+// Invariants: I1. A G is in use, in a P's cache, in the depot, or in its unit's list, unless its
+//                 unit is blank or in hand.
+//             I2. Gs of a blank unit are zeros, dead ones that the system did not discard, or
+//                 untouched.
 // Ordering:   R1 (a unit is shown, its Gs dead) pairs with A1 (for_each, find).
 //             R2 (a chunk joins the list) pairs with A2 (the same).
 // Locks:      lock (leaf); freezing, with no other lock held.
-// Threads:    any; add_block() where exceptions are allowed; trim() one thread at a time.
+// Threads:    any; add_block() where exceptions are allowed; trim() by one thread at a time.
 // See:        docs/stacks.md#memory-that-goes-back
 #pragma once
 
@@ -60,7 +57,7 @@ public:
     static constexpr std::size_t chunk_size = 1024 * 1024;
     static constexpr uint32_t block_size = 128;  // Gs created at once
 
-    // trims: trim() will be called when give() requests it.
+    // trims: trim() is called when give() asks for it.
     explicit g_pool(bool trims = true) noexcept : trims_(trims), watched_(!trims) {}
 
     g_pool(const g_pool&) = delete;
@@ -68,25 +65,25 @@ public:
 
     ~g_pool();
 
-    // Returns up to n dead Gs; fewer if no more exist.
+    // Up to n dead Gs; fewer if there are no more.
     [[nodiscard]] fifo<G> take(uint32_t n) noexcept;
 
-    // Returns true if the caller must arrange for calls of trim(), until a round is over.
+    // True: the caller must arrange for trim() to be called until a round is over.
     [[nodiscard]] bool give(fifo<G>& batch) noexcept;
 
-    // Creates Gs and adds them to the depot. Throws std::bad_alloc.
+    // Adds new Gs to the depot. Throws std::bad_alloc.
     void add_block();
 
-    // One step of a round that returns the memory of Gs not needed since the round before. Returns
-    // the bytes, and whether more remains.
+    // One step of a round that returns memory not needed since the last round. Returns the bytes,
+    // and whether more remains.
     trimming trim(uint32_t most) noexcept;
 
-    // Bytes returned by trim() so far.
+    // Bytes returned by trim().
     [[nodiscard]] uint64_t trimmed_bytes() const noexcept {
         return trimmed_bytes_.load(relaxed);  // relaxed: statistics
     }
 
-    // Calls f(G&) for every G in use or used since its memory was last returned. Any thread.
+    // Calls f(G&) for every G used since its memory was last returned. Any thread.
     template <typename F>
     void for_each(F&& f) {
         for (chunk* c = chunks_.load(acquire); c != nullptr; c = c->next.load(acquire)) {  // A2
@@ -101,7 +98,7 @@ public:
         }
     }
 
-    // The G at that address, dead or not; nullptr if there is no G. Any thread.
+    // The G at that address, dead or not; nullptr: no G. Any thread.
     [[nodiscard]] const G* find(const void* at) const noexcept;
 
 private:
@@ -112,16 +109,16 @@ private:
         lifo<G> retired;            // guarded by lock_
         atomic<bool> shown{false};  // its Gs may be read: R1, A1
         bool in_hand = false;       // between blank and used; guarded by lock_
-        bool was_used = false;      // by the thread that has it in hand
+        bool was_used = false;      // owned by the thread that has it in hand
     };
 
-    // At the beginning of the chunk's memory.
+    // At the start of the chunk.
     struct chunk {
         atomic<chunk*> next{nullptr};  // R2, A2
-        void* mapping = nullptr;       // the chunk, and neighbouring memory that could not be unmapped
+        void* mapping = nullptr;       // includes neighbouring memory that could not be unmapped
         std::size_t mapping_size = 0;
-        uint32_t first_unit = 0;  // those before hold this record
-        uint32_t blank = 0;       // units; guarded by lock_, as are the next two
+        uint32_t first_unit = 0;  // earlier ones hold this record
+        uint32_t blank = 0;       // units; guarded by lock_, as the next two
         uint32_t retired = 0;     // Gs
         bool ripe = false;        // a G was retired since trim() last looked
         unit units[most_units];
@@ -150,7 +147,7 @@ private:
     spin_lock lock_;
     // Guarded by lock_.
     lifo<G> depot_;
-    low_water unused_;          // of the depot, since the last round of trim()
+    low_water unused_;          // of the depot, since the last round
     uint64_t retired_ = 0;      // Gs in unit lists
     uint32_t surplus_ = 0;      // Gs that this round must still retire
     chunk* last_ = nullptr;     // the newest
@@ -158,7 +155,7 @@ private:
     chunk* filling_ = nullptr;  // no older chunk has blank units; nullptr: no chunk has
     bool watched_;
 
-    // State of the current round; owned by the trim() caller that has set trims_now_.
+    // The current round; owned by the trim() that has set trims_now_.
     atomic<bool> trims_now_{false};
     bool in_round_ = false;
 

@@ -42,7 +42,7 @@ protected:
         static_cast<void>(pool_.give(batch));
     }
 
-    // Runs two rounds; the first only measures. Returns the bytes given back.
+    // Runs two rounds; the first only measures. Returns the bytes.
     uint64_t trim_all() {
         uint64_t bytes = 0;
         for (int rounds = 0; rounds < 2;) {
@@ -143,7 +143,7 @@ TEST_F(GPoolMemory, SaysOnceThatItIsToBeCalled) {
     EXPECT_TRUE(pool_.give(batch));
 }
 
-// A dump that has frozen a G must find it frozen: nothing is discarded until then.
+// A frozen G must stay frozen: nothing is discarded until the thaw.
 TEST_F(GPoolMemory, NothingIsDiscardedWhileGsAreFrozen) {
     const std::vector<G*> all = take(many);
     give(all);
@@ -165,7 +165,7 @@ TEST_F(GPoolMemory, NothingIsDiscardedWhileGsAreFrozen) {
     EXPECT_EQ(count(), 0U);
 }
 
-// Threads use Gs while one thread returns memory without pause and another walks the Gs.
+// Threads use Gs while others trim and walk them.
 TEST_F(GPoolMemory, RacesWithThreadsThatTakeAndGive) {
     constexpr int threads = 3;
     const int rounds = test::scaled(1'000);

@@ -1,10 +1,10 @@
 // m.h: M, an OS thread that runs green threads.
 //
-// An M needs a P to run Gs. On its own stack, g0, it looks for work and sleeps. Gs switch to each
-// other without passing through g0. Work that must wait until the leaving G's registers are saved
-// is stored in after; the next code that runs on the M does it.
+// An M needs a P to run Gs. It looks for work and sleeps on its own stack, g0. Gs switch to each
+// other without passing through g0. Work that needs the leaving G's registers saved is stored in
+// after, for the next code on the M.
 //
-// Threads: the M's own, except for note, in_runtime (read by the retaker) and the idle link.
+// Threads: the M's own, except note, in_runtime (read by the retaker) and the idle link.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct P;
 struct scheduler;
 struct waiter;
 
-// What the next code on this M does for the G that just left, whose context is saved.
+// What the next code on this M does for the G that has left; its context is saved.
 struct after_switch {
     // …_outside: the M has lost its P.
     enum class kind : uint8_t {
@@ -39,14 +39,14 @@ struct after_switch {
         die,
         park_claimable_many,
         requeue_outside,
-        arrive,  // as requeue_outside, ahead of others: arrivals.h
+        arrive,  // requeue_outside, ahead of others: arrivals.h
         die_outside,
     };
     kind what = kind::nothing;
     uint32_t bits = 0;  // park: the object's bits …
 
     union {
-        guarded_word* lock = nullptr;  // … and its lock, to be freed with these bits
+        guarded_word* lock = nullptr;  // … and its lock, freed with these bits
         const held_lock* locks;        // park_claimable_many: bits locks, in g's frame
     };
 
@@ -54,32 +54,31 @@ struct after_switch {
     G* g = nullptr;
 };
 
-// Whether an M may be sent the signal that preempts its G.
+// Whether the M may be sent the signal that preempts its G.
 namespace signal_gate {
-inline constexpr uint32_t shut = 0;       // its G is not in marked code
-inline constexpr uint32_t open = 1;       // its G is in marked code
-inline constexpr uint32_t in_flight = 2;  // a signal is being sent; do not shut the gate before that is done
+inline constexpr uint32_t shut = 0;       // G not in marked code
+inline constexpr uint32_t open = 1;       // G in marked code
+inline constexpr uint32_t in_flight = 2;  // being sent; the gate must not be shut before that is done
 inline constexpr uint32_t sent = 3;       // arrives when the thread next leaves the kernel, or never
-inline constexpr uint32_t awaited = 4;    // the thread is about to find out which
+inline constexpr uint32_t awaited = 4;    // the thread is about to find out
 }  // namespace signal_gate
 
 struct alignas(cache_line) M {
     // Touched by a switch. Owner only.
     G* g = nullptr;  // the running G; nullptr on g0
-    // On g0: the P it holds. While a G runs: the last P; its owner word says whether the M still
-    // holds it.
+    // On g0: the P it holds. Else the last P; its owner word says if the M still holds it.
     P* p = nullptr;
     after_switch after;
     eh_state* eh = nullptr;  // this thread's exception state
-    // Written by the owner around every runtime entry; read by a thread that wants to take the P.
+    // Written by the owner around each runtime entry, read before a P is taken.
     atomic<uint32_t> in_runtime{0};
-    atomic<bool> in_call{false};  // in a blocking call; written by the owner, read by the monitor
+    atomic<bool> in_call{false};  // in a blocking call; owner writes, monitor reads
     atomic<uint64_t> calls{0};    // blocking calls so far; as above
     bool has_place = false;       // this call has one of scheduler.call_places; owner only
-    G* lent_by = nullptr;         // the G in that call; g is nullptr then. Owner only, as are those below
-    bool spinning = false;        // looks for work and is counted in idle.spinning
-    G* picked = nullptr;          // a G from the P's queue that g0 runs next
-    G* pinned = nullptr;          // the only G it runs; nullptr: any
+    G* lent_by = nullptr;         // the G in that call; then g is nullptr. Owner only, as those below
+    bool spinning = false;        // searches for work, counted in idle.spinning
+    G* picked = nullptr;          // from the P's queue; g0 runs it next
+    G* pinned = nullptr;          // runs only this G; nullptr: any
 
     alignas(cache_line) run_context_t g0{};
     eh_state g0_eh;
@@ -87,70 +86,67 @@ struct alignas(cache_line) M {
     scheduler* home = nullptr;
     prng random{1};
     uint32_t index = 0;
-    atomic<int> thread_id{0};  // the thread's system id; 0: not started. Written by the thread
+    atomic<int> thread_id{0};  // system id; 0: not started. Written by the thread
     os::thread_id thread = 0;
     bool is_main = false;  // M0: the thread that called weft::main
     void* alternate_stack = nullptr;
-    int slack_before_ns = 0;           // timer slack of its thread when it was adopted
+    int slack_before_ns = 0;           // its timer slack before it was adopted
     bool short_slices_before = false;  // as above
 
-    // For checkpoint(): the time slice it last saw, since when, and when to read the clock again.
+    // checkpoint(): the slice it last saw, since when, and when to read the clock.
     uint64_t checkpoint_slice = 0;
     uint64_t checkpoint_clock_due = 0;
     int64_t slice_began_ns = 0;
 
-    // yield()s that found no other G to run; these are no schedules. Written by the owner, read by
-    // the watchdog.
+    // yield()s that found no other G; no schedules. Owner writes, watchdog reads.
     atomic<uint64_t> vain_yields{0};
 
-    uint32_t pins = 0;            // number of weft::pin objects of pinned; 0: only kept
-    atomic<bool> retired{false};  // its pinned G has ended, or it is surplus: it ends. Set by its own thread
+    uint32_t pins = 0;            // weft::pin objects of pinned; 0: only kept
+    atomic<bool> retired{false};  // ends: its pinned G has ended, or it is surplus. Set by its thread
 
-    // Preemption of its G, see preempt.h.
-    // The word that instrumented code on this thread tests; nullptr: it has gone. See
-    // interrupt_all.
+    // Preemption of its G: preempt.h.
+    // Tested by instrumented code on this thread; nullptr: gone. See interrupt_all.
     atomic<uintptr_t>* preempt_word = nullptr;
-    atomic<uint64_t> slice_over{0};               // the time slice to end, P::slice() + 1; by the thread that set asked
-    atomic<uint32_t> signals{signal_gate::shut};  // whether it may be sent a signal
-    bool signal_unblocked = false;                // owner only, as are the next two
-    bool signal_lost = false;                     // a signal that was sent did not arrive: G3 of preempt.h
-    hold* last_hold = nullptr;                    // the last one begun on this thread; may have ended
+    atomic<uint64_t> slice_over{0};               // P::slice() + 1 of the slice to end; by the thread that set asked
+    atomic<uint32_t> signals{signal_gate::shut};  // a signal_gate
+    bool signal_unblocked = false;                // owner only, as the next two
+    bool signal_lost = false;                     // a sent signal did not arrive: G3 of preempt.h
+    hold* last_hold = nullptr;                    // the last begun on this thread; may have ended
 
     // Guarded by idle.lock while on an idle list.
     M* idle_next = nullptr;
     bool on_idle_list = false;
     bool coming = false;   // counted in idle.coming
-    int64_t alarm_ns = 0;  // the timer deadline by which it wakes
+    int64_t alarm_ns = 0;  // timer deadline at which it wakes
 
     bool served_alone = false;  // came from the poller with events while no P ran: idle.h. Owner only
 
     // How it lost its P; guarded by idle.lock.
     bool overran = false;         // its time slice was over
-    bool has_long_slice = false;  // the kernel gives it longer slices since then; must be undone
-    bool stands_by = false;       // just returned from a call without a P: idle.h. Owner only
+    bool has_long_slice = false;  // has longer kernel slices since then; must be undone
+    bool stands_by = false;       // just back from a call without a P: idle.h. Owner only
 
-    // A request from another thread: the P to take, and the G to run first (nullptr: look for one).
-    // Written before wake_m() or, for the M of a pinned G, under idle.lock; see pin.h.
+    // Request of another thread: the P to take, and the G to run first (nullptr: look for one).
+    // Written before wake_m(); for the M of a pinned G under idle.lock: pin.h.
     P* next_p = nullptr;
     G* next_g = nullptr;
     note park;
-    waiter* fetched = nullptr;  // what it fetched from the poller, until made ready. Owner only
+    waiter* fetched = nullptr;  // from the poller, until made ready. Owner only
 
-    // The CPU of its thread, see placement.h.
-    const uint32_t* cpu_word = nullptr;    // the thread's; nullptr: it has gone. Guarded by threads_lock
-    atomic<bool> is_hog{false};            // lost its P because it computed; see set_hog_locked
-    atomic<uint32_t> move_to{os::no_cpu};  // the CPU to which its thread must move
+    // Placement of its thread: placement.h.
+    const uint32_t* cpu_word = nullptr;    // its thread's; nullptr: gone. Guarded by threads_lock
+    atomic<bool> is_hog{false};            // lost its P because it computed: set_hog_locked
+    atomic<uint32_t> move_to{os::no_cpu};  // CPU to move to
 
     // Its thread will not touch the scheduler again.
     atomic<bool> has_ended{false};
 
-    // Which side frees the thread; decided once, by the side that parts first. If the thread ends
-    // first, the runtime joins it. If the runtime stops first, the thread detaches itself at its
-    // end.
+    // Which side frees the thread: the one that parts last. If the thread ends first, the runtime
+    // joins it. If the runtime stops first, the thread detaches itself at its end.
     enum class parted : uint8_t { nobody, thread, runtime, joined };
     atomic<parted> parting{parted::nobody};
 
-    // Returns false if the other side parted first.
+    // False: the other side parted first.
     [[nodiscard]] bool part(parted who) noexcept {
         parted nobody = parted::nobody;
         return parting.compare_exchange_strong(nobody, who, acq_rel, acquire);  // sees what the other did before
@@ -159,7 +155,7 @@ struct alignas(cache_line) M {
     // Any thread.
     [[nodiscard]] int tid() const noexcept { return thread_id.load(relaxed); }  // relaxed: a number
 
-    // What it was doing when the watchdog last looked. Monitor only.
+    // Its state when the watchdog last looked. Monitor only.
     struct {
         const G* g = nullptr;
         uint64_t id = 0;
@@ -172,7 +168,7 @@ struct alignas(cache_line) M {
     // All Ms of the runtime; guarded by scheduler.threads_lock.
     M* all_next = nullptr;
 
-    // What this M last saw in another P's run_next. Tells a stale G from a hand-off in flight.
+    // Last seen in another P's run_next: tells a stale G from a hand-off in flight.
     struct sighting {
         G* g = nullptr;
         uint64_t tick = 0;

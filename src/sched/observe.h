@@ -1,20 +1,17 @@
-// observe.h: what the monitor's thread does for observers: traces, dumps requested by a signal, the
-// watchdog.
+// observe.h: the monitor's work for observers: traces, dumps requested by a signal, the watchdog.
 //
-// The problem. When a process hangs, its green threads and Ps may all be blocked and cannot report
-// why. The monitor (sysmon.h) always exists, has no P and holds no lock here. So the monitor
-// prints, and a signal handler only wakes it.
+// The problem. When a process hangs, its green threads and Ps may all be blocked. The monitor
+// (sysmon.h) has no P and holds no lock here, so it prints, and a signal handler only wakes it.
 //
-// Unless requested it costs nothing: without a period the monitor does not wake for it (due_ns() is
-// never).
+// Unless requested this costs nothing: without a period due_ns() is never.
 //
-//     signal handler                                monitor
-//     Q1  dump_wanted = true                        Q3  called_.reset()
-//     Q2  called_.wake()                            Q4  reads due_ns(): does not sleep if dump_wanted; or only until it
-//                                                       tries again, while another runtime's monitor writes a dump
+//     signal handler                     monitor
+//     Q1  dump_wanted = true             Q3  called_.reset()
+//     Q2  called_.wake()                 Q4  reads due_ns(): does not sleep if dump_wanted; or only until it tries again,
+//                                            while another runtime's monitor writes a dump
 //
-// The wake of Q2 comes before or after Q3. Before: Q4 sees Q1, which the reset did not undo. After:
-// the sleep ends at once. Dumps are written one after the other.
+// If the wake of Q2 comes before Q3, Q4 sees Q1, which the reset did not undo. If after, the sleep
+// ends at once. Dumps are written one after the other.
 //
 // Declared here because the monitor calls it; debug/ does the printing.
 //
@@ -43,18 +40,17 @@ public:
     observer(const observer&) = delete;
     observer& operator=(const observer&) = delete;
 
-    // Sets what to do for s. Before the monitor starts. watchdog_ns: from runtime_options; 0: as
+    // Sets what to do for s, before the monitor starts. watchdog_ns: from runtime_options; 0: as
     // debug says. Throws std::bad_alloc.
     void start(const scheduler& s, const debug_options& debug, int64_t watchdog_ns);
 
-    // When act() must be called next; never: nothing is requested; long_ago: now.
+    // When to call act(); never: nothing is requested; long_ago: now.
     [[nodiscard]] int64_t due_ns() const noexcept;
 
-    // Does what is due. Requires: the caller holds no lock.
+    // Does what is due. Requires: no lock is held.
     void act(scheduler& s, int64_t now_ns) noexcept;
 
-    // Requests a dump to stderr by the monitor, which must be woken after that. Any thread, any
-    // signal handler.
+    // Requests a dump to stderr; wake the monitor after that. Any thread, any signal handler.
     void request_dump() noexcept { dump_wanted_.store(true, release); }  // Q1
 
 private:
@@ -75,14 +71,14 @@ private:
 
 // ---- Deadlocks: see debug/deadlock.cc.
 
-// Looks for a deadlock. The caller is an M of s without a P or lock that went idle last, some time
-// ago. Does not return if all green threads of the process wait and nothing can wake one. Returns
-// false if other threads might wake one, so the next look is not urgent.
+// The caller is an M of s without P or lock that went idle last, some time ago. Does not return if
+// all green threads of the process wait and nothing can wake one. False: other threads might, so
+// the next look is not urgent.
 [[nodiscard]] bool look_for_deadlock(scheduler& s) noexcept;
 
 // ---- Mutexes of the system: see debug/held.h.
 
-// g, the caller, has special::holds and is about to leave its M. frame: where its frames begin.
+// The calling G has special::holds and is about to leave its M. frame: where its frames begin.
 void report_held_mutex(const G& g, const void* frame) noexcept;
 
 // ---- In a fork child: locks held by threads that do not exist there.

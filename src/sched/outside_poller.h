@@ -1,12 +1,12 @@
 // outside_poller.h: the poller of plain threads, which wait for files without a runtime.
 //
 // A plain thread that waits for a file sleeps on its note, as for any other wait. If the file is in
-// no poller yet, there is no runtime whose Ms would fetch its events. So it is added to this
-// poller, whose own thread starts when first needed, blocks in its backend for ever, and readies
-// any waiter of its events. That thread is never joined.
+// no poller yet, no runtime's Ms fetch its events, so it is added to this poller. Its own thread
+// starts when first needed, blocks in its backend for ever, readies any waiter of its events, and
+// is never joined.
 //
 // Rejected:
-// - The default runtime's poller: a program may have no such runtime, or stop it.
+// - The default runtime's poller: it may not exist, or stop.
 // - Waiting in poll(2): close() could not wake it.
 //
 // Threads: any.

@@ -31,7 +31,7 @@ void unbind_stack(scheduler& s, G* g) noexcept {
     if (on.measured) static_cast<void>(s.stacks.discard_depth(on));  // for its next owner
 }
 
-// Moves the stack of g, which is dead, to the P's cache or the pool.
+// Moves a dead G's stack to the P's cache or the pool.
 [[gnu::noinline]] static void leave_stack_behind(M* m, G* g) noexcept {
     P* p = m->p;
     struct stack* left = std::exchange(g->stack, nullptr);
@@ -71,7 +71,7 @@ void empty_caches(scheduler& s, P& p) noexcept {
     s.stacks.unreserve(std::exchange(p.credits, 0));
 }
 
-// Returns g, which is dead, and its credit to the pools.
+// Returns dead g and its credit to the pools.
 static void give_to_pools(scheduler& s, G* g) noexcept {
     fifo<G> one;
     one.push_back(g);
@@ -88,7 +88,7 @@ void recycle_g_outside(scheduler& s, G* g) noexcept {
     give_to_pools(s, g);
 }
 
-// The P has more dead Gs or credits than it may keep.
+// More dead Gs or credits than the P may keep.
 [[gnu::noinline]] static void spill_caches(M* m) noexcept {
     P* p = m->p;
     scheduler& s = *m->home;
@@ -109,7 +109,7 @@ void recycle_g_outside(scheduler& s, G* g) noexcept {
     }
 }
 
-// Moves g, which is dead, and a credit to the caches of m's P. In the runtime.
+// Moves dead g and a credit to the caches of m's P. In the runtime.
 [[gnu::always_inline]] static inline void keep_dead(M* m, G* g) noexcept {
     P* p = m->p;
     // It keeps its stack for reuse while few Gs do.
@@ -151,8 +151,7 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     recycle_g(m, from);
     to->stack = on;
     on->owner = to;
-    // Marks it as started; the real values are written when it first leaves. sp last, because other
-    // threads read it.
+    // Started; its first switch away writes the real values. sp last: other threads read it.
     to->context.pc = nullptr;
     to->context.fp = nullptr;
     __atomic_store_n(&to->context.sp, on->top(), __ATOMIC_RELEASE);

@@ -20,7 +20,7 @@ constexpr uint32_t capacity = run_queue::capacity;
 
 class RunQueue : public ::testing::Test {
 protected:
-    // Makes start the slot of the next push, as in a queue that has been used for long.
+    // Makes start the slot of the next push, as after long use.
     static void advance(run_queue& queue, uint32_t start) {
         G any;
         for (uint32_t i = 0; i < start; ++i) {
@@ -36,7 +36,7 @@ protected:
 
     [[nodiscard]] uint32_t number(const G* g) const { return static_cast<uint32_t>(g - gs_.get()); }
 
-    // Pops until empty; expects Gs first … first + n - 1 in order.
+    // Pops all; expects Gs first … first + n - 1 in order.
     void expect_rest(run_queue& queue, uint32_t first, uint32_t n) {
         EXPECT_EQ(queue.size(), n);
         for (uint32_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// schedule.cc: order: see schedule.h.
+// schedule.cc: implements the order of schedule.h.
 #include "sched/schedule.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr int steal_rounds = 4;
 constexpr int64_t run_next_stale_ns = 3'000;
 constexpr uint32_t global_batch_max = run_queue::capacity / 2;
 
-// Step 5 (or 2, with n = 1): returns the first of a batch; the others go to p's ring.
+// Step 5 (or 2, with n = 1): the first of a batch; the others go to p's ring.
 G* take_global(scheduler& s, P* p, uint32_t n) noexcept {
     if (s.global.size() == 0) return nullptr;
     fifo<G> batch = s.global.pop(n);
@@ -33,9 +33,9 @@ G* take_global(scheduler& s, P* p, uint32_t n) noexcept {
     while (G* g = batch.pop_front()) {
         if (!g->started()) prefetch_start(g);
         const bool fits = p->queue.push(g);
-        WEFT_ASSERT(fits);  // the ring was empty; the batch is at most half of it
+        WEFT_ASSERT(fits);  // the ring was empty; a batch is at most half
     }
-    if (!p->queue.empty()) after_push(s, s.idle);  // Ms that searched before the pushes did not see these Gs
+    if (!p->queue.empty()) after_push(s, s.idle);  // for Ms that searched before these pushes
     return first;
 }
 
@@ -44,8 +44,8 @@ uint32_t global_share(const scheduler& s) noexcept {
     return std::min({global_batch_max, size, size / s.ps.in_use() + 1});
 }
 
-// Takes g from victim's run_next if the victim's owner is in user code; keeps it out of the runtime
-// until done: T1 to T4 of p.h.
+// Takes g from victim's run_next if the owner is in user code, and keeps the owner out: T1 to T4 of
+// p.h.
 bool take_run_next(P* victim, const G* g) noexcept {
     uintptr_t word = victim->owner.load(relaxed);  // relaxed: the exchange decides
     const M* holder = holder_of(word);
@@ -67,7 +67,7 @@ bool take_run_next(P* victim, const G* g) noexcept {
 
 // Steals another P's run_next if it is stale.
 G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
-    G* g = victim->run_next.load(acquire);  // acquire: the compare below is of a G that is there now
+    G* g = victim->run_next.load(acquire);  // acquire: compares with a G that is there now
     M::sighting& seen = m->sightings[victim->index];
     const uint64_t tick = victim->tick();
     if (g == nullptr || seen.g != g || seen.tick != tick) {
@@ -77,12 +77,12 @@ G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
     if (now_ns - seen.at_ns < run_next_stale_ns) return nullptr;
     seen = {};
     if (take_run_next(victim, g)) return g;
-    // The owner is in the runtime for longer than usual: perhaps it woke us and waits for our CPU.
+    // The owner stays in the runtime: perhaps it woke us and waits for our CPU.
     os::yield_thread();
     return nullptr;
 }
 
-// Step 7: one round over all other Ps, from a random start with a random stride.
+// Step 7: one round over all other Ps, with random start and stride.
 G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
     P* self = m->p;
     const stealing_order& order = s.ps.order();
@@ -123,7 +123,7 @@ void end_slice(M* m) noexcept {
 
 G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
     m->p->count.steal_rounds.add();
-    if (s.ps.reach() == 1) return nullptr;  // no victim; the number of random draws must not depend on time
+    if (s.ps.reach() == 1) return nullptr;  // no victim; random draws must not depend on time
     for (int round = 1; round <= steal_rounds; ++round) {
         if (G* g = steal_round(s, m, round == steal_rounds, now_ns)) return g;
     }
@@ -144,8 +144,8 @@ G* take_polled(scheduler& s, M* m) noexcept {
     return pick_local(m->p);
 }
 
-// Step 2. Skipped while a batch could overflow the ring into the global queue. Events that arrive
-// faster than they are handled should stay in the kernel, which keeps their order.
+// Step 2. Skipped if a batch could overflow the ring. Events that arrive faster than they are
+// handled should stay in the kernel, which keeps their order.
 void poll_in_passing(scheduler& s, M* m) noexcept {
     P* p = m->p;
     static_assert(poll_batch <= run_queue::capacity / 2);
@@ -153,7 +153,7 @@ void poll_in_passing(scheduler& s, M* m) noexcept {
     if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_polled(m, fetched, p->now_ns);
 }
 
-// Whether the time slice of m's P, which the G in run_next may inherit, is over: S2 or S1.
+// Whether the slice of m's P, which run_next may inherit, is over: S2 or S1.
 bool slice_is_over(const scheduler& s, const M* m) noexcept {
     P* p = m->p;
     if (slice_was_ended(m)) return true;
@@ -164,7 +164,7 @@ bool slice_is_over(const scheduler& s, const M* m) noexcept {
     return false;
 }
 
-// Whether the ring is not empty and nothing has left it for a time slice: S3.
+// Whether nothing has left the non-empty ring for a slice: S3.
 bool ring_is_due(const scheduler& s, P* p) noexcept {
     const uint32_t popped = p->queue.popped();
     if (popped == p->ring_popped && !p->queue.empty()) return p->now_ns - p->ring_waits_ns >= s.slice_ns;
@@ -173,7 +173,7 @@ bool ring_is_due(const scheduler& s, P* p) noexcept {
     return false;
 }
 
-// At the end of a slice: returns a queued G and moves run_next behind all others. nullptr: none is
+// At the end of a slice: returns a queued G; run_next goes behind all others. nullptr: none is
 // queued.
 G* take_queued_first(scheduler& s, M* m, bool ring_due) noexcept {
     P* p = m->p;
@@ -189,7 +189,7 @@ G* take_queued_first(scheduler& s, M* m, bool ring_due) noexcept {
     return g;
 }
 
-// The next G for m. m holds a P, or has none when it returns from sleep; then nullptr, to stop.
+// The next G for m. nullptr: m came back from sleep without a P, or the scheduler stops.
 G* find_runnable(scheduler& s, M* m) noexcept {
     bool knows_time = false;
     for (;;) {
@@ -228,7 +228,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             if (G* g = take_global(s, p, 1)) return g;
         }
         if (after_arrival) {
-            // What the arrival started or made ready comes after one G of the ring.
+            // An arrival's own Gs come after one of the ring.
             if (G* g = pick_queued(p)) return g;
         }
         if (G* g = pick_local(p)) return g;
@@ -244,7 +244,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
     }
 }
 
-// Records how long g, about to run, was runnable. Only a sample: direct switches are not measured.
+// A sample of how long g was runnable: direct switches are not measured.
 void sample_latency(P* p, const G* g) noexcept {
     const int64_t ns = p->now_ns - g->since_ns;
     p->latency[latency_histogram::bucket_of(ns < 0 ? 0 : static_cast<uint64_t>(ns))].add();

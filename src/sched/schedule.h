@@ -1,47 +1,44 @@
 // schedule.h: what an M runs next.
 //
 // The order, pinned by a test:
-//
 //     1  due timers of the own P                       4  the own ring
 //     2  an arrival, if due; every 61st time and at    5  a batch from the global queue; any arrival
 //        the end of a slice: ready I/O, one G from     6  ready I/O, if no M sleeps in the poller
 //        the global queue                              7  half of another P's ring; the last of four rounds
 //     3  run_next; the ring at the end of a slice         also fires others' due timers and takes a stale run_next
 //
-// If all fail, the M sleeps by the protocol of idle.h and starts again at 1.
+// Then the M sleeps by the protocol of idle.h and starts again at 1.
 //
-// Time slices. run_next makes hand-offs fast, but two Gs that wake each other through it would
-// starve the ring. So a G from run_next inherits the time slice of the G before it: the P counts
-// such schedules, and P::slice() is the number of the others. The end of a slice that several Gs
-// share is detected in two ways:
+// Time slices. Two Gs that wake each other through run_next would starve the ring. So a G from
+// run_next inherits the slice of the G before it: the P counts such schedules, and P::slice() is
+// the number of the others. The end of a shared slice is detected in two ways:
 //
-// S1  By g0, which runs at least every 61 schedules: it saw the same slice slice_ns ago.
-// S2  By the monitor, for Gs that compute longer in between. While others are queued it asks the
-//     running G to yield, as at the end of any slice (preempt.h), and the next switch goes through
-//     g0. It takes the P only from a G that has run for a slice by itself.
+// S1  By g0, at least every 61 schedules: it saw the same slice slice_ns ago.
+// S2  By the monitor, for Gs that compute longer. While others are queued it asks the running G to
+//     yield, as at the end of any slice (preempt.h), and the next switch goes through g0. It takes
+//     the P only from a G that has run for a slice by itself.
 //
-// Then a G of the global queue or the ring runs, and run_next moves to the tail of the ring, so
-// several chains of hand-offs on one P each get a slice in turn. A G that yields at the end of a
-// slice, or must yield, is queued behind what it leaves in run_next. If nothing is queued, or the P
-// has changed hands, the chain continues with a new slice.
+// Then a G of the global queue or the ring runs and run_next moves to the ring's tail, so chains of
+// hand-offs on one P take turns. A G that yields at the end of a slice, or is preempted, is queued
+// behind its run_next. If nothing is queued, or the P has changed hands, the chain gets a new
+// slice.
 //
-// S3  At the end of a slice, and at each 61st schedule, the global queue comes before run_next and
-//     the ring. If it never becomes empty and holds chains of hand-offs, the ring would starve. So
-//     g0 takes a G of the ring first if nothing has left the ring for a slice.
+// S3  At the end of a slice, and at each 61st schedule, the global queue comes first. If it always
+//     holds chains of hand-offs, the ring would starve. So g0 takes from the ring first if nothing
+//     has left it for a slice.
 //
-// A G that yields while its P's own queue is empty takes a batch from the global queue before it is
-// queued itself. Otherwise it would follow itself in 60 of 61 schedules, and yield() would not let
-// others run first.
+// A G that yields while its P's queue is empty first takes a batch from the global queue. Otherwise
+// it would follow itself in 60 of 61 schedules.
 //
 // Rejected:
 // - A limit on successive hand-offs: sixteen pieces of 5 ms are 80 ms, and each hand-off pays for a
 //   test.
 // - Reading the clock at each hand-off.
-// - Moving run_next to the global queue: beside a ring that never becomes empty, it is reached at
+// - Moving run_next to the global queue: beside a ring that never becomes empty it is reached at
 //   every 61st schedule.
 //
-// A thief steals another P's run_next only if it has seen the same G there at the same tick at
-// least 3 µs before. The thief keeps the time, so a push costs nothing.
+// A thief takes another P's run_next only if it saw the same G there at the same tick at least 3 µs
+// before. The thief keeps the time, so a push costs nothing.
 //
 // Threads: g0 of the M; pick_local also by a leaving G.
 #pragma once
@@ -50,25 +47,24 @@
 
 namespace weft::detail {
 
-// With many Gs the lines that a switch touches are in no cache, and waiting for them is most of a
-// switch. So they are prefetched.
+// With many Gs, waiting for uncached lines is most of a switch. So they are prefetched.
 
-// For a g that will start soon.
+// For g that starts soon.
 [[gnu::always_inline]] inline void prefetch_start(const G* g) noexcept {
     const auto* lines = reinterpret_cast<const char*>(g);
     __builtin_prefetch(lines + cache_line);
     __builtin_prefetch(lines + 2 * cache_line);
 }
 
-// For a g that will be made ready and resumed soon; its closure is in the third line.
+// For g that is made ready and resumed soon; its closure is in the third line.
 [[gnu::always_inline]] inline void prefetch_ready(const G* g) noexcept {
     __builtin_prefetch(g);
     prefetch_start(g);
 }
 
-// For a g that will resume soon.
+// For g that resumes soon.
 [[gnu::always_inline]] inline void prefetch_resume(const G* g) noexcept {
-    if (sanitized) return;  // a thief may have g: harmless for a hint, but a race to sanitizers
+    if (sanitized) return;  // a thief may have g: fine for a hint, a race to sanitizers
     const auto* sp = static_cast<const char*>(g->context.sp);
     __builtin_prefetch(sp);
     __builtin_prefetch(sp + cache_line);
@@ -87,14 +83,13 @@ namespace weft::detail {
     return g;
 }
 
-// Whether m was asked to end the current time slice of its P: Q2 of preempt.h. In the runtime, or
-// where m keeps its P otherwise.
+// Whether m was asked to end its P's current slice: Q2 of preempt.h. m keeps its P during the call.
 [[nodiscard]] inline bool slice_was_ended(const M* m) noexcept {
     return m->slice_over.load(acquire) == m->p->slice() + 1;  // acquire: pairs with Q2
 }
 
-// Ends the time slice of m's P: the G that would inherit it goes to the tail of the ring. In the
-// runtime, before the G that used up the slice is queued.
+// Ends the slice of m's P: run_next goes to the ring's tail. In the runtime, before the G that used
+// up the slice is queued.
 void end_slice(M* m) noexcept;
 
 // Steps 3 and 4, for the owner of p.
@@ -108,21 +103,21 @@ void end_slice(M* m) noexcept;
     return pick_queued(p);
 }
 
-// When the P's own queue is empty: whether g0 may find other work, or must return the P's caches.
+// The P's own queue is empty: whether g0 may find other work, or must return caches.
 [[nodiscard]] inline bool g0_may_find(const scheduler& s, const P* p) noexcept {
     return p->has_work() || s.has_shared_work() || p->timers.next_deadline() != never || s.stopping.load(relaxed) ||
            p->gives_back.load(relaxed);  // relaxed: hints
 }
 
-// Step 5, for the owner of p, which has no work: returns the first G of a batch; the others go to
-// the ring. nullptr: the global queue is empty.
+// Step 5, for the owner of p, which has no work: the first G of a batch; the others go to the ring.
+// nullptr: the global queue is empty.
 [[nodiscard]] G* take_share_of_global(scheduler& s, P* p) noexcept;
 
-// Step 7: returns a G for m to run now, and may put others into its ring, which must be empty.
-// nullptr: there is nothing, or other thieves win.
+// Step 7: a G to run now; others go to m's ring, which must be empty. nullptr: there is nothing, or
+// other thieves win.
 [[nodiscard]] G* steal(scheduler& s, M* m, int64_t now_ns) noexcept;
 
-// The loop of g0: runs Gs until the scheduler stops.
+// g0's loop: runs Gs until the scheduler stops.
 void schedule_loop(M* m) noexcept;
 
 }  // namespace weft::detail

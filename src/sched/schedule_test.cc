@@ -1,7 +1,7 @@
-// schedule_test.cc: what a P runs next: the order that schedule.h promises, with its numbers.
+// schedule_test.cc: what a P runs next: the order of schedule.h, with its numbers.
 //
-// In each test one G keeps its P busy while it prepares (spawns, lets a plain thread spawn,
-// inspects the queues), and then waits: from then on the scheduler decides the order.
+// In each test one G keeps its P busy while it prepares (spawns, inspects the queues), and then
+// waits: from then on the scheduler decides.
 #include "sched/schedule.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ public:
         return order_;
     }
 
-    // The position of a G in that order, from 0; -1 if it did not run.
+    // A G's position in that order, from 0; -1 if it did not run.
     [[nodiscard]] int position(int who) {
         const std::lock_guard hold(mutex_);
         for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -97,13 +97,13 @@ protected:
         });
     }
 
-    // Starts a whole round to the next look at the global queue.
+    // The next look at the global queue is a whole round away.
     static void begin_round() {
         my_p()->restart_ticks();
         my_p()->begin_slice();
     }
 
-    // A G that keeps its P busy is not retaken, and its time slice does not end.
+    // A busy G is not retaken, and its slice does not end.
     runtime rt_{{.procs = 1, .retake = false, .slice = std::chrono::seconds(10)}};
     chronicle ran_;
     wait_group all_;
@@ -229,7 +229,7 @@ TEST_F(Schedule, EverySixtyFirstScheduleLooksAtTheGlobalQueue) {
     EXPECT_EQ(ran_.position(1002), 60 + 2 * 61);
 }
 
-// Other reasons to pass through g0 must not delay that look.
+// Other passes through g0 must not delay that look.
 TEST_F(Schedule, TimersThatFireAllTheTimeDoNotKeepTheGlobalQueueWaiting) {
     std::atomic<bool> over{false};
     std::atomic<bool> arrived{false};
@@ -290,7 +290,7 @@ TEST_F(Schedule, WhatComesFromTheRingBeginsATimeSlice) {
     });
 }
 
-// S1, without the monitor.
+// S1 works without the monitor.
 TEST_F(Schedule, AtTheEndOfATimeSliceTheRingHasItsTurnBeforeRunNext) {
     std::atomic<bool> third_ran{false};
     runtime rt({.procs = 1, .retake = false, .slice = std::chrono::microseconds(100)});
@@ -311,7 +311,7 @@ TEST_F(Schedule, AtTheEndOfATimeSliceTheRingHasItsTurnBeforeRunNext) {
     });
 }
 
-// Two green threads hand a token to each other for three slices of 100 us.
+// Two green threads pass a token for three slices of 100 us.
 void run_chain(wait_group& all) {
     const chan<int> ping;
     const chan<int> pong;
@@ -326,9 +326,8 @@ void run_chain(wait_group& all) {
     ping.close();
 }
 
-// S3. Without it the ring is reached when all chains have begun. With it a few begin before, one at
-// each 61st schedule within a slice. At most 6 were seen; a faster machine makes more, a busy one
-// fewer.
+// S3. Without it the ring runs after all chains have begun; with it after a few, one at each 61st
+// schedule of a slice. At most 6 were seen; fast machines make more, busy ones fewer.
 TEST_F(Schedule, ChainsInTheGlobalQueueDoNotStarveTheRing) {
     constexpr int chains = 200;
     std::atomic<int> begun{0};
@@ -431,8 +430,7 @@ TEST_F(Schedule, WhatPlainThreadsStartGoesToTheGlobalQueueInOrderAndWhatTheyWake
     EXPECT_EQ(ran_.all(), (std::vector<int>{2, 0, 1, 3, 4}));
 }
 
-// State seen by the first G of a batch from the global queue: the rest of its batch, and what was
-// left.
+// Seen by the first G of a batch: the rest of its batch, and what was left.
 struct share {
     uint32_t in_ring;
     uint32_t left;
@@ -495,7 +493,7 @@ TEST(ScheduleGlobal, TheShareOfOneOfFourIsAQuarterAndOne) {
 
 // ---- Timers.
 
-// So far away that all sleepers are asleep before.
+// So far ahead that all sleepers are asleep before it.
 constexpr std::chrono::milliseconds long_enough(100);
 
 TEST_F(Schedule, WhoseTimeHasComeRunsBeforeTheGlobalQueueIsAsked) {
@@ -552,13 +550,13 @@ struct loot {
     uint32_t in_own;  // in the thief's
     uint64_t steals;
     int first;              // the first G on the thief's P
-    bool run_next_is_left;  // still at the victim
+    bool run_next_is_left;  // the victim still has it
     friend bool operator==(const loot&, const loot&) = default;
 };
 
-// One P has n Gs in its ring and one in run_next, and computes. The other has no work.
+// One P computes, with n Gs in its ring and one in run_next. The other has no work.
 loot rob(int n) {
-    const test::calm undisturbed;  // otherwise another M continues the victim's P beside the thief
+    const test::calm undisturbed;  // else another M continues the victim's P beside the thief
     runtime rt({.procs = 2});
     return rt.run([&] {
         std::atomic<bool> other_runs{false};

@@ -1,11 +1,10 @@
-// shared_queue.h: a list of runnable Gs outside of any ring.
+// shared_queue.h: a list of runnable Gs, under a lock.
 //
-// A list under a lock. The scheduler's global queue is one: it holds Gs that overflow a ring and Gs
-// that plain threads make runnable. A P looks there every 61st schedule and when it has no work,
-// and takes a batch, so the lock is rarely taken. Gs of the other classes wait in such lists too
-// (classes.h).
+// One is the scheduler's global queue: Gs that overflow a ring or that plain threads make runnable.
+// Ps take batches from it, at every 61st schedule and when they have no work, so the lock is rarely
+// taken. Gs of other classes wait in such lists too (classes.h).
 //
-// Invariants: I1. size() was the list's length at some moment; exact under the lock.
+// Invariants: I1. size() was the length at some moment; exact under the lock.
 // Locks:      lock (leaf).
 // Threads:    any.
 #pragma once
@@ -35,7 +34,7 @@ public:
         lock_.unlock();
     }
 
-    // Appends all of batch, in order.
+    // Appends batch, in order.
     void push(fifo<G>& batch) noexcept {
         lock_.lock();
         list_.append(batch);
@@ -43,7 +42,7 @@ public:
         lock_.unlock();
     }
 
-    // Takes the head; nullptr if the list is empty.
+    // The head; nullptr if empty.
     [[nodiscard]] G* pop() noexcept {
         if (size() == 0) return nullptr;
         lock_.lock();
@@ -53,7 +52,7 @@ public:
         return g;
     }
 
-    // Takes up to n from the head.
+    // Up to n from the head.
     [[nodiscard]] fifo<G> pop(uint32_t n) noexcept {
         fifo<G> batch;
         lock_.lock();
@@ -63,7 +62,7 @@ public:
         return batch;
     }
 
-    // Takes g from anywhere in the list. Returns false if it is not there. O(size).
+    // Removes g from anywhere in the list. False: not found. O(size).
     [[nodiscard]] bool take(G* g) noexcept {
         if (size() == 0) return false;
         lock_.lock();
@@ -74,7 +73,7 @@ public:
 
     static constexpr uint32_t walk_max = 4096;
 
-    // As take(), but does not search a list of more than walk_max Gs.
+    // As take(), but fails on lists of more than walk_max Gs.
     [[nodiscard]] bool take_if_short(G* g) noexcept {
         if (size() == 0) return false;
         lock_.lock();

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint64_t id_batch = 16;
 
-// Class of a G with a measured stack: not 0, so that no other G inherits the stack as it is.
+// Class of Gs with a measured stack: not 0, so that no other G inherits it as it is.
 constexpr uint8_t measured_class = 0xff;
 
 [[noreturn]] void throw_exhausted(int error, const char* what) {
@@ -34,8 +34,7 @@ constexpr const char* no_stacks =
     "on "
     "virtual memory)";
 
-// Takes a dead G and, for class 0, a credit from the caches of the current P. nullptr if they are
-// empty.
+// A dead G and, for class 0, a credit, from the P's caches. nullptr: empty.
 [[gnu::always_inline]] inline G* take_cached(P* p) noexcept {
     if (p->credits == 0) return nullptr;
     G* g = p->dead_gs.pop();
@@ -45,7 +44,7 @@ constexpr const char* no_stacks =
     return g;
 }
 
-// Fills the caches of the caller's P. If it throws, nothing is lost.
+// Fills the P's caches. Loses nothing if it throws.
 void refill_caches(scheduler& s) {
     uint32_t credits = P::cache_batch;
     int error = s.stacks.reserve(credits);
@@ -113,7 +112,7 @@ void check_priority(priority p) {
                                 ", which is no class");
 }
 
-// Allocates a stack of a larger class at once, so that a failure can be reported. Throws.
+// A larger stack, at once, so that failure can be reported. Throws.
 struct stack* take_large(scheduler& s, std::size_t size) {
     const int size_class = s.stacks.class_for(size);
     if (size_class < 0) {
@@ -140,7 +139,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     run_context_init(&g->context, on->top(), &g_main, g);
 }
 
-// Spawn options that most spawns do not use.
+// Rarely used spawn options.
 [[gnu::noinline]] void apply_options(G* g, const spawn_options& options) noexcept {
     if (options.own_fp_control) {
         g->special.fetch_or(special::own_fp, relaxed);  // relaxed: ours, except frozen
@@ -154,8 +153,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     if (options.priority != priority::normal) set_own_class(*g, options.priority);
 }
 
-// The slow path: the caller is no M of s, its P's caches are empty, or it wants a larger stack.
-// Throws.
+// The slow path: no M of s, empty caches, or a larger stack. Throws.
 [[gnu::noinline]] G* take_slowly(scheduler& s, bool local, std::size_t stack_size) {
     struct stack* large = stack_size == 0 ? nullptr : take_large(s, stack_size);
     G* g = nullptr;
@@ -194,7 +192,7 @@ struct stack* take_large_stack(scheduler& s, int size_class) {
 
 namespace {
 
-// Writes what every spawn sets in its G.
+// What every spawn sets.
 [[gnu::always_inline]] inline void fill_in(scheduler& s,
                                            G* g,
                                            uint64_t id,
@@ -222,7 +220,7 @@ namespace {
 }
 
 // Copies size bytes by words, size > 0. Both sides are word-aligned; the last word may extend
-// beyond size, within a buffer of whole words.
+// beyond size, within whole words.
 [[gnu::always_inline]] inline void copy_words(std::byte* to, const void* from, std::size_t size) noexcept {
     const auto* words = static_cast<const std::byte*>(from);
     std::size_t at = 0;
@@ -232,7 +230,7 @@ namespace {
     } while (at < size);
 }
 
-// Takes a G from m's caches; nullptr if they are empty. In the runtime.
+// A G from m's caches; nullptr if empty. In the runtime.
 [[gnu::always_inline]] inline G* take_quickly(M* m) noexcept {
     G* g = take_cached(m->p);
     if (g != nullptr) {
@@ -242,7 +240,7 @@ namespace {
     return g;
 }
 
-// Makes g, created by a G of its own scheduler, the next on m's P. In the runtime.
+// g, created by a G of its own scheduler, is next on m's P. In the runtime.
 [[gnu::always_inline]] inline void start_here(M* m, G* g) noexcept {
     P* p = m->p;
     g->set_state(g_state::dead, g_state::runnable);
@@ -365,7 +363,7 @@ void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint3
 
 void wait_is_over() noexcept { current_m()->g->waiting = nullptr; }
 
-// Slow path: the P's cache of stacks is empty.
+// The P's cache of stacks is empty.
 [[gnu::noinline]] static struct stack* take_stack_slowly(M* m) noexcept {
     P* p = m->p;
     p->count.stack_misses.add();

@@ -135,8 +135,8 @@ void finish_park_claimable(M* m) noexcept {
 
 namespace {
 
-// Once g is published, its deadline may end its wait and it may run elsewhere. The frame that holds
-// locks stays until g has taken them all (L4), so no lock is read after the last unlock.
+// Once g is published, its deadline may end its wait and it may run elsewhere. The frame with the
+// locks stays until g has taken all of them (L4), so read none after the last unlock.
 void finish_park_claimable_many(M* m) noexcept {
     const after_switch after = m->after;
     after.g->set_state(g_state::running, g_state::waiting);
@@ -206,8 +206,7 @@ G* exit_g(M* m) noexcept {
             // relaxed: the owner's
             const bool plain = (from->special.load(relaxed) | to->special.load(relaxed)) == 0 && from->size_class == 0;
             if (!sanitized && plain && to->stack == nullptr) {
-                // The stack is hot and holds only our caller's frame: the next G starts on it at
-                // once.
+                // The stack is hot and holds only our caller's frame: start on it.
                 hand_stack_over(m, from, to);
                 return to;
             }

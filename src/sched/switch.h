@@ -1,23 +1,21 @@
 // switch.h: the switch from one G to the next.
 //
-// A G that stops running picks its successor and switches to it directly, without passing through
-// g0. Some work needs its registers saved: publishing the park and unlocking the object, requeueing
-// it, freeing its stack. The G stores that work in M::after, and the next code on the M does it
-// first. Until then an object's lock may be held, so only the P's run_next and ring are checked; g0
-// does the rest.
+// A G that stops running switches directly to its successor, without g0. Some work needs its
+// registers saved: publishing the park and unlocking the object, requeueing it, freeing its stack.
+// This work is stored in M::after, and the next code on the M does it first. Until then an object's
+// lock may be held, so only the P's run_next and ring are checked; g0 does the rest.
 //
-// Protocol of a switch, from G a to G b on M m:
+// Switch from G a to G b on M m:
 //     1  a, in the runtime (m->in_runtime is 1), writes m->after and picks b
 //     2  a stores the exception state, writes b.state = running, looks at a.special | b.special
 //     3  the registers of a are saved, those of b restored
 //     4  b (or b's first frame) runs finish_switch(m), which passes on a's state and its lock or stack
 //     5  b leaves the runtime
 //
-// The switch returns the M on which the G resumes. Do not use an M read before.
+// The switch returns the M on which a resumes: an M read before may be another.
 //
-// The common path is inlined into the three functions that contain it (yield, park, exit): an
-// inline switch makes its container save the callee-saved registers, and once is enough. Rare parts
-// are out of line, in switch.cc.
+// The common path is inlined into yield, park and exit only, because an inline switch makes its
+// function save the callee-saved registers. Rare parts are in switch.cc.
 //
 // Threads: the M's own, in the runtime.
 // See: docs/context_switch.md
@@ -33,7 +31,7 @@
 #include "sched/scheduler.h"
 #include "sched/spawn.h"
 
-// The pieces of a switch. Sanitizers need them separate and uninstrumented.
+// Sanitizers need the pieces of a switch separate and uninstrumented.
 #if defined(WEFT_ASAN) || defined(WEFT_TSAN)
 #define WEFT_SWITCH_PIECE [[gnu::noinline]] WEFT_NO_SANITIZE inline
 #else
@@ -42,14 +40,13 @@
 
 namespace weft::detail {
 
-// ---- Entering and leaving the runtime: one side of the handshake in docs/retake.md.
+// ---- Entering and leaving the runtime: the handshake of docs/retake.md.
 
 // Slow path of enter(): another thread wants this M's attention or has taken its P.
 [[nodiscard, gnu::cold]] bool enter_slow(M* m) noexcept;
 
-// Enters the runtime. Returns true if m keeps its P until leave(); no user code, allocation or
-// exception in between. Returns false if m has lost its P and works as a plain thread does. To
-// park, yield or end, it then uses retake.h.
+// True: m keeps its P until leave(), without user code, allocation or exception in between. False:
+// m has lost its P and works as a plain thread; to park, yield or end it uses retake.h.
 [[nodiscard, gnu::always_inline]] inline bool enter(M* m) noexcept {
     WEFT_DCHECK(m->in_runtime.load(relaxed) == 0);  // relaxed: only we write it
     m->in_runtime.store(1, relaxed);                // relaxed: the thief's heavy fence orders it
@@ -64,7 +61,7 @@ namespace weft::detail {
     m->in_runtime.store(0, release);  // pairs with a thief's T3
 }
 
-// The M on which the caller runs as a green thread; nullptr in a plain thread or on g0.
+// The M that runs the calling G; nullptr in a plain thread or on g0.
 [[nodiscard, gnu::always_inline]] inline M* current_g_m() noexcept {
     M* m = current_m();
     return m != nullptr && m->g != nullptr ? m : nullptr;
@@ -72,15 +69,14 @@ namespace weft::detail {
 
 // ---- Rare parts.
 
-// Step 2 for Gs with special bits: work for the G that leaves, and for the G that enters.
+// Step 2 for Gs with special bits: the one that leaves, and the one that enters.
 [[gnu::cold]] void leave_special(M* m, G* from) noexcept;
 [[gnu::cold]] void enter_special(M* m, G* to) noexcept;
 
-// Waits while a dump reads g's stack. Until then g is in state before, which is not running.
+// Waits while a dump reads g's stack; g is then in state before, which is not running.
 void await_thaw(G* g, g_state before) noexcept;
 
-// Does both. Returns where to resume: in to or, if one of the two is pinned, on g0, with to in
-// m->picked.
+// Both. Returns where to resume: in to; or on g0 if one of the two is pinned, with to in m->picked.
 [[gnu::cold]] run_context_t* switch_special(M* m, G* from, G* to) noexcept;
 
 // Whether p, which has timers, must go through g0 for them.
@@ -90,13 +86,13 @@ void await_thaw(G* g, g_state before) noexcept;
 [[gnu::noinline]] void finish_park_claimable(M* m) noexcept;
 [[gnu::noinline]] void finish_rare(M* m) noexcept;
 
-// Switches to g0 because there is nothing local to run. As switch_g_to_g.
+// To g0, because there is nothing local to run. As switch_g_to_g.
 [[nodiscard, gnu::noinline]] M* switch_g_to_g0(M* m, G* from, bool dying) noexcept;
 
 // ---- Common path.
 
-// The next G of p's run_next or ring; nullptr if the queue is empty or the pass through g0 is due.
-// Returns a G that has never run only if a stack is at hand.
+// The next G of p's run_next or ring; nullptr if these are empty or the pass through g0 is due. A G
+// that has never run is returned only if a stack is at hand.
 [[nodiscard, gnu::always_inline]] inline G* pick_direct(M* m, P* p) noexcept {
     const uint32_t left = p->ticks_left.load(relaxed) - 1;  // relaxed: only we write it
     if (left == 0) [[unlikely]]
@@ -113,21 +109,20 @@ void await_thaw(G* g, g_state before) noexcept;
     return g;
 }
 
-// Step 2: m leaves from and enters to. Returns where to resume: in to, or as switch_special says.
+// Step 2. Returns where to resume: in to, or as switch_special says.
 [[nodiscard, gnu::always_inline]] inline run_context_t* hand_m_over(M* m, G* from, G* to) noexcept {
     *m->eh = to->eh;
     m->g = to;
     to->state.store(g_state::running, relaxed);  // relaxed: ours; dumps pair by heavy fence
     compiler_fence();
-    // acquire: pairs with a thaw. The freezer's heavy fence orders the store of running before this
-    // load.
+    // acquire: pairs with a thaw. The freezer's heavy fence orders the store before it.
     if ((from->special.load(relaxed) | to->special.load(acquire)) != 0) [[unlikely]]  // relaxed: the owner's
         return switch_special(m, from, to);
     tell_acquired(&to->special);
     return &to->context;
 }
 
-// For sanitizers: the stack on which m continues.
+// For sanitizers: the stack that m enters.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline fiber& fiber_of(M* m) noexcept {
     return m->g != nullptr ? m->g->stack->sanitizers : m->g0_fiber;
 }
@@ -149,7 +144,7 @@ void await_thaw(G* g, g_state before) noexcept;
     leave_context(&from->context, target, m);
 }
 
-// Step 4: executes m->after. Each switch away from a G writes it; the one from g0 clears it.
+// Step 4. Each switch away from a G writes m->after; the one from g0 clears it.
 [[gnu::always_inline]] inline void finish_switch(M* m) noexcept {
     const auto what = m->after.what;
     G* g = m->after.g;
@@ -169,8 +164,8 @@ void await_thaw(G* g, g_state before) noexcept;
     }
 }
 
-// Leaves the current G, as m->after says, for the next G of the P or for g0. Returns the M that
-// resumes it. m has its P.
+// Leaves the current G, as m->after says, for the P's next G or g0. Returns the M that resumes it.
+// m has its P.
 [[nodiscard, gnu::always_inline]] inline M* switch_away(M* m) noexcept {
     G* from = m->g;
     G* to = pick_direct(m, m->p);
@@ -185,12 +180,12 @@ void await_thaw(G* g, g_state before) noexcept;
     return m;
 }
 
-// The current G has finished: leaves its stack for good. Or, if the P's next G has not started yet,
-// returns that G, which the caller runs on this stack: Gs that run to completion share one hot
-// stack. Enters the runtime.
+// The current G has finished: leaves its stack for good. Or returns the P's next G, if it has not
+// started, to be run by the caller: Gs that run to completion share one hot stack. Enters the
+// runtime.
 [[nodiscard]] G* exit_g(M* m) noexcept;
 
-// From g0: runs g, until some G has no other to switch to.
+// From g0: runs g, until a G has no other to switch to.
 void execute(M* m, G* g) noexcept;
 
 // As execute(), but leaves g0's stack for good. to has run before.

@@ -31,7 +31,7 @@ constexpr int gs = 8;
 
 // ---- Registers.
 
-// Each G keeps its own values in all callee-saved registers, across every way to leave and resume.
+// Each G keeps own values in all callee-saved registers across every way to leave and resume.
 template <typename Wait>
 uint64_t keep_across(int rounds, int who, Wait wait) {
     uint64_t changed = 0;
@@ -96,7 +96,7 @@ TEST_P(Switch, SleepKeepsEveryCalleeSavedRegister) {
     EXPECT_EQ(changed.load(), 0U) << weft_kept_register_names;
 }
 
-// Moves Gs between OS threads, until each has changed its thread a number of times.
+// Until each G has changed its OS thread a number of times.
 TEST_P(Switch, MigrationKeepsEveryCalleeSavedRegister) {
     if (procs() == 1) GTEST_SKIP() << "one P: nowhere to go";
     const int wanted = scaled(100);
@@ -108,8 +108,7 @@ TEST_P(Switch, MigrationKeepsEveryCalleeSavedRegister) {
         for (int who = 0; who < gs; ++who) {
             all.go([&, who] {
                 int migrations = 0;
-                // All continue until all have moved enough; otherwise the last ones have no
-                // partner.
+                // Without this the last ones have no partner.
                 for (int round = 0; satisfied.load() < gs; ++round) {
                     changed |= keep_across(1, who + round * gs, [&] {
                         const int before = os_thread_id();

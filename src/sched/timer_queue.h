@@ -1,29 +1,29 @@
 // timer_queue.h: the deadlines of one P, earliest first.
 //
-// A timing wheel of 13 levels. A slot of level n is 32^n ns wide; a slot of level 0 holds one
-// nanosecond. A timer goes to the lowest level whose 64 slots, counted from now, reach its
-// deadline. So adding is a subtraction, a bit count and a link at the end of a list; removing
-// unlinks. Nothing is compared, and the cost does not depend on the number of timers.
+// A timing wheel of 13 levels. A slot of level n is 32^n ns wide. A timer goes to the lowest level
+// whose 64 slots, counted from now, reach its deadline. Adding is a subtraction, a bit count and a
+// link at the end of a list; removing unlinks. Nothing is compared, and the cost does not depend on
+// the number of timers.
 //
 //      level 0  ├┼┼┼┼┼┼┼┤ 64 ns                                       now
 //      level 1  ├───┼───┼───┼───┼───┼───┤ 2 µs                        ▼
 //      level 2  ├──────────┼──────────┼──────────┼──────────┤ 65 µs   each level begins at its slot that now is in
 //
-// Each slot knows its number of timers and the earliest deadline added there. So the first slots of
-// all levels give the time of the next timer, to the nanosecond. A slot with few timers stays as it
-// is until they are due, and is then searched: a lone timer never moves. A slot with many timers is
-// split: they move to the level below, a bounded number per call. The split begins early enough to
-// be done at the slot's earliest deadline. So no call does more than steps_max of anything.
+// Each slot has a count and the earliest deadline added to it, so the first slots of all levels
+// give the next deadline, to the nanosecond. A slot with few timers is searched when they are due:
+// a lone timer never moves. A slot with many is split: its timers move to the level below, a
+// bounded number per call, early enough to finish before the slot's earliest deadline. So no call
+// does more than steps_max of anything.
 //
-// Equal deadlines fire in the order they were added. The older of two is never on a lower level,
-// because now only advances. Lists grow at their end, and a split puts the newest first to the
-// front of the slots below.
+// Equal deadlines fire in the order of addition. The older of two is never on a lower level,
+// because now only advances. Lists grow at their end; a split puts the newest first to the front of
+// the slots below.
 //
 // Rejected:
 // - A pairing heap: after a million additions the first removal of the root merges a million
 //   children.
-// - A heap that merges eagerly: every timer that fires costs a logarithm of cache misses.
-// - A heap in an array: it grows by allocation, inside the scheduler.
+// - An eagerly merging heap: each firing costs a logarithm of cache misses.
+// - A heap in an array: it allocates inside the scheduler.
 // - Ticks: a sleep would be too short, or rounded.
 //
 // Invariants: I1. reached_ is not later than any deadline here, and never decreases.
@@ -31,11 +31,10 @@
 //             I3. next_deadline() is not later than any deadline. It is earlier by the time of a
 //                 split if a slot must be split first, and after the earliest of many timers was
 //                 removed, until the next look there. Otherwise it is exact.
-//             I4. A slot's list has equal deadlines in the order of addition; those on a higher
-//                 level are older.
+//             I4. A slot's list has equal deadlines in the order of addition; those on higher
+//                 levels are older.
 // Locks:      lock (may be taken while an object's lock is held; no lock is taken under it).
-// Threads:    any M with a P, and any thread that has pinned the scheduler; next_deadline(): any
-//             thread.
+// Threads:    any M with a P, or thread that has pinned the scheduler; next_deadline(): any.
 // See:        docs/timers.md
 #pragma once
 
@@ -54,26 +53,26 @@ namespace weft::detail {
 class timer_queue;
 struct M;
 
-// One deadline, which ends a wait or calls a function. Guarded by the lock of its queue.
+// A deadline that ends a wait or calls a function. Guarded by its queue's lock.
 struct timer {
     int64_t deadline_ns = never;
-    waiter* who = nullptr;  // whose wait it ends; nullptr: fire is called instead
-    // Called on g0 of m, holding no lock; m is nullptr when the runtime has stopped.
+    waiter* who = nullptr;  // whose wait it ends; nullptr: fire is called
+    // Called on g0 of m, without locks; m is nullptr when the runtime has stopped.
     void (*fire)(M* m, timer& t, int64_t now_ns) noexcept = nullptr;
-    // The queue it was last added to; changes under that queue's lock when timers move.
+    // The queue of its last addition; changes under that queue's lock when timers move.
     atomic<timer_queue*> home{nullptr};
     guarded<bool> queued = false;
     bool fired = false;  // the deadline won the claim
     uint8_t level = 0;
 
-    // Links of the slot's list; next also links fired timers.
+    // Links of the slot's list; next also of fired timers.
     timer* next = nullptr;
     timer* prev = nullptr;
 };
 
 class timer_queue {
 public:
-    // The most timers that one call inspects or moves.
+    // Timers that one call inspects or moves at most.
     static constexpr unsigned steps_max = 64;
 
     timer_queue() noexcept {
@@ -84,17 +83,17 @@ public:
 
     spin_lock lock;
 
-    // When to call pop_due_locked() next: the earliest deadline, or a little earlier (I3); never if
-    // the queue is empty. A hint: any thread, without the lock.
+    // When to call pop_due_locked() next: the earliest deadline, or a little earlier (I3); never:
+    // empty. A hint. Any thread, without the lock.
     [[nodiscard]] int64_t next_deadline() const noexcept {
         return next_.load(relaxed);  // relaxed: callers that act on it take the lock
     }
 
     [[nodiscard]] uint64_t size() const noexcept { return size_; }
 
-    // Adds t. now_ns: a time that has passed, the later the better. A deadline earlier than the
-    // time that the queue has reached is set to that time. O(1). Requires: the lock is held; t is
-    // in no queue; its deadline is not never.
+    // Adds t. O(1). now_ns: a past time, the later the better. If the queue has already reached a
+    // later time than the deadline, the deadline becomes that time. Requires: the lock is held; t
+    // is in no queue; its deadline is not never.
     void add_locked(timer& t, int64_t now_ns = 0) noexcept {
         WEFT_ASSERT(!t.queued);
         reach(std::min(now_ns, next_.load(relaxed)));  // relaxed: written under the lock, like all here
@@ -109,7 +108,7 @@ public:
         if (look_at < next_.load(relaxed)) publish(look_at);  // relaxed: as above
     }
 
-    // Removes t. O(1). Requires: the lock is held; t is queued here.
+    // O(1). Requires: the lock is held; t is queued here.
     void remove_locked(timer& t) noexcept {
         WEFT_ASSERT(t.queued && t.home.load(relaxed) == this);  // relaxed: locked
         unlink(t);
@@ -120,9 +119,9 @@ public:
         }
     }
 
-    // Removes and returns the earliest timer if it is due at now_ns. Returns nullptr if none is due
-    // or steps are used up; then next_deadline() stays at or before now_ns. A step is a timer
-    // popped or moved. Requires: the lock is held; now_ns has come.
+    // Removes and returns the earliest timer if it is due. nullptr: none is due, or steps are used
+    // up, and then next_deadline() stays at or before now_ns. A step is a timer popped or moved.
+    // Requires: the lock is held; now_ns has come.
     [[nodiscard]] timer* pop_due_locked(int64_t now_ns, unsigned& steps) noexcept {
         if (next_.load(relaxed) > now_ns) return nullptr;  // relaxed: written under the lock
         while (steps != 0) {
@@ -151,8 +150,7 @@ public:
         return pop_due_locked(now_ns, steps);
     }
 
-    // Removes and returns any timer, due or not; nullptr if the queue is empty. Requires: the lock
-    // is held.
+    // Removes and returns any timer; nullptr if empty. Requires: the lock is held.
     [[nodiscard]] timer* pop_any_locked() noexcept {
         if (size_ == 0) return nullptr;
         // Of equal deadlines, the highest level has the oldest (I4).
@@ -162,8 +160,8 @@ public:
         return t;
     }
 
-    // Moves up to steps_max timers to another queue. Returns true if this queue is then empty and
-    // closed: nothing may be added until it is opened. Requires: both locks are held.
+    // Moves up to steps_max timers to another queue. True: this one is empty and closed; nothing
+    // may be added until it is opened. Requires: both locks are held.
     [[nodiscard]] bool move_some_locked(timer_queue& to) noexcept {
         for (unsigned steps = steps_max; size_ != 0 && steps != 0; --steps) to.add_locked(*pop_any_locked());
         closed_ = size_ == 0;
@@ -179,8 +177,8 @@ private:
     static constexpr unsigned digit_bits = 5;
     static constexpr unsigned slots_per_level = 64;
     static constexpr unsigned levels = 13;
-    static constexpr unsigned few = 8;       // a slot with so few timers is not split
-    static constexpr int64_t move_ns = 200;  // time to move one uncached timer
+    static constexpr unsigned few = 8;       // smaller slots are not split
+    static constexpr int64_t move_ns = 200;  // to move one uncached timer
     static_assert(slots_per_level == 2U << digit_bits, "a slot and the one after it fit the level below");
     static_assert(levels * digit_bits >= 63, "the last level reaches any deadline");
 
@@ -195,8 +193,8 @@ private:
     struct outlook {
         int64_t earliest_ns = never;  // no deadline is earlier
         unsigned level = 0;           // its level
-        timer* first = nullptr;       // the timer that fires then; nullptr: split its slot first
-        int64_t split_ns = never;     // when to split the next slot …
+        timer* first = nullptr;       // fires then; nullptr: split its slot first
+        int64_t split_ns = never;     // the next split …
         unsigned split_level = 0;     // … and its level
 
         [[nodiscard]] int64_t next_ns() const noexcept { return std::min(earliest_ns, split_ns); }
@@ -220,20 +218,20 @@ private:
 
     static bool is_crowded(const slot& s, unsigned level) noexcept { return s.count > few && level != 0; }
 
-    // When to begin the split of s to finish before its earliest deadline. reached_ is then in s or
+    // When to begin a split of s, to finish before its earliest deadline. reached_ is then in s or
     // the slot before.
     static int64_t split_time(const slot& s, unsigned level) noexcept {
         return s.earliest_ns - std::min(int64_t{s.count} * move_ns, int64_t{1} << (level * digit_bits));
     }
 
-    // The first slot of set from reached_ on. Requires: set is not empty.
+    // The first slot of the non-empty set from reached_ on.
     slot& first_of(unsigned level, uint64_t set) noexcept {
         const uint64_t from = number(reached_, level);
         const int ahead = std::countr_zero(std::rotr(set, static_cast<int>(from % slots_per_level)));
         return slot_at(level, from + static_cast<uint64_t>(ahead));
     }
 
-    // Level's slot for deadline_ns; initializes an empty slot.
+    // Level's slot for deadline_ns, initialized if empty.
     slot& open(unsigned level, int64_t deadline_ns) noexcept {
         const uint64_t n = number(deadline_ns, level);
         slot& s = slot_at(level, n);
@@ -247,7 +245,7 @@ private:
         return s;
     }
 
-    // Common part of both kinds of linking.
+    // Common to both kinds of linking.
     void count_in(slot& s, timer& t, unsigned level) noexcept {
         t.level = static_cast<uint8_t>(level);
         s.earliest_ns = std::min(s.earliest_ns, t.deadline_ns);
@@ -272,7 +270,7 @@ private:
     }
 
     void unlink(timer& t) noexcept {
-        t.queued = false;  // first: here the model detects a timer that is gone
+        t.queued = false;  // first: the model checks it
         const unsigned level = t.level;
         const uint64_t n = number(t.deadline_ns, level);
         slot& s = slot_at(level, n);
@@ -296,7 +294,7 @@ private:
         return earliest;
     }
 
-    // What the first slots say. earliest_ns may belong to a removed timer.
+    // From the first slots only: earliest_ns may belong to a removed timer.
     [[nodiscard]] outlook look() noexcept {
         outlook ahead;
         for (uint32_t rest = filled_levels_; rest != 0; rest &= rest - 1) {
@@ -316,7 +314,7 @@ private:
         return ahead;
     }
 
-    // As look(), but searches slots that have few timers. Corrects each level's first slot at most
+    // As look(), but searches slots with few timers, and corrects each level's first slot at most
     // once.
     [[nodiscard]] outlook look_closely() noexcept {
         for (;;) {
@@ -330,8 +328,8 @@ private:
         }
     }
 
-    // Moves timers of s to the level below, newest first, each to the front of its slot there (I4).
-    // Requires: reached_ is in s or in the slot before, so the level below reaches all of s.
+    // Moves timers of s to the level below, newest first, to the front of their slots (I4).
+    // Requires: reached_ is in s or the slot before, so the level below reaches all of s.
     void split(unsigned level, slot& s, unsigned& steps) noexcept {
         const unsigned below = level - 1;
         for (; s.count != 0 && steps != 0; --steps) {
@@ -361,7 +359,7 @@ private:
     slot slots_[levels][slots_per_level];
 };
 
-// Locks and returns the queue that t is in or was last in. t was added to one before.
+// Locks and returns the queue that t is, or was last, in. t was added before.
 inline timer_queue& lock_home(const timer& t) noexcept {
     for (;;) {
         timer_queue* home = t.home.load(relaxed);  // relaxed: checked again

@@ -166,8 +166,8 @@ TEST_F(TimerQueue, EqualDeadlinesKeepTheirOrderWhenOthersAreTakenOut) {
     EXPECT_EQ(pop_due(never - 1), nullptr);
 }
 
-// Adds one deadline again and again while time approaches it. Additions go to different levels, and
-// earlier ones may move down in between.
+// Adds one deadline again and again as time approaches it: to different levels, while earlier ones
+// may move down.
 TEST_F(TimerQueue, EqualDeadlinesAddedAtDifferentDistancesLeaveInTheOrderTheyWereAdded) {
     for (const int at_once : {1, 5, 9, 40}) {  // few per slot, and many
         const int64_t from = at_once * 10 * hour;
@@ -282,7 +282,7 @@ TEST_F(TimerQueue, ManyInAnyOrderLeaveInTheirOwn) {
     }
 }
 
-// Moves show in a timer's level: counts the timers with a changed level.
+// Counts the moves: timers with a changed level.
 TEST_F(TimerQueue, NoCallMovesMoreThanItsSteps) {
     constexpr int n = 20'000;
     const auto t = std::make_unique<timer[]>(n);
@@ -314,7 +314,7 @@ TEST_F(TimerQueue, NoCallMovesMoreThanItsSteps) {
     }
 }
 
-// Splits begin early: at the deadline itself only firing is left.
+// Splits begin early: at the deadline only firing is left.
 TEST_F(TimerQueue, ManyTimersAreSortedBeforeTheFirstOfThemIsDue) {
     constexpr int n = 10'000;
     const auto t = std::make_unique<timer[]>(n);
@@ -327,8 +327,7 @@ TEST_F(TimerQueue, ManyTimersAreSortedBeforeTheFirstOfThemIsDue) {
     EXPECT_EQ(call(hour), &t[0]) << "the first call had something else to do";
 }
 
-// A process that wakes only when told to is on time, and wakes hardly more often than there are
-// timers.
+// A process that wakes only when told to is on time, with hardly more wake-ups than timers.
 TEST_F(TimerQueue, WhoeverLooksWhenToldIsOnTimeAndNotWokenInVain) {
     const int n = test::scaled(100'000);
     const auto t = std::make_unique<timer[]>(static_cast<std::size_t>(n));
@@ -380,7 +379,7 @@ private:
     uint64_t added_ = 0;
 };
 
-// Deadlines near and far, equal and different, past ones; time advances in small and large steps.
+// Deadlines near, far, equal and past; small and large time steps.
 TEST_F(TimerQueue, AgreesWithASortedMapUnderRandomUse) {
     const int n = test::scaled(50'000);
     test::prng random(test::announced_seed());

@@ -11,14 +11,14 @@ namespace weft::detail {
 
 namespace {
 
-constexpr uint32_t gs_for_one_stack = 8;  // Gs that are retired in the time of returning one stack
+constexpr uint32_t gs_for_one_stack = 8;  // Gs retired in the time of returning one stack
 
 struct kept {
     fifo<struct stack> stacks;
     fifo<G> gs;
 };
 
-// Takes the caches of p, which is idle. Requires: idle.lock.
+// Takes the caches of idle p. Requires: idle.lock.
 void collect_locked(scheduler& s, P& p, kept& into) noexcept {
     while (struct stack* one = p.stacks.pop()) into.stacks.push_back(one);
     while (G* g = p.dead_gs.pop()) {
@@ -33,8 +33,8 @@ void collect_locked(scheduler& s, P& p, kept& into) noexcept {
     s.stacks.unreserve(std::exchange(p.credits, 0));
 }
 
-// W2. The caches of idle Ps reach the pools before one of these Ps can run again, because the
-// pools' reserve covers the caches of all Ps once.
+// W2. The caches reach the pools before an idle P can run again, because the pools' reserve covers
+// the caches of all Ps once.
 void begin_round(scheduler& s) noexcept {
     s.trims = {.on = true};
     kept unused;

@@ -1,34 +1,34 @@
 // trim.h: returning memory that a runtime does not need, a little at a time.
 //
-// The problem. After a burst of green threads their stacks and Gs would stay in pools. Returning
-// memory is work, and the next burst pays for it again. So the monitor does it, because it has
-// time. It returns only what was not needed for an interval, runtime_options::memory_idle.
+// The problem. After a burst of green threads their stacks and Gs stay in pools. Returning memory
+// is work, and the next burst pays for it again. So the monitor does it, which has time, and
+// returns only what was not needed for runtime_options::memory_idle.
 //
-// W1  A pool that is not watched reports when something is given to it. watch_memory() then calls
-//     the monitor.
+// W1  A pool that is not watched reports when something is given to it; watch_memory() calls the
+//     monitor.
 // W2  After an interval, the monitor begins a round. It moves the caches of idle Ps to the pools,
-//     and asks the other Ps to do that themselves.
+//     and asks other Ps to do that.
 // W3  It calls trim_memory() until the round is over: a fraction of a millisecond each, with
 //     pauses, so that its other work is not late.
-// W4  If what is left may be surplus after the next interval, it continues with W2. Otherwise pools
-//     are unwatched until W1. So an idle program is left alone after two or three intervals.
+// W4  If more may become surplus, it continues with W2 after the next interval. Otherwise pools are
+//     unwatched until W1. So an idle program is left alone after two or three intervals.
 //
-// How the pools decide what was not needed, and what they do with it: src/stack/trim.cc, g_pool.h.
+// How the pools decide what to return, and how: src/stack/trim.cc, g_pool.h.
 //
-// A P keeps up to 32 stacks apart from dead Gs, and up to 64 dead Gs, of which 32 have stacks. The
-// caches of an idle P have no owner: a thread that holds idle.lock and finds the P on the idle list
-// may empty them. A running P sees P::gives_back when it next goes through g0.
+// A P caches up to 32 stacks, and up to 64 dead Gs, 32 of them with stacks. A thread that holds
+// idle.lock may empty the caches of Ps on the idle list. A running P checks P::gives_back when it
+// goes through g0.
 //
 // Rejected:
 // - A separate thread: it too would wake an idle process, and costs 8 MiB of address space.
 // - A timer in the program's Ps: they may all compute.
-// - A round at the end of each burst: the end cannot be detected.
+// - A round after each burst: its end cannot be detected.
 // - malloc_trim(): with 1 GB of small blocks, half of them free, it holds an arena's lock for 0.3
-//   to 5 s (measured: glibc 2.36). Every green thread that allocates would wait for that.
+//   to 5 s (measured: glibc 2.36), and blocks every green thread that allocates.
 //
 // Locks:   idle.lock, then those of the pools.
 // Threads: the monitor, or one other thread at a time, with or without a P. watch_memory: any
-//          thread that does not hold idle.lock.
+//          without idle.lock.
 // See:     docs/stacks.md#memory-that-goes-back
 #pragma once
 
@@ -50,17 +50,17 @@ struct trim_round {
     bool over = true;  // nothing is left for the next round
 };
 
-// One part of a round, for up to most stacks; some microseconds for each. trimming::more: the round
-// is not over. trimming::over: no other round is needed until watch_memory() is called.
+// One part of a round, for up to most stacks, at some microseconds each. trimming::more: the round
+// is not over. trimming::over: no round is needed until watch_memory() is called.
 trimming trim_memory(scheduler& s, uint32_t most = 64) noexcept;
 
-// Something was given to a pool that is not watched.
+// Something was given to an unwatched pool.
 void watch_memory(scheduler& s) noexcept;
 
-// The caller's p was asked to give its caches to the pools; does so.
+// As requested, gives the caches of p, which the caller owns, to the pools.
 void give_caches_back(scheduler& s, P& p) noexcept;
 
-// Give to the pools of s, and call watch_memory() if needed.
+// Give to the pools of s; call watch_memory() if needed.
 void give_stack(scheduler& s, struct stack* one) noexcept;
 void give_stacks(scheduler& s, fifo<struct stack>& batch) noexcept;
 void give_gs(scheduler& s, fifo<G>& batch) noexcept;

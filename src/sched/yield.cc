@@ -1,4 +1,4 @@
-// yield.cc: operations of a green thread on itself: yield, checkpoint, this_g.
+// yield.cc: a green thread's operations on itself: yield, checkpoint, this_g.
 #include <weft/go.h>
 
 #include "base/assert.h"
@@ -33,8 +33,7 @@ using namespace detail;
 [[gnu::noinline]] bool yield_through_g0(M* m) noexcept {
     P* p = m->p;
     if (m->picked == nullptr && !g0_may_find(*m->home, p)) {
-        m->vain_yields.store(m->vain_yields.load(relaxed) + 1,
-                             relaxed);  // relaxed: only we write it; readers need a hint
+        m->vain_yields.store(m->vain_yields.load(relaxed) + 1, relaxed);  // relaxed: only we write it; a hint
         leave(m);
         return false;
     }
@@ -51,7 +50,7 @@ using namespace detail;
     return another;
 }
 
-// If the time slice of m's G is over, ends it and returns true. Reads the clock only now and then.
+// Ends the slice of m's G if it is over; returns whether. Reads the clock only now and then.
 [[gnu::always_inline]] inline bool slice_is_over(M* m) noexcept {
     const uint64_t ticks = os::cpu_ticks();
     if (m->checkpoint_slice == m->p->slice() && ticks < m->checkpoint_clock_due) [[likely]]
@@ -68,7 +67,7 @@ using namespace detail;
     fatal("weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
 }
 
-// yield() without a P: to wait for one lets others run.
+// yield() without a P: waiting for one lets others run.
 [[gnu::noinline]] bool yield_without_p(M* m) noexcept {
     if (take_back_p(*m->home, m)) return yield_through_g0(m);
     leave(queue_for_p(m));
