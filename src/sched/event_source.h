@@ -100,7 +100,7 @@ private:
 // Moves sources out of a poller that is about to be destroyed.
 void move_standing_sources(const poll_backend& from) noexcept;
 
-// In a fork child.
+// Called in a fork child: forgets all sources.
 void forget_standing_sources() noexcept;
 
 }  // namespace weft::detail

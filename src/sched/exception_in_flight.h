@@ -1,7 +1,7 @@
 // exception_in_flight.h: the exception that unwinds the caller's stack, for reports.
 //
-// The problem. A destructor that runs during unwinding ends the process, because what it destroys
-// is still in use. The report must name the exception, which is the cause. But the C++ runtime only
+// The problem. A destructor that runs during unwinding ends the process if what it destroys is
+// still in use. The report must name the exception, which is the cause. But the C++ runtime only
 // counts exceptions in flight; std::current_exception() knows only caught ones.
 //
 // The frame whose destructors run holds the pointer in a register or a slot, to resume unwinding.

@@ -122,8 +122,8 @@ struct loop_result {
     int thrown = 0;  // rounds whose failure reached the caller
 };
 
-// Runs body with the n-th call failing, n = 1, 2, 3 … until it makes fewer calls; then balance. An
-// exception from body reports exhaustion, or is a test failure.
+// Runs body with the n-th call failing, n = 1, 2, 3 … until it makes fewer calls. balance runs
+// after each round. An exception from body reports exhaustion, or is a test failure.
 template <typename Body, typename Balance>
 loop_result fail_each(failing what, Body&& body, Balance&& balance) {
     loop_result result;

@@ -25,8 +25,7 @@ extern spin_lock freezing;
 
 // Freezes n Gs. Requires: freezing is held.
 inline void freeze_locked(G* const* gs, uint32_t n) noexcept {
-    for (uint32_t i = 0; i < n; ++i)
-        gs[i]->special.fetch_or(special::frozen, acq_rel);  // acq_rel: the fence below counts
+    for (uint32_t i = 0; i < n; ++i) gs[i]->special.fetch_or(special::frozen, acq_rel);  // the fence below counts
     // Without a heavy fence, resumes fence themselves (special::no_fence).
     if (!os::heavy_fence()) WEFT_FULL_FENCE();
 }

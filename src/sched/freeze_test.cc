@@ -38,7 +38,7 @@ public:
 
     [[nodiscard]] G* g() const { return g_.load(std::memory_order_acquire); }
 
-    // By the freezer.
+    // Called by the freezer.
     [[nodiscard]] int look() const { return __atomic_load_n(variable_, __ATOMIC_RELAXED); }
 
     void wake() { woken_.set(); }

@@ -65,7 +65,7 @@ inline constexpr uint16_t low = 64;
 inline constexpr uint16_t shuffled = 128;  // RUN_DEBUG=random: queued at a random place
 inline constexpr uint16_t own_high = 256;  // own class, without inheritance
 inline constexpr uint16_t own_low = 512;
-inline constexpr uint16_t preempted = 1024;      // on its way to the global queue: preempt.h
+inline constexpr uint16_t preempted = 1024;      // on its way to the scheduler's queue: preempt.h
 inline constexpr uint16_t kept = 2048;           // was preempted: pinned until it next leaves its M by itself
 inline constexpr uint16_t interruptible = 4096;  // a signal may interrupt it anywhere
 inline constexpr uint16_t holds = 8192;          // holds system mutexes: debug/held.h
@@ -151,10 +151,10 @@ struct alignas(cache_line) G {
         std::memcpy(closure_storage, &allocated, sizeof(allocated));
     }
 
-    // Empty if it has no name.
+    // Returns an empty string if it has no name.
     [[nodiscard]] const char* name_or_empty() const noexcept { return (traits & trait::named) != 0 ? name : ""; }
 
-    // By the G itself or its creator. Truncates to name_size - 1.
+    // Called by the G itself or its creator. Truncates to name_size - 1.
     void set_name(std::string_view text) noexcept {
         traits &= static_cast<uint8_t>(~trait::named);
         const std::size_t length = std::min(text.size(), name_size - 1);

@@ -77,7 +77,7 @@ struct alignas(cache_line) M {
     bool has_place = false;       // this call has one of scheduler.call_places; owner only
     G* lent_by = nullptr;         // the G in that call; then g is nullptr. Owner only, as those below
     bool spinning = false;        // searches for work, counted in idle.spinning
-    G* picked = nullptr;          // from the P's queue; g0 runs it next
+    G* picked = nullptr;          // the G that g0 runs next
     G* pinned = nullptr;          // runs only this G; nullptr: any
 
     alignas(cache_line) run_context_t g0{};

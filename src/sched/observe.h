@@ -7,8 +7,8 @@
 //
 //     signal handler                     monitor
 //     Q1  dump_wanted = true             Q3  called_.reset()
-//     Q2  called_.wake()                 Q4  reads due_ns(): does not sleep if dump_wanted; or only until it tries again,
-//                                            while another runtime's monitor writes a dump
+//     Q2  called_.wake()                 Q4  reads due_ns(): does not sleep if dump_wanted; or only until it
+//                                            tries again, while another runtime's monitor writes a dump
 //
 // If the wake of Q2 comes before Q3, Q4 sees Q1, which the reset did not undo. If after, the sleep
 // ends at once. Dumps are written one after the other.

@@ -6,7 +6,7 @@
 // is never joined.
 //
 // Rejected:
-// - The default runtime's poller: it may not exist, or stop.
+// - The default runtime's poller: a program may have none, or stop it.
 // - Waiting in poll(2): close() could not wake it.
 //
 // Threads: any.
@@ -23,7 +23,7 @@ namespace weft::detail {
 // Its backend; opens it and starts its thread if needed. nullptr: error says why.
 [[nodiscard]] poll_backend* outside_backend(int& error) noexcept;
 
-// In a fork child: it does not exist.
+// Called in a fork child, where the poller does not exist.
 void forget_outside_poller() noexcept;
 
 }  // namespace weft::detail

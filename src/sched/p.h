@@ -51,7 +51,7 @@ enum class p_state : uint8_t { idle, running, stopped, dead };
 
 // Low bits of the owner word.
 namespace attention {
-inline constexpr uintptr_t asked = 1;    // a thief works on the P: stay out of the runtime
+inline constexpr uintptr_t asked = 1;    // another thread works on the P: stay out of the runtime
 inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: slice over, stopping, tracing
 inline constexpr uintptr_t fence = 4;    // no heavy fence: entry takes a full one; never cleared
 // The monitor is about to take the P; an M that enters clears the bit and keeps it.

@@ -28,7 +28,7 @@ namespace weft::detail {
     after_push(s, s.idle);
 }
 
-// In run_next.
+// Puts g into run_next.
 [[gnu::always_inline]] inline void push_run_next(M* m, G* g) noexcept {
     scheduler& s = *m->home;
     P* p = m->p;
@@ -42,7 +42,7 @@ namespace weft::detail {
 // As push_last or push_next, for Gs with a bit of special::queued_apart: classes.h.
 [[gnu::noinline]] void push_apart(M* m, G* g, bool next) noexcept;
 
-// Behind all others.
+// Puts g behind all others.
 [[gnu::always_inline]] inline void push_last(M* m, G* g) noexcept {
     WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);                  // relaxed: ours
     if ((g->special.load(relaxed) & special::queued_apart) != 0) [[unlikely]]  // relaxed: published with the G
@@ -50,7 +50,7 @@ namespace weft::detail {
     push_ring(m, g);
 }
 
-// To run next, if its class is normal.
+// Puts g where it runs next, if its class is normal.
 [[gnu::always_inline]] inline void push_next(M* m, G* g) noexcept {
     WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);                  // relaxed: ours
     if ((g->special.load(relaxed) & special::queued_apart) != 0) [[unlikely]]  // relaxed: as above
@@ -68,8 +68,8 @@ void push_outside(G* g) noexcept;
     push_next(m, g);
 }
 
-// As ready_g_inside, but at the end of the queue: for timers, which no running G hands off. now_ns:
-// the clock, just read.
+// As ready_g_inside, but at the end of the queue: a timer that fires is no hand-off by a running G.
+// now_ns: the clock, just read.
 inline void ready_g_last(M* m, G* g, int64_t now_ns) noexcept {
     g->since_ns = now_ns;
     g->set_state(g_state::waiting, g_state::runnable);

@@ -94,7 +94,7 @@ public:
         return nullptr;
     }
 
-    // For the owner exact, except for concurrent steals.
+    // The number of queued Gs. Exact for the owner, except for concurrent steals.
     [[nodiscard]] uint32_t size() const noexcept {
         const uint32_t head = head_.load(acquire);  // A2
         const uint32_t tail = tail_.load(acquire);  // A1

@@ -49,20 +49,20 @@ namespace weft::detail {
 
 // With many Gs, waiting for uncached lines is most of a switch. So they are prefetched.
 
-// For g that starts soon.
+// Prefetches a G that starts soon.
 [[gnu::always_inline]] inline void prefetch_start(const G* g) noexcept {
     const auto* lines = reinterpret_cast<const char*>(g);
     __builtin_prefetch(lines + cache_line);
     __builtin_prefetch(lines + 2 * cache_line);
 }
 
-// For g that is made ready and resumed soon; its closure is in the third line.
+// Prefetches a G that is made ready and resumed soon; its closure is in the third line.
 [[gnu::always_inline]] inline void prefetch_ready(const G* g) noexcept {
     __builtin_prefetch(g);
     prefetch_start(g);
 }
 
-// For g that resumes soon.
+// Prefetches a G that resumes soon.
 [[gnu::always_inline]] inline void prefetch_resume(const G* g) noexcept {
     if (sanitized) return;  // a thief may have g: fine for a hint, a race to sanitizers
     const auto* sp = static_cast<const char*>(g->context.sp);

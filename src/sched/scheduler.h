@@ -64,7 +64,7 @@ struct scheduler {
     atomic<bool> follows_cpus{false};        // as many Ps as usable CPUs; see procs_by
     bool retakes = true;                     // take Ps from Ms that hold them up
     bool moves_threads = true;               // move holders of Ps between CPUs: placement.h
-    bool retakes_always = false;             // from any M in a G's code, even if no G waits
+    bool retakes_always = false;             // retake from any M in a G's code, even if no G waits
     uintptr_t owner_flags = 0;               // in every owner word: attention::fence without a heavy fence
     int interrupt_signal = 0;                // preempts marked code; 0: off
     uint16_t g_flags = 0;                    // special bits of every G: no_fence without a heavy fence

@@ -45,8 +45,8 @@ namespace weft::detail {
 // Slow path of enter(): another thread wants this M's attention or has taken its P.
 [[nodiscard, gnu::cold]] bool enter_slow(M* m) noexcept;
 
-// True: m keeps its P until leave(), without user code, allocation or exception in between. False:
-// m has lost its P and works as a plain thread; to park, yield or end it uses retake.h.
+// True: m keeps its P until leave(); no user code, allocation or exception may occur before that.
+// False: m has lost its P and works as a plain thread; to park, yield or end it uses retake.h.
 [[nodiscard, gnu::always_inline]] inline bool enter(M* m) noexcept {
     WEFT_DCHECK(m->in_runtime.load(relaxed) == 0);  // relaxed: only we write it
     m->in_runtime.store(1, relaxed);                // relaxed: the thief's heavy fence orders it
@@ -76,7 +76,8 @@ namespace weft::detail {
 // Waits while a dump reads g's stack; g is then in state before, which is not running.
 void await_thaw(G* g, g_state before) noexcept;
 
-// Both. Returns where to resume: in to; or on g0 if one of the two is pinned, with to in m->picked.
+// Does both. Returns where to resume: in to; or on g0 if one of the two is pinned, with to in
+// m->picked.
 [[gnu::cold]] run_context_t* switch_special(M* m, G* from, G* to) noexcept;
 
 // Whether p, which has timers, must go through g0 for them.
@@ -86,7 +87,7 @@ void await_thaw(G* g, g_state before) noexcept;
 [[gnu::noinline]] void finish_park_claimable(M* m) noexcept;
 [[gnu::noinline]] void finish_rare(M* m) noexcept;
 
-// To g0, because there is nothing local to run. As switch_g_to_g.
+// Switches to g0, because there is nothing local to run. As switch_g_to_g.
 [[nodiscard, gnu::noinline]] M* switch_g_to_g0(M* m, G* from, bool dying) noexcept;
 
 // ---- Common path.

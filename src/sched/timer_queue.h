@@ -72,7 +72,7 @@ struct timer {
 
 class timer_queue {
 public:
-    // Timers that one call inspects or moves at most.
+    // The most timers that one call inspects or moves.
     static constexpr unsigned steps_max = 64;
 
     timer_queue() noexcept {
@@ -177,8 +177,8 @@ private:
     static constexpr unsigned digit_bits = 5;
     static constexpr unsigned slots_per_level = 64;
     static constexpr unsigned levels = 13;
-    static constexpr unsigned few = 8;       // smaller slots are not split
-    static constexpr int64_t move_ns = 200;  // to move one uncached timer
+    static constexpr unsigned few = 8;       // a slot with no more timers is not split
+    static constexpr int64_t move_ns = 200;  // time to move one uncached timer
     static_assert(slots_per_level == 2U << digit_bits, "a slot and the one after it fit the level below");
     static_assert(levels * digit_bits >= 63, "the last level reaches any deadline");
 
@@ -270,7 +270,7 @@ private:
     }
 
     void unlink(timer& t) noexcept {
-        t.queued = false;  // first: the model checks it
+        t.queued = false;  // first: here the model detects a timer that is gone
         const unsigned level = t.level;
         const uint64_t n = number(t.deadline_ns, level);
         slot& s = slot_at(level, n);
@@ -359,7 +359,7 @@ private:
     slot slots_[levels][slots_per_level];
 };
 
-// Locks and returns the queue that t is, or was last, in. t was added before.
+// Locks and returns the queue that t is in or was last in. t was added before.
 inline timer_queue& lock_home(const timer& t) noexcept {
     for (;;) {
         timer_queue* home = t.home.load(relaxed);  // relaxed: checked again

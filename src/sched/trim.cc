@@ -48,7 +48,7 @@ void begin_round(scheduler& s) noexcept {
         }
         collect_locked(s, p, unused);
     }
-    static_cast<void>(s.stacks.give(unused.stacks));  // the result is for us
+    static_cast<void>(s.stacks.give(unused.stacks));  // we are the watcher that it would call
     static_cast<void>(s.gs.give(unused.gs));
     s.idle.lock.unlock();
 }

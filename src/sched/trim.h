@@ -27,8 +27,8 @@
 //   to 5 s (measured: glibc 2.36), and blocks every green thread that allocates.
 //
 // Locks:   idle.lock, then those of the pools.
-// Threads: the monitor, or one other thread at a time, with or without a P. watch_memory: any
-//          without idle.lock.
+// Threads: one at a time, with or without a P: the monitor. watch_memory: any that does not hold
+//          idle.lock.
 // See:     docs/stacks.md#memory-that-goes-back
 #pragma once
 
@@ -57,7 +57,7 @@ trimming trim_memory(scheduler& s, uint32_t most = 64) noexcept;
 // Something was given to an unwatched pool.
 void watch_memory(scheduler& s) noexcept;
 
-// As requested, gives the caches of p, which the caller owns, to the pools.
+// Gives the caches of p, which the caller owns, to the pools, because P::gives_back was set.
 void give_caches_back(scheduler& s, P& p) noexcept;
 
 // Give to the pools of s; call watch_memory() if needed.

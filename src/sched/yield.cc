@@ -50,7 +50,7 @@ using namespace detail;
     return another;
 }
 
-// Ends the slice of m's G if it is over; returns whether. Reads the clock only now and then.
+// If the slice of m's G is over, ends it and returns true. Reads the clock only now and then.
 [[gnu::always_inline]] inline bool slice_is_over(M* m) noexcept {
     const uint64_t ticks = os::cpu_ticks();
     if (m->checkpoint_slice == m->p->slice() && ticks < m->checkpoint_clock_due) [[likely]]
