@@ -4,7 +4,7 @@
 //     started or made ready by a G of its runtime     run_next of that P; the displaced G to the ring's tail
 //     yields                                          its P's ring, tail
 //     started externally                              the global queue; an idle P is woken
-//     made ready externally, or returns from a call   the arrivals; an idle P is woken, or a running one is
+//     made ready externally, or returns from a call   the injected queue; an idle P is woken, or a running one is
 //     without a P                                     asked to look there: arrivals.h
 //     does not fit the ring                           with half of the ring to the global queue
 //     class other than normal                         the class's queue, of the P or, externally, of the scheduler

@@ -228,7 +228,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             if (G* g = take_global(s, p, 1)) return g;
         }
         if (after_arrival) {
-            // An arrival's own Gs come after one of the ring.
+            // Gs that an injected G started or readied come after one of the ring.
             if (G* g = pick_queued(p)) return g;
         }
         if (G* g = pick_local(p)) return g;

@@ -2,9 +2,9 @@
 //
 // The order, pinned by a test:
 //     1  due timers of the own P                       4  the own ring
-//     2  an arrival, if due; every 61st time and at    5  a batch from the global queue; any arrival
-//        the end of a slice: ready I/O, one G from     6  ready I/O, if no M sleeps in the poller
-//        the global queue                              7  half of another P's ring; the last of four rounds
+//     2  an injected G, if due; every 61st time and    5  a batch from the global queue; any injected G
+//        at the end of a slice: ready I/O, one G       6  ready I/O, if no M sleeps in the poller
+//        from the global queue                         7  half of another P's ring; the last of four rounds
 //     3  run_next; the ring at the end of a slice         also fires others' due timers and takes a stale run_next
 //
 // Then the M sleeps by the protocol of idle.h and starts again at 1.
@@ -19,7 +19,7 @@
 //     the P only from a G that has run for a slice by itself.
 //
 // Then a G of the global queue or the ring runs and run_next moves to the ring's tail, so chains of
-// hand-offs on one P take turns. A G that yields at the end of a slice, or is preempted, is queued
+// hand-offs on one P take turns. A G that yields at the end of a slice, or is asked to, is queued
 // behind its run_next. If nothing is queued, or the P has changed hands, the chain gets a new
 // slice.
 //
@@ -30,17 +30,15 @@
 // A G that yields while its P's queue is empty first takes a batch from the global queue. Otherwise
 // it would follow itself in 60 of 61 schedules.
 //
-// Rejected:
-// - A limit on successive hand-offs: sixteen pieces of 5 ms are 80 ms, and each hand-off pays for a
-//   test.
-// - Reading the clock at each hand-off.
-// - Moving run_next to the global queue: beside a ring that never becomes empty it is reached at
-//   every 61st schedule.
+// Rejected (more in docs/scheduling.md): reading the clock at each hand-off; moving run_next to the
+// global queue, which beside a ring that never becomes empty is reached only at every 61st
+// schedule.
 //
 // A thief takes another P's run_next only if it saw the same G there at the same tick at least 3 µs
 // before. The thief keeps the time, so a push costs nothing.
 //
 // Threads: g0 of the M; pick_local also by a leaving G.
+// See:     docs/scheduling.md
 #pragma once
 
 #include "sched/scheduler.h"

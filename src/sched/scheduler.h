@@ -75,7 +75,7 @@ struct scheduler {
     g_pool gs;
     trim_round trims;  // monitor only
     shared_queue global;
-    shared_queue arrivals;  // Gs that returned, or were woken, without a P: arrivals.h
+    shared_queue arrivals;  // the injected queue: arrivals.h
     shared_queue high;      // Gs of these classes, made ready externally
     shared_queue low;
     atomic<uint32_t> raised{0};  // counts raised Gs that may be in a ring: move_raised

@@ -2,8 +2,7 @@
 //
 // A timing wheel of 13 levels. A slot of level n is 32^n ns wide. A timer goes to the lowest level
 // whose 64 slots, counted from now, reach its deadline. Adding is a subtraction, a bit count and a
-// link at the end of a list; removing unlinks. Nothing is compared, and the cost does not depend on
-// the number of timers.
+// link at the end of a list; removing unlinks. The cost does not depend on the number of timers.
 //
 //      level 0  ├┼┼┼┼┼┼┼┤ 64 ns                                       now
 //      level 1  ├───┼───┼───┼───┼───┼───┤ 2 µs                        ▼
@@ -19,12 +18,7 @@
 // because now only advances. Lists grow at their end; a split puts the newest first to the front of
 // the slots below.
 //
-// Rejected:
-// - A pairing heap: after a million additions the first removal of the root merges a million
-//   children.
-// - An eagerly merging heap: each firing costs a logarithm of cache misses.
-// - A heap in an array: it allocates inside the scheduler.
-// - Ticks: a sleep would be too short, or rounded.
+// Rejected designs: docs/timers.md.
 //
 // Invariants: I1. reached_ is not later than any deadline here, and never decreases.
 //             I2. A timer on level n is in a slot less than 64 after the slot of reached_.
