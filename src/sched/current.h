@@ -1,9 +1,9 @@
-// current.h: which M this thread is: the only thread-local of the library.
+// current.h: the M of this thread; the library's only thread-local.
 //
-// Nobody keeps its result across a switch: the switch itself hands over the M it arrived on. How it is read so that compilers
-// do not keep it either: context/this_thread.h.
+// Do not keep the result across a switch, which returns the M on which the G resumes. How compilers
+// are kept from caching it: context/this_thread.h.
 //
-// The same goes for errno: the runtime never reads it across a park.
+// Also, the runtime never reads errno across a park.
 #pragma once
 
 #include "context/this_thread.h"

@@ -12,7 +12,7 @@ namespace weft::detail {
 
 namespace {
 
-// Those that are in use, or were.
+// Sources that are or were in use.
 constinit atomic<standing_source*> sources[standing_kinds]{};
 
 void warn_of_loss(source_kind kind, int error) noexcept {
@@ -22,13 +22,13 @@ void warn_of_loss(source_kind kind, int error) noexcept {
 
 }  // namespace
 
-// The lock is held over the system call, as that of a descriptor which is added (poll_desc.h).
+// Held over the system call, like the lock of a descriptor that is added (poll_desc.h).
 int standing_source::watch(int fd) noexcept {
     moving_.lock();
     int error = 0;
     if (home_ == nullptr) {
         fd_ = fd;
-        sources[static_cast<unsigned>(kind_)].store(this, release);  // pairs with those who find it
+        sources[static_cast<unsigned>(kind_)].store(this, release);  // pairs with readers that find it
         error = watch_locked(current_g_m() == nullptr);
     }
     moving_.unlock();
@@ -69,7 +69,7 @@ void move_standing_sources(const poll_backend& from) noexcept {
 
 void forget_standing_sources() noexcept {
     for (atomic<standing_source*>& place : sources) {
-        standing_source* s = place.load(relaxed);  // relaxed: there is no other thread
+        standing_source* s = place.load(relaxed);  // relaxed: no other thread exists
         if (s == nullptr) continue;
         s->moving_.unlock();
         s->home_ = nullptr;

@@ -15,7 +15,7 @@ namespace weft::detail {
 
 namespace {
 
-// The header that both C++ runtimes put before an exception object, in bytes before the unwinder's part.
+// Bytes before the unwinder's part, in the exception header of both C++ runtimes.
 constexpr std::size_t to_handler_count = 40;
 #if defined(_LIBCPP_VERSION)
 constexpr std::size_t to_owner_count = 88;
@@ -43,7 +43,7 @@ WEFT_NO_SANITIZE bool is_in_flight(uintptr_t header) noexcept {
     const auto kind = value_at<uint64_t>(header);
     if (kind != primary_class && kind != dependent_class) return false;
     if (value_at<int>(header - to_handler_count) > 0) return false;  // caught
-    if (kind == dependent_class) return true;                        // it has no count
+    if (kind == dependent_class) return true;                        // has no count
     const int owners = value_at<int>(header - to_owner_count);
     return owners > 0 && owners < owners_max;
 }
@@ -64,7 +64,7 @@ WEFT_NO_SANITIZE bool is_in_flight(uintptr_t header) noexcept {
 [[gnu::noinline]] void* find_exception_in_flight(const void* high) noexcept {
     __builtin_unwind_init();  // spills the callee-saved registers into this frame
     void* found = search(reinterpret_cast<uintptr_t>(high));
-    asm volatile("" ::: "memory");  // no tail call: the frame stays
+    asm volatile("" ::: "memory");  // prevents a tail call: the frame stays
     return found;
 }
 

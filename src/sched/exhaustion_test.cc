@@ -1,7 +1,8 @@
-// exhaustion_test.cc: stacks, memory or threads run out: the call that asked throws, nothing is lost, and the runtime goes on.
+// exhaustion_test.cc: stacks, memory or threads run out: the call throws, nothing is lost, the
+// runtime continues.
 //
-// Fault loops: a body runs with its first mapping (thread, allocation) failing, then with its second one, and so on until it has run
-// without meeting the failure. After each round the books are balanced: every G, every stack and every credit is somewhere.
+// Fault loops: a body runs with its first mapping (thread, allocation) failing, then with its
+// second, until none fails. After each round every G, stack and credit must be accounted for.
 #include <sys/resource.h>
 
 #include <array>
@@ -57,7 +58,7 @@ constinit std::atomic<long> allocations_alive{0};
 
 }  // namespace
 
-#if !WEFT_TEST_SANITIZED  // the sanitizers have their own
+#if !WEFT_TEST_SANITIZED  // the sanitizers define their own
 
 void* operator new(std::size_t size) { return allocate(size, 1); }
 
@@ -117,12 +118,12 @@ bool fails_now(failing what) {
 }
 
 struct loop_result {
-    int rounds = 0;  // that met a failure
-    int thrown = 0;  // of which so many let the caller know
+    int rounds = 0;  // rounds that met a failure
+    int thrown = 0;  // rounds whose failure reached the caller
 };
 
-// Runs body with the n-th call failing, n = 1, 2, 3 … until it does not get that far. balance runs after each round. What body
-// lets out is an exception that tells of exhaustion, or a test failure.
+// Runs body with the n-th call failing, n = 1, 2, 3 … until it makes fewer calls. balance runs
+// after each round. An exception from body reports exhaustion, or is a test failure.
 template <typename Body, typename Balance>
 loop_result fail_each(failing what, Body&& body, Balance&& balance) {
     loop_result result;
@@ -151,17 +152,17 @@ loop_result fail_each(failing what, Body&& body, Balance&& balance) {
     return result;
 }
 
-// Compares what is allocated with the last time.
+// Compares what is allocated with the previous call.
 auto leak_check() {
     return [before = allocations_alive.load()]() mutable {
         EXPECT_EQ(allocations_alive.load() - before, 0) << "allocations leaked";
-        before = allocations_alive.load();  // without what a failed check allocates
+        before = allocations_alive.load();  // excludes what a failed check allocates
     };
 }
 
-// ---- Books.
+// ---- Accounting.
 
-// How many credits the pool can still give out of what is mapped.
+// How many credits the pool can give out of what is mapped.
 uint32_t credits_free(stack_pool& pool) {
     uint32_t taken = 0;
     for (uint32_t step = 1 << 16; step != 0; step /= 2) {
@@ -177,12 +178,12 @@ uint32_t credits_free(stack_pool& pool) {
 }
 
 struct books {
-    int64_t credits_missing = 0;  // neither free, nor in a P's cache, nor with a living G
-    int64_t gs_missing = 0;       // neither in the depot, nor in a P's cache, nor living
-    uint64_t stacks = 0;          // in the depot, in Ps' caches, with dead Gs, or with the G that counts them
+    int64_t credits_missing = 0;  // neither free, nor in a P's cache, nor with a live G
+    int64_t gs_missing = 0;       // neither in the depot, nor in a P's cache, nor live
+    uint64_t stacks = 0;          // in the depot, in Ps' caches, with dead Gs, or with the counting G
 };
 
-// To be called by the only G of a runtime with one P.
+// Requires: the caller is the only G of a runtime with one P.
 books balance_of(scheduler& s) {
     books b;
     P& p = s.ps[0];
@@ -209,7 +210,7 @@ books balance_of(scheduler& s) {
     return b;
 }
 
-// Parks n Gs and lets them go, so that there are that many stacks, Gs and credits to be reused.
+// Parks n Gs and lets them end, to have that many stacks, Gs and credits for reuse.
 void warm_up(int n) {
     const chan<int> gate;
     wait_group all;
@@ -221,22 +222,21 @@ void warm_up(int n) {
     eventually([] { return stats().live == 1; });
 }
 
-// Fault loops within one G of a runtime with one P.
-// Calm: a P that is taken away asks for mappings and threads of its own, and who counts what a P keeps must have it.
+// Fault loops in one G of a runtime with one P. calm: a retake maps memory and creates threads, and
+// the counting G must hold the P.
 class Exhaustion : private test::calm, public ::testing::Test {
 protected:
-    // What this thread waits with is made once, and kept: no leak.
+    // This thread's note is created once and kept: no leak.
     Exhaustion() { static_cast<void>(this_thread_note()); }
 
     ~Exhaustion() override {
         for (const failing what : {failing::map, failing::thread, failing::memory}) fail_nth(what, 0);
     }
 
-    // Runs body over and over in the G, with failures; checks that nothing gets lost.
+    // Runs body repeatedly in the G, with failures; nothing may be lost.
     template <typename Body>
     loop_result within_a_g(failing what, int warm, Body&& body) {
-        runtime rt(
-            {.procs = 1, .memory_idle = runtime_options::keep_memory});  // what is missing from the books is lost
+        runtime rt({.procs = 1, .memory_idle = runtime_options::keep_memory});  // so that missing means lost
         return rt.run([&] {
             scheduler& s = *current_m()->home;
             if (warm != 0) warm_up(warm);
@@ -352,7 +352,7 @@ TEST_F(ExhaustionOfMemory, InALocalsFirstUseMakesNoValue) {
     EXPECT_EQ(r.thrown, r.rounds);
 }
 
-// No Gs in store: new ones are allocated in blocks.
+// No Gs in reserve: new blocks are allocated.
 TEST_F(ExhaustionOfMemory, ForNewGreenThreadsIsThrownByGoAndLosesNone) {
     const loop_result r = within_a_g(failing::memory, 0, [] {
         const chan<int> gate;
@@ -389,7 +389,8 @@ TEST_F(ExhaustionOfMemory, InMainIsThrownAndLeaksNothing) {
 
 // ---- Stacks.
 
-// Starts n Gs that park; on the first exception lets them go and passes it on. Every G that was started runs to its end.
+// Starts n Gs that park; on the first exception lets them end, and rethrows. Every started G runs
+// to its end.
 void park_some(int n) {
     const chan<int> gate;
     wait_group all;
@@ -415,7 +416,7 @@ void park_some(int n) {
     let_go();
 }
 
-// Lets no more than a little address space be had.
+// Limits the address space that is left.
 class address_space_limit {
 public:
     address_space_limit() {
@@ -430,7 +431,7 @@ public:
     address_space_limit(const address_space_limit&) = delete;
     address_space_limit& operator=(const address_space_limit&) = delete;
 
-    // Sanitizers live on address space, and emulators do not count it.
+    // Sanitizers need address space, and emulators do not count it.
     [[nodiscard]] static bool works() {
         if (test::built_with_sanitizer) return false;
         const address_space_limit limit;
@@ -472,7 +473,7 @@ TEST_F(Exhaustion, OfStacksIsThrownByGoAndThoseThatWereStartedRun) {
     });
 }
 
-// One failure is no exhaustion: go() asks again for less.
+// One failure is not exhaustion: go() retries with less.
 TEST_F(Exhaustion, OneFailedMappingIsAbsorbed) {
     const loop_result r = within_a_g(failing::map, 0, [] { park_some(900); });
     EXPECT_GE(r.rounds, 1);
@@ -585,7 +586,7 @@ TEST_F(Exhaustion, ARuntimeThatCouldNotStartAgainIsStoppedAndCanTryOnceMore) {
 
 // ---- Threads.
 
-// Work for several Ps: Gs that compute and hand something round.
+// Work for several Ps: Gs compute and pass something round.
 void busy_work() {
     const chan<int> numbers(4);
     wait_group producers;
@@ -646,7 +647,7 @@ TEST_F(Exhaustion, OfThreadsReachesMainOnlyIfThereIsNoMonitor) {
     EXPECT_EQ(r.thrown, 1);
 }
 
-// A thread that could not be had once is asked for again: in the end both Ps run.
+// A thread that could not be created is requested again: both Ps run in the end.
 TEST_F(Exhaustion, OfThreadsIsNotForEver) {
     runtime rt({.procs = 2});
     os::fail_nth_for_test(os::failure::thread, 1);
@@ -668,7 +669,7 @@ TEST_F(Exhaustion, OfThreadsIsNotForEver) {
     });
 }
 
-// Nobody pushes anything any more: who waits runs beside who computes as soon as there is a thread.
+// Nothing is pushed: once there is a thread, the waiting G runs beside the computing one.
 TEST_F(Exhaustion, OfThreadsHoldsNobodyUpBehindAHog) {
     runtime rt({.procs = 2});
     os::fail_nth_for_test(os::failure::thread, 1);
@@ -694,13 +695,13 @@ TEST_F(Exhaustion, LookingUpALocalThatIsThereAllocatesNothing) {
             for (auto& value : values) sum += ++*value;
             yield();
         }
-        const bool untouched = fails_now(failing::memory);  // it is the first one since
+        const bool untouched = fails_now(failing::memory);  // the first call since then
         EXPECT_TRUE(untouched);
         EXPECT_EQ(sum, 50 * (2 + 3 + 4));
     });
 }
 
-// What awaits is thrown what kept it from waiting, where it awaits, and is destroyed as usual.
+// A failed wait resumes the awaiter with the exception; it is destroyed as usual.
 TEST_F(Exhaustion, OfMemoryReachesACoroutineThatAwaitsAFuture) {
     struct waiting {
         static task<int> of(future<int> f, std::shared_ptr<int> held, bool& thrown) {
@@ -757,7 +758,7 @@ TEST_F(Exhaustion, OfThreadsDoesNotStopPinnedOnes) {
     EXPECT_GE(r.rounds, 5);
 }
 
-// The one thread there is belongs to a pinned G: what others there are has to wait until it is free.
+// The only thread belongs to a pinned G: others wait until it is free.
 TEST_F(Exhaustion, PinnedOnesGoOnWhenThereAreNoThreads) {
     ::setenv("RUN_MAX_THREADS", "1", 1);
     runtime rt({.procs = 2});
@@ -778,7 +779,7 @@ TEST_F(Exhaustion, PinnedOnesGoOnWhenThereAreNoThreads) {
     });
 }
 
-// Whoever takes its P takes its place, too.
+// A thread that takes its P takes its place too.
 TEST_F(Exhaustion, TheOnlyThreadMayEndWithItsPinnedOne) {
     ::setenv("RUN_MAX_THREADS", "1", 1);
     runtime rt({.procs = 1});

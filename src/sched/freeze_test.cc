@@ -1,4 +1,4 @@
-// freeze_test.cc: a green thread that is held still, and what it finds when it goes on.
+// freeze_test.cc: a frozen green thread, and its state when it resumes.
 #include "sched/freeze.h"
 
 #include <atomic>
@@ -20,7 +20,7 @@ using detail::G;
 using detail::g_state;
 using namespace std::chrono_literals;
 
-// A green thread that waits, with a variable in its frame.
+// A waiting green thread with a variable in its frame.
 class one_who_waits {
 public:
     one_who_waits() {
@@ -38,7 +38,7 @@ public:
 
     [[nodiscard]] G* g() const { return g_.load(std::memory_order_acquire); }
 
-    // By who has frozen it.
+    // Called by the freezer.
     [[nodiscard]] int look() const { return __atomic_load_n(variable_, __ATOMIC_RELAXED); }
 
     void wake() { woken_.set(); }
@@ -59,8 +59,7 @@ TEST(Freeze, WhoIsFrozenDoesNotGoOn) {
     {
         const detail::frozen still(&g, 1);
         one.wake();
-        std::this_thread::sleep_for(
-            20ms);  // the time in which it would go on: that it does not is no condition to wait for
+        std::this_thread::sleep_for(20ms);  // time for a wrong resume, which cannot be waited for
         EXPECT_EQ(one.look(), 1);
         EXPECT_EQ(one.found(), 0);
     }
@@ -68,8 +67,9 @@ TEST(Freeze, WhoIsFrozenDoesNotGoOn) {
     EXPECT_EQ(one.found(), 2);
 }
 
-// It writes where the freezer has read, and nothing but the thaw orders the two: who wakes it does not know of it. ThreadSanitizer must not
-// take that for a race, although it does not see how a switch looks whether a G is frozen.
+// It writes what the freezer has read; only the thaw orders the two, because the waker does not
+// know of the freezer. ThreadSanitizer does not see how a switch checks the frozen bit, and must
+// not report a race.
 TEST(Freeze, WhatAFreezerHasReadMayBeWrittenOnceItIsThawed) {
     one_who_waits one;
     std::atomic<bool> thawed = false;

@@ -15,7 +15,7 @@ namespace weft::detail {
 
 namespace {
 
-// The function of g, which is the caller, has returned: what is left to be done outside of the runtime.
+// g, the caller, has returned from its function: the rest outside of the runtime.
 [[gnu::noinline]] void end_slowly(G* g) noexcept {
     if (current_m() == nullptr) fatal("%s", returned_in_child);
     if ((g->traits & trait::marked) != 0) end_interruptible(current_m());
@@ -37,20 +37,20 @@ void g_main(void* argument, void* baton) {
         try {
             g->entry->run(g->closure());
         } catch (const runtime_stopped&) {
-            if (!g->home->cancelling.load(relaxed)) throw;  // another's. relaxed: set before ours was thrown
+            if (!g->home->cancelling.load(relaxed)) throw;  // another runtime's. relaxed: set before ours was thrown
             g->entry->destroy(g->closure());
         }
         if ((g->traits & trait::ends_slowly) != 0) [[unlikely]]
             end_slowly(g);
-        m = current_m();  // not the one from before: g may have migrated
+        m = current_m();  // read again: g may have migrated
         g = exit_g(m);
     }
 }
 
 }  // namespace weft::detail
 
-// Ends the current G from within: its function's frames are left as they are. The stack may be another one than its own, for a context
-// that its user made.
+// Ends the current G from within, without unwinding. The stack may be one that the user created for
+// a context.
 extern "C" void run_g_exit(void) {
     using namespace weft::detail;
     M* m = current_g_m();
@@ -65,7 +65,7 @@ extern "C" void run_g_exit(void) {
     if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);
     give_continued_back(*g);
     m = current_m();
-    // If the next G is to start on this G's stack, then from its top on: we do not return to g_main.
+    // A next G on this stack starts at its top, because we do not return to g_main.
     g = exit_g(m);
     m->after.what = after_switch::kind::nothing;
     run_context_init(&g->context, g->stack->top(), &g_main, g);

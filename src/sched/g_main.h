@@ -1,12 +1,12 @@
 // g_main.h: the frame at the bottom of every stack.
 //
-// Who: entered by the first switch to a stack; see spawn.h for the life of a G.
+// Threads: entered by the first switch to a stack: spawn.h.
 #pragma once
 
 namespace weft::detail {
 
-// The entry function of every stack: runs one G after the other, as long as exit_g returns one that may use the same stack. argument is the
-// first of them, baton the M it begins on.
+// Entry function of every stack. Runs Gs while exit_g returns one for the same stack. argument: the
+// first G; baton: the M on which it begins.
 void g_main(void* argument, void* baton);
 
 }  // namespace weft::detail

@@ -14,7 +14,7 @@ namespace weft::detail {
 
 namespace {
 
-constexpr uint32_t retired_at_once = 64;  // under the lock, at a cache miss each
+constexpr uint32_t retired_at_once = 64;  // per hold of the lock; a cache miss each
 
 }  // namespace
 
@@ -28,7 +28,7 @@ g_pool::chunk* g_pool::chunk_of(const G* g) noexcept {
     return reinterpret_cast<chunk*>(reinterpret_cast<uintptr_t>(g) & ~(chunk_size - 1));
 }
 
-// Twice the address space, of which only an aligned half is kept. nullptr: there is none.
+// Maps twice the size, keeps an aligned half. nullptr: out of address space.
 g_pool::chunk* g_pool::map_chunk() noexcept {
     auto* mapping = static_cast<std::byte*>(os::map_pages(2 * chunk_size, true));
     if (mapping == nullptr) return nullptr;
@@ -36,7 +36,7 @@ g_pool::chunk* g_pool::map_chunk() noexcept {
     auto* c = ::new (mapping + before) chunk;
     c->mapping = mapping;
     c->mapping_size = 2 * chunk_size;
-    // What cannot be unmapped costs address space, and goes with the chunk.
+    // What cannot be unmapped stays until the chunk goes.
     if (before == 0 || os::release_pages(mapping, before) == 0) {
         c->mapping = c;
         c->mapping_size -= before;
@@ -50,7 +50,7 @@ g_pool::chunk* g_pool::map_chunk() noexcept {
 }
 
 g_pool::~g_pool() {
-    for (chunk* c = chunks_.load(relaxed); c != nullptr;) {  // relaxed: nobody else is left
+    for (chunk* c = chunks_.load(relaxed); c != nullptr;) {  // relaxed: no other thread is left
         chunk* next = c->next.load(relaxed);                 // relaxed: as above
         holds_no_pointers(c, chunk_size);
         os::unmap_pages(c->mapping, c->mapping_size);
@@ -73,7 +73,7 @@ fifo<G> g_pool::take(uint32_t n) noexcept {
     return batch;
 }
 
-// Of the oldest chunks first, so that those in use gather there.
+// Oldest chunks first, so that used Gs gather there.
 void g_pool::take_retired_locked(uint32_t n, fifo<G>& into) noexcept {
     chunk* c = taking_;
     for (; n != 0 && retired_ != 0; c = c->next.load(relaxed)) {  // relaxed: locked
@@ -105,12 +105,12 @@ g_pool::chunk* g_pool::with_blank_locked() noexcept {
     return filling_ = c;
 }
 
-// Makes dead Gs of unit u, which is the caller's alone.
+// Creates dead Gs in unit u, which the caller owns.
 void g_pool::fill_unit(chunk& c, uint32_t u, fifo<G>& into) noexcept {
     const bool was_used = std::exchange(c.units[u].was_used, true);
     G* gs = c.gs_of(u);
     for (uint32_t i = 0; i < gs_in_unit(); ++i) {
-        G* g = was_used ? gs + i : ::new (gs + i) G;  // I2: it is one; somebody may be looking at it
+        G* g = was_used ? gs + i : ::new (gs + i) G;  // I2: already a G, which a thread may be reading
         g->state.store(g_state::dead, relaxed);       // relaxed: R1
         into.push_back(g);
     }
@@ -149,7 +149,7 @@ void g_pool::add_block() {
 
 const G* g_pool::find(const void* at) const noexcept {
     for (chunk* c = chunks_.load(acquire); c != nullptr; c = c->next.load(acquire)) {          // A2
-        const auto offset = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(c);  // huge, if below
+        const auto offset = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(c);  // huge if at is below c
         if (offset >= chunk_size) continue;
         const auto u = static_cast<uint32_t>(offset / unit_size());
         return u >= c->first_unit && c->units[u].shown.load(acquire) ? static_cast<const G*>(at) : nullptr;  // A1
@@ -174,7 +174,7 @@ void g_pool::retire_locked(uint32_t most) noexcept {
     unused_.fell_to(depot_.size());
 }
 
-// Discards the units of c whose Gs are all retired, in as few calls as there are runs of them. Returns how many bytes that are.
+// Discards fully retired units of c, one call per run. Returns the bytes.
 uint64_t g_pool::discard_retired(chunk& c) noexcept {
     uint32_t whole[most_units];
     uint32_t count = 0;
@@ -184,7 +184,7 @@ uint64_t g_pool::discard_retired(chunk& c) noexcept {
         unit& one = c.units[u];
         if (one.in_hand || one.retired.size() != gs_in_unit()) continue;
         one.in_hand = true;
-        one.shown.store(false, relaxed);  // relaxed: who still looks finds dead ones, or zeros
+        one.shown.store(false, relaxed);  // relaxed: a late reader finds dead Gs or zeros
         c.retired -= one.retired.size();
         retired_ -= one.retired.size();
         whole[count++] = u;
@@ -195,7 +195,7 @@ uint64_t g_pool::discard_retired(chunk& c) noexcept {
         uint32_t n = 1;
         while (i + n < count && whole[i + n] == whole[i] + n) ++n;
         freezing.lock();
-        const bool done = os::discard_pages(c.gs_of(whole[i]), n * unit_size());  // if not, they are dead Gs, or zeros
+        const bool done = os::discard_pages(c.gs_of(whole[i]), n * unit_size());  // else they stay dead Gs or zeros
         freezing.unlock();
         put_back(c, whole + i, n);
         if (done) bytes += n * unit_size();
@@ -204,7 +204,7 @@ uint64_t g_pool::discard_retired(chunk& c) noexcept {
     return bytes;
 }
 
-// The n units, which were in hand, are blank.
+// Makes the n units in hand blank.
 void g_pool::put_back(chunk& c, const uint32_t* units, uint32_t n) noexcept {
     lock_.lock();
     for (uint32_t i = 0; i < n; ++i) {
@@ -227,7 +227,7 @@ trimming g_pool::trim(uint32_t most) noexcept {
     while (left >= retired_at_once && std::min(surplus_, depot_.size()) != 0) {
         retire_locked(retired_at_once);
         left -= retired_at_once;
-        lock_.unlock();  // others have their turn
+        lock_.unlock();  // lets waiting threads in
         lock_.lock();
     }
     chunk* ripe = nullptr;

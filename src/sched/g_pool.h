@@ -1,34 +1,41 @@
-// g_pool.h: where Gs come from and go to: type-stable chunks of address space and a depot of dead Gs.
+// g_pool.h: allocation of Gs: type-stable chunks of address space and a depot of dead Gs.
 //
-// The problem. A G pointer may be stale: a dump walks all Gs without a lock, and a waker may look at a G that has ended. So the address of a G
-// must stay readable, and read as a G, as long as the runtime lives. But the memory of a million dead ones (256 MB) has to go back.
+// The problem. A G pointer may be stale: dumps walk all Gs without a lock, and a waker may read an
+// ended G. So its address must read as a G while the runtime lives. But the memory of a million
+// dead Gs (256 MB) must return to the system.
 //
-// So the address space is kept, and pages are discarded: a page that was reads as zero, and all zeros is a G too, one in the state idle, which
-// nobody uses. Gs lie in chunks; a unit of a chunk is as many Gs as fill a page:
+// So address space is kept and pages are discarded. A discarded page reads as zero, and zeros are a
+// G in state idle, which is unused. A unit of a chunk is as many Gs as fill a page:
 //
 //     chunk, aligned to its size
 //     │ record of the chunk, a list of dead Gs for each unit │ unit │ unit │ unit │ …
 //
-//     unit     from → to          | who                   | how
-//     ─────────────────────────────────────────────────────────────────────────────────────────────────
-//              blank → used       | add_block()           | its Gs become dead ones, and go to the depot
-//              used → in hand     | trim(): all its Gs    | nobody can get at them any more
-//                                 | are retired           |
+//     unit     from → to          | by                    | how
+//     ──────────────────────────────────────────────────────────────────────────────────────────────
+//              blank → used       | add_block()           | its Gs are dead, and go to the depot
+//              used → in hand     | trim(): all retired   | no thread can take them
 //              in hand → blank    | trim()                | the page is discarded
 //
-// trim() works as that of stacks does (src/stack/trim.cc), in rounds: a low-water mark says how many Gs of the depot were not needed; so many are
-// retired, to the lists of their units; units whose Gs are all retired are discarded. Retired Gs are still good for use, after those in the depot.
+// trim() works in rounds, as for stacks (src/stack/trim.cc). A low-water mark counts the Gs of the
+// depot that were not needed. That many are retired to their units' lists; fully retired units are
+// discarded. Until then retired Gs can be taken, after those of the depot.
 //
-// A dump holds Gs still by a bit in them (freeze.h). While the lock `freezing` is held no bit may be lost, so pages are discarded under that lock.
+// Dumps freeze Gs by a bit in them (freeze.h), which must not be lost. So pages are discarded under
+// the lock `freezing`.
 //
-// Rejected. Freeing blocks when nobody looks (epochs, hazard pointers): each waker would have to say that it looks. Whole chunks only: one G
-// of a thousand that lives on would keep 256 KiB. The record in memory of its own: a G has no room for a pointer to it.
+// Rejected:
+// - Freeing unread blocks (epochs, hazard pointers): every waker would have to announce its read.
+// - Freeing whole chunks only: one live G of a thousand keeps 256 KiB.
+// - The record in separate memory: a G has no room for a pointer to it.
 //
-// Invariants: I1. A G is in one place: in use, in a P's cache, in the depot, or in the list of its unit; unless its unit is blank or in hand.
-//             I2. Gs of a blank unit are all zeros, or dead ones that the system did not discard, or have never been touched.
-// Ordering:   R1 (a unit is shown, its Gs dead) pairs with A1 (for_each, find). R2 (a chunk joins the list) pairs with A2 (the same).
-// Locks:      lock (leaf); freezing, with nothing else held.
-// Who:        any thread; add_block() by one that may throw; trim() by one at a time.
+// Invariants: I1. A G is in use, in a P's cache, in the depot, or in its unit's list, unless its
+//                 unit is blank or in hand.
+//             I2. Gs of a blank unit are zeros, dead ones that the system did not discard, or
+//                 untouched.
+// Ordering:   R1 (a unit is shown, its Gs dead) pairs with A1 (for_each, find).
+//             R2 (a chunk joins the list) pairs with A2 (the same).
+// Locks:      lock (leaf); freezing, with no other lock held.
+// Threads:    any; add_block() where exceptions are allowed; trim() by one thread at a time.
 // See:        docs/stacks.md#memory-that-goes-back
 #pragma once
 
@@ -48,9 +55,9 @@ namespace weft::detail {
 class g_pool {
 public:
     static constexpr std::size_t chunk_size = 1024 * 1024;
-    static constexpr uint32_t block_size = 128;  // Gs made at once
+    static constexpr uint32_t block_size = 128;  // Gs created at once
 
-    // trims: somebody calls trim() when give() says so.
+    // trims: trim() is called when give() asks for it.
     explicit g_pool(bool trims = true) noexcept : trims_(trims), watched_(!trims) {}
 
     g_pool(const g_pool&) = delete;
@@ -58,24 +65,25 @@ public:
 
     ~g_pool();
 
-    // Up to n dead Gs; fewer, or none, if there are no more.
+    // Up to n dead Gs; fewer if there are no more.
     [[nodiscard]] fifo<G> take(uint32_t n) noexcept;
 
-    // True: the caller has to see to it that trim() is called from now on, until that is over.
+    // True: the caller must arrange for trim() to be called until a round is over.
     [[nodiscard]] bool give(fifo<G>& batch) noexcept;
 
-    // Makes more Gs and puts them into the depot. Throws std::bad_alloc.
+    // Adds new Gs to the depot. Throws std::bad_alloc.
     void add_block();
 
-    // A part of a round that gives back the memory of Gs that were not needed since the round before. Returns bytes, and whether there is more.
+    // One step of a round that returns memory not needed since the last round. Returns the bytes,
+    // and whether more remains.
     trimming trim(uint32_t most) noexcept;
 
-    // Bytes that trim() has given back so far.
+    // Bytes returned by trim().
     [[nodiscard]] uint64_t trimmed_bytes() const noexcept {
         return trimmed_bytes_.load(relaxed);  // relaxed: statistics
     }
 
-    // Calls f(G&) for every G that is in use or was since its memory last went back. Any thread.
+    // Calls f(G&) for every G used since its memory was last returned. Any thread.
     template <typename F>
     void for_each(F&& f) {
         for (chunk* c = chunks_.load(acquire); c != nullptr; c = c->next.load(acquire)) {  // A2
@@ -83,14 +91,14 @@ public:
                 if (!c->units[u].shown.load(acquire)) continue;  // A1
                 G* gs = c->gs_of(u);
                 for (uint32_t i = 0; i < gs_in_unit(); ++i) {
-                    // relaxed: A1; idle: the memory goes back at this moment
+                    // relaxed: A1; idle: its memory is being returned
                     if (gs[i].state.load(relaxed) != g_state::idle) f(gs[i]);
                 }
             }
         }
     }
 
-    // The G at that address, dead or not; nullptr if it is none of these. Any thread.
+    // The G at that address, dead or not; nullptr: no G. Any thread.
     [[nodiscard]] const G* find(const void* at) const noexcept;
 
 private:
@@ -99,17 +107,17 @@ private:
 
     struct unit {
         lifo<G> retired;            // guarded by lock_
-        atomic<bool> shown{false};  // its Gs are there to be looked at: R1, A1
-        bool in_hand = false;       // on the way from blank to used, or back; guarded by lock_
-        bool was_used = false;      // by who has it in hand
+        atomic<bool> shown{false};  // its Gs may be read: R1, A1
+        bool in_hand = false;       // between blank and used; guarded by lock_
+        bool was_used = false;      // owned by the thread that has it in hand
     };
 
-    // At the beginning of its own memory.
+    // At the start of the chunk.
     struct chunk {
         atomic<chunk*> next{nullptr};  // R2, A2
-        void* mapping = nullptr;       // of the chunk, and what could not be unmapped beside it
+        void* mapping = nullptr;       // includes neighbouring memory that could not be unmapped
         std::size_t mapping_size = 0;
-        uint32_t first_unit = 0;  // those before hold this record
+        uint32_t first_unit = 0;  // earlier ones hold this record
         uint32_t blank = 0;       // units; guarded by lock_, as the next two
         uint32_t retired = 0;     // Gs
         bool ripe = false;        // a G was retired since trim() last looked
@@ -139,15 +147,15 @@ private:
     spin_lock lock_;
     // Guarded by lock_.
     lifo<G> depot_;
-    low_water unused_;          // of the depot, since the last round of trim()
-    uint64_t retired_ = 0;      // Gs in lists of units
-    uint32_t surplus_ = 0;      // Gs that the present round has still to retire
-    chunk* last_ = nullptr;     // the youngest
+    low_water unused_;          // of the depot, since the last round
+    uint64_t retired_ = 0;      // Gs in unit lists
+    uint32_t surplus_ = 0;      // Gs that this round must still retire
+    chunk* last_ = nullptr;     // the newest
     chunk* taking_ = nullptr;   // no older chunk has retired Gs
-    chunk* filling_ = nullptr;  // no older chunk has blank units; nullptr: none has
+    chunk* filling_ = nullptr;  // no older chunk has blank units; nullptr: no chunk has
     bool watched_;
 
-    // Of the round of trim() that goes on; of its caller, who has set trims_now_.
+    // The current round; owned by the trim() that has set trims_now_.
     atomic<bool> trims_now_{false};
     bool in_round_ = false;
 

@@ -1,4 +1,4 @@
-// g_pool_test.cc: Gs that are not needed go back to the system; their addresses stay.
+// g_pool_test.cc: unneeded Gs return their memory to the system; their addresses stay.
 #include "sched/g_pool.h"
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace {
 
 class GPoolMemory : public ::testing::Test {
 protected:
-    // So many Gs, all of them in use.
+    // Takes n Gs, all of them in use.
     std::vector<G*> take(uint32_t n) {
         std::vector<G*> all;
         while (all.size() < n) {
@@ -42,7 +42,7 @@ protected:
         static_cast<void>(pool_.give(batch));
     }
 
-    // Two rounds: the first one only looks. Returns what they have given back.
+    // Runs two rounds; the first only measures. Returns the bytes.
     uint64_t trim_all() {
         uint64_t bytes = 0;
         for (int rounds = 0; rounds < 2;) {
@@ -143,7 +143,7 @@ TEST_F(GPoolMemory, SaysOnceThatItIsToBeCalled) {
     EXPECT_TRUE(pool_.give(batch));
 }
 
-// A dump that has frozen a G must find it frozen, whatever becomes of it: nothing is discarded meanwhile.
+// A frozen G must stay frozen: nothing is discarded until the thaw.
 TEST_F(GPoolMemory, NothingIsDiscardedWhileGsAreFrozen) {
     const std::vector<G*> all = take(many);
     give(all);
@@ -165,7 +165,7 @@ TEST_F(GPoolMemory, NothingIsDiscardedWhileGsAreFrozen) {
     EXPECT_EQ(count(), 0U);
 }
 
-// Threads use Gs while another one gives memory back all the time, and yet another one walks them.
+// Threads use Gs while others trim and walk them.
 TEST_F(GPoolMemory, RacesWithThreadsThatTakeAndGive) {
     constexpr int threads = 3;
     const int rounds = test::scaled(1'000);

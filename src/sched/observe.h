@@ -1,21 +1,22 @@
-// observe.h: what the monitor's thread does for those who look on: traces, dumps that were asked for by a signal, the watchdog.
+// observe.h: the monitor's work for observers: traces, dumps requested by a signal, the watchdog.
 //
-// The problem. Whoever wants to know why a process hangs cannot rely on its green threads, nor on a P: all may be taken. The monitor
-// (sysmon.h) is there anyway, has no P and holds no lock while it does this. So it prints; and a signal handler has only to wake it.
+// The problem. When a process hangs, its green threads and Ps may all be blocked. The monitor
+// (sysmon.h) has no P and holds no lock here, so it prints, and a signal handler only wakes it.
 //
-// It costs nothing unless asked for: without a period the monitor does not wake up for it (due_ns() is never).
+// Unless requested this costs nothing: without a period due_ns() is never.
 //
-//   a signal's handler                            the monitor
-//   Q1  dump_wanted = true                        Q3  called_.reset()
-//   Q2  called_.wake()                            Q4  reads due_ns(): dump_wanted: does not sleep; or only until it tries again, while
-//                                                     another runtime's monitor writes a dump: dumps come one after the other
+//     signal handler                     monitor
+//     Q1  dump_wanted = true             Q3  called_.reset()
+//     Q2  called_.wake()                 Q4  reads due_ns(): does not sleep if dump_wanted; or only until it
+//                                            tries again, while another runtime's monitor writes a dump
 //
-// The wake of Q2 comes before Q3 or after it. Before: Q4 sees Q1, which the reset has not undone. After: the sleep ends at once.
+// If the wake of Q2 comes before Q3, Q4 sees Q1, which the reset did not undo. If after, the sleep
+// ends at once. Dumps are written one after the other.
 //
-// Declared here because the monitor calls it; what is printed is the business of debug/.
+// Declared here because the monitor calls it; debug/ does the printing.
 //
-// Who: the monitor's thread, but for request_dump().
-// See: docs/debugging.md
+// Threads: the monitor's, except request_dump().
+// See:     docs/debugging.md
 #pragma once
 
 #include <cstdint>
@@ -39,17 +40,17 @@ public:
     observer(const observer&) = delete;
     observer& operator=(const observer&) = delete;
 
-    // Says what is to be done for s. Before the monitor starts. watchdog_ns: as runtime_options say; 0: as debug says.
-    // Throws std::bad_alloc.
+    // Sets what to do for s, before the monitor starts. watchdog_ns: from runtime_options; 0: as
+    // debug says. Throws std::bad_alloc.
     void start(const scheduler& s, const debug_options& debug, int64_t watchdog_ns);
 
-    // When it has something to do next; never: it has not been asked for anything. long_ago: now.
+    // When to call act(); never: nothing is requested; long_ago: now.
     [[nodiscard]] int64_t due_ns() const noexcept;
 
-    // Does what is due. Holding no lock.
+    // Does what is due. Requires: no lock is held.
     void act(scheduler& s, int64_t now_ns) noexcept;
 
-    // The monitor is to write a dump to stderr. It has to be woken after that. Any thread, any signal handler.
+    // Requests a dump to stderr; wake the monitor after that. Any thread, any signal handler.
     void request_dump() noexcept { dump_wanted_.store(true, release); }  // Q1
 
 private:
@@ -57,29 +58,30 @@ private:
 
     atomic<bool> dump_wanted_{false};
 
-    // The monitor's own.
-    int64_t dump_at_ns_ = long_ago;  // not before, if one is wanted
+    // Monitor only.
+    int64_t dump_at_ns_ = long_ago;  // if a dump is wanted: not before
     int64_t began_ns_ = 0;
-    int64_t trace_every_ns_ = 0;  // 0: not
+    int64_t trace_every_ns_ = 0;  // 0: off
     int64_t trace_at_ns_ = never;
     bool trace_detail_ = false;
-    int64_t watch_every_ns_ = 0;  // 0: not
+    int64_t watch_every_ns_ = 0;  // 0: off
     int64_t watch_at_ns_ = never;
     std::unique_ptr<watched> watched_;
 };
 
 // ---- Deadlocks: see debug/deadlock.cc.
 
-// The caller, an M of s that holds no P and no lock, was the last to lie down, and nobody has come for a while. Does not return if all
-// green threads of the process wait and nothing can wake one. False: other threads might, so it need not look again soon.
+// The caller is an M of s without P or lock that went idle last, some time ago. Does not return if
+// all green threads of the process wait and nothing can wake one. False: other threads might, so
+// the next look is not urgent.
 [[nodiscard]] bool look_for_deadlock(scheduler& s) noexcept;
 
 // ---- Mutexes of the system: see debug/held.h.
 
-// g, which has special::holds, is about to leave its M. frame: where its frames begin. By itself.
+// The calling G has special::holds and is about to leave its M. frame: where its frames begin.
 void report_held_mutex(const G& g, const void* frame) noexcept;
 
-// ---- In the child of a fork: locks that are held by threads that are not there.
+// ---- In a fork child: locks held by threads that do not exist there.
 
 void free_observing_locks() noexcept;
 void free_held_lock() noexcept;

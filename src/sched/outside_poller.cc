@@ -17,7 +17,7 @@ namespace weft::detail {
 
 namespace {
 
-constinit atomic<poll_backend*> outside{nullptr};  // by opening
+constinit atomic<poll_backend*> outside{nullptr};  // guarded by opening
 constinit spin_lock opening;
 
 void* poll_for_ever(void* argument) noexcept {
@@ -67,7 +67,7 @@ int add_to_outside_poller(poll_desc& d) noexcept {
 }
 
 void forget_outside_poller() noexcept {
-    outside.store(nullptr, relaxed);  // relaxed: there is no other thread
+    outside.store(nullptr, relaxed);  // relaxed: no other thread exists
     opening.unlock();
 }
 

@@ -1,32 +1,35 @@
-// p.h: P, the right to run green threads, with everything that goes with it: queue, timers, caches.
+// p.h: P, the right to run green threads, with its queue, timers and caches.
 //
-// There are as many Ps as Gs are scheduled at once; a G whose M has lost its P goes on beside those. A P belongs to one M at a time, or is on the
-// idle list.
+// As many Gs are scheduled at once as there are Ps; a G whose M has lost its P runs in addition. A
+// P is held by one M, or is on the idle list.
 //
-// The owner word holds the M and, in its low bits, whatever wants the M's attention. The hot path compares the whole word with the M
-// once per runtime entry: a difference means that somebody works on the P, wants the G to go through g0, or has taken the P away:
-// retake.h.
+// The owner word holds the M and, in its low bits, requests for its attention. The hot path
+// compares the word with the M once per runtime entry. If they differ, another thread works on the
+// P, wants the G to go through g0, or has taken the P: retake.h.
 //
-// run_next belongs to the owner, who reads and writes it as a plain variable: it is touched at every hand-off. Another M may
-// take what lies there only while the owner is in user code, and keeps it out meanwhile:
+// run_next is a plain variable to the owner, because every hand-off touches it. Another M may steal
+// from it only while the owner is in user code, and keeps the owner out:
 //
 //      thief                                          owner, entering the runtime
 //      T1  owner |= asked, by CAS                     E1  in_runtime = 1
 //      T2  heavy fence                                E2  compiler fence
-//      T3  in_runtime == 0: takes run_next            E3  owner has asked: waits until it has not
+//      T3  in_runtime == 0: takes run_next            E3  owner has asked: waits until it is clear
 //      T4  owner &= ~asked                            …   leaving: in_runtime = 0, release
 //
-// The heavy fence falls before E1 or after it. After E1: T3 sees the 1, and the thief goes without. Before E1: E3 sees asked, and
-// waits. Where the system has no heavy fence, the bit fence stands in every owner word, and every entry passes a full one.
+// If the heavy fence falls after E1, T3 sees the 1 and the thief gives up. If before, E3 sees asked
+// and waits. In a system without heavy fence, every owner word has the bit fence, and every entry
+// executes a full fence.
 //
-//      idle ──acquire──▶ running ──release──▶ idle        (stopped and dead come with changing the number of Ps)
+//      idle ──acquire──▶ running ──release──▶ idle        (stopped, dead: the number of Ps changes)
 //                           │                  ▲
-//                           └─────retake───────┘          (by the monitor, which hands it on)
+//                           └─────retake───────┘          (by the monitor, which hands the P off)
 //
-// Invariants: I1. Exactly one M has p.owner naming it while it runs; an idle P has an empty queue and run_next.
-//             I2. run_next is written by the owner in the runtime, or by who has set asked and found it outside.
-//             I3. A P changes hands only while asked is clear.
-// Who:        "owner" is the M that holds the P.
+// Invariants: I1. A running P's owner names exactly one M; an idle P has an empty queue and
+//                 run_next.
+//             I2. run_next is written by the owner in the runtime, or by a thread that has set
+//                 asked and found the owner outside.
+//             I3. A P changes its M only while asked is clear.
+// Threads:    "owner" is the M that holds the P.
 #pragma once
 
 #include <cstdint>
@@ -48,26 +51,26 @@ enum class p_state : uint8_t { idle, running, stopped, dead };
 
 // Low bits of the owner word.
 namespace attention {
-inline constexpr uintptr_t asked = 1;    // somebody works on the P: stay out of the runtime
+inline constexpr uintptr_t asked = 1;    // another thread works on the P: stay out of the runtime
 inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: slice over, stopping, tracing
-inline constexpr uintptr_t fence = 4;    // no heavy fence in this system: entering takes a full one; never cleared
-inline constexpr uintptr_t retake =
-    8;  // the monitor is about to take the P away: whoever enters clears it, and keeps the P
-inline constexpr uintptr_t arrival = 16;  // go through g0 at the next switch: somebody has come back, see arrivals.h
+inline constexpr uintptr_t fence = 4;    // no heavy fence: entry takes a full one; never cleared
+// The monitor is about to take the P; an M that enters clears the bit and keeps it.
+inline constexpr uintptr_t retake = 8;
+inline constexpr uintptr_t arrival = 16;  // go through g0 at the next switch, for an injected G: arrivals.h
 inline constexpr uintptr_t mask = 63;
 }  // namespace attention
 
 static_assert(alignof(M) > attention::mask, "the bits lie below an M's address");
 
-// Whom an owner word names; nullptr: nobody.
+// nullptr: no M.
 [[nodiscard]] inline M* holder_of(uintptr_t word) noexcept { return reinterpret_cast<M*>(word & ~attention::mask); }
 
-// Written by the owner alone, so a load and a store count; read by anybody.
+// Written by the owner only, so load and store suffice. Read by any thread.
 class counter {
 public:
     void add(uint64_t n = 1) noexcept { value_.store(value_.load(relaxed) + n, relaxed); }  // relaxed: statistics
 
-    // As add(1); who reads the result with get_acquire() sees what was done before.
+    // As add(1). get_acquire() makes what was done before visible.
     void add_release() noexcept { value_.store(value_.load(relaxed) + 1, release); }  // relaxed: only we write it
 
     [[nodiscard]] uint64_t get() const noexcept { return value_.load(relaxed); }  // relaxed: statistics
@@ -79,86 +82,86 @@ private:
 };
 
 struct alignas(2 * cache_line) P {
-    static constexpr uint32_t global_every = 61;       // schedules from one look at the global queue to the next
-    static constexpr uint32_t high_in_a_row = 16;      // then the others have a turn
-    static constexpr uint32_t low_every = 60;          // schedules from one turn of a low G to the next that is due
+    static constexpr uint32_t global_every = 61;       // schedules between checks of the global queue
+    static constexpr uint32_t high_in_a_row = 16;      // then another class is due
+    static constexpr uint32_t low_every = 60;          // schedules between low Gs that are due
     static constexpr uint32_t cached_gs_max = 64;      // dead Gs kept; half spills
     static constexpr uint32_t cached_stacks_max = 32;  // stacks kept apart from Gs
     static constexpr uint32_t bound_gs_max = 32;       // dead Gs that keep their stacks
     static constexpr uint32_t cache_batch = 32;
     static constexpr uint32_t credits_max = 64;
 
-    // What a switch touches.
+    // Touched by a switch.
     atomic<uintptr_t> owner{0};  // M | attention bits; 0: idle
     atomic<G*> run_next{nullptr};
-    atomic<uint32_t> ticks_left{global_every};  // schedules until the way through g0 is due; written by the owner
-    uint32_t index = 0;                         // owner only, like all that is not atomic
-    counter inherited;                          // schedules that have inherited their slice: those from run_next
+    atomic<uint32_t> ticks_left{global_every};  // schedules to the next pass through g0; owner writes
+    uint32_t index = 0;                         // owner only, as all non-atomic members
+    counter inherited;                          // schedules that inherited their slice, from run_next
     lifo<G> dead_gs;                            // those with a stack are among the oldest bound_gs_max
     lifo<struct stack> stacks;                  // class 0
     uint32_t credits = 0;                       // for stacks; see stack.h
     atomic<p_state> state{p_state::idle};
-    uint64_t next_id = 0;    // ids of Gs still to give out …
+    uint64_t next_id = 0;    // next G id to give out …
     uint64_t end_id = 0;     // … up to here
-    int64_t now_ns = 0;      // the clock, as of the last time it was read
-    uint64_t clock_due = 0;  // CPU ticks at which a P with timers reads it again
+    int64_t now_ns = 0;      // the clock, last read
+    uint64_t clock_due = 0;  // CPU ticks when a P with timers reads the clock
 
     run_queue queue;
     timer_queue timers;
 
-    // Gs of other classes than the normal one, see classes.h.
+    // Gs of other classes: classes.h.
     shared_queue high;
     shared_queue low;
     uint32_t high_left = high_in_a_row;
-    bool low_waits = false;    // low ones were seen to wait
-    uint64_t low_due = 0;      // if so: the tick from which on one of them has its turn
-    uint64_t global_due = 0;   // the tick from which on the global queue is looked at
-    uint32_t raised_seen = 0;  // what scheduler::raised was when move_raised_of last looked
+    bool low_waits = false;    // low Gs wait
+    uint64_t low_due = 0;      // if so: the tick when one is due
+    uint64_t global_due = 0;   // the tick when the global queue is checked
+    uint32_t raised_seen = 0;  // scheduler::raised, as last seen by move_raised_of
 
-    // Whose turn it is, arrivals' or the others': see arrivals.h.
-    int64_t arrival_began_ns = 0;      // an arrival runs, since; 0: none
-    int64_t arrivals_due_ns = 0;       // the next one not before this time …
+    // Turns of the injected queue: arrivals.h.
+    int64_t arrival_began_ns = 0;      // start of the running injected G; 0: none
+    int64_t arrivals_due_ns = 0;       // the next is not due before this time …
     uint64_t arrivals_due = 0;         // … nor before this tick
-    uint32_t arrivals_look_after = 1;  // schedules, while one waits for that
+    uint32_t arrivals_look_after = 1;  // schedules to the next check while one waits
 
-    uint32_t left_behind = 0;  // stacks whose Gs have ended and that did not stay with them; for samples of their depth
+    uint32_t left_behind = 0;  // stacks not kept by their ended Gs; for depth samples
 
-    // What g0 knows of the time slice, see schedule.h.
-    uint64_t slice_seen = 0;    // the one at its last look …
-    int64_t slice_seen_ns = 0;  // … and when it first saw that one
+    // The time slice as g0 sees it: schedule.h.
+    uint64_t slice_seen = 0;    // the slice last seen …
+    int64_t slice_seen_ns = 0;  // … and when first seen
     uint32_t ring_popped = 0;   // run_queue::popped() then …
-    int64_t ring_waits_ns = 0;  // … and since when it is the same, while the ring is not empty
+    int64_t ring_waits_ns = 0;  // … and since when that is unchanged, with a non-empty ring
 
-    atomic<bool> gives_back{false};  // the owner is to give what it keeps for reuse to the pools: trim.h
+    atomic<bool> gives_back{false};  // asks the owner to return its caches: trim.h
 
     struct {
         counter spawned, finished, parks, steals, steal_rounds, global_gets, overflows, timers_fired;
         counter preempted, interrupted;  // Gs that gave way in instrumented code, and by a signal
-        counter stack_hits, stack_misses, g_hits, g_misses, switches;  // switches: up to the last new countdown
+        counter stack_hits, stack_misses, g_hits, g_misses, switches;  // switches: up to the last countdown
         counter preemptions;
     } count;
 
-    // How long the Gs that g0 has run here were runnable: weft::scheduling_latency.
+    // How long Gs run by g0 were runnable: weft::scheduling_latency.
     counter latency[latency_histogram::buckets];
 
-    // Schedules so far. Anybody: exact for the owner, a look for others.
+    // Schedules so far. Any thread; exact for the owner only.
     [[nodiscard]] uint64_t tick() const noexcept {
-        return count.switches.get() + uint64_t{global_every} - ticks_left.load(relaxed);  // relaxed: a look
+        return count.switches.get() + uint64_t{global_every} - ticks_left.load(relaxed);  // relaxed: approximate
     }
 
-    // The number of the time slice, which each schedule changes that does not inherit it. Any thread, as tick().
+    // Number of the time slice: schedules that did not inherit theirs. Any thread, as tick().
     [[nodiscard]] uint64_t slice() const noexcept { return tick() - inherited.get(); }
 
-    // The next schedule begins a slice even if it comes from run_next. Owner.
+    // The next schedule begins a slice even if from run_next. Owner.
     void begin_slice() noexcept { inherited.add(~uint64_t{0}); }
 
-    // Starts the countdown of n schedules to the next way through g0. Owner.
+    // The next pass through g0 is in n schedules. Owner.
     void restart_ticks(uint32_t n = global_every) noexcept {
-        count.switches.add(uint64_t{n} - ticks_left.load(relaxed));  // so that tick() stays as it is. relaxed: ours
+        count.switches.add(uint64_t{n} - ticks_left.load(relaxed));  // keeps tick(). relaxed: ours
         ticks_left.store(n, relaxed);                                // relaxed: only we write it
     }
 
-    // Makes the next switch go through g0: the countdown ends now. Owner.
+    // The next switch goes through g0. Owner.
     void end_ticks() noexcept { restart_ticks(1); }
 
     [[nodiscard]] bool has_work() const noexcept {
@@ -167,7 +170,7 @@ struct alignas(2 * cache_line) P {
     }
 };
 
-// In its cache, with dead Gs, and in its hands.
+// relaxed: a hint; the idle protocol fences
 inline constexpr uint32_t stacks_kept_by_p = P::cached_stacks_max + P::bound_gs_max + 1;
 
 }  // namespace weft::detail

@@ -28,7 +28,7 @@ void push_outside(G* g) noexcept {
     if (push_class_outside(g)) return;
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;
-    s.global.push(g);  // from here on g may run, and be gone
+    s.global.push(g);  // from here g may run and end
     wake_for_outside(s, preferred);
 }
 
@@ -36,7 +36,7 @@ void ready_g_outside(G* g) noexcept {
     scheduler& s = *g->home;
     if (is_from_before_fork(s)) [[unlikely]]
         fatal_in_child("an object on which a green thread of the parent waits was");
-    s.pin();  // g waits, which keeps s alive until here
+    s.pin();  // until here, s lives because g waits
     g->since_ns = os::monotonic_ns();
     g->set_state(g_state::waiting, g_state::runnable);
     push_arrival(g);
@@ -54,10 +54,10 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
         if (t->who != nullptr) {
             waiter& w = *t->who;
             bool must_ready = true;
-            // L2: not touched again
+            // L2: do not touch it again
             if (w.claim != nullptr && !w.claim->try_claim(claimed_by::deadline, must_ready)) continue;
             t->fired = true;
-            if (!must_ready) {  // still on its way to sleep; it will notice
+            if (!must_ready) {  // not parked yet; it will notice
                 ++noticed;
                 continue;
             }
@@ -69,18 +69,18 @@ uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept {
     *link = nullptr;
     q.lock.unlock();
 
-    m->p->count.timers_fired.add(count + noticed);  // before any of them runs, so that those who wait for them see it
+    m->p->count.timers_fired.add(count + noticed);  // before any of them runs, so that its waiters see it
     while (fired != nullptr) {
         timer* t = fired;
         fired = t->next;
-        // t, and the frame it may be in, can be gone after this.
+        // This may end the life of t and the frame it is in.
         if (t->who == nullptr) {
             t->fire(m, *t, now_ns);
         } else {
             ready_g_last(m, t->who->g, now_ns);
         }
     }
-    leaves_timer();  // one that has a period has been set once more
+    leaves_timer();  // a periodic timer has been rearmed
     return count;
 }
 

@@ -1,12 +1,13 @@
-// park.h: making Gs runnable: the other door of everything that blocks. (The first one is wait(), in weft/detail/wait.h.)
+// park.h: making Gs runnable: the counterpart of wait(), in weft/detail/wait.h.
 //
-// Where a G goes:   started or made ready by a G of the same runtime   its P's run_next; the displaced G to the ring's tail
-//                   yields                                              its P's ring, tail
-//                   started from outside                                the global queue; an idle P is woken
-//                   made ready from outside, or comes back from a       the arrivals; an idle P is woken, or one that runs is asked to
-//                   call without a P                                    look there: arrivals.h
-//                   does not fit the ring                               with half of the ring to the global queue
-//                   is of another class than normal                     that class's queue, of the P or, from outside, of the scheduler
+// Where a G is queued:
+//     started or made ready by a G of its runtime     run_next of that P; the displaced G to the ring's tail
+//     yields                                          its P's ring, tail
+//     started externally                              the global queue; an idle P is woken
+//     made ready externally, or returns from a call   the injected queue; an idle P is woken, or a running one is
+//     without a P                                     asked to look there: arrivals.h
+//     does not fit the ring                           with half of the ring to the global queue
+//     class other than normal                         the class's queue, of the P or, externally, of the scheduler
 //
 // See: docs/waiting.md
 #pragma once
@@ -15,10 +16,11 @@
 
 namespace weft::detail {
 
-// The ring is full: half of it and g go to the global queue.
+// The ring is full: moves half of it and g to the global queue.
 [[gnu::noinline]] void overflow(scheduler& s, P* p, G* g) noexcept;
 
-// Puts g, which is runnable, at the end of m's P's ring. In the runtime.
+// The push functions queue g, which is runnable, on m's P, in the runtime. push_ring: at the end of
+// the ring.
 [[gnu::always_inline]] inline void push_ring(M* m, G* g) noexcept {
     scheduler& s = *m->home;
     if (!m->p->queue.push(g)) [[unlikely]]
@@ -26,7 +28,7 @@ namespace weft::detail {
     after_push(s, s.idle);
 }
 
-// Puts g, which is runnable, into m's P's run_next. In the runtime.
+// Puts g into run_next.
 [[gnu::always_inline]] inline void push_run_next(M* m, G* g) noexcept {
     scheduler& s = *m->home;
     P* p = m->p;
@@ -37,10 +39,10 @@ namespace weft::detail {
     after_push(s, s.idle);
 }
 
-// As push_last, or push_next, for Gs with a bit of special::queued_apart: see classes.h.
+// As push_last or push_next, for Gs with a bit of special::queued_apart: classes.h.
 [[gnu::noinline]] void push_apart(M* m, G* g, bool next) noexcept;
 
-// Puts g, which is runnable, at the end of what m's P runs. In the runtime.
+// Puts g behind all others.
 [[gnu::always_inline]] inline void push_last(M* m, G* g) noexcept {
     WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);                  // relaxed: ours
     if ((g->special.load(relaxed) & special::queued_apart) != 0) [[unlikely]]  // relaxed: published with the G
@@ -48,7 +50,7 @@ namespace weft::detail {
     push_ring(m, g);
 }
 
-// Puts g, which is runnable, where m's P runs it next, if it is of the normal class. In the runtime.
+// Puts g where it runs next, if its class is normal.
 [[gnu::always_inline]] inline void push_next(M* m, G* g) noexcept {
     WEFT_ASSERT(g->state.load(relaxed) == g_state::runnable);                  // relaxed: ours
     if ((g->special.load(relaxed) & special::queued_apart) != 0) [[unlikely]]  // relaxed: as above
@@ -56,17 +58,18 @@ namespace weft::detail {
     push_run_next(m, g);
 }
 
-// Puts g, which is runnable, on its scheduler's global queue and sees to it that somebody runs it. Any thread that has pinned the
-// scheduler: as soon as g runs, its runtime may end.
+// Puts g, which is runnable, on its scheduler's global queue and ensures that an M runs it. Any
+// thread that has pinned the scheduler: once g runs, its runtime may end.
 void push_outside(G* g) noexcept;
 
-// Ends g's wait: waiting to runnable; it runs next on m's P. In the runtime as m, which belongs to g's scheduler.
+// Ends g's wait; g runs next on m's P. In the runtime; m is of g's scheduler.
 [[gnu::always_inline]] inline void ready_g_inside(M* m, G* g) noexcept {
     g->set_state(g_state::waiting, g_state::runnable);
     push_next(m, g);
 }
 
-// As ready_g_inside, but g goes to the end of the queue: for what fires, which is nobody's turn. now_ns: the clock, just read.
+// As ready_g_inside, but at the end of the queue: a timer that fires is no hand-off by a running G.
+// now_ns: the clock, just read.
 inline void ready_g_last(M* m, G* g, int64_t now_ns) noexcept {
     g->since_ns = now_ns;
     g->set_state(g_state::waiting, g_state::runnable);
@@ -76,11 +79,11 @@ inline void ready_g_last(M* m, G* g, int64_t now_ns) noexcept {
 // Ends g's wait from a thread that is no M of its scheduler.
 void ready_g_outside(G* g) noexcept;
 
-// Fires what is due in q, but no more than timer_queue::steps_max at once: then q.next_deadline() still lies in the past, and the
-// next call goes on. The woken Gs go to m's P. In the runtime. Returns how many fired.
+// Fires due timers of q, at most timer_queue::steps_max; if more are due, q.next_deadline() stays
+// in the past. The woken Gs go to m's P. In the runtime. Returns the number fired.
 uint32_t fire_timers(M* m, timer_queue& q, int64_t now_ns) noexcept;
 
-// The scheduler has stopped: takes all timers out of q, and lets those that are nobody's wait know.
+// After the scheduler has stopped: removes all timers, and notifies those that end no wait.
 void end_timers(timer_queue& q) noexcept;
 
 }  // namespace weft::detail

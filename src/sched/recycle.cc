@@ -13,7 +13,7 @@ namespace weft::detail {
 
 namespace {
 
-constexpr uint32_t sample_every = 64;  // stacks left behind, for one whose depth is noted
+constexpr uint32_t sample_every = 64;  // stacks left behind per depth sample
 
 }  // namespace
 
@@ -21,17 +21,17 @@ void unbind_stack(scheduler& s, G* g) noexcept {
     struct stack* left = std::exchange(g->stack, nullptr);
     if (left == nullptr) return;
     left->owner = nullptr;
-    g->special.fetch_and(static_cast<uint16_t>(~special::canary), relaxed);  // relaxed: ours, but for frozen
+    g->special.fetch_and(static_cast<uint16_t>(~special::canary), relaxed);  // relaxed: ours, except frozen
     give_stack(s, left);
 }
 
-// g has left on behind.
+// Notes the depth of stack on, which g has left.
 [[gnu::noinline]] static void note_depth(scheduler& s, const G& g, struct stack& on) noexcept {
     s.places.note(g.where, 0, touched_bytes(on));
     if (on.measured) static_cast<void>(s.stacks.discard_depth(on));  // for its next owner
 }
 
-// The stack of g, which is dead, goes into the P's cache or back to the pool.
+// Moves a dead G's stack to the P's cache or the pool.
 [[gnu::noinline]] static void leave_stack_behind(M* m, G* g) noexcept {
     P* p = m->p;
     struct stack* left = std::exchange(g->stack, nullptr);
@@ -71,7 +71,7 @@ void empty_caches(scheduler& s, P& p) noexcept {
     s.stacks.unreserve(std::exchange(p.credits, 0));
 }
 
-// g, which is dead, and its credit go back to the pools.
+// Returns dead g and its credit to the pools.
 static void give_to_pools(scheduler& s, G* g) noexcept {
     fifo<G> one;
     one.push_back(g);
@@ -88,7 +88,7 @@ void recycle_g_outside(scheduler& s, G* g) noexcept {
     give_to_pools(s, g);
 }
 
-// The P has more dead Gs, or more credits, than it may keep.
+// More dead Gs or credits than the P may keep.
 [[gnu::noinline]] static void spill_caches(M* m) noexcept {
     P* p = m->p;
     scheduler& s = *m->home;
@@ -109,10 +109,10 @@ void recycle_g_outside(scheduler& s, G* g) noexcept {
     }
 }
 
-// g, which is dead, goes into the caches of m's P, with a credit. In the runtime.
+// Moves dead g and a credit to the caches of m's P. In the runtime.
 [[gnu::always_inline]] static inline void keep_dead(M* m, G* g) noexcept {
     P* p = m->p;
-    // It keeps its stack for its next life, as long as few do.
+    // It keeps its stack for reuse while few Gs do.
     if (g->stack != nullptr && (sanitized || g->size_class != 0 || p->dead_gs.size() >= P::bound_gs_max)) [[unlikely]]
         leave_stack_behind(m, g);
     p->dead_gs.push(g);
@@ -122,7 +122,7 @@ void recycle_g_outside(scheduler& s, G* g) noexcept {
 
 void recycle_g(M* m, G* g) noexcept {
     g->set_state(g_state::running, g_state::dead);
-    m->p->count.finished.add_release();  // what it did is visible after drain()
+    m->p->count.finished.add_release();  // makes its writes visible after drain()
     keep_dead(m, g);
 }
 
@@ -151,14 +151,14 @@ void hand_stack_over(M* m, G* from, G* to) noexcept {
     recycle_g(m, from);
     to->stack = on;
     on->owner = to;
-    // Started; the real values are written when it first leaves. Last the one that others look at.
+    // Started; its first switch away writes the real values. sp last: other threads read it.
     to->context.pc = nullptr;
     to->context.fp = nullptr;
     __atomic_store_n(&to->context.sp, on->top(), __ATOMIC_RELEASE);
     m->g = to;
-    to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
+    to->state.store(g_state::running, relaxed);  // relaxed: ours; dumps pair by heavy fence
     compiler_fence();
-    // Looked at before, but a dump may have frozen it since. acquire: as in hand_m_over
+    // Checked before, but a dump may have frozen it since. acquire: as in hand_m_over
     if (to->special.load(acquire) != 0) [[unlikely]]
         enter_special(m, to);
     m->p->count.stack_hits.add();

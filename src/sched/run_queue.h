@@ -1,16 +1,15 @@
 // run_queue.h: the runnable Gs of one P.
 //
-// A fixed ring with one producer and many consumers. The owner pushes at the tail and pops at the head; any other P may
-// take the older half. Nothing here blocks. A full ring is the caller's business: overflow (park.cc) moves half of it to
-// the global queue.
+// A fixed ring. The owner pushes at the tail and pops at the head; any other P may steal the older
+// half. Nothing blocks. On a full ring, overflow() (park.cc) moves half of it to the global queue.
 //
-// Invariants:  I1. tail - head, modulo 2^32, is between 0 and capacity.
-//              I2. Only the owner writes tail and the slots. Anyone may advance head, by CAS.
-//              I3. Every G in [head, tail) is runnable and on no other queue.
-// Ordering:    R1 (the owner publishes tail) pairs with A1 (a thief reads tail).
-//              R2 (a consumer advances head) pairs with A2 (anyone reads head).
-// Who:         every call is made by the M that holds the calling P, but size(), empty() and popped(): anybody.
-// See:         docs/run_queue.md, test/model/run_queue_model.cc
+// Invariants: I1. tail - head, modulo 2^32, is in [0, capacity].
+//             I2. Only the owner writes tail and the slots. Any thread may advance head, by CAS.
+//             I3. Every G in [head, tail) is runnable and on no other queue.
+// Ordering:   R1 (the owner publishes tail) pairs with A1 (a thief reads tail).
+//             R2 (a consumer advances head) pairs with A2 (any thread reads head).
+// Threads:    the M that holds the calling P; size(), empty(), popped(): any.
+// See:        docs/run_queue.md, test/model/run_queue_model.cc
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ class run_queue {
 public:
     static constexpr uint32_t capacity = model_build ? 4 : 256;
 
-    // Appends g. Returns false, leaving g with the caller, when the ring is full.
+    // Appends g. Returns false if full.
     [[nodiscard]] bool push(G* g) noexcept {
         WEFT_ASSERT(g != nullptr);
         const uint32_t head = head_.load(acquire);  // A2: slots before head are free
@@ -38,7 +37,8 @@ public:
         return true;
     }
 
-    // Removes and returns the oldest G; nullptr when there is none. If many are queued, ahead becomes one that will be popped soon.
+    // Removes the oldest G; nullptr if empty. If many are queued, sets ahead to one that is popped
+    // soon.
     [[nodiscard]] G* pop(G*& ahead) noexcept {
         uint32_t head = head_.load(acquire);        // A2
         const uint32_t tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
@@ -57,8 +57,8 @@ public:
         return pop(ahead);
     }
 
-    // Removes the older half of a full ring into out, which holds capacity / 2. Returns how many: that half, or 0 if a thief
-    // has made room meanwhile.
+    // Moves the older half of a full ring to out (capacity / 2 entries). Returns 0 if a thief has
+    // made room.
     [[nodiscard]] uint32_t pop_half(G** out) noexcept {
         uint32_t head = head_.load(acquire);        // A2
         const uint32_t tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
@@ -68,8 +68,8 @@ public:
         return capacity / 2;
     }
 
-    // Takes half of victim's Gs, rounded up: returns the oldest, to run now, and queues the rest here. count is how many.
-    // Returns nullptr when victim is empty or other thieves keep winning.
+    // Steals half of victim's Gs, rounded up: returns the oldest, to run at once, queues the rest
+    // here, and sets count to the total. nullptr: victim is empty, or other thieves keep winning.
     // Requires: this queue is empty; victim belongs to another P.
     [[nodiscard]] G* steal_from(run_queue& victim, uint32_t& count) noexcept {
         const uint32_t own_tail = tail_.load(relaxed);  // relaxed: only we write it (I2)
@@ -79,7 +79,7 @@ public:
             const uint32_t tail = victim.tail_.load(acquire);  // A1: the slots before tail, and their Gs
             const uint32_t held = tail - head;
             if (held == 0) return nullptr;
-            if (held > capacity) continue;  // head and tail are of different moments
+            if (held > capacity) continue;  // read at different moments
             const uint32_t wanted = held - held / 2;
             G* oldest = victim.slots_[head & mask].load(relaxed);  // relaxed: A1 covers it, or the CAS below fails
             for (uint32_t i = 1; i < wanted; ++i) {
@@ -94,7 +94,7 @@ public:
         return nullptr;
     }
 
-    // How many there are, of two moments close together: exact for the owner but for thefts.
+    // The number of queued Gs. Exact for the owner, except for concurrent steals.
     [[nodiscard]] uint32_t size() const noexcept {
         const uint32_t head = head_.load(acquire);  // A2
         const uint32_t tail = tail_.load(acquire);  // A1
@@ -103,8 +103,8 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-    // How many have left it so far, modulo 2^32.
-    [[nodiscard]] uint32_t popped() const noexcept { return head_.load(relaxed); }  // relaxed: a look
+    // Gs that have left the ring so far, modulo 2^32.
+    [[nodiscard]] uint32_t popped() const noexcept { return head_.load(relaxed); }  // relaxed: approximate
 
 private:
     static constexpr uint32_t mask = capacity - 1;
@@ -114,11 +114,11 @@ private:
     static constexpr int steal_attempts = 4;
     static_assert((capacity & mask) == 0, "slots are indexed by masking");
 
-    // Any consumer, by CAS: the next G to leave.
+    // The next G to leave. Any consumer, by CAS.
     alignas(cache_line) atomic<uint32_t> head_{0};
 
-    // Owner only. Slots are atomic because a late thief may read one while the owner refills it; the thief's CAS then fails
-    // and the value is forgotten.
+    // Owner only. Atomic, because a slow thief may read a slot while the owner refills it; the
+    // thief's CAS then fails.
     alignas(cache_line) atomic<uint32_t> tail_{0};
     atomic<G*> slots_[capacity] = {};
 };

@@ -1,4 +1,4 @@
-// run_queue_test.cc: the ring, at every fill level and at every place where its indices wrap.
+// run_queue_test.cc: the ring, at every fill level and wherever its indices wrap.
 #include "sched/run_queue.h"
 
 #include <atomic>
@@ -20,7 +20,7 @@ constexpr uint32_t capacity = run_queue::capacity;
 
 class RunQueue : public ::testing::Test {
 protected:
-    // Lets the next push go to slot number start, as after a long life.
+    // Makes start the slot of the next push, as after long use.
     static void advance(run_queue& queue, uint32_t start) {
         G any;
         for (uint32_t i = 0; i < start; ++i) {
@@ -36,7 +36,7 @@ protected:
 
     [[nodiscard]] uint32_t number(const G* g) const { return static_cast<uint32_t>(g - gs_.get()); }
 
-    // Pops until empty and checks that Gs first … first + n - 1 come, in order.
+    // Pops all; expects Gs first … first + n - 1 in order.
     void expect_rest(run_queue& queue, uint32_t first, uint32_t n) {
         EXPECT_EQ(queue.size(), n);
         for (uint32_t i = 0; i < n; ++i) {
@@ -77,7 +77,7 @@ TEST_F(RunQueue, KeepsOrderWhilePushesAndPopsAlternate) {
     uint32_t in = 0;
     uint32_t out = 0;
     for (uint32_t step = 0; step < 20 * capacity; ++step) {
-        // Fills and drains in waves of changing height.
+        // Fills and drains in waves of varying height.
         const bool wants_in = (step / (1 + step % 97)) % 2 == 0;
         if (wants_in && in - out < capacity) {
             ASSERT_TRUE(queue.push(&gs_[in++ % capacity]));
@@ -151,7 +151,7 @@ TEST_F(RunQueue, PopHalfLeavesARingAloneThatIsNotFull) {
     expect_rest(queue, 0, capacity - 1);
 }
 
-// An owner that pushes and pops, and thieves: each G leaves once.
+// An owner pushes and pops while thieves steal: each G leaves once.
 TEST_F(RunQueue, WithThievesEveryGLeavesExactlyOnce) {
     constexpr int thieves = 2;
     const auto total = static_cast<uint32_t>(test::scaled(400'000));

@@ -1,4 +1,4 @@
-// schedule.cc: see schedule.h for the order.
+// schedule.cc: implements the order of schedule.h.
 #include "sched/schedule.h"
 
 #include <algorithm>
@@ -33,9 +33,9 @@ G* take_global(scheduler& s, P* p, uint32_t n) noexcept {
     while (G* g = batch.pop_front()) {
         if (!g->started()) prefetch_start(g);
         const bool fits = p->queue.push(g);
-        WEFT_ASSERT(fits);  // the ring was empty, and the batch is half of it at most
+        WEFT_ASSERT(fits);  // the ring was empty; a batch is at most half
     }
-    if (!p->queue.empty()) after_push(s, s.idle);  // who looked while they were in our hands has not seen them
+    if (!p->queue.empty()) after_push(s, s.idle);  // for Ms that searched before these pushes
     return first;
 }
 
@@ -44,12 +44,13 @@ uint32_t global_share(const scheduler& s) noexcept {
     return std::min({global_batch_max, size, size / s.ps.in_use() + 1});
 }
 
-// g from victim's run_next, if the victim's owner is in user code, where it stays out of the runtime meanwhile: T1 to T4 of p.h.
+// Takes g from victim's run_next if the owner is in user code, and keeps the owner out: T1 to T4 of
+// p.h.
 bool take_run_next(P* victim, const G* g) noexcept {
     uintptr_t word = victim->owner.load(relaxed);  // relaxed: the exchange decides
     const M* holder = holder_of(word);
     if (holder == nullptr || (word & attention::asked) != 0) return false;
-    // T1. acq_rel: one thief after the other; relaxed: somebody else was faster
+    // T1. acq_rel: serializes thieves; relaxed: another was faster
     if (!victim->owner.compare_exchange_strong(word, word | attention::asked, acq_rel, relaxed)) return false;
     bool fenced = (word & attention::fence) != 0;
     if (fenced) {
@@ -64,9 +65,9 @@ bool take_run_next(P* victim, const G* g) noexcept {
     return ours;
 }
 
-// Another P's run_next, if it has been waiting there.
+// Steals another P's run_next if it is stale.
 G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
-    G* g = victim->run_next.load(acquire);  // so that the compare below is of a G that is there now
+    G* g = victim->run_next.load(acquire);  // acquire: compares with a G that is there now
     M::sighting& seen = m->sightings[victim->index];
     const uint64_t tick = victim->tick();
     if (g == nullptr || seen.g != g || seen.tick != tick) {
@@ -76,12 +77,12 @@ G* steal_run_next(M* m, P* victim, int64_t now_ns) noexcept {
     if (now_ns - seen.at_ns < run_next_stale_ns) return nullptr;
     seen = {};
     if (take_run_next(victim, g)) return g;
-    // Its owner is in the runtime, for longer than usual: it may have woken us, and wait for the CPU that we run on.
+    // The owner stays in the runtime: perhaps it woke us and waits for our CPU.
     os::yield_thread();
     return nullptr;
 }
 
-// Step 7, one round over all other Ps, from a random start with a random stride.
+// Step 7: one round over all other Ps, with random start and stride.
 G* steal_round(scheduler& s, M* m, bool last, int64_t now_ns) noexcept {
     P* self = m->p;
     const stealing_order& order = s.ps.order();
@@ -122,8 +123,7 @@ void end_slice(M* m) noexcept {
 
 G* steal(scheduler& s, M* m, int64_t now_ns) noexcept {
     m->p->count.steal_rounds.add();
-    if (s.ps.reach() == 1)
-        return nullptr;  // nobody to steal from. Nor is chance asked for whom, as often as time allows
+    if (s.ps.reach() == 1) return nullptr;  // no victim; random draws must not depend on time
     for (int round = 1; round <= steal_rounds; ++round) {
         if (G* g = steal_round(s, m, round == steal_rounds, now_ns)) return g;
     }
@@ -135,7 +135,7 @@ namespace {
 // Step 6.
 G* take_polled(scheduler& s, M* m) noexcept {
     if (!s.io.in_use() || s.idle.poller.any()) return nullptr;
-    // relaxed: a look
+    // relaxed: a hint
     if (!s.io.looks_pay() && s.idle.idle_p_count.load(relaxed) + 1 == s.ps.alive()) return nullptr;
     waiter* fetched = s.io.look();
     if (fetched == nullptr) return nullptr;
@@ -144,8 +144,8 @@ G* take_polled(scheduler& s, M* m) noexcept {
     return pick_local(m->p);
 }
 
-// Step 2. Not while what comes could fill the ring, which would spill to the global queue: events that come in faster than they are dealt
-// with are better off in the system, which keeps their order.
+// Step 2. Skipped if a batch could overflow the ring. Events that arrive faster than they are
+// handled should stay in the kernel, which keeps their order.
 void poll_in_passing(scheduler& s, M* m) noexcept {
     P* p = m->p;
     static_assert(poll_batch <= run_queue::capacity / 2);
@@ -153,7 +153,7 @@ void poll_in_passing(scheduler& s, M* m) noexcept {
     if (waiter* fetched = s.io.poll_if_older(netpoll::busy_ns, p->now_ns)) ready_polled(m, fetched, p->now_ns);
 }
 
-// Whether the time slice of m's P, which may go on in what is in run_next, is over: S2 or S1.
+// Whether the slice of m's P, which run_next may inherit, is over: S2 or S1.
 bool slice_is_over(const scheduler& s, const M* m) noexcept {
     P* p = m->p;
     if (slice_was_ended(m)) return true;
@@ -164,7 +164,7 @@ bool slice_is_over(const scheduler& s, const M* m) noexcept {
     return false;
 }
 
-// Whether nothing has left the ring for a time slice, although it is not empty: S3.
+// Whether nothing has left the non-empty ring for a slice: S3.
 bool ring_is_due(const scheduler& s, P* p) noexcept {
     const uint32_t popped = p->queue.popped();
     if (popped == p->ring_popped && !p->queue.empty()) return p->now_ns - p->ring_waits_ns >= s.slice_ns;
@@ -173,7 +173,8 @@ bool ring_is_due(const scheduler& s, P* p) noexcept {
     return false;
 }
 
-// The slice is over: a G of those that are queued, behind all of which goes what is in run_next; nullptr: none is queued.
+// At the end of a slice: returns a queued G; run_next goes behind all others. nullptr: none is
+// queued.
 G* take_queued_first(scheduler& s, M* m, bool ring_due) noexcept {
     P* p = m->p;
     poll_in_passing(s, m);
@@ -188,12 +189,12 @@ G* take_queued_first(scheduler& s, M* m, bool ring_due) noexcept {
     return g;
 }
 
-// The next G for m, which holds a P or, when it comes back from sleep without one, none: then nullptr, to stop.
+// The next G for m. nullptr: m came back from sleep without a P, or the scheduler stops.
 G* find_runnable(scheduler& s, M* m) noexcept {
     bool knows_time = false;
     for (;;) {
         P* p = m->p;
-        if (p == nullptr || s.stopping.load(acquire)) return nullptr;  // as good a moment later
+        if (p == nullptr || s.stopping.load(acquire)) return nullptr;  // acquire: a moment later is as good
         if (G* g = std::exchange(m->picked, nullptr)) {
             keep_hurry(s, p);
             return g;
@@ -204,7 +205,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             knows_time = false;
             continue;
         }
-        if (!m->spinning) move_as_told(m);  // while it is counted there, nobody else is woken
+        if (!m->spinning) move_as_told(m);  // while it spins, no other M is woken
         if (!std::exchange(knows_time, false)) p->now_ns = os::monotonic_ns();
         if (p->timers.next_deadline() <= p->now_ns) fire_timers(m, p->timers, p->now_ns);
         if (p->gives_back.load(relaxed)) [[unlikely]]  // relaxed: a request
@@ -227,7 +228,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             if (G* g = take_global(s, p, 1)) return g;
         }
         if (after_arrival) {
-            // What the arrival has started, or made ready, comes after one of the ring.
+            // Gs that an injected G started or readied come after one of the ring.
             if (G* g = pick_queued(p)) return g;
         }
         if (G* g = pick_local(p)) return g;
@@ -243,7 +244,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
     }
 }
 
-// g, which has been runnable since, is about to run. A sample: Gs that follow each other without g0 are not measured.
+// A sample of how long g was runnable: direct switches are not measured.
 void sample_latency(P* p, const G* g) noexcept {
     const int64_t ns = p->now_ns - g->since_ns;
     p->latency[latency_histogram::bucket_of(ns < 0 ? 0 : static_cast<uint64_t>(ns))].add();

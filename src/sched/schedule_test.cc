@@ -1,7 +1,7 @@
-// schedule_test.cc: what a P runs next: the order that schedule.h promises, with its numbers.
+// schedule_test.cc: what a P runs next: the order of schedule.h, with its numbers.
 //
-// Each test lets one G keep its P busy while it lays things out (spawns, lets a plain thread spawn, looks into the queues), and then
-// waits: from there on the order is the scheduler's.
+// In each test one G keeps its P busy while it prepares (spawns, inspects the queues), and then
+// waits: from then on the scheduler decides.
 #include "sched/schedule.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ P* my_p() { return current_m()->p; }
 
 scheduler& my_scheduler() { return *current_m()->home; }
 
-// Runs f in a plain thread, while the calling G keeps its P.
+// Runs f in a plain thread while the calling G keeps its P.
 template <typename F>
 void outside(F&& f) {
     std::atomic<bool> over{false};
@@ -50,7 +50,7 @@ std::vector<int> numbers(int first, int count) {
     return all;
 }
 
-// Who ran, in order.
+// The order in which numbered Gs ran.
 class chronicle {
 public:
     void add(int who) {
@@ -63,7 +63,7 @@ public:
         return order_;
     }
 
-    // When who ran, counted from 0; -1 if it did not.
+    // A G's position in that order, from 0; -1 if it did not run.
     [[nodiscard]] int position(int who) {
         const std::lock_guard hold(mutex_);
         for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -79,12 +79,12 @@ private:
 
 class Schedule : public ::testing::Test {
 protected:
-    // Starts Gs that note that they run.
+    // Starts Gs that record that they ran.
     void start(int first, int count = 1) {
         for (int i = first; i < first + count; ++i) all_.go([this, i] { ran_.add(i); });
     }
 
-    // The same, by a plain thread.
+    // As start(), from a plain thread.
     void start_outside(int first, int count = 1) {
         outside([&] {
             for (int i = first; i < first + count; ++i) {
@@ -97,13 +97,13 @@ protected:
         });
     }
 
-    // From here on the next look at the global queue is a whole round away.
+    // The next look at the global queue is a whole round away.
     static void begin_round() {
         my_p()->restart_ticks();
         my_p()->begin_slice();
     }
 
-    // A G that keeps its P busy keeps its P, and its time slice does not end.
+    // A busy G is not retaken, and its slice does not end.
     runtime rt_{{.procs = 1, .retake = false, .slice = std::chrono::seconds(10)}};
     chronicle ran_;
     wait_group all_;
@@ -158,7 +158,7 @@ TEST_F(Schedule, YieldGoesToTheEndOfTheOwnRing) {
         begin_round();
         all_.go([&] {
             ran_.add(1);
-            start(3);  // runs next, ahead of all that wait
+            start(3);  // runs next, ahead of all queued Gs
         });
         start(2);
         EXPECT_TRUE(yield());
@@ -223,13 +223,13 @@ TEST_F(Schedule, EverySixtyFirstScheduleLooksAtTheGlobalQueue) {
         begin_round();
         all_.wait();
     });
-    // Sixty of the own queue, then the one from outside.
+    // Sixty of the own queue, then the external G.
     EXPECT_EQ(ran_.position(1000), 60);
     EXPECT_EQ(ran_.position(1001), 60 + 61);
     EXPECT_EQ(ran_.position(1002), 60 + 2 * 61);
 }
 
-// Whatever else leads through g0 must not put off that look.
+// Other passes through g0 must not delay that look.
 TEST_F(Schedule, TimersThatFireAllTheTimeDoNotKeepTheGlobalQueueWaiting) {
     std::atomic<bool> over{false};
     std::atomic<bool> arrived{false};
@@ -283,14 +283,14 @@ TEST_F(Schedule, WhatComesFromTheRingBeginsATimeSlice) {
         uint64_t others = mine;
         all_.go([&] {
             all_.go([&] { others = my_p()->slice(); });
-            all_.go([] {});  // and so the first one is in the ring
+            all_.go([] {});  // moves the first one to the ring
         });
         all_.wait();
         EXPECT_NE(others, mine);
     });
 }
 
-// S1: without the monitor, too.
+// S1 works without the monitor.
 TEST_F(Schedule, AtTheEndOfATimeSliceTheRingHasItsTurnBeforeRunNext) {
     std::atomic<bool> third_ran{false};
     runtime rt({.procs = 1, .retake = false, .slice = std::chrono::microseconds(100)});
@@ -311,7 +311,7 @@ TEST_F(Schedule, AtTheEndOfATimeSliceTheRingHasItsTurnBeforeRunNext) {
     });
 }
 
-// Two green threads that hand a token to each other for three slices of 100 us.
+// Two green threads pass a token for three slices of 100 us.
 void run_chain(wait_group& all) {
     const chan<int> ping;
     const chan<int> pong;
@@ -326,8 +326,8 @@ void run_chain(wait_group& all) {
     ping.close();
 }
 
-// S3. Without it the ring's turn comes when all chains have begun. With it a few begin before, one at each 61st schedule within a slice: 6 at most were
-// seen, of which a faster machine makes more and a busy one fewer.
+// S3. Without it the ring runs after all chains have begun; with it after a few, one at each 61st
+// schedule of a slice. At most 6 were seen; fast machines make more, busy ones fewer.
 TEST_F(Schedule, ChainsInTheGlobalQueueDoNotStarveTheRing) {
     constexpr int chains = 200;
     std::atomic<int> begun{0};
@@ -390,7 +390,7 @@ TEST_F(Schedule, AFullRingSpillsHalfOfItselfAndTheNewcomer) {
         EXPECT_EQ(my_scheduler().global.size(), 129U);
         EXPECT_EQ(my_p()->queue.size(), 128U);
         EXPECT_EQ(stats().overflows, 1U);
-        // The older half, in order, and then the one that was displaced from run_next.
+        // The older half, in order, and then the G that was displaced from run_next.
         fifo<G> spilled = my_scheduler().global.pop(1000);
         fifo<G> seen;
         std::vector<uint64_t> ids;
@@ -430,16 +430,16 @@ TEST_F(Schedule, WhatPlainThreadsStartGoesToTheGlobalQueueInOrderAndWhatTheyWake
     EXPECT_EQ(ran_.all(), (std::vector<int>{2, 0, 1, 3, 4}));
 }
 
-// What the first G of a batch from the global queue finds: the rest of its batch, and what was left.
+// Seen by the first G of a batch: the rest of its batch, and what was left.
 struct share {
     uint32_t in_ring;
     uint32_t left;
     friend bool operator==(const share&, const share&) = default;
 };
 
-// Lets n Gs from outside wait while all of procs Ps are busy; then one P runs dry.
+// Queues n external Gs while all procs Ps are busy; then one P runs out of work.
 share first_share(unsigned procs, int n) {
-    runtime rt({.procs = procs, .retake = false});  // or, on a slow machine, those that are busy give way
+    runtime rt({.procs = procs, .retake = false});  // with retakes, busy Gs give way on a slow machine
     return rt.run([&] {
         std::atomic<unsigned> busy{1};
         std::atomic<bool> seen_it{false};
@@ -493,7 +493,7 @@ TEST(ScheduleGlobal, TheShareOfOneOfFourIsAQuarterAndOne) {
 
 // ---- Timers.
 
-// A deadline so far away that everybody who is to sleep until then is asleep before it.
+// So far ahead that all sleepers are asleep before it.
 constexpr std::chrono::milliseconds long_enough(100);
 
 TEST_F(Schedule, WhoseTimeHasComeRunsBeforeTheGlobalQueueIsAsked) {
@@ -549,14 +549,14 @@ struct loot {
     uint32_t left;    // in the victim's ring
     uint32_t in_own;  // in the thief's
     uint64_t steals;
-    int first;              // who ran first on the thief's P
-    bool run_next_is_left;  // with the victim
+    int first;              // the first G on the thief's P
+    bool run_next_is_left;  // the victim still has it
     friend bool operator==(const loot&, const loot&) = default;
 };
 
-// One P has n Gs in its ring and one in run_next, and computes. The other one runs dry.
+// One P computes, with n Gs in its ring and one in run_next. The other has no work.
 loot rob(int n) {
-    const test::calm undisturbed;  // or the victim's P goes on with another M, beside the robber
+    const test::calm undisturbed;  // else another M continues the victim's P beside the thief
     runtime rt({.procs = 2});
     return rt.run([&] {
         std::atomic<bool> other_runs{false};

@@ -1,16 +1,17 @@
-// scheduler.h: everything that belongs to one runtime: its Ps, Ms, Gs, queues and pools.
+// scheduler.h: one runtime: its Ps, Ms, Gs, queues and pools.
 //
-// No globals: several runtimes live side by side. The files of this folder are the functions that work on it:
+// No globals: several runtimes may exist. Functions that work on it:
 //
-//   spawn.cc     starting and ending Gs             switch.{h,cc}  from one G to the next
-//   park.{h,cc}  waiting and making ready           schedule.cc    what to run next, and the loop of g0
-//   idle.{h,cc}  sleeping and waking Ms             start.cc       starting and stopping it all
-//   procs.{h,cc} how many Ps there are              classes.{h,cc} Gs of other classes than normal
-//   sysmon.{h,cc} looking after those who hold Ps   retake.{h,cc}  taking Ps away, and being without one
-//   arrivals.{h,cc} Gs that come back               placement.{h,cc} which CPUs the holders of Ps are on
+//     spawn.cc     starting and ending Gs             switch.{h,cc}  from one G to the next
+//     park.{h,cc}  waiting and making ready           schedule.cc    what to run next, and the loop of g0
+//     idle.{h,cc}  sleeping and waking Ms             start.cc       starting and stopping the runtime
+//     procs.{h,cc} the number of Ps                   classes.{h,cc} Gs of other classes than normal
+//     sysmon.{h,cc} monitoring the holders of Ps      retake.{h,cc}  taking Ps away, running without one
+//     arrivals.{h,cc} Gs that return without a P      placement.{h,cc} the CPUs of Ms that hold Ps
 //
-// Lock order, outermost first: an object's lock (channel, mutex …), idle.lock; timer_queue.lock, threads_lock, and the locks of global
-// queue, stack pool and G pool are leaves. No G is made ready while an object's lock is held.
+// Lock order, outermost first: an object's lock (channel, mutex …), idle.lock, then leaves:
+// timer_queue.lock, threads_lock, the locks of global queue, stack pool and G pool. No G is made
+// ready while an object's lock is held.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,9 @@
 
 namespace weft::detail {
 
-// Where weft::main's thread is when main has returned on another one.
+// State of weft::main's thread when main has returned on another.
 namespace main_thread {
-inline constexpr uint32_t away = 0;      // with a G that does not come back
+inline constexpr uint32_t away = 0;      // runs a G that does not return
 inline constexpr uint32_t back = 1;      // has left its loop, and leaves weft::main
 inline constexpr uint32_t too_late = 2;  // the other thread ends the process
 }  // namespace main_thread
@@ -54,32 +55,32 @@ struct scheduler {
 
     // Immutable after start.
     const std::string name;
-    const uint32_t made_in;  // fork_generation: by which process
+    const uint32_t made_in;  // fork_generation of its process
     uint32_t threads_max = 0;
     int64_t slice_ns = 0;                    // how long a G may run while others wait
-    int64_t thread_idle_ns = 5'000'000'000;  // after which an M that is one too many ends
-    int64_t memory_idle_ns = never;          // after which memory that was not needed goes back; never: not at all
-    atomic<uint32_t> cpus{1};                // that the process may use; by the monitor
-    atomic<bool> follows_cpus{false};  // there are as many Ps as processors that the process may use; see procs_by
-    bool retakes = true;               // Ps are taken away from Ms that hold them up
-    bool moves_threads = true;         // who holds a P may be moved to another CPU: see placement.h
-    bool retakes_always = false;       // … from any M in a G's code, whether somebody waits for a P or not
-    uintptr_t owner_flags = 0;         // in every owner word: attention::fence where the system has no heavy fence
-    int interrupt_signal = 0;          // what preempts marked code; 0: nothing does
-    uint16_t g_flags = 0;              // special bits of every G: no_fence where the system has no heavy fence
+    int64_t thread_idle_ns = 5'000'000'000;  // a surplus M ends after this idle time
+    int64_t memory_idle_ns = never;          // unneeded memory is returned after this time; never: not at all
+    atomic<uint32_t> cpus{1};                // usable by the process; written by the monitor
+    atomic<bool> follows_cpus{false};        // as many Ps as usable CPUs; see procs_by
+    bool retakes = true;                     // take Ps from Ms that hold them up
+    bool moves_threads = true;               // move holders of Ps between CPUs: placement.h
+    bool retakes_always = false;             // retake from any M in a G's code, even if no G waits
+    uintptr_t owner_flags = 0;               // in every owner word: attention::fence without a heavy fence
+    int interrupt_signal = 0;                // preempts marked code; 0: off
+    uint16_t g_flags = 0;                    // special bits of every G: no_fence without a heavy fence
 
     processors ps;  // see procs.h
 
     stack_pool stacks;
     g_pool gs;
-    trim_round trims;  // of the monitor
+    trim_round trims;  // monitor only
     shared_queue global;
-    shared_queue arrivals;  // those that come back without a P, or were woken without one: see arrivals.h
-    shared_queue high;      // Gs of these classes that were made ready from outside
+    shared_queue arrivals;  // the injected queue: arrivals.h
+    shared_queue high;      // Gs of these classes, made ready externally
     shared_queue low;
-    atomic<uint32_t> raised{0};  // counts Gs that may be in a ring and were raised: see move_raised
+    atomic<uint32_t> raised{0};  // counts raised Gs that may be in a ring: move_raised
 
-    // Whether any G waits that is on no P. A look.
+    // Whether a runnable G is on no P. A hint.
     [[nodiscard]] bool has_shared_work() const noexcept {
         return global.size() != 0 || arrivals.size() != 0 || high.size() != 0 || low.size() != 0;
     }
@@ -91,19 +92,19 @@ struct scheduler {
     stack_places places;
     observer watch;
     deadlock_search deadlocks = deadlock_search::off;  // immutable, as the next, once its first G runs
-    bool is_mains = false;                             // that of weft::main, or of run_scheduler_init
+    bool is_mains = false;                             // of weft::main or run_scheduler_init
 
-    atomic<bool> stopping{false};        // no G is to be scheduled any more
-    atomic<bool> cancelling{false};      // all waits are to end; see stopping.h
-    atomic<uint64_t> next_id{1};         // ids of Gs, handed to Ps in batches
-    atomic<uint64_t> foreign_spawns{0};  // Gs started by plain threads, and by Gs that have lost their P
+    atomic<bool> stopping{false};        // no G may be scheduled
+    atomic<bool> cancelling{false};      // all waits must end: stopping.h
+    atomic<uint64_t> next_id{1};         // G ids, handed to Ps in batches
+    atomic<uint64_t> foreign_spawns{0};  // Gs started by plain threads and by Gs without a P
     atomic<uint64_t> foreign_ends{0};    // Gs that ended without a P
     atomic<uint64_t> foreign_parks{0};
     atomic<uint64_t> wakes{0};
     atomic<uint64_t> hand_offs{0};
-    atomic<uint64_t> no_thread{0};  // times an M was needed and could not be made
+    atomic<uint64_t> no_thread{0};  // times that no M could be created
 
-    // Threads that are no Ms of this scheduler and work on it right now. It is not destroyed before they are done.
+    // Threads other than its Ms that work on it; it is not destroyed before they are done.
     atomic<uint32_t> outsiders{0};
 
     void pin() noexcept { outsiders.fetch_add(1, relaxed); }  // relaxed: something else keeps it alive until then
@@ -116,7 +117,8 @@ struct scheduler {
     const std::exception_ptr* main_error = nullptr;
     atomic<uint32_t> main_thread_back{main_thread::away};  // a futex word
 
-    // Where threads are scarce, declared blocking calls need places, of which there are as many as Ms that may be without a P: see blocking.h.
+    // When threads are scarce, blocking calls need places, as many as Ms may be without a P:
+    // blocking.h.
     atomic<bool> threads_scarce{false};  // written under threads_lock
     std::unique_ptr<weft::detail::call_places> call_places;
 
@@ -124,18 +126,18 @@ struct scheduler {
     // Guarded by threads_lock.
     M* all_ms = nullptr;
     uint32_t ms_made = 0;
-    atomic<uint32_t> thread_count{0};  // Ms; read without the lock as a hint
-    atomic<uint32_t> retired{0};       // of them have left their loop before the end, and can be joined soon
-    atomic<uint32_t> ended{0};         // counts up when one ends; a futex word for stop()
+    atomic<uint32_t> thread_count{0};  // Ms; a hint without the lock
+    atomic<uint32_t> retired{0};       // left their loop early, can be joined soon
+    atomic<uint32_t> ended{0};         // Ms that ended; a futex word for stop()
 
     atomic<scheduler*> next_registered{nullptr};  // changed under the registry's lock, see crash.h
 };
 
-// The scheduler that plain threads start Gs on: that of weft::main, or one made on first use. Pinned, for the caller to unpin.
-// Throws as runtime's constructor.
+// Where plain threads start Gs: weft::main's scheduler, or one created on first use. Pinned; the
+// caller unpins. Throws as runtime's constructor.
 [[nodiscard]] scheduler& pin_default_scheduler();
 
-// As above, but nullptr where there is none yet.
+// As above, but nullptr if there is no such scheduler yet.
 [[nodiscard]] scheduler* pin_default_scheduler_if_any() noexcept;
 
 }  // namespace weft::detail

@@ -1,12 +1,12 @@
-// shared_queue.h: runnable Gs that are in no ring.
+// shared_queue.h: a list of runnable Gs, under a lock.
 //
-// A list under a lock. The scheduler's global queue is one: what overflows a ring, what plain threads make runnable. Ps look there every
-// 61st schedule and when they run dry, and then take a batch, so the lock is taken rarely. Gs of other classes than the normal one wait
-// in such lists, too (classes.h).
+// One is the scheduler's global queue: Gs that overflow a ring or that plain threads make runnable.
+// Ps take batches from it, at every 61st schedule and when they have no work, so the lock is rarely
+// taken. Gs of other classes wait in such lists too (classes.h).
 //
-// Invariants: I1. size() is the list's length at some moment; exact under the lock.
+// Invariants: I1. size() was the length at some moment; exact under the lock.
 // Locks:      lock (leaf).
-// Who:        any thread.
+// Threads:    any.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace weft::detail {
 class shared_queue {
 public:
     [[nodiscard]] uint32_t size() const noexcept {
-        return size_.load(relaxed);  // relaxed: a hint; fences where it matters are the idle protocol's
+        return size_.load(relaxed);  // relaxed: a hint; the idle protocol fences where needed
     }
 
     void push(G* g) noexcept {
@@ -34,7 +34,7 @@ public:
         lock_.unlock();
     }
 
-    // Appends all of batch, in order.
+    // Appends batch, in order.
     void push(fifo<G>& batch) noexcept {
         lock_.lock();
         list_.append(batch);
@@ -42,7 +42,7 @@ public:
         lock_.unlock();
     }
 
-    // Takes the head; nullptr if there is none.
+    // The head; nullptr if empty.
     [[nodiscard]] G* pop() noexcept {
         if (size() == 0) return nullptr;
         lock_.lock();
@@ -52,7 +52,7 @@ public:
         return g;
     }
 
-    // Takes up to n from the head.
+    // Up to n from the head.
     [[nodiscard]] fifo<G> pop(uint32_t n) noexcept {
         fifo<G> batch;
         lock_.lock();
@@ -62,7 +62,7 @@ public:
         return batch;
     }
 
-    // Takes g, wherever it is in the list. False: it is not. Walks the list.
+    // Removes g from anywhere in the list. False: not found. O(size).
     [[nodiscard]] bool take(G* g) noexcept {
         if (size() == 0) return false;
         lock_.lock();
@@ -73,7 +73,7 @@ public:
 
     static constexpr uint32_t walk_max = 4096;
 
-    // As take(), but looks into no list of more than walk_max.
+    // As take(), but fails on lists of more than walk_max Gs.
     [[nodiscard]] bool take_if_short(G* g) noexcept {
         if (size() == 0) return false;
         lock_.lock();

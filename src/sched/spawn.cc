@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint64_t id_batch = 16;
 
-// Of a G whose stack is measured: it is no G of class 0 where that would let another one have its stack as it is.
+// Class of Gs with a measured stack: not 0, so that no other G inherits it as it is.
 constexpr uint8_t measured_class = 0xff;
 
 [[noreturn]] void throw_exhausted(int error, const char* what) {
@@ -34,7 +34,7 @@ constexpr const char* no_stacks =
     "on "
     "virtual memory)";
 
-// A dead G and, for class 0, a credit, from the caches of the current P. nullptr when they are empty.
+// A dead G and, for class 0, a credit, from the P's caches. nullptr: empty.
 [[gnu::always_inline]] inline G* take_cached(P* p) noexcept {
     if (p->credits == 0) return nullptr;
     G* g = p->dead_gs.pop();
@@ -44,7 +44,7 @@ constexpr const char* no_stacks =
     return g;
 }
 
-// Fills the caches of the caller's P. Throws; then nothing is lost.
+// Fills the P's caches. Loses nothing if it throws.
 void refill_caches(scheduler& s) {
     uint32_t credits = P::cache_batch;
     int error = s.stacks.reserve(credits);
@@ -77,7 +77,7 @@ void refill_caches(scheduler& s) {
     }
 }
 
-// For a caller that has no P of s. Throws.
+// For a caller without a P of s. Throws.
 G* take_from_outside(scheduler& s) {
     if (const int error = s.stacks.reserve(1)) throw_exhausted(error, no_stacks);
     for (;;) {
@@ -112,7 +112,7 @@ void check_priority(priority p) {
                                 ", which is no class");
 }
 
-// A stack of a larger class, at once, so that its absence can be reported. Throws.
+// A larger stack, at once, so that failure can be reported. Throws.
 struct stack* take_large(scheduler& s, std::size_t size) {
     const int size_class = s.stacks.class_for(size);
     if (size_class < 0) {
@@ -129,7 +129,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     if (on.measured && g->size_class == 0) g->size_class = measured_class;
 }
 
-// g gets the stack on, which nobody has.
+// Gives g the unused stack on.
 [[gnu::always_inline]] inline void start_on(G* g, struct stack* on) noexcept {
     g->stack = on;
     on->owner = g;
@@ -139,10 +139,10 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     run_context_init(&g->context, on->top(), &g_main, g);
 }
 
-// The parts of a spawn that most spawns do not need.
+// Rarely used spawn options.
 [[gnu::noinline]] void apply_options(G* g, const spawn_options& options) noexcept {
     if (options.own_fp_control) {
-        g->special.fetch_or(special::own_fp, relaxed);  // relaxed: ours, but for frozen
+        g->special.fetch_or(special::own_fp, relaxed);  // relaxed: ours, except frozen
         g->fp_control = default_fp_control();
     }
     g->set_name(options.name);
@@ -153,7 +153,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     if (options.priority != priority::normal) set_own_class(*g, options.priority);
 }
 
-// The G for a spawn on s by a caller that is not m of s, or whose P's caches are empty, or that wants a larger stack. Throws.
+// The slow path: no M of s, empty caches, or a larger stack. Throws.
 [[gnu::noinline]] G* take_slowly(scheduler& s, bool local, std::size_t stack_size) {
     struct stack* large = stack_size == 0 ? nullptr : take_large(s, stack_size);
     G* g = nullptr;
@@ -192,7 +192,7 @@ struct stack* take_large_stack(scheduler& s, int size_class) {
 
 namespace {
 
-// What every spawn writes into its G.
+// What every spawn sets.
 [[gnu::always_inline]] inline void fill_in(scheduler& s,
                                            G* g,
                                            uint64_t id,
@@ -208,7 +208,7 @@ namespace {
     g->home = &s;
     g->eh = {};
     g->traits = 0;
-    if (g->special.load(relaxed) != s.g_flags) [[unlikely]] {  // relaxed: ours, but for frozen
+    if (g->special.load(relaxed) != s.g_flags) [[unlikely]] {  // relaxed: ours, except frozen
         const uint16_t kept = g->stack == nullptr ? special::frozen : special::frozen | special::canary;
         g->special.fetch_and(kept, relaxed);      // relaxed: as above
         g->special.fetch_or(s.g_flags, relaxed);  // relaxed: as above
@@ -219,7 +219,8 @@ namespace {
         apply_options(g, *options);
 }
 
-// size bytes in words, size > 0; both sides are aligned for words, and the last one may reach beyond size, within a buffer of words.
+// Copies size bytes by words, size > 0. Both sides are word-aligned; the last word may extend
+// beyond size, within whole words.
 [[gnu::always_inline]] inline void copy_words(std::byte* to, const void* from, std::size_t size) noexcept {
     const auto* words = static_cast<const std::byte*>(from);
     std::size_t at = 0;
@@ -229,7 +230,7 @@ namespace {
     } while (at < size);
 }
 
-// A G of m's own caches; nullptr if they are empty. In the runtime.
+// A G from m's caches; nullptr if empty. In the runtime.
 [[gnu::always_inline]] inline G* take_quickly(M* m) noexcept {
     G* g = take_cached(m->p);
     if (g != nullptr) {
@@ -239,7 +240,7 @@ namespace {
     return g;
 }
 
-// g, made by a G of its own scheduler, runs next on m's P. In the runtime.
+// g, created by a G of its own scheduler, is next on m's P. In the runtime.
 [[gnu::always_inline]] inline void start_here(M* m, G* g) noexcept {
     P* p = m->p;
     g->set_state(g_state::dead, g_state::runnable);
@@ -269,7 +270,7 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
     if (options != nullptr) [[unlikely]] {
         check_priority(options->priority);
         things.add(*options, m == nullptr ? nullptr : m->g);
-        m = current_g_m();  // not the one from before: we may have parked
+        m = current_g_m();  // read again: we may have parked
     }
     if (s == nullptr) {
         s = m != nullptr ? m->home : &pin_default_scheduler();
@@ -356,7 +357,7 @@ void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint3
     }
     if (local) leave(m);
     g->set_state(g_state::dead, g_state::waiting);
-    lock.unlock_bits(bits);  // from here on g may run, and be gone
+    lock.unlock_bits(bits);  // from here g may run and end
     if (!local) s.unpin();
 }
 
@@ -374,7 +375,7 @@ void wait_is_over() noexcept { current_m()->g->waiting = nullptr; }
 
 void bind_stack(M* m, G* to) noexcept {
     if (to->stack != nullptr) {
-        // That of its last life.
+        // The stack of its last use.
         m->p->count.stack_hits.add();
         run_context_init(&to->context, to->stack->top(), &g_main, to);
         return;

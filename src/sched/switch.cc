@@ -1,4 +1,4 @@
-// switch.cc: the rare parts of a switch. See switch.h for the protocol.
+// switch.cc: rare parts of a switch. Protocol: switch.h.
 #include "sched/switch.h"
 
 #include "context/fp_control.h"
@@ -34,7 +34,7 @@ namespace {
 bool enter_slow(M* m) noexcept {
     P* p = m->p;
     const auto self = reinterpret_cast<uintptr_t>(m);
-    uintptr_t word = p->owner.load(relaxed);  // relaxed: looked at again below
+    uintptr_t word = p->owner.load(relaxed);  // relaxed: read again below
     if ((word & attention::fence) != 0) WEFT_FULL_FENCE();
     for (uint32_t attempt = 0;;) {
         word = p->owner.load(acquire);                        // pairs with a thief's T4
@@ -45,10 +45,10 @@ bool enter_slow(M* m) noexcept {
         }
         const uintptr_t heeded = attention::preempt | attention::arrival | attention::retake;
         if ((word & heeded) == 0) return true;
-        // E4. acq_rel: what the asker wrote before is seen; relaxed: tried again
+        // E4. acq_rel: sees the asker's writes; relaxed: retried
         if (p->owner.compare_exchange_weak(word, word & ~heeded, acq_rel, relaxed)) {
             if ((word & attention::preempt) != 0) p->count.preemptions.add();
-            if ((word & (attention::preempt | attention::arrival)) != 0) p->end_ticks();  // the way through g0 is due
+            if ((word & (attention::preempt | attention::arrival)) != 0) p->end_ticks();  // the pass through g0 is due
             return true;
         }
     }
@@ -71,10 +71,10 @@ void leave_special(M* m, G* from) noexcept {
 void await_thaw(G* g, g_state before) noexcept {
     if ((g->special.load(relaxed) & special::no_fence) != 0) WEFT_FULL_FENCE();  // relaxed: set by the owner
     while ((g->special.load(acquire) & special::frozen) != 0) {                  // pairs with the dump's thaw
-        // A dump reads the stack: not running yet after all.
+        // A dump reads the stack: revert to not running.
         g->state.store(before, relaxed);  // relaxed: it was, and we own it
         for (uint32_t i = 0; (g->special.load(relaxed) & special::frozen) != 0; ++i)
-            spin_backoff(i);                        // relaxed: a look
+            spin_backoff(i);                        // relaxed: polled
         g->state.store(g_state::running, relaxed);  // relaxed: the fence below
         WEFT_FULL_FENCE();
     }
@@ -94,7 +94,7 @@ run_context_t* switch_special(M* m, G* from, G* to) noexcept {
         enter_special(m, to);
         return &to->context;
     }
-    // They cannot follow each other on one M: g0 hands our P over, with to.
+    // One M cannot run both in sequence: g0 hands our P off, with to.
     to->state.store(g_state::runnable, relaxed);  // relaxed: it was, and we own it
     *m->eh = m->g0_eh;
     m->g = nullptr;
@@ -114,7 +114,7 @@ bool timers_want_g0(P* p) noexcept {
 
 namespace {
 
-// Somebody has claimed g before it was parked, and leaves it to us to make it runnable.
+// g was claimed before it was parked; we must make it runnable.
 void ready_not_parked(M* m, G* g) noexcept {
     if (m->p == nullptr) {
         ready_g_outside(g);
@@ -129,14 +129,14 @@ void finish_park_claimable(M* m) noexcept {
     const after_switch after = m->after;
     after.g->set_state(g_state::running, g_state::waiting);
     const bool parked = after.claim->publish_parked();
-    after.lock->unlock_bits(after.bits);  // from here on g may run elsewhere, if parked
+    after.lock->unlock_bits(after.bits);  // if parked, g may run elsewhere from here
     if (!parked) ready_not_parked(m, after.g);
 }
 
 namespace {
 
-// Once g is published its deadline may end its wait, and it may run elsewhere; but it does not leave the frame of the locks before it
-// has taken them all (L4). Once all are free, it may.
+// Once g is published, its deadline may end its wait and it may run elsewhere. The frame with the
+// locks stays until g has taken all of them (L4), so read none after the last unlock.
 void finish_park_claimable_many(M* m) noexcept {
     const after_switch after = m->after;
     after.g->set_state(g_state::running, g_state::waiting);
@@ -206,7 +206,7 @@ G* exit_g(M* m) noexcept {
             // relaxed: the owner's
             const bool plain = (from->special.load(relaxed) | to->special.load(relaxed)) == 0 && from->size_class == 0;
             if (!sanitized && plain && to->stack == nullptr) {
-                // The stack is hot, and empty but for our caller: the next G starts on it at once.
+                // The stack is hot and holds only our caller's frame: start on it.
                 hand_stack_over(m, from, to);
                 return to;
             }

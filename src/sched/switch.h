@@ -1,23 +1,24 @@
-// switch.h: from one G to the next.
+// switch.h: the switch from one G to the next.
 //
-// A G that stops running picks its successor itself and switches to it, without passing through g0. Whatever must happen once
-// its registers are saved (publish the park and unlock the object, requeue it, free its stack) cannot be done by itself;
-// it is left in M::after and done by whoever runs next on the M, first thing after the switch. While an object's lock
-// waits for that, only the P's own run_next and ring are looked at; everything else is g0's business.
+// A G that stops running switches directly to its successor, without g0. Some work needs its
+// registers saved: publishing the park and unlocking the object, requeueing it, freeing its stack.
+// This work is stored in M::after, and the next code on the M does it first. Until then an object's
+// lock may be held, so only the P's run_next and ring are checked; g0 does the rest.
 //
-// Protocol of a switch, from G a to G b on M m:
-//   1  a, in the runtime (m->in_runtime is 1), writes m->after and picks b
-//   2  a stores the exception state, writes b.state = running, looks at a.special | b.special
-//   3  the registers of a are saved, those of b restored
-//   4  b (or b's first frame) runs finish_switch(m): a's state, and its lock or stack, change hands here
-//   5  b leaves the runtime
+// Switch from G a to G b on M m:
+//     1  a, in the runtime (m->in_runtime is 1), writes m->after and picks b
+//     2  a stores the exception state, writes b.state = running, looks at a.special | b.special
+//     3  the registers of a are saved, those of b restored
+//     4  b (or b's first frame) runs finish_switch(m), which passes on a's state and its lock or stack
+//     5  b leaves the runtime
 //
-// The switch returns the M it arrived on: nothing kept from before may be used for that.
+// The switch returns the M on which a resumes: an M read before may be another.
 //
-// All of the common path is inlined into the three functions that contain it (yield, park, exit), because an inline switch makes its
-// container save the callee-saved registers: once is enough. What is rare is out of line, in switch.cc.
+// The common path is inlined into yield, park and exit only, because an inline switch makes its
+// function save the callee-saved registers. Rare parts are in switch.cc.
 //
-// Who: the M's own thread, in the runtime. See: docs/context_switch.md
+// Threads: the M's own, in the runtime.
+// See: docs/context_switch.md
 #pragma once
 
 #include "context/context_inline.h"
@@ -30,7 +31,7 @@
 #include "sched/scheduler.h"
 #include "sched/spawn.h"
 
-// The pieces of a switch. Sanitizers want them apart and uninstrumented.
+// Sanitizers need the pieces of a switch separate and uninstrumented.
 #if defined(WEFT_ASAN) || defined(WEFT_TSAN)
 #define WEFT_SWITCH_PIECE [[gnu::noinline]] WEFT_NO_SANITIZE inline
 #else
@@ -39,13 +40,13 @@
 
 namespace weft::detail {
 
-// ---- Entering and leaving the runtime: see docs/retake.md for the handshake the word is one half of.
+// ---- Entering and leaving the runtime: the handshake of docs/retake.md.
 
-// The slow way of enter(): somebody wants this M's attention, or has taken its P.
+// Slow path of enter(): another thread wants this M's attention or has taken its P.
 [[nodiscard, gnu::cold]] bool enter_slow(M* m) noexcept;
 
-// True: from here on m's P stays m's, until leave(). No user code, allocation or exception in between. False: m has lost its P, and
-// works as a plain thread does; what parks, yields or ends goes through retake.h.
+// True: m keeps its P until leave(); no user code, allocation or exception may occur before that.
+// False: m has lost its P and works as a plain thread; to park, yield or end it uses retake.h.
 [[nodiscard, gnu::always_inline]] inline bool enter(M* m) noexcept {
     WEFT_DCHECK(m->in_runtime.load(relaxed) == 0);  // relaxed: only we write it
     m->in_runtime.store(1, relaxed);                // relaxed: the thief's heavy fence orders it
@@ -60,38 +61,39 @@ namespace weft::detail {
     m->in_runtime.store(0, release);  // pairs with a thief's T3
 }
 
-// The M the caller runs on as a green thread; nullptr in a plain thread (or on g0).
+// The M that runs the calling G; nullptr in a plain thread or on g0.
 [[nodiscard, gnu::always_inline]] inline M* current_g_m() noexcept {
     M* m = current_m();
     return m != nullptr && m->g != nullptr ? m : nullptr;
 }
 
-// ---- The rare parts.
+// ---- Rare parts.
 
-// Step 2 for Gs with special bits: what is to be done for one that leaves, and for one that enters.
+// Step 2 for Gs with special bits: the one that leaves, and the one that enters.
 [[gnu::cold]] void leave_special(M* m, G* from) noexcept;
 [[gnu::cold]] void enter_special(M* m, G* to) noexcept;
 
-// Waits while a dump reads g's stack. Until then it is in state before, which is not running.
+// Waits while a dump reads g's stack; g is then in state before, which is not running.
 void await_thaw(G* g, g_state before) noexcept;
 
-// Both, and says where to go on: in to, or, if one of the two is pinned, on g0, with to in m->picked.
+// Does both. Returns where to resume: in to; or on g0 if one of the two is pinned, with to in
+// m->picked.
 [[gnu::cold]] run_context_t* switch_special(M* m, G* from, G* to) noexcept;
 
-// Whether p, which has timers, has to go through g0 for them.
+// Whether p, which has timers, must go through g0 for them.
 [[nodiscard, gnu::noinline]] bool timers_want_g0(P* p) noexcept;
 
-// Step 4 for a park with a deadline, and for what is rare.
+// Step 4 for a park with a deadline, and for rare kinds.
 [[gnu::noinline]] void finish_park_claimable(M* m) noexcept;
 [[gnu::noinline]] void finish_rare(M* m) noexcept;
 
-// To g0, because there is nothing local to run. As switch_g_to_g.
+// Switches to g0, because there is nothing local to run. As switch_g_to_g.
 [[nodiscard, gnu::noinline]] M* switch_g_to_g0(M* m, G* from, bool dying) noexcept;
 
-// ---- The common path.
+// ---- Common path.
 
-// The next G of p's own run_next or ring, if the way through g0 is not due; nullptr otherwise. A G that has never run is only
-// returned if a stack for it is at hand.
+// The next G of p's run_next or ring; nullptr if these are empty or the pass through g0 is due. A G
+// that has never run is returned only if a stack is at hand.
 [[nodiscard, gnu::always_inline]] inline G* pick_direct(M* m, P* p) noexcept {
     const uint32_t left = p->ticks_left.load(relaxed) - 1;  // relaxed: only we write it
     if (left == 0) [[unlikely]]
@@ -108,25 +110,25 @@ void await_thaw(G* g, g_state before) noexcept;
     return g;
 }
 
-// Step 2: m enters to, and has left from. Returns where to go on: in to, but for what switch_special says.
+// Step 2. Returns where to resume: in to, or as switch_special says.
 [[nodiscard, gnu::always_inline]] inline run_context_t* hand_m_over(M* m, G* from, G* to) noexcept {
     *m->eh = to->eh;
     m->g = to;
-    to->state.store(g_state::running, relaxed);  // relaxed: only we have it; dumps pair by heavy fence
+    to->state.store(g_state::running, relaxed);  // relaxed: ours; dumps pair by heavy fence
     compiler_fence();
-    // acquire: pairs with a thaw. That "running" is stored before frozen is looked at, the heavy fence of who froze it sees to.
+    // acquire: pairs with a thaw. The freezer's heavy fence orders the store before it.
     if ((from->special.load(relaxed) | to->special.load(acquire)) != 0) [[unlikely]]  // relaxed: the owner's
         return switch_special(m, from, to);
     tell_acquired(&to->special);
     return &to->context;
 }
 
-// For sanitizers: the stack that m goes on on.
+// For sanitizers: the stack that m enters.
 [[gnu::always_inline]] WEFT_NO_SANITIZE inline fiber& fiber_of(M* m) noexcept {
     return m->g != nullptr ? m->g->stack->sanitizers : m->g0_fiber;
 }
 
-// Steps 2 and 3. Returns the M on which from goes on.
+// Steps 2 and 3. Returns the M on which from resumes.
 [[nodiscard]] WEFT_SWITCH_PIECE M* switch_g_to_g(M* m, G* from, G* to) noexcept {
     from->eh = *m->eh;
     run_context_t* target = hand_m_over(m, from, to);
@@ -136,20 +138,20 @@ void await_thaw(G* g, g_state before) noexcept;
     return m;
 }
 
-// Steps 2 and 3 for a G that is finished.
+// Steps 2 and 3 for a finished G.
 [[noreturn]] WEFT_SWITCH_PIECE void switch_dead_g_to_g(M* m, G* from, G* to) noexcept {
     run_context_t* target = hand_m_over(m, from, to);
     leave_stack(from->stack->sanitizers, fiber_of(m), true);
     leave_context(&from->context, target, m);
 }
 
-// Step 4: does what m->after says. Every switch away from a G writes it anew; the one from g0 clears it.
+// Step 4. Each switch away from a G writes m->after; the one from g0 clears it.
 [[gnu::always_inline]] inline void finish_switch(M* m) noexcept {
     const auto what = m->after.what;
     G* g = m->after.g;
     if (what == after_switch::kind::park) {
         g->set_state(g_state::running, g_state::waiting);
-        m->after.lock->unlock_bits(m->after.bits);  // from here on g may run elsewhere
+        m->after.lock->unlock_bits(m->after.bits);  // from here g may run elsewhere
     } else if (what == after_switch::kind::requeue) {
         g->since_ns = m->p->now_ns;
         g->set_state(g_state::running, g_state::runnable);
@@ -163,7 +165,8 @@ void await_thaw(G* g, g_state before) noexcept;
     }
 }
 
-// Leaves the current G, for what m->after says, for the next G of the P or for g0. Returns the M that resumes the G. m has its P.
+// Leaves the current G, as m->after says, for the P's next G or g0. Returns the M that resumes it.
+// m has its P.
 [[nodiscard, gnu::always_inline]] inline M* switch_away(M* m) noexcept {
     G* from = m->g;
     G* to = pick_direct(m, m->p);
@@ -178,14 +181,15 @@ void await_thaw(G* g, g_state before) noexcept;
     return m;
 }
 
-// The current G is finished. Leaves its stack for good; or, if the next G of the P has not started yet, returns that one, to be run
-// by the caller on this stack: Gs that run to completion share one hot stack. Enters the runtime.
+// The current G has finished: leaves its stack for good. Or returns the P's next G, if it has not
+// started, to be run by the caller: Gs that run to completion share one hot stack. Enters the
+// runtime.
 [[nodiscard]] G* exit_g(M* m) noexcept;
 
-// From g0: runs g until some G has nothing to switch to.
+// From g0: runs g, until a G has no other to switch to.
 void execute(M* m, G* g) noexcept;
 
-// As execute(), for a g0 that will never run again: its stack is left for good. to has run before.
+// As execute(), but leaves g0's stack for good. to has run before.
 [[noreturn]] void leave_g0(M* m, G* to) noexcept;
 
 }  // namespace weft::detail

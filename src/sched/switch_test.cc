@@ -1,4 +1,4 @@
-// switch_test.cc: what a G finds again after it has been away: registers, rounding mode, frames.
+// switch_test.cc: what a switch preserves: registers, rounding mode, frames.
 #include "sched/switch.h"
 
 #include <atomic>
@@ -31,7 +31,7 @@ constexpr int gs = 8;
 
 // ---- Registers.
 
-// Each G keeps values of its own in all callee-saved registers across every way of leaving and coming back.
+// Each G keeps own values in all callee-saved registers across every way to leave and resume.
 template <typename Wait>
 uint64_t keep_across(int rounds, int who, Wait wait) {
     uint64_t changed = 0;
@@ -96,7 +96,7 @@ TEST_P(Switch, SleepKeepsEveryCalleeSavedRegister) {
     EXPECT_EQ(changed.load(), 0U) << weft_kept_register_names;
 }
 
-// From one OS thread to another: until each G has found itself on another thread a number of times.
+// Until each G has changed its OS thread a number of times.
 TEST_P(Switch, MigrationKeepsEveryCalleeSavedRegister) {
     if (procs() == 1) GTEST_SKIP() << "one P: nowhere to go";
     const int wanted = scaled(100);
@@ -108,7 +108,7 @@ TEST_P(Switch, MigrationKeepsEveryCalleeSavedRegister) {
         for (int who = 0; who < gs; ++who) {
             all.go([&, who] {
                 int migrations = 0;
-                // All go on until all have moved enough, or the last ones would have nobody to meet.
+                // Without this the last ones have no partner.
                 for (int round = 0; satisfied.load() < gs; ++round) {
                     changed |= keep_across(1, who + round * gs, [&] {
                         const int before = os_thread_id();
@@ -125,7 +125,7 @@ TEST_P(Switch, MigrationKeepsEveryCalleeSavedRegister) {
 
 // ---- Floating-point control.
 
-// The quotient tells which way was rounded.
+// The quotient shows the rounding direction.
 [[gnu::noinline]] double third() {
     volatile double one = 1;
     volatile double three = 3;
@@ -151,7 +151,7 @@ TEST_P(Switch, RoundingModesStayWithTheGsThatAskedForThem) {
         wait_group all;
         const auto story = [&](int mode, double expected) {
             return [&place, &wrong, mode, expected] {
-                wrong += std::fegetround() != FE_TONEAREST;  // everybody starts with the default
+                wrong += std::fegetround() != FE_TONEAREST;  // each G starts with the default
                 if (mode != FE_TONEAREST) std::fesetround(mode);
                 for (int i = 0; i < scaled(500); ++i) {
                     place.cross();
@@ -170,7 +170,7 @@ TEST_P(Switch, RoundingModesStayWithTheGsThatAskedForThem) {
     EXPECT_EQ(wrong.load(), 0);
 }
 
-// A G that ends in its own mode leaves the default behind.
+// A G that ends in its own mode must restore the default.
 TEST_P(Switch, ARoundingModeEndsWithItsG) {
     std::atomic<int> wrong{0};
     rt().run([&] {

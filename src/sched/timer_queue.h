@@ -1,33 +1,34 @@
 // timer_queue.h: the deadlines of one P, earliest first.
 //
-// A timing wheel of 13 levels. A slot of level n is 32^n ns wide, those of level 0 hold one nanosecond each. A timer goes to the lowest
-// level whose 64 slots, counted from now, reach its deadline: adding is a subtraction, a count of bits, and a link at the end of a
-// list. Removing unlinks. Nothing is compared, and nothing depends on how many timers there are.
+// A timing wheel of 13 levels. A slot of level n is 32^n ns wide. A timer goes to the lowest level
+// whose 64 slots, counted from now, reach its deadline. Adding is a subtraction, a bit count and a
+// link at the end of a list; removing unlinks. The cost does not depend on the number of timers.
 //
 //      level 0  ├┼┼┼┼┼┼┼┤ 64 ns                                       now
 //      level 1  ├───┼───┼───┼───┼───┼───┤ 2 µs                        ▼
 //      level 2  ├──────────┼──────────┼──────────┼──────────┤ 65 µs   each level begins at its slot that now is in
 //
-// Each slot knows how many timers it has and the earliest deadline that was put there, so the first slot of each level together say
-// when the next timer is due, to the nanosecond. A slot with few timers is left as it is until they are due, and then searched: one
-// timer alone is never moved. A slot with many is split: its timers move to the level below, a bounded number of them at each call,
-// beginning as long before its earliest deadline as that will take. So no call does more than steps_max of anything.
+// Each slot has a count and the earliest deadline added to it, so the first slots of all levels
+// give the next deadline, to the nanosecond. A slot with few timers is searched when they are due:
+// a lone timer never moves. A slot with many is split: its timers move to the level below, a
+// bounded number per call, early enough to finish before the slot's earliest deadline. So no call
+// does more than steps_max of anything.
 //
-// Equal deadlines fire in the order they were added. The older of two is never on a lower level, since now only advances; lists grow at
-// their end, and a split puts the newest first to the front of the slots below.
+// Equal deadlines fire in the order of addition. The older of two is never on a lower level,
+// because now only advances. Lists grow at their end; a split puts the newest first to the front of
+// the slots below.
 //
-// Rejected: a pairing heap (after a million additions the first removal of the root merges a million children); a heap that merges
-// eagerly (every timer that fires costs the logarithm in cache misses); a heap in an array (grows by allocation, inside the
-// scheduler); ticks (a sleep would be short, or rounded).
+// Rejected designs: docs/timers.md.
 //
-// Invariants: I1. reached_ is not later than any deadline here, and never goes back.
-//             I2. A timer on level n is in a slot less than 64 after the one that reached_ is in.
-//             I3. next_deadline() is not later than any deadline. It is exact, but: up to split_ns a timer earlier where a slot has
-//                 to be split first, and after the earliest of many timers was removed, until it is next looked at.
-//             I4. A slot's list is in the order of addition as far as equal deadlines go; and all of them that are on a higher level
-//                 are older.
-// Locks:      lock (may be taken while an object's lock is held; nothing is taken under it).
-// Who:        any M with a P, or who has pinned the scheduler; next_deadline() by anybody.
+// Invariants: I1. reached_ is not later than any deadline here, and never decreases.
+//             I2. A timer on level n is in a slot less than 64 after the slot of reached_.
+//             I3. next_deadline() is not later than any deadline. It is earlier by the time of a
+//                 split if a slot must be split first, and after the earliest of many timers was
+//                 removed, until the next look there. Otherwise it is exact.
+//             I4. A slot's list has equal deadlines in the order of addition; those on higher
+//                 levels are older.
+// Locks:      lock (may be taken while an object's lock is held; no lock is taken under it).
+// Threads:    any M with a P, or thread that has pinned the scheduler; next_deadline(): any.
 // See:        docs/timers.md
 #pragma once
 
@@ -46,26 +47,26 @@ namespace weft::detail {
 class timer_queue;
 struct M;
 
-// One deadline: of a waiter, or of whatever is to be done then. Guarded by the lock of the queue it is in.
+// A deadline that ends a wait or calls a function. Guarded by its queue's lock.
 struct timer {
     int64_t deadline_ns = never;
-    waiter* who = nullptr;  // whose wait it ends, or if nullptr …
-    void (*fire)(M* m, timer& t, int64_t now_ns) noexcept =
-        nullptr;  // … what is called, on g0 of m, holding no lock; m is nullptr when the runtime has stopped
-    atomic<timer_queue*> home{
-        nullptr};  // the queue it was last added to; changes under that one's lock when timers move
+    waiter* who = nullptr;  // whose wait it ends; nullptr: fire is called
+    // Called on g0 of m, without locks; m is nullptr when the runtime has stopped.
+    void (*fire)(M* m, timer& t, int64_t now_ns) noexcept = nullptr;
+    // The queue of its last addition; changes under that queue's lock when timers move.
+    atomic<timer_queue*> home{nullptr};
     guarded<bool> queued = false;
-    bool fired = false;  // the deadline has won the claim
+    bool fired = false;  // the deadline won the claim
     uint8_t level = 0;
 
-    // Links of the slot's list; next also that of a list of fired timers.
+    // Links of the slot's list; next also of fired timers.
     timer* next = nullptr;
     timer* prev = nullptr;
 };
 
 class timer_queue {
 public:
-    // The most timers that one call looks at or moves.
+    // The most timers that one call inspects or moves.
     static constexpr unsigned steps_max = 64;
 
     timer_queue() noexcept {
@@ -76,21 +77,22 @@ public:
 
     spin_lock lock;
 
-    // When to call pop_due_locked() next: the earliest deadline, or a little earlier (I3); never if there is none. Any thread,
-    // without the lock: a hint.
+    // When to call pop_due_locked() next: the earliest deadline, or a little earlier (I3); never:
+    // empty. A hint. Any thread, without the lock.
     [[nodiscard]] int64_t next_deadline() const noexcept {
-        return next_.load(relaxed);  // relaxed: who acts on it takes the lock
+        return next_.load(relaxed);  // relaxed: callers that act on it take the lock
     }
 
     [[nodiscard]] uint64_t size() const noexcept { return size_; }
 
-    // Adds t. now_ns: some time that has passed, the later the better. A deadline that the queue has passed already counts as the
-    // time it has reached, and t says so afterwards. O(1). Requires: the lock is held; t is in no queue; its deadline is not never.
+    // Adds t. O(1). now_ns: a past time, the later the better. If the queue has already reached a
+    // later time than the deadline, the deadline becomes that time. Requires: the lock is held; t
+    // is in no queue; its deadline is not never.
     void add_locked(timer& t, int64_t now_ns = 0) noexcept {
         WEFT_ASSERT(!t.queued);
-        reach(std::min(now_ns, next_.load(relaxed)));  // relaxed: written under the lock, as all here
+        reach(std::min(now_ns, next_.load(relaxed)));  // relaxed: written under the lock, like all here
         t.queued = true;
-        t.home.store(this, relaxed);  // relaxed: who uses it takes the lock and looks again
+        t.home.store(this, relaxed);  // relaxed: users take the lock and check again
         t.deadline_ns = std::max(t.deadline_ns, reached_);
         const unsigned level = level_of(t.deadline_ns);
         slot& s = open(level, t.deadline_ns);
@@ -111,8 +113,9 @@ public:
         }
     }
 
-    // Removes and returns the earliest timer if it is due at now_ns. nullptr: there is none, or steps are used up; in that case
-    // next_deadline() is still not later than now_ns. A step is a timer popped or moved. Requires: the lock is held; now_ns has come.
+    // Removes and returns the earliest timer if it is due. nullptr: none is due, or steps are used
+    // up, and then next_deadline() stays at or before now_ns. A step is a timer popped or moved.
+    // Requires: the lock is held; now_ns has come.
     [[nodiscard]] timer* pop_due_locked(int64_t now_ns, unsigned& steps) noexcept {
         if (next_.load(relaxed) > now_ns) return nullptr;  // relaxed: written under the lock
         while (steps != 0) {
@@ -141,18 +144,18 @@ public:
         return pop_due_locked(now_ns, steps);
     }
 
-    // Removes and returns any timer, due or not; nullptr when there is none. Requires: the lock is held.
+    // Removes and returns any timer; nullptr if empty. Requires: the lock is held.
     [[nodiscard]] timer* pop_any_locked() noexcept {
         if (size_ == 0) return nullptr;
-        // The highest level has the oldest of equal ones (I4).
+        // Of equal deadlines, the highest level has the oldest (I4).
         const auto level = static_cast<unsigned>(std::bit_width(filled_levels_) - 1);
         timer* t = first_of(level, filled_[level]).first;
         remove_locked(*t);
         return t;
     }
 
-    // Moves up to steps_max timers to another queue. True: there is none left, and the queue is closed: nobody is to add anything until it is
-    // opened again. Requires: both locks are held.
+    // Moves up to steps_max timers to another queue. True: this one is empty and closed; nothing
+    // may be added until it is opened. Requires: both locks are held.
     [[nodiscard]] bool move_some_locked(timer_queue& to) noexcept {
         for (unsigned steps = steps_max; size_ != 0 && steps != 0; --steps) to.add_locked(*pop_any_locked());
         closed_ = size_ == 0;
@@ -168,8 +171,8 @@ private:
     static constexpr unsigned digit_bits = 5;
     static constexpr unsigned slots_per_level = 64;
     static constexpr unsigned levels = 13;
-    static constexpr unsigned few = 8;       // timers in a slot that is not worth splitting
-    static constexpr int64_t move_ns = 200;  // to move one timer that is in no cache
+    static constexpr unsigned few = 8;       // a slot with no more timers is not split
+    static constexpr int64_t move_ns = 200;  // time to move one uncached timer
     static_assert(slots_per_level == 2U << digit_bits, "a slot and the one after it fit the level below");
     static_assert(levels * digit_bits >= 63, "the last level reaches any deadline");
 
@@ -180,13 +183,13 @@ private:
         uint32_t count;
     };
 
-    // What lies ahead of reached_.
+    // What comes after reached_.
     struct outlook {
-        int64_t earliest_ns = never;  // no timer is earlier
-        unsigned level = 0;           // where that is
-        timer* first = nullptr;       // the timer that is to fire then; nullptr: its slot has to be split first
-        int64_t split_ns = never;     // when the next slot has to be split …
-        unsigned split_level = 0;     // … and where
+        int64_t earliest_ns = never;  // no deadline is earlier
+        unsigned level = 0;           // its level
+        timer* first = nullptr;       // fires then; nullptr: split its slot first
+        int64_t split_ns = never;     // the next split …
+        unsigned split_level = 0;     // … and its level
 
         [[nodiscard]] int64_t next_ns() const noexcept { return std::min(earliest_ns, split_ns); }
     };
@@ -209,19 +212,20 @@ private:
 
     static bool is_crowded(const slot& s, unsigned level) noexcept { return s.count > few && level != 0; }
 
-    // When to begin to split s, so that it is done when its earliest timer is due. By then reached_ is in the slot before, or in s.
+    // When to begin a split of s, to finish before its earliest deadline. reached_ is then in s or
+    // the slot before.
     static int64_t split_time(const slot& s, unsigned level) noexcept {
         return s.earliest_ns - std::min(int64_t{s.count} * move_ns, int64_t{1} << (level * digit_bits));
     }
 
-    // The first slot from reached_ on that is in set, which is not empty.
+    // The first slot of the non-empty set from reached_ on.
     slot& first_of(unsigned level, uint64_t set) noexcept {
         const uint64_t from = number(reached_, level);
         const int ahead = std::countr_zero(std::rotr(set, static_cast<int>(from % slots_per_level)));
         return slot_at(level, from + static_cast<uint64_t>(ahead));
     }
 
-    // Level's slot for deadline_ns, made ready for use if it is empty.
+    // Level's slot for deadline_ns, initialized if empty.
     slot& open(unsigned level, int64_t deadline_ns) noexcept {
         const uint64_t n = number(deadline_ns, level);
         slot& s = slot_at(level, n);
@@ -235,7 +239,7 @@ private:
         return s;
     }
 
-    // What both kinds of linking have in common.
+    // Common to both kinds of linking.
     void count_in(slot& s, timer& t, unsigned level) noexcept {
         t.level = static_cast<uint8_t>(level);
         s.earliest_ns = std::min(s.earliest_ns, t.deadline_ns);
@@ -260,7 +264,7 @@ private:
     }
 
     void unlink(timer& t) noexcept {
-        t.queued = false;  // first: where the model notices a timer that is gone
+        t.queued = false;  // first: here the model detects a timer that is gone
         const unsigned level = t.level;
         const uint64_t n = number(t.deadline_ns, level);
         slot& s = slot_at(level, n);
@@ -284,13 +288,13 @@ private:
         return earliest;
     }
 
-    // What the first slots say: earliest_ns may be that of a timer that is gone.
+    // From the first slots only: earliest_ns may belong to a removed timer.
     [[nodiscard]] outlook look() noexcept {
         outlook ahead;
         for (uint32_t rest = filled_levels_; rest != 0; rest &= rest - 1) {
             const auto level = static_cast<unsigned>(std::countr_zero(rest));
             const int64_t earliest_ns = first_of(level, filled_[level]).earliest_ns;
-            if (earliest_ns <= ahead.earliest_ns) {  // the highest level of several: it has the oldest (I4)
+            if (earliest_ns <= ahead.earliest_ns) {  // of several, the highest level has the oldest (I4)
                 ahead.earliest_ns = earliest_ns;
                 ahead.level = level;
             }
@@ -304,7 +308,8 @@ private:
         return ahead;
     }
 
-    // As look(), but looks into slots that have few. Each level's first slot is corrected once at most.
+    // As look(), but searches slots with few timers, and corrects each level's first slot at most
+    // once.
     [[nodiscard]] outlook look_closely() noexcept {
         for (;;) {
             outlook ahead = look();
@@ -317,8 +322,8 @@ private:
         }
     }
 
-    // Moves timers of s to the level below, the newest first, to the front of their slots there (I4). Requires: reached_ is in s or in
-    // the slot before it, so that the level below reaches all of s.
+    // Moves timers of s to the level below, newest first, to the front of their slots (I4).
+    // Requires: reached_ is in s or the slot before, so the level below reaches all of s.
     void split(unsigned level, slot& s, unsigned& steps) noexcept {
         const unsigned below = level - 1;
         for (; s.count != 0 && steps != 0; --steps) {
@@ -342,16 +347,16 @@ private:
     int64_t reached_ = 0;
     uint64_t size_ = 0;
     bool closed_ = false;
-    uint32_t filled_levels_ = 0;     // those with a slot in use
+    uint32_t filled_levels_ = 0;     // levels with a slot in use
     uint64_t filled_[levels] = {};   // slots in use
-    uint64_t crowded_[levels] = {};  // slots with many timers, on all levels but 0
+    uint64_t crowded_[levels] = {};  // slots with many timers, on levels above 0
     slot slots_[levels][slots_per_level];
 };
 
-// The queue that t, which has been added to one, is in or was in last; locked.
+// Locks and returns the queue that t is in or was last in. t was added before.
 inline timer_queue& lock_home(const timer& t) noexcept {
     for (;;) {
-        timer_queue* home = t.home.load(relaxed);  // relaxed: looked at again
+        timer_queue* home = t.home.load(relaxed);  // relaxed: checked again
         home->lock.lock();
         if (t.home.load(relaxed) == home) return *home;  // relaxed: locked
         home->lock.unlock();

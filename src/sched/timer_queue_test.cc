@@ -1,4 +1,4 @@
-// timer_queue_test.cc: the wheel of deadlines, against a sorted map that does the same.
+// timer_queue_test.cc: the wheel of deadlines, compared with a sorted map.
 #include "sched/timer_queue.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ protected:
         queue_.lock.unlock();
     }
 
-    // One call. nullptr also if it had other things to do.
+    // One call. May return nullptr because it did other work.
     timer* call(int64_t now_ns) {
         queue_.lock.lock();
         timer* t = queue_.pop_due_locked(now_ns);
@@ -46,7 +46,7 @@ protected:
         return t;
     }
 
-    // As many calls as it takes.
+    // As many calls as needed.
     timer* pop_due(int64_t now_ns) {
         for (;;) {
             if (timer* t = call(now_ns)) return t;
@@ -83,7 +83,7 @@ TEST_F(TimerQueue, TheEarliestLeavesFirst) {
     EXPECT_EQ(queue_.size(), 0U);
 }
 
-// One timer alone is found at once at any distance, not a nanosecond early, and nobody is woken for it before.
+// A lone timer at any distance fires at its nanosecond, with no earlier wake-up.
 TEST_F(TimerQueue, OneTimerAloneFiresAtItsNanosecondHoweverFarItIs) {
     for (int64_t now = 0; now < 70 * hour; now = now * 3 + 12'345) {
         for (int k = 0; k < 62; ++k) {
@@ -94,7 +94,7 @@ TEST_F(TimerQueue, OneTimerAloneFiresAtItsNanosecondHoweverFarItIs) {
                 ASSERT_EQ(queue_.next_deadline(), deadline) << "at " << now << ", 2^" << k;
                 ASSERT_EQ(call(deadline - 1), nullptr);
                 ASSERT_EQ(queue_.next_deadline(), deadline);
-                remove(t);  // so that time does not have to go there
+                remove(t);  // so that time need not advance to it
             }
         }
         timer next;
@@ -133,7 +133,7 @@ TEST_F(TimerQueue, ADeadlineInThePastIsDueAtOnce) {
 TEST_F(TimerQueue, ATimeThatHasPassedIsOnlyAHint) {
     timer late, early;
     add(late, 5 * ms, 4 * ms);
-    add(early, 3 * ms, 9 * ms);  // after the first one's deadline, which has not been looked at yet
+    add(early, 3 * ms, 9 * ms);  // after the first deadline, which has not been handled yet
     EXPECT_EQ(early.deadline_ns, 5 * ms);
     EXPECT_EQ(queue_.next_deadline(), 5 * ms);
     EXPECT_EQ(pop_due(9 * ms), &late);
@@ -166,9 +166,10 @@ TEST_F(TimerQueue, EqualDeadlinesKeepTheirOrderWhenOthersAreTakenOut) {
     EXPECT_EQ(pop_due(never - 1), nullptr);
 }
 
-// The same deadline, approached: each addition goes to another level, and what was added before moves down meanwhile, or does not.
+// Adds one deadline again and again as time approaches it: to different levels, while earlier ones
+// may move down.
 TEST_F(TimerQueue, EqualDeadlinesAddedAtDifferentDistancesLeaveInTheOrderTheyWereAdded) {
-    for (const int at_once : {1, 5, 9, 40}) {  // few to a slot, and many
+    for (const int at_once : {1, 5, 9, 40}) {  // few per slot, and many
         const int64_t from = at_once * 10 * hour;
         const int64_t deadline = from + hour;
         std::vector<std::unique_ptr<timer[]>> groups;
@@ -281,7 +282,7 @@ TEST_F(TimerQueue, ManyInAnyOrderLeaveInTheirOwn) {
     }
 }
 
-// What a timer has gone through shows in its level: how many have another one than before is how many were moved.
+// Counts the moves: timers with a changed level.
 TEST_F(TimerQueue, NoCallMovesMoreThanItsSteps) {
     constexpr int n = 20'000;
     const auto t = std::make_unique<timer[]>(n);
@@ -313,7 +314,7 @@ TEST_F(TimerQueue, NoCallMovesMoreThanItsSteps) {
     }
 }
 
-// Splitting begins ahead: at the deadline itself there is nothing left to do but to fire.
+// Splits begin early: at the deadline only firing is left.
 TEST_F(TimerQueue, ManyTimersAreSortedBeforeTheFirstOfThemIsDue) {
     constexpr int n = 10'000;
     const auto t = std::make_unique<timer[]>(n);
@@ -326,7 +327,7 @@ TEST_F(TimerQueue, ManyTimersAreSortedBeforeTheFirstOfThemIsDue) {
     EXPECT_EQ(call(hour), &t[0]) << "the first call had something else to do";
 }
 
-// A process that only looks when it has been told to is on time, and looks hardly more often than there are timers.
+// A process that wakes only when told to is on time, with hardly more wake-ups than timers.
 TEST_F(TimerQueue, WhoeverLooksWhenToldIsOnTimeAndNotWokenInVain) {
     const int n = test::scaled(100'000);
     const auto t = std::make_unique<timer[]>(static_cast<std::size_t>(n));
@@ -340,7 +341,7 @@ TEST_F(TimerQueue, WhoeverLooksWhenToldIsOnTimeAndNotWokenInVain) {
         int count = 0;
         while (queue_.size() != 0) {
             const int64_t next = queue_.next_deadline();
-            if (next > now) now = next;  // it sleeps
+            if (next > now) now = next;  // sleep
             const int before = count;
             while (const timer* due = call(now)) {
                 ASSERT_EQ(due->deadline_ns, now);
@@ -355,7 +356,7 @@ TEST_F(TimerQueue, WhoeverLooksWhenToldIsOnTimeAndNotWokenInVain) {
     }
 }
 
-// The reference: deadline, then order of addition.
+// The reference order: deadline, then order of addition.
 class Reference {
 public:
     void add(timer& t) { order_[&t] = all_.emplace(std::pair{t.deadline_ns, ++added_}, &t).first; }
@@ -378,7 +379,7 @@ private:
     uint64_t added_ = 0;
 };
 
-// Deadlines near and far, equal and not, past ones; time that creeps and leaps.
+// Deadlines near, far, equal and past; small and large time steps.
 TEST_F(TimerQueue, AgreesWithASortedMapUnderRandomUse) {
     const int n = test::scaled(50'000);
     test::prng random(test::announced_seed());
@@ -400,7 +401,7 @@ TEST_F(TimerQueue, AgreesWithASortedMapUnderRandomUse) {
 
     const int steps = 10 * n;
     for (int step = 0; step < steps; ++step) {
-        // First rather add, later rather take.
+        // Mostly adds first, mostly takes later.
         const bool adds = random.below(100) < (step < steps / 2 ? 60 : 40);
         if (adds && !unused.empty()) {
             timer& next = *unused.back();

@@ -11,20 +11,20 @@ namespace weft::detail {
 
 namespace {
 
-constexpr uint32_t gs_for_one_stack = 8;  // Gs that are retired in the time in which one stack goes back
+constexpr uint32_t gs_for_one_stack = 8;  // Gs retired in the time of returning one stack
 
 struct kept {
     fifo<struct stack> stacks;
     fifo<G> gs;
 };
 
-// What p, which is idle, keeps. Requires: idle.lock.
+// Takes the caches of idle p. Requires: idle.lock.
 void collect_locked(scheduler& s, P& p, kept& into) noexcept {
     while (struct stack* one = p.stacks.pop()) into.stacks.push_back(one);
     while (G* g = p.dead_gs.pop()) {
         if (struct stack* left = std::exchange(g->stack, nullptr)) {
             left->owner = nullptr;
-            g->special.fetch_and(static_cast<uint16_t>(~special::canary), relaxed);  // relaxed: the P's, but for frozen
+            g->special.fetch_and(static_cast<uint16_t>(~special::canary), relaxed);  // relaxed: the P's, except frozen
             into.stacks.push_back(left);
         }
         g->behind = nullptr;
@@ -33,7 +33,8 @@ void collect_locked(scheduler& s, P& p, kept& into) noexcept {
     s.stacks.unreserve(std::exchange(p.credits, 0));
 }
 
-// W2. What idle Ps kept reaches the pools before any of them can run again: the pools' reserve covers the caches of all Ps once.
+// W2. The caches reach the pools before an idle P can run again, because the pools' reserve covers
+// the caches of all Ps once.
 void begin_round(scheduler& s) noexcept {
     s.trims = {.on = true};
     kept unused;
@@ -41,13 +42,13 @@ void begin_round(scheduler& s) noexcept {
     for (uint32_t i = 0; i < s.ps.reach(); ++i) {
         P& p = s.ps[i];
         if ((s.idle.idle_ps[i / 64] >> (i % 64) & 1) == 0) {
-            p.gives_back.store(true, relaxed);  // relaxed: published by the next
+            p.gives_back.store(true, relaxed);  // relaxed: ask_to_hurry publishes it
             ask_to_hurry(p);
             continue;
         }
         collect_locked(s, p, unused);
     }
-    static_cast<void>(s.stacks.give(unused.stacks));  // we are the ones to be told
+    static_cast<void>(s.stacks.give(unused.stacks));  // we are the watcher that it would call
     static_cast<void>(s.gs.give(unused.gs));
     s.idle.lock.unlock();
 }
@@ -76,7 +77,7 @@ trimming trim_memory(scheduler& s, uint32_t most) noexcept {
 void watch_memory(scheduler& s) noexcept { s.sysmon.watch_memory(); }
 
 void give_caches_back(scheduler& s, P& p) noexcept {
-    p.gives_back.store(false, relaxed);  // relaxed: a request, and only we take it back
+    p.gives_back.store(false, relaxed);  // relaxed: a request, which only we clear
     empty_caches(s, p);
 }
 

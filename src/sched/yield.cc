@@ -1,4 +1,4 @@
-// yield.cc: what a green thread does to itself: yield, checkpoint, this_g.
+// yield.cc: a green thread's operations on itself: yield, checkpoint, this_g.
 #include <weft/go.h>
 
 #include "base/assert.h"
@@ -29,11 +29,11 @@ using namespace detail;
     return true;
 }
 
-// yield() by way of g0.
+// yield() through g0.
 [[gnu::noinline]] bool yield_through_g0(M* m) noexcept {
     P* p = m->p;
     if (m->picked == nullptr && !g0_may_find(*m->home, p)) {
-        m->vain_yields.store(m->vain_yields.load(relaxed) + 1, relaxed);  // relaxed: only we write it; a look
+        m->vain_yields.store(m->vain_yields.load(relaxed) + 1, relaxed);  // relaxed: only we write it; a hint
         leave(m);
         return false;
     }
@@ -44,13 +44,13 @@ using namespace detail;
     m->after.g = m->g;
     m = switch_g_to_g0(m, m->g, false);
     finish_switch(m);
-    // Another G ran, unless the very next schedule of the same P was ours.
+    // Another G ran, unless the very next schedule of this P was ours.
     const bool another = m->p != p || p->tick() - tick > 1;
     leave(m);
     return another;
 }
 
-// Whether the time slice in which m's G runs is over; then it is ended. Looks at the clock every now and then only.
+// If the slice of m's G is over, ends it and returns true. Reads the clock only now and then.
 [[gnu::always_inline]] inline bool slice_is_over(M* m) noexcept {
     const uint64_t ticks = os::cpu_ticks();
     if (m->checkpoint_slice == m->p->slice() && ticks < m->checkpoint_clock_due) [[likely]]
@@ -67,7 +67,7 @@ using namespace detail;
     fatal("weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
 }
 
-// yield() of a G whose M has lost its P: to have to wait for one is to let others run.
+// yield() without a P: waiting for one lets others run.
 [[gnu::noinline]] bool yield_without_p(M* m) noexcept {
     if (take_back_p(*m->home, m)) return yield_through_g0(m);
     leave(queue_for_p(m));
@@ -99,7 +99,7 @@ bool yield() {
 void checkpoint() {
     M* m = current_g_m();
     if (m == nullptr) return;
-    // relaxed: a request that is seen a little later is as good
+    // relaxed: a request may be seen a little later
     const uintptr_t word = m->p->owner.load(relaxed);
     const bool lost = (word & ~attention::mask) != reinterpret_cast<uintptr_t>(m);
     if (lost || (word & attention::preempt) != 0 || slice_is_over(m)) [[unlikely]]
