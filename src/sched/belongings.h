@@ -1,8 +1,10 @@
-// belongings.h: what a G is given at its start besides its own 256 bytes: a large closure, locals, labels.
+// belongings.h: spawn resources: what a G owns at its start beyond its 256 bytes: closure, locals,
+// labels.
 //
-// Made before the G is taken, because making it may throw, and copying locals may park. Who has not given it away destroys it.
+// They are made before the G is taken, because that may throw, and copying locals may park. The
+// destructor frees what was not given to a G.
 //
-// Who: whoever starts a G, outside of the runtime.
+// Threads: the one that starts a G, outside the runtime.
 #pragma once
 
 #include <new>
@@ -17,7 +19,7 @@
 
 namespace weft::detail {
 
-// A closure's home: in the G (nullptr), or allocated. Throws std::bad_alloc.
+// Memory for a closure; nullptr: it fits into the G. Throws std::bad_alloc.
 [[nodiscard]] inline void* allocate_closure(const entry_type& entry) {
     if (entry.size <= G::inline_closure_size && entry.align <= G::inline_closure_align) return nullptr;
     return allocate(entry.size, entry.align);
@@ -39,7 +41,8 @@ public:
     belongings(const belongings&) = delete;
     belongings& operator=(const belongings&) = delete;
 
-    // What options ask for, for a G that is started by starter (nullptr: a plain thread). Runs user code, which may throw, and park.
+    // Makes what options ask for; starter: the G that starts the new one, or nullptr for a plain
+    // thread. Runs user code, which may throw or park.
     void add(const spawn_options& options, const G* starter) {
         if (!options.labels.empty()) {
             labels_ = starter == nullptr ? options.labels : labels_of(*starter).with(options.labels);

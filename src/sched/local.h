@@ -55,7 +55,7 @@ struct local_table {
     // Destroys all values, newest first, and those that destructors make.
     void destroy_all() noexcept;
 
-    // Copies all values that can be copied; else returns nullptr. Throws what copying throws.
+    // Copies the values that can be copied; nullptr if none can. Throws what copying throws.
     [[nodiscard]] local_table* copy() const;
 
     static constexpr uint32_t own_slot_count = 8;

@@ -1,36 +1,39 @@
-// procs.h: the Ps of a runtime, and changing how many of them there are while it runs.
+// procs.h: the Ps of a runtime, and changes of their number at run time.
 //
-// The problem. A container's CPU quota changes, or a program knows better than the default. Go stops the world for it. But every P has a
-// holder who can be asked, or, if it does not answer, be relieved of it: the same as for a P whose time slice is over.
+// The number changes, for example, with a container's CPU quota. Go stops the world for it. Here
+// the holder of each P is asked, or the P is retaken, as at the end of a time slice.
 //
-// Ps lie in one range of addresses that is reserved for the most there may be, and are made when they are first needed; so who has a
-// pointer to a P, or an index, can always use it. Those below in_use() are used; one at or above it is on its way out or dead. P 0 never is.
+// Ps lie in one reserved range of addresses, and are made when first needed and never freed, so a
+// pointer or index stays valid. Ps below in_use() are used; the others are leaving or dead. P 0 is
+// always used.
 //
-//   more    Ps that are dead, or were never made, become idle; somebody is woken if there is work
-//   fewer   in_use() is lowered first. Then each P that is one too many goes, by the hands of who has it:
-//             an idle one       whoever changes the number takes it off the list
-//             a running one     is asked (attention::preempt), and its M, next on g0, sees that its P is one too many
-//             one whose M is    is retaken by the monitor: retake.h
-//             outside
-//           who has it empties it: its Gs go to the global queue, its timers to P 0, its caches to the pools. Then it is dead.
+//   more    dead or new Ps become idle; an M is woken if there is work
+//   fewer   in_use() is lowered first. Then each surplus P goes:
+//             idle               the thread that changes the number takes it off the list
+//             running            is asked (attention::preempt); its M sees it when next on g0
+//             its M is outside   the monitor retakes it: retake.h
+//           That thread empties it: Gs go to the global queue, timers to P 0, caches to the pools.
+//           Then it is dead.
 //
 //      idle ◀──▶ running          live, below in_use()
 //        │          │
 //        ▼          ▼
-//       dead ◀── stopped          too many: being emptied, belongs to who does that
+//      dead ◀── stopped          surplus: being emptied, owned by the thread that does it
 //        │
-//        └──▶ idle                when they are needed again
+//        └──▶ idle                when needed again
 //
-// Timers. Others than the owner add timers to a P: plain threads, and Ms that have lost theirs. The queue of a dead P is closed, which they see
-// under its lock; then they take P 0's. A timer that moves changes its home under both queues' locks.
+// Timers. Other threads than the owner (plain threads, Ms without a P) add timers to a P, too. A
+// dead P's queue is closed; they see that under its lock, and use P 0's. A timer moves under both
+// queues' locks.
 //
-// Rejected. Stopping all Ms at a barrier (as long as the slowest system call). Leaving the timers where they are and having others look at
-// them (a look more for each schedule). Freeing dead Ps (thieves look at them without a lock).
+// Rejected. Stopping all Ms at a barrier: takes as long as the slowest system call. Leaving the
+// timers, for other Ps to check: one more check for each schedule. Freeing dead Ps: thieves read
+// them without a lock.
 //
-// Invariants: I1. A dead P has no G, no timer, no cache, no owner, and is on no list.
-//             I2. alive() counts the Ps that are not dead; it is in_use() once a change is over.
+// Invariants: I1. A dead P has no G, timer, cache or owner, and is on no list.
+//             I2. alive() counts the Ps that are not dead; after a change it equals in_use().
 //             I3. Every P that is not dead has an index below reach().
-// Locks:      changing, then idle.lock; timer queues: a dying P's, then P 0's.
+// Locks:      changing_, then idle.lock; timer queues: a dying P's, then P 0's.
 // See:        docs/runtime.md, test/model/procs.pml
 #pragma once
 
@@ -50,7 +53,7 @@ struct scheduler;
 
 inline constexpr uint32_t procs_max = 1024;
 
-// The order in which a thief goes round n Ps: from anywhere, with any stride that is coprime to n, each is met once.
+// How a thief visits n Ps: from any start, a stride coprime to n meets each once.
 struct stealing_order {
     uint32_t n = 0;
     uint32_t count = 0;
@@ -61,7 +64,7 @@ enum class procs_by : uint8_t;
 
 class processors {
 public:
-    // n of them, idle. Throws std::bad_alloc.
+    // Makes n idle Ps. Throws resource_exhausted or std::bad_alloc.
     explicit processors(uint32_t n);
     ~processors();
     processors(const processors&) = delete;
@@ -69,23 +72,23 @@ public:
 
     [[nodiscard]] P& operator[](uint32_t index) const noexcept;
 
-    // How many are to run, 1 to procs_max.
+    // The wanted number, 1 to procs_max.
     [[nodiscard]] uint32_t in_use() const noexcept { return in_use_.load(acquire); }  // pairs with change_procs
 
-    // All that are not dead have a lower index.
+    // All Ps that are not dead have a lower index.
     [[nodiscard]] uint32_t reach() const noexcept { return reach_.load(acquire); }  // pairs with set_reach
 
-    // All that ever were, for counters.
+    // All Ps ever made, for counters.
     [[nodiscard]] uint32_t made() const noexcept { return made_.load(acquire); }  // pairs with make_up_to
 
-    // Those that are not dead. Exact under idle.lock.
+    // Ps that are not dead. Exact under idle.lock.
     [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: a look
 
     [[nodiscard]] const stealing_order& order() const noexcept {
         return *order_.load(acquire);  // pairs with set_reach
     }
 
-    // Whether p is to go, or gone.
+    // True if p is surplus, or dead.
     [[nodiscard]] bool is_one_too_many(const P& p) const noexcept;
 
 private:
@@ -100,34 +103,36 @@ private:
     std::size_t committed_ = 0;  // written under changing_, as the next two
     atomic<uint32_t> in_use_{0};
     atomic<uint32_t> made_{0};
-    atomic<uint32_t> reach_{0};  // written under idle.lock, like what follows
+    atomic<uint32_t> reach_{0};  // written under idle.lock, as all that follows
     atomic<uint32_t> alive_{0};
     atomic<const stealing_order*> order_{nullptr};
     std::unique_ptr<stealing_order> orders_[procs_max + 1];  // made when first needed; written under both locks
     spin_lock changing_;
 };
 
-// Who says how many Ps there are to be: somebody, for good; somebody who wants the usual number, also when that changes; or the monitor, because
-// it has changed, which only counts while nobody has said something else.
+// Where a number of Ps comes from: a fixed request; a request for the usual number, following its
+// changes; or the monitor, on such a change, which a fixed request overrides.
 enum class procs_by : uint8_t { request, request_to_follow, monitor };
 
-// From now on there are n Ps, 1 to procs_max; those that are too many go in their own time. Any thread that has pinned s, or a G of it.
-// Throws std::bad_alloc or resource_exhausted, with nothing changed.
+// Sets the number of Ps to n, 1 to procs_max; surplus Ps go in their own time. Any thread that has
+// pinned s, or a G of s. Throws std::bad_alloc or resource_exhausted, without any change.
 void change_procs(scheduler& s, uint32_t n, procs_by who);
 
-// As change_procs, and waits until it is so.
+// change_procs, and waits until it is complete.
 void change_procs_and_wait(scheduler& s, uint32_t n, procs_by who);
 
-// What is queued on p, which is the caller's, goes to the scheduler's queues. Nobody is woken.
+// Moves the Gs queued on p, the caller's P, to the scheduler's queues, without a wake-up.
 void move_gs(scheduler& s, P& p) noexcept;
 
-// p is one too many and belongs to the caller alone, on no list and without an owner: empties it, and it is dead.
+// Empties p, and makes it dead. p is surplus, owned by the caller alone, on no list, without an
+// owner word.
 void bury_p(scheduler& s, P& p) noexcept;
 
-// Those that are idle although they are too many: who put them there could not bury them.
+// Buries idle surplus Ps: the threads that made them idle could not.
 void bury_idle_surplus(scheduler& s) noexcept;
 
-// m, on g0, holds a P that is one too many: gives it up. Returns with another one, or without one if the scheduler is stopping.
+// m, on g0, gives up its P, which is surplus. Returns with another P, or without one if the
+// scheduler is stopping.
 void give_up_surplus_p(scheduler& s, M* m) noexcept;
 
 }  // namespace weft::detail
