@@ -23,14 +23,15 @@ struct witness {
 
 constinit thread_local witness of_this_thread;
 
-// More than allocators put by for pieces of the same size: what is freed may become any smaller one.
+// More than allocators cache for this size: freed memory may become any smaller piece.
 constexpr std::size_t enough = 4096;
 
-// Whether the C library can note down the destructor of an object of this thread. It takes memory for that, and aborts if there is none.
+// True if the C library has the memory to register a destructor of a thread_local; without, it
+// aborts.
 bool can_note_destructor() noexcept {
     auto* memory = static_cast<volatile char*>(std::malloc(enough));  // NOLINT: as the C library
     if (memory == nullptr) return false;
-    *memory = 0;                           // volatile: or the compiler would leave it all out
+    *memory = 0;                           // volatile: else the compiler would remove all this
     std::free(const_cast<char*>(memory));  // NOLINT: as above
     return true;
 }
