@@ -1,17 +1,16 @@
 // adopt.h: a thread that becomes the main green thread on its own stack.
 //
-// weft::main runs a function as the main G on a new stack; the thread's stack is M0's g0. A C
-// program has no such function: the code between run_scheduler_init() and run_scheduler_stop() is
-// the main G. So the stacks are swapped: the main G keeps the thread's own stack, and M0's g0 gets
-// one from the pool.
+// weft::main runs a function as the main G on a new stack, with the thread's stack as M0's g0. In
+// C, the code between run_scheduler_init() and run_scheduler_stop() is the main G. So the stacks
+// are swapped: the main G keeps the thread's own, and M0's g0 gets one from the pool.
 //
 // Begin:  1  makes the scheduler, M0, the main G, and a stack for g0
 //         2  the thread becomes M0; its own stack gets a record, as stacks in slabs have at their top
 //         3  the main G switches to g0, like any G that leaves: its context is saved
 //         4  g0 enters the scheduling loop with the main G as its first: begin returns
 //
-// Then the main G is like any other. It parks, is stolen, and runs on any M, whose thread then
-// works on the first thread's stack: for CPU, kernel and unwinder that is ordinary memory.
+// Then the main G parks, is stolen and runs on any M, like any G. The first thread's stack is
+// ordinary memory to CPU, kernel and unwinder.
 //
 // End:    1  the main G locks leaving, and asks all Ms to stop: no G is scheduled from here on
 //         2  it switches to the g0 of its M, which unlocks leaving once the context is saved
@@ -19,18 +18,17 @@
 //         4  M0 leaves g0's stack for good and resumes the main G, on its first thread
 //         5  the thread stops being an M; the rest is as at the end of weft::main
 //
-// If M0 runs another G, step 3 waits until that reaches a scheduling point; without one it blocks
-// the stop, as it blocks runtime::stop().
+// If M0 runs another G, step 3 waits for its next scheduling point; without one it blocks this
+// stop, like runtime::stop().
 //
-// Rejected. Pinning the main G to M0: each park is a futex sleep, 100 times the cost; programs can
-// pin it themselves. Handing it to M0 at the end through a queue of its own: M0 leaves its loop
-// anyway, and no other thread can take it. Ending on the current thread: the C program's main()
-// would return on a thread that its C library did not start it on.
+// Rejected. Pinning the main G to M0: each park is a futex sleep, 100 times the cost; programs may
+// pin it. A queue to hand it to M0 at the end: M0 leaves its loop anyway, and no other thread can
+// take it. Ending on the current thread: main() would return on a thread that libc did not start it
+// on.
 //
-// Special cases for a stack outside slabs: stack::high (for dumps), and the overflow report. The
-// system's guard protects it: an overflow is an access just below its bounds, or within them where
-// the system could not grow it (crash.cc). It is never recycled, since its G ends only here. To
-// sanitizers it is the thread's.
+// stack::high (for dumps) and the overflow report know this stack. It has the system's guard: an
+// overflow is an access just below its bounds, or within them where the system could not grow it
+// (crash.cc). It is never recycled, because its G ends only here. To sanitizers it is the thread's.
 //
 // See: docs/c_api.md, docs/runtime.md
 #pragma once
@@ -50,12 +48,11 @@ void begin_on_this_stack(const runtime_options& options, source_location where);
 // True if the caller is that G.
 [[nodiscard]] bool is_on_own_stack(const G* g) noexcept;
 
-// The reverse, by that G; then call release_main(). False: another G has not returned, and its
-// scheduler is left for ever.
+// The reverse, called by that G; then release_main(). False: a G has not returned; its scheduler is
+// left for ever.
 [[nodiscard]] bool end_on_this_stack() noexcept;
 
-// The same with a deadline, as runtime::stop: first cancels the waits of other Gs, until these have
-// finished.
+// The same with a deadline, as runtime::stop: first cancels waits until the other Gs have finished.
 [[nodiscard]] bool end_on_this_stack_by(int64_t deadline_ns, stop_outcome& done) noexcept;
 
 }  // namespace weft::detail

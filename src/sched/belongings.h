@@ -1,8 +1,7 @@
-// belongings.h: spawn resources: what a G owns at its start beyond its 256 bytes: closure, locals,
-// labels.
+// belongings.h: spawn resources: a G's large closure, locals and labels.
 //
-// They are made before the G is taken, because that may throw, and copying locals may park. The
-// destructor frees what was not given to a G.
+// Made before the G is taken: that may throw, and copying locals may park. The destructor frees
+// what no G was given.
 //
 // Threads: the one that starts a G, outside the runtime.
 #pragma once
@@ -19,7 +18,7 @@
 
 namespace weft::detail {
 
-// Memory for a closure; nullptr: it fits into the G. Throws std::bad_alloc.
+// Memory for a closure; nullptr: the G has room. Throws std::bad_alloc.
 [[nodiscard]] inline void* allocate_closure(const entry_type& entry) {
     if (entry.size <= G::inline_closure_size && entry.align <= G::inline_closure_align) return nullptr;
     return allocate(entry.size, entry.align);
@@ -41,7 +40,7 @@ public:
     belongings(const belongings&) = delete;
     belongings& operator=(const belongings&) = delete;
 
-    // Makes what options ask for; starter: the G that starts the new one, or nullptr for a plain
+    // Makes what options ask for. starter: the G that starts the new one, or nullptr for a plain
     // thread. Runs user code, which may throw or park.
     void add(const spawn_options& options, const G* starter) {
         if (!options.labels.empty()) {

@@ -1,26 +1,24 @@
 // blocking.h: blocking calls (weft::blocking), from the scheduler's side.
 //
 // A G in a blocking call runs user code, with M::in_call set: the monitor takes the P after
-// monitor::call_allowance_ns, without reading the thread's CPU time first. So the guard around a
-// call is a few plain stores.
+// monitor::call_allowance_ns, without reading the thread's CPU time. So a call costs a few plain
+// stores.
 //
 // During the call the M is lent: m->g is nullptr, so checks find a plain thread, and m->lent_by is
-// the G. The G is in state in_call; its context says where its frames are, for dumps. The call runs
-// on g0's stack, below execute(), and the caller's frame outlives it. (C's run_blocking_enter stays
-// on the G's stack.) The gate of a marked G (preempt.h) is shut while its M is lent, so no signal
-// interrupts a call.
+// the G, in state in_call. Its context says where its frames are, for dumps. The call runs on g0's
+// stack, below execute(), and the caller's frame outlives it. (C's run_blocking_enter stays on the
+// G's stack.) The gate of a marked G (preempt.h) is shut then: no signal interrupts a call.
 //
-// Handing off the P before the call pays if the call is long and work waits. Durations are learned
-// for each call site: some calls are timed, and those expected to be long always are.
+// Handing off the P first pays if the call is long and work waits. Durations are learned for each
+// call site: some calls are timed, those expected to be long always.
 //
 // Places. At RUN_MAX_THREADS no M can take the P, and calls would delay all else. So where threads
 // are scarce (a low limit, or half of it used), a call first takes one of as many places as Ms may
-// be without a P. If none is free the G parks; places are served in order. Their number follows
-// that of Ps (call_places.h).
+// be without a P (call_places.h), or parks for one, first come first served.
 //
 // Rejected:
-// - Exchanging a state in the owner word at each end (Go's way): two locked instructions without
-//   gain, since the monitor pays for its fence when it takes a P, not for each call.
+// - A state in the owner word, exchanged at each end (Go's way): two locked instructions and no
+//   gain, since the monitor pays for its fence only when it takes a P.
 // - A thread pool for calls: a switch to another thread and back for each.
 //
 // Threads: a G, outside the runtime.

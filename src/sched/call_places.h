@@ -1,14 +1,13 @@
 // call_places.h: how many blocking calls may run at once where threads are scarce (blocking.h).
 //
 // A counting semaphore whose size follows the number of Ps. Growth frees places at once. Shrinking
-// takes free places; the rest is a debt, paid by calls when they end.
+// takes free places; calls pay the rest, a debt, when they end.
 //
-// Rejected. A fixed size: after a change of the number of Ps, more places than threads, or none.
-// Counting calls against the number of Ps: its own queue of waiters.
+// Rejected. A fixed size: too many places, or none, after a change of Ps. Counting calls against
+// the number of Ps: its own queue of waiters.
 //
-// Invariant: places free + in use - debt == the sum of all changes, except during a change or an
-//            end.
-// Threads:   change: the one that changes the number of Ps; the rest: green threads.
+// Invariant: places free + in use - debt == the sum of all changes, except during a change or end.
+// Threads:   change: the thread that changes the number of Ps; the rest: green threads.
 // See:       docs/runtime.md
 #pragma once
 

@@ -1,10 +1,10 @@
 // classes.h: Gs of class high and low: where they are queued, and when they run.
 //
-// A switch between two normal Gs is a few dozen instructions; classes must not add one. So Gs that
-// are not normal wait in lists of their own, of the P or, if made ready externally, of the
-// scheduler, and only g0 takes them. A push of a high G ends the countdown to the next pass through
-// g0, as the end of a slice does; an external push sets a P's preempt bit. While the P's lists are
-// not empty, every switch (with high Gs) or every 61st (with low ones only) passes through g0.
+// Switches between normal Gs must not pay for classes. So other Gs wait in lists of the P or, if
+// made ready externally, of the scheduler, and only g0 takes them. A push of a high G ends the
+// countdown to the next pass through g0, as the end of a slice does; an external one sets a P's
+// preempt bit. Every switch passes through g0 while the P's lists have high Gs, every 61st if they
+// have only low ones.
 //
 //   g0, before the global queue and the ring    a high G, if any; each 17th time the others run
 //                                               a low G, if one has waited for P::low_every schedules
@@ -12,17 +12,17 @@
 //   stealing                                    high Gs first, half of them
 //   when nothing was found anywhere             a low G: its own, the scheduler's, any P's
 //
-// Bounds, on one P with an endless supply of all classes: one schedule in 17 is not high. g0 is
-// passed at least every 61 schedules, so a low G is seen after 61 and runs at most 60 + 61 + 17
+// Bounds, on one P with Gs of all classes always queued: one schedule in 17 is not high. g0 is
+// passed at least every 61 schedules, so a low G is seen within 61 and runs at most 60 + 61 + 17
 // later: 199 in all. The global queue is served every 61 schedules, or the time after if a low G
-// took that one: it is never skipped twice.
+// took that one.
 //
-// Class lists count as work of the P (P::has_work), so the idle protocol covers them as it does
-// rings: a push is followed by after_push, a scan includes them.
+// Class lists are part of P::has_work, so the idle protocol covers them: after_push follows a push,
+// and a scan includes them.
 //
-// Raised. A queued G whose class is raised (lending.h) moves at once. It is taken out of a list
-// under the list's lock; lists longer than shared_queue::walk_max are left alone. Only the owner of
-// a P can search its ring, so all Ps are asked to hurry, and each g0 searches its own ring:
+// Raised. A queued G whose class is raised (lending.h) moves at once: out of a list under its lock,
+// unless the list is longer than shared_queue::walk_max. Only a P's owner can search its ring, so
+// all Ps are asked to hurry, and each g0 searches its own:
 //
 //      thread that raises a class                     thread that queues the G
 //      C1  the class bits of the G                    Q1  its state: runnable
@@ -31,20 +31,19 @@
 //          lists; if not found, increments raised,        again; if raised, takes the G out again, if it is still there,
 //          and asks all Ps                                and moves it
 //
-// If C3 misses the state, Q3 sees the bits. A normal G has no Q3: one that is being pushed onto a
-// ring, or moved between rings, may be missed, and runs in its turn there.
+// If C3 misses the state, Q3 sees the bits. A normal G has no Q3: if it is being pushed onto a
+// ring, or moves between rings, C3 may miss it, and it runs in its turn.
 //
 // RUN_DEBUG=random marks all Gs special::shuffled: chance decides between run_next and the ring.
 //
 // Rejected:
-// - Three rings for each P and a bitmap of those in use: one more test in each switch, 4 KiB for
-//   each P.
-// - High Gs in run_next: a single place, and with inherited time slices the ring would starve.
-// - A heap by deadline, or weights: numbers that users cannot choose well.
+// - Three rings and a bitmap for each P: one more test in each switch, 4 KiB for each P.
+// - High Gs in run_next: a single place; inherited time slices would starve the ring.
+// - A heap by deadline, or weights: numbers that users cannot choose.
 //
 // Invariants: I1. A G in a class list has that class's bit, or had it when it was queued.
-//             I2. While the high list of p or the scheduler is not empty and p runs, p passes
-//                 through g0 at its next switch, or has been asked to.
+//             I2. While p runs and its or the scheduler's high list is not empty, p passes through
+//                 g0 at its next switch, or has been asked to.
 // Locks:      a list's own (leaf).
 // Threads:    the M that holds the P, on g0; pushes: any.
 // See:        docs/priorities.md
@@ -59,32 +58,30 @@ namespace weft::detail {
 // P::end_ticks() from another thread. No effect if p has no owner.
 void ask_to_hurry(P& p) noexcept;
 
-// push_outside for a G that is not normal. False: g is normal, and nothing was done.
+// push_outside unless g is normal. False: it is, and nothing was done.
 [[nodiscard]] bool push_class_outside(G* g) noexcept;
 
-// Pushes g, which is runnable, to the tail of the scheduler's queue of its class, from which all Ps
-// take. In the runtime.
+// Pushes g, which is runnable, onto the scheduler's queue of its class, which serves all Ps. In the
+// runtime.
 void push_shared(scheduler& s, G* g) noexcept;
 
-// C3. Moves g, which was runnable after its class was raised, from the queue of class `before` to
-// that of its class, or asks the Ps to do so. g may have run since, or ended. Any thread; g's s is
-// pinned.
+// C3. Moves g, runnable after its class was raised, from the queue of class `before` to that of its
+// class, or asks the Ps to. g may have run since, or ended. Any thread; g's s is pinned.
 void move_raised(scheduler& s, G* g, priority before) noexcept;
 
-// Moves Gs of m's P that have become high out of run_next and the ring, after move_raised. On g0.
+// After move_raised: moves high Gs of m's P out of run_next and the ring. On g0.
 void move_raised_of(scheduler& s, M* m) noexcept;
 
-// The G that runs before all normal ones; nullptr: a normal one runs.
+// The G that runs before normal ones; nullptr: none does.
 [[nodiscard]] G* take_turn(scheduler& s, P* p) noexcept;
 
 // A high G, out of turn; nullptr: none here.
 [[nodiscard]] G* take_high(scheduler& s, P* p) noexcept;
 
-// p runs a G picked before this pass through g0. If p was asked to hurry, it does so after that
-// schedule.
+// p runs a G picked before this pass through g0; a request to hurry holds after that schedule.
 void keep_hurry(const scheduler& s, P* p) noexcept;
 
-// Takes half of victim's high Gs: returns one, and queues the others on p.
+// Half of victim's high Gs: returns one, queues the others on p.
 [[nodiscard]] G* steal_high(P* p, P* victim) noexcept;
 
 // A low G from any queue.

@@ -1,9 +1,8 @@
-// crash.h: reports of a process that dies in a green thread.
+// crash.h: reports when the process dies in a green thread.
 //
-// The causes are fatal() (misuse, or a bug in weft), a fault in a stack's guard (overflow), and an
-// exception that leaves a detached green thread (std::terminate, stack intact). The report names
-// the G, where it was started, and its stack; then the previous handler runs: abort, or the
-// program's.
+// The causes: fatal() (misuse, or a bug in weft), a fault in a stack's guard (overflow), and an
+// exception that leaves a detached green thread (std::terminate, stack intact). Reports name the G
+// and where it was started, with its stack; then the previous handler runs, or abort.
 //
 // Threads: any, in any state: reports neither allocate nor lock.
 #pragma once
@@ -23,37 +22,37 @@ struct stack;
 // Installs the handlers, once per process.
 void install_fatal_report() noexcept;
 
-// The registry of schedulers, in which the fault handler finds the stack for an address.
+// The registry in which the fault handler finds the stack of an address.
 void register_scheduler(scheduler* s) noexcept;
 void unregister_scheduler(scheduler* s) noexcept;
 
-// Calls visit(closure, s) for each scheduler until it returns false. Unregistering waits for it, so
-// be quick. Any thread that is not about to unregister one; any signal handler.
+// Calls visit(closure, s) for each scheduler until it returns false. Unregistering waits for it: be
+// quick. Any thread except one about to unregister a scheduler; any signal handler.
 void visit_schedulers(bool (*visit)(void* closure, scheduler& s) noexcept, void* closure) noexcept;
 
-// g has overrun its stack, which has no guard. Does not return.
+// g has overrun its stack, which has no guard.
 [[noreturn]] void report_overflow(G& g) noexcept;
 
-// Stores up to max return addresses: pc unless it is nullptr, then those of the chain from fp.
-// Frames lie on s, at or above low, and on the stacks that s continues. Returns the count.
+// Stores up to max return addresses: pc, unless nullptr, and the chain from fp, which lies on s, at
+// or above low, and on the stacks that s continues. Returns the count.
 int read_frames(const void* pc, const void* fp, const void* low, const stack& s, const void** pcs, int max) noexcept;
 
 // Writes a report's text. Fits on a signal handler's stack.
 class report {
 public:
-    // While the output is not read: wait, or for a limited time; then drop the rest, and say so
-    // once it is read again. Only `endless` makes writes that may block.
+    // Unread output: wait, or wait for a limited time, then drop the rest and say so later. Only
+    // `endless` makes writes that may block.
     enum class patience : uint8_t {
         endless,
-        little,      // little_ns of waiting for the whole report
-        while_read,  // stall_ns from piece to piece
+        little,      // little_ns for the whole report
+        while_read,  // stall_ns for each piece
     };
 
     static constexpr int64_t little_ns = 10'000'000;
     static constexpr int64_t stall_ns = 100'000'000;
 
-    // writer: the caller, if it is a monitor. It checks its processors while it waits, and in
-    // goes_on(), so it must hold no lock when it prints.
+    // writer: the caller, if a monitor. It checks its processors while it waits, and in goes_on(),
+    // so it must print without a lock.
     explicit report(int fd, patience p = patience::endless, monitor* writer = nullptr) noexcept
         : fd_(fd), patience_(p), writer_(writer), left_ns_(full_patience_ns()), out_(fd) {}
 
@@ -65,7 +64,7 @@ public:
     [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) noexcept;
     void flush() noexcept;
 
-    // Called now and then by long writers. False: the rest is dropped, and need not be made.
+    // Long writers call it now and then. False: the rest is dropped.
     [[nodiscard]] bool goes_on() noexcept;
 
     // One frame: "    #0 0x… symbol+0x12 (module+0x1234)".
@@ -74,10 +73,10 @@ public:
     // Writes count frames, and a mark if cut.
     void frames(const void* const* pcs, int count, bool cut) noexcept;
 
-    // Writes up to max frames from fp on, which must lie on s. Returns the count.
+    // Writes up to max frames from fp on, on s. Returns the count.
     int backtrace(const void* pc, const void* fp, const stack& s, int max) noexcept;
 
-    // Writes up to max frames of the caller's own stack. Not for signal handlers.
+    // Writes up to max of the caller's own frames. Not for signal handlers.
     void own_backtrace(int max) noexcept;
 
 private:

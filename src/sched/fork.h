@@ -1,34 +1,38 @@
 // fork.h: the child of fork(): one thread, in a stopped world.
 //
-// Only the thread that called fork() exists in the child. Ms, the monitor and lock holders are
-// gone; Gs, queues and schedulers stay in memory, in any state. Waiting for them hangs.
+// Only the thread that called fork() exists there. Ms, the monitor and lock holders are gone; Gs,
+// queues and schedulers stay in memory, in any state. Waiting for them hangs.
 //
-// The child may exec, _exit, exit, call plain code, and start a runtime of its own: a
-// weft::runtime, weft::main, or the default one by first use. If a G forked, the child is a plain
-// thread on that G's stack and runs on there, but the G cannot return, because it has no M.
+// The child may exec, _exit, exit, run plain code, and start a runtime of its own: an object,
+// weft::main, or the default one by use. If a G forked, the child is a plain thread that runs on on
+// that G's stack; the G cannot return, for lack of an M.
 //
-// Each scheduler knows its generation: which process in a line of forks made it. The handler in the
+// A scheduler's generation tells which process in a line of forks made it. The handler in the
 // child:
 //
-//   F1  increments the generation: existing schedulers become old ones
+//   F1  increments the generation: existing schedulers become old
 //   F2  makes the caller a plain thread
-//   F3  forgets the default runtime and that weft::main runs; unlocks the few global locks, whose
-//       holders may be gone. The guarded data is consistent at every moment, or forgotten, too
+//   F3  forgets the default runtime and weft::main; unlocks the few global locks, whose holders may
+//       be gone. Their data is always consistent, or forgotten, too
 //   F4  declares all Gs abandoned: objects with waiting Gs may be destroyed
 //   F5  restores the program's signal mask, if the thread was an M; registers heavy fences with the
 //       kernel
 //
-// Nothing happens before the fork, and no lock is taken: a fork never waits for a scheduler.
+// Nothing is done or locked before the fork: it never waits for a scheduler.
 //
-// Slow paths detect these and end the process with a message instead of a hang: Gs started or made
-// ready on an old scheduler; use of the parent's runtime object (stop, restart and destruction only
-// forget it); a wait in a queue with a waiter of the old world; a wait without a deadline while no
-// other thread exists; an object's lock that is never released. Not detected: a wait of the child's
-// Gs for a mutex whose holder is gone.
+// Slow paths end the process with a message, instead of a hang, when they detect one of these:
 //
-// Rejected. Taking all locks before the fork: an object's locks cannot be found, and fork would
-// wait for each runtime. MADV_DONTFORK or WIPEONFORK for stacks: a forking G stands on one.
-// Continuing with one M in the child: what the other Ms did and held is lost.
+// - Gs are started or made ready on an old scheduler.
+// - The parent's runtime object is used. (Stop, restart and destruction only forget it.)
+// - A wait begins in a queue with a waiter of the old world, or without a deadline while no other
+//   thread exists.
+// - An object's lock is never released.
+//
+// Not detected: the child's Gs wait for a mutex whose holder is gone.
+//
+// Rejected. Taking all locks before the fork: objects' locks cannot be found, and fork would wait
+// for runtimes. MADV_DONTFORK or WIPEONFORK for stacks: a forking G stands on one. Continuing with
+// one M: what the others did and held is lost.
 //
 // Threads: reads: any; the rest: the C library in the child.
 // See:     docs/fork.md
@@ -42,17 +46,17 @@ namespace weft::detail {
 
 struct scheduler;
 
-// 0 in a process that no process with runtimes has forked.
+// 0 unless a process with runtimes forked this one.
 extern atomic<uint32_t> fork_generation;
 
 // True if a parent process made s.
 [[nodiscard]] bool is_from_before_fork(const scheduler& s) noexcept;
 
-// Registers the handler, once per process. The C library keeps its address, so the module stays
-// loaded from here on.
+// Registers the handler, once per process. libc keeps its address, so the module stays loaded from
+// then on.
 void install_fork_handler() noexcept;
 
-// The fatal error of a G that has forked and returns.
+// The fatal error if a G that has forked returns.
 inline constexpr const char* returned_in_child =
     "a green thread that has called fork() returned in the child; end it with exec, _exit or exit; see docs/fork.md";
 

@@ -1,8 +1,7 @@
-// labels.h: the labels of Gs: one shared block for each set, and the block of a G.
+// labels.h: the labels of Gs: a shared block for each set.
 //
-// A G holds a reference to its block. A dump reads the labels of Gs, even of one that runs and may
-// drop its block. So a block is dropped in two steps: it is taken from the G, then released while
-// the G is not frozen:
+// A G holds a reference to its block. A dump reads it, even if the G runs and may drop it. So a G
+// that drops its block first takes it away, then waits while it is frozen:
 //
 //      G dropping                                  dump
 //      1  takes the block out of the G             1  sets frozen
@@ -10,8 +9,8 @@
 //      3  frozen: waits until it is not            3  reads the block
 //      4  releases the block                       4  clears frozen
 //
-// The heavy fence falls before G's step 1, and G's step 3 sees the bit; or after it, and the dump
-// does not see the block.
+// The heavy fence falls before the G's step 1, and step 3 sees the bit; or after, and the dump
+// finds no block.
 //
 // Threads: the G, outside the runtime, or the thread that makes or discards it; describe_labels: a
 // dump.
@@ -38,8 +37,8 @@ void replace_labels(G& g, label_set labels) noexcept;
 // Drops the labels of g, if any.
 void drop_labels(G& g) noexcept;
 
-// Writes "key=value, key=value" for g, which is frozen or the caller, into text, which has size
-// bytes; cut with "…". Returns false, and writes nothing, if g has no labels.
+// Writes "key=value, key=value" into text, of size bytes; cut with "…". g is frozen, or the caller.
+// False, and nothing written: g has no labels.
 bool describe_labels(const G& g, char* text, std::size_t size) noexcept;
 
 }  // namespace weft::detail

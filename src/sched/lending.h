@@ -1,53 +1,47 @@
 // lending.h: priority inheritance: a mutex's holder runs in the class of its most urgent waiter.
 //
-// A low G holds a mutex and is queued, and a high G wants the mutex. Without inheritance the high G
-// would wait for all normal ones.
+// Otherwise a high G would wait for a low holder, and so for all normal Gs that run before it.
 //
-// The mutex must know its holder for that, which costs a store on the fast path. So it is recorded
-// only after a class other than normal was used in the process (classes_used). It cannot be a
-// pointer: any thread may unlock a mutex, and the holder and its runtime may have ended long
-// before. It is the number of a record that is never freed, and a generation, which changes when
-// the record's G ends.
+// A mutex must know its holder for that: a store on the fast path, so it is done only after a class
+// other than normal was used in the process (classes_used). The holder may have ended long ago,
+// since any thread may unlock. So it is not a pointer but the number of a record that is never
+// freed, and a generation, which changes when the record's G ends.
 //
 //     mutex                      record                                    G
 //     holder: 3 | generation ──▶ lock, G, how many it holds, what it ──▶   special: high, low
 //                                waits for, the class lent to it
 //
-// Both sides hold the mutex's guard. A waiter sets a bit in the mutex's word for its class, and
-// lends that class to the holder, if known. A thread that takes the mutex records itself as holder,
-// and takes what those bits say. At a hand-off, the old holder records the new one before it makes
-// it ready, so that it is queued in the class lent to it. The bit `recorded` says that the holder
-// is known, and sends unlock() to the slow path, which forgets it. Where classes are not used,
-// lock() costs one load of a word that is never written, and unlock() nothing.
+// Both sides hold the mutex's guard. A waiter sets a bit for its class in the mutex's word, and
+// lends that class to a known holder. A new holder records itself, and takes what those bits say;
+// at a hand-off, the old one records it before making it ready, so that it is queued in that class.
+// The bit `recorded` says that the holder is known, and sends unlock() to the slow path, which
+// forgets it. Without classes, lock() loads a word that is never written, and unlock() pays
+// nothing.
 //
-// A queued holder moves to the queue of its new class at once: see Raised, in classes.h.
+// A queued holder moves to the queue of its new class at once: Raised, in classes.h.
 //
-// A G keeps what is lent until it holds no recorded mutex, since it may hold another one for the
-// same waiter. The class bits are cleared together with the waiting bit. So until the queue is
-// empty, a waiter that has given up may still count, and a holder may run in too high a class while
-// it holds the mutex.
+// The G returns what is lent when it holds no recorded mutex: another one may be for the same
+// waiter. The class bits are cleared with the waiting bit. So until the queue is empty, a waiter that
+// gave up may count, and keep a holder in too high a class while it holds the mutex.
 //
-// If the holder waits for another mutex, that one's holder inherits, too: the record says what it
-// waits for, and lend() follows. It stops at a holder that is high enough, which also ends cycles.
-// It does not hold the guard of that mutex, so it leaves a bit beside the holder's handle, for
-// threads that get the mutex before the waiter does.
+// If the holder waits for another mutex, lend() goes on to that one's holder, which the record
+// leads to. It stops at a holder that is high enough, and so in cycles. It lacks the guard of that
+// mutex; for later holders before the waiter it leaves a bit beside the holder's handle.
 //
 // A plain thread lends as a normal G and is lent nothing: the kernel schedules it.
 //
-// A generation has eight bits. If a holder ends without unlocking, and the mutex is unlocked after
-// a multiple of 255 other Gs have had its record, one of these may be taken for the holder. It then
-// runs in a wrong class until it holds nothing, or returns to its own class early. Nothing else
-// depends on it.
+// A generation has eight bits. If a holder ends without unlocking, and a multiple of 255 Gs have
+// had its record before the unlock, one of them may pass for the holder. It runs in a wrong class
+// until it holds nothing, or returns to its own too early; no more.
 //
-// Rejected. A table of all locked mutexes: a lookup and an insertion for each lock, once classes
-// are used. Pointers to holders: 8 bytes more, and they dangle. Lending to all Gs for a time: the
-// normal ones are the ones in the way.
+// Rejected. A table of locked mutexes: a lookup and an insertion for each lock, once classes are
+// used. Pointers to holders: 8 bytes more, and they dangle. Lending to all Gs for a while: the
+// normal ones are in the way.
 //
 // Invariants: I1. record.g is a G of that generation that has not ended, or nullptr.
 //             I2. special's class bits of a G with a record are the higher of its own and
 //                 record.lent; changed under record.lock.
-//             I3. record.waits_for is the holder word of a mutex that still exists: its G is inside
-//                 lock().
+//             I3. record.waits_for is a living mutex's holder word: its G is inside lock().
 // Locks:      record.lock after a mutex's guard; one record's at a time. registry (leaf).
 // Threads:    see each.
 // See:        docs/priorities.md
@@ -67,18 +61,18 @@ struct G;
 // A record's number and generation. 0: no holder.
 using holder_handle = uint32_t;
 
-// What lend() leaves in a mutex's holder word, above the handle: a G of this class waits through a
-// waiter of this mutex.
+// Left by lend() above the handle in a holder word: a G of this class waits through a waiter of
+// this mutex.
 namespace passed_by {
 inline constexpr uint32_t high = 1U << 31;
 inline constexpr uint32_t normal = 1U << 30;
 inline constexpr uint32_t any = high | normal;
 }  // namespace passed_by
 
-// The caller's class as a waiter, with what is lent to it; a plain thread's is normal.
+// The class in which the caller waits, with what is lent to it; normal for a plain thread.
 [[nodiscard]] priority class_of_caller() noexcept;
 
-// False for a value cast from some other number.
+// False for other numbers, cast to a priority.
 [[nodiscard]] constexpr bool is_class(priority p) noexcept { return p <= priority::low; }
 
 // True if a runs before b.
@@ -90,32 +84,31 @@ inline constexpr uint32_t any = high | normal;
 // The caller's handle, made at need. 0: a plain thread, or no memory.
 [[nodiscard]] holder_handle handle_of_caller() noexcept;
 
-// The handle of g, which waits; 0: it has no handle.
+// The handle of g, which waits; 0: none yet.
 [[nodiscard]] holder_handle handle_of(const G* g) noexcept;
 
-// The G with this handle holds one recorded mutex more or less. Any thread; no effect if it has
-// ended.
+// The G with this handle holds one recorded mutex more or less; ignored if it has ended. Any
+// thread.
 void count_held(holder_handle who, int change) noexcept;
 
 // Lends c to the G with this handle, and along the chain. Any thread.
 void lend(holder_handle who, priority c) noexcept;
 
-// The caller, which gets a handle at need, is about to wait for the mutex with this holder word, or
-// (nullptr) no longer waits.
+// The caller, which gets a handle at need, will wait for the mutex with this holder word; nullptr:
+// stops.
 void set_waits_for(atomic<uint32_t>* holder) noexcept;
 
-// g, with trait::recorded, no longer waits for a mutex, but has not run: its runtime ends. Any
-// thread.
+// g, with trait::recorded, has not run but waits no longer, since its runtime ends. Any thread.
 void waits_for_nothing(const G& g) noexcept;
 
-// The G with this handle; nullptr if it has ended. Any thread; the G may end right after.
+// The G with this handle; nullptr if it has ended. Any thread; it may end right after.
 [[nodiscard]] const G* whose(holder_handle h) noexcept;
 
-// The holder of the mutex that g waits for, if both are known: see RUN_DEBUG=lockowners. Any
-// thread; it may change right after.
+// The holder, if known, of the mutex that g waits for: see RUN_DEBUG=lockowners. Any thread; may
+// change right after.
 [[nodiscard]] const G* holder_awaited_by(const G& g) noexcept;
 
-// g, with trait::recorded, has ended or will never run again: its handle becomes invalid.
+// g, with trait::recorded, will not run again: its handle becomes invalid.
 void drop_record(G& g) noexcept;
 
 // Sets g's own class. By g, or its creator.

@@ -1,8 +1,8 @@
 // local.h: the values of weft::local variables in one G.
 //
-// A table, made at first use. It finds values by slots, at the local's index, and destroys them by
-// a list in order of construction. A slot may hold the value of an earlier local with the same
-// index, which the serial number tells; such values stay until the G ends.
+// A table, made at first use: slots by the local's index, and a list in order of construction, for
+// the destructors. A slot may hold a value of an earlier local with the same index, told by its
+// serial number; such values stay until the G ends.
 //
 //     by the local's index          in the order of construction
 //     slots  0 │ ──▶ node ◀──────── oldest
@@ -11,7 +11,7 @@
 //
 // A G that uses no local has no table, and trait::locals is clear.
 //
-// Threads: the G; before it first runs, the thread that makes or discards it. Outside the runtime.
+// Threads: the G, outside the runtime; before it runs, the thread that makes or discards it.
 // See:     weft/local.h, docs/local.md
 #pragma once
 
@@ -23,7 +23,7 @@ namespace weft::detail {
 
 struct G;
 
-// How many times destructors of values may lead to new values.
+// How often destructors of values may make new values.
 inline constexpr uint32_t local_rounds = 4;
 
 struct local_table {
@@ -52,7 +52,7 @@ struct local_table {
     // Removes n, and clears its slot unless another value has it.
     void unlink(local_node* n) noexcept;
 
-    // Destroys all values, newest first, and those that destructors make.
+    // Destroys all values, newest first, and those made by destructors.
     void destroy_all() noexcept;
 
     // Copies the values that can be copied; nullptr if none can. Throws what copying throws.
@@ -74,7 +74,7 @@ private:
 // Destroys t, or nullptr, and its values; their G has not run.
 void discard_locals(local_table* t) noexcept;
 
-// Frees t and its values without destroying them, since their G is not unwound.
+// Frees t and its values undestroyed: their G is not unwound.
 void forget_locals(local_table* t) noexcept;
 
 }  // namespace weft::detail

@@ -1,39 +1,35 @@
 // pin.h: Gs that run on one M only, and the hand-off of Ps for them.
 //
-// A pinned G is queued and stolen like any other. An M may take from a queue a G that it may not
-// run: one pinned to another M, or any other G while the M has its own. It then hands off its P,
-// with that G, to an M that may run it. docs/pin.md has the design and its alternatives.
+// A pinned G is queued and stolen like any other. An M that takes a G which it may not run (pinned
+// to another M, or not its own pinned one) hands off its P, with that G, to an M that may:
 //
 //   H1  idle.lock. When stopping, nothing is handed off
-//   H2  the target: the M of a pinned G; else an idle M, else a new one. A sleeping target leaves
-//       its list. The P leaves its M: owner word cleared, target.next_p = P, target.next_g = G.
-//       Unlock
+//   H2  the target: the M of a pinned G; else an idle M, else a new one. If asleep it leaves its
+//       list. The P leaves its M: owner word cleared, target.next_p = P, target.next_g = G. Unlock
 //   H3  if the target slept, its note is notified (or its thread is made)
-//   H4  the giver goes idle by the idle protocol, and first scans everything
+//   H4  the giver goes idle by the idle protocol, after a full scan
 //
-// If no M can be had (this happens only to the M of a pinned G, with another G in hand), the M
-// keeps a P whose Gs it may not run. No countdown of schedules then ends, so its own G must not
-// wait for a turn:
+// If no M can be had, a pinned G's M with another G in hand keeps a P whose Gs it may not run. No
+// countdown of schedules ends there, so its own G must not wait for a turn:
 //
-//   H5  the G, and all others queued on the P, go to the shared queues of the scheduler. If the M
-//       was handed a P and its own G since, it gives up the first P and goes idle, to find the
-//       other at once. Else, if its own G is runnable, it takes it out of the shared queues, or
-//       steals; whatever else it steals goes to the shared queues. Else it sleeps for 1 ms, and
-//       retries
+//   H5  the G, and all Gs queued on the P, go to the scheduler's queues. If the M was handed a P
+//       with its own G since, it gives up the first P and goes idle, to find the other. Else, if
+//       its own G is runnable, it takes that from the scheduler's queues, or steals, and passes on
+//       whatever else it steals. Else it retries in 1 ms
 //
-// When its G has left, the M holds its P, looks for work and hands off what is not its own. Without
-// work it sleeps, on a list of its own (idle.pinned_ms). An M that is handed its G while awake
-// finds next_p before it goes idle. It then skips the scan, so it wakes another M if wanted is set.
+// When its G leaves, the M still holds its P, looks for work, hands off what is not its own, and
+// without work sleeps on a list of its own (idle.pinned_ms). If handed its G while awake, it finds
+// next_p before it goes idle. It then skips the scan, so it wakes another M if wanted is set.
 //
-// Only givers write next_p and next_g of a pinned G's M: a P that it takes itself does not pass
+// Only givers write next_p and next_g of a pinned G's M; a P that it takes itself does not pass
 // there.
 //
 // Invariants: I1. special::pinned, stack.pinned_to == m and m->pinned == g are equivalent; changed
 //                 by g, running on m.
 //             I2. An M with pinned set runs no other G; a switch from or to a pinned G passes
 //                 through g0.
-//             I3. next_p of a pinned G's M is written by the thread that has its G in hand (one at
-//                 a time), or, while it is off its list and no longer pinned, as for any M.
+//             I3. next_p of a pinned G's M is written by the thread with its G in hand (one at a
+//                 time), or, while off its list and no longer pinned, as for any M.
 // Locks:      idle.lock; with H5, those of the queues.
 // Threads:    g0 of the M, in the runtime.
 // See:        docs/pin.md, test/model/pin.pml
@@ -56,26 +52,25 @@ namespace weft::detail {
     return to == nullptr ? m->pinned == nullptr : to == m;
 }
 
-// H1 to H4: hands off m's P to an M that may run g, which m has taken from a queue. Returns when m
-// has a P again (perhaps with a G in picked), or without one if the scheduler is stopping. If no M
-// can be had, queues g elsewhere, and m keeps the P (H5).
+// H1 to H4, for g, which m has taken from a queue. Returns when m has a P again (perhaps with a G
+// in picked), or without one if the scheduler is stopping. H5 if no M can be had: m keeps the P.
 void hand_over(scheduler& s, M* m, G* g) noexcept;
 
 // Adds or removes one pin of the G that runs on m. False: it is not pinned.
 void pin_g(M* m) noexcept;
 [[nodiscard]] bool unpin_g(M* m) noexcept;
 
-// Keeps a preempted G on m, on which it runs: after the preemption, a register may hold the address
-// of a thread-local. The G stays pinned until it next leaves an M by itself, in a call that may
-// move it and keeps no such address, or until it ends. Its own pins are unaffected.
+// Keeps a preempted G, whose registers may hold the address of a thread-local, pinned to m, on
+// which it runs. This ends when the G next leaves an M by itself, in a call that may move it and
+// keeps no such address, or ends. Its own pins are unaffected.
 void keep_g(M* m) noexcept;
 void stop_keeping(G* g) noexcept;
 
-// After m's pinned G has ended: hands off m's P for good. Returns with a P only if the scheduler is
+// m's pinned G has ended: hands off m's P for good. Returns with a P only if the scheduler is
 // stopping.
 void retire(scheduler& s, M* m) noexcept;
 
-// Blocks the thread that called weft::main, which has retired, until the end.
+// The thread that called weft::main has retired: blocks it until the end.
 void await_stop(scheduler& s, M* m) noexcept;
 
 }  // namespace weft::detail

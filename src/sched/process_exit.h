@@ -1,20 +1,18 @@
 // process_exit.h: tells whether a green thread has called exit().
 //
-// exit() runs destructors of static objects on its caller. If that is a green thread, the
-// destructor of its own runtime cannot stop it: it would wait for itself. Elsewhere that is a
-// mistake, but not during exit().
+// exit() runs destructors of static objects on its caller. In a green thread, the destructor of its
+// own runtime cannot stop it, since it would wait for itself: a mistake, except in exit().
 //
-// exit() first destroys its caller's thread_local objects. Each M's thread has one; if it is
-// destroyed while the thread is an M, exit() was called there. (A thread that ends is no longer an
-// M.)
+// exit() first destroys the caller's thread_local objects. Each M's thread has one, which records
+// an exit() if it is destroyed while the thread is an M. (A thread that ends is not.)
 //
-// Registering its destructor takes memory, and glibc aborts without it. So an M first checks that
-// memory is available, and else does without: exit() there counts as a mistake. Another thread may
-// take the last memory in between.
+// Registering the destructor takes memory, without which glibc aborts. So an M first checks for
+// memory, or does without: exit() there counts as a mistake. Another thread may take the last
+// memory in between.
 //
 // Rejected. POSIX thread keys need no memory, but exit() skips their destructors. An atexit handler
-// runs after destructors of later objects: each runtime would need one. Searching the stack for
-// exit(): it has no name if linked statically.
+// runs after destructors of later objects: each runtime would need one. exit() on the stack: it has
+// no name if linked statically.
 //
 // Threads: watch_for_exit: each that becomes an M; exit_has_begun: any.
 // See:     docs/runtime.md

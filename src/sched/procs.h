@@ -1,34 +1,32 @@
-// procs.h: the Ps of a runtime, and changes of their number at run time.
+// procs.h: the Ps of a runtime, and changes of their number while it runs.
 //
-// The number changes, for example, with a container's CPU quota. Go stops the world for it. Here
-// the holder of each P is asked, or the P is retaken, as at the end of a time slice.
+// Go stops the world for a change, for example of a container's CPU quota. Here the holder of a P
+// is asked, or the P retaken, as at the end of a time slice.
 //
-// Ps lie in one reserved range of addresses, and are made when first needed and never freed, so a
-// pointer or index stays valid. Ps below in_use() are used; the others are leaving or dead. P 0 is
-// always used.
+// Ps lie in one reserved range of addresses, are made when first needed and never freed: pointers
+// and indices stay valid. Ps below in_use() are used, P 0 always; the others are leaving or dead.
 //
 //   more    dead or new Ps become idle; an M is woken if there is work
 //   fewer   in_use() is lowered first. Then each surplus P goes:
 //             idle               the thread that changes the number takes it off the list
 //             running            is asked (attention::preempt); its M sees it when next on g0
 //             its M is outside   the monitor retakes it: retake.h
-//           That thread empties it: Gs go to the global queue, timers to P 0, caches to the pools.
+//           That thread empties it: Gs to the global queue, timers to P 0, caches to the pools.
 //           Then it is dead.
 //
 //      idle ◀──▶ running          live, below in_use()
 //        │          │
 //        ▼          ▼
-//      dead ◀── stopped          surplus: being emptied, owned by the thread that does it
+//       dead ◀── stopped          surplus: owned by the thread that empties it
 //        │
 //        └──▶ idle                when needed again
 //
-// Timers. Other threads than the owner (plain threads, Ms without a P) add timers to a P, too. A
-// dead P's queue is closed; they see that under its lock, and use P 0's. A timer moves under both
-// queues' locks.
+// Timers. Plain threads, and Ms without a P, add timers to a P, too. The queue of a dead P is
+// closed, which they see under its lock; they use P 0's. A timer moves under both queues' locks.
 //
-// Rejected. Stopping all Ms at a barrier: takes as long as the slowest system call. Leaving the
-// timers, for other Ps to check: one more check for each schedule. Freeing dead Ps: thieves read
-// them without a lock.
+// Rejected. A barrier for all Ms: lasts as long as the slowest system call. Leaving timers to
+// checks by other Ps: one more check for each schedule. Freeing dead Ps: thieves read them without
+// a lock.
 //
 // Invariants: I1. A dead P has no G, timer, cache or owner, and is on no list.
 //             I2. alive() counts the Ps that are not dead; after a change it equals in_use().
@@ -53,7 +51,7 @@ struct scheduler;
 
 inline constexpr uint32_t procs_max = 1024;
 
-// How a thief visits n Ps: from any start, a stride coprime to n meets each once.
+// A thief's order: from any start, a stride coprime to n meets each of n Ps once.
 struct stealing_order {
     uint32_t n = 0;
     uint32_t count = 0;
@@ -75,13 +73,13 @@ public:
     // The wanted number, 1 to procs_max.
     [[nodiscard]] uint32_t in_use() const noexcept { return in_use_.load(acquire); }  // pairs with change_procs
 
-    // All Ps that are not dead have a lower index.
+    // All living Ps have a lower index.
     [[nodiscard]] uint32_t reach() const noexcept { return reach_.load(acquire); }  // pairs with set_reach
 
     // All Ps ever made, for counters.
     [[nodiscard]] uint32_t made() const noexcept { return made_.load(acquire); }  // pairs with make_up_to
 
-    // Ps that are not dead. Exact under idle.lock.
+    // Living Ps. Exact under idle.lock.
     [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: a look
 
     [[nodiscard]] const stealing_order& order() const noexcept {
@@ -110,29 +108,28 @@ private:
     spin_lock changing_;
 };
 
-// Where a number of Ps comes from: a fixed request; a request for the usual number, following its
-// changes; or the monitor, on such a change, which a fixed request overrides.
+// The source of a number: a fixed request; a request for the usual number and its changes; the
+// monitor, for such a change, unless the last request was fixed.
 enum class procs_by : uint8_t { request, request_to_follow, monitor };
 
-// Sets the number of Ps to n, 1 to procs_max; surplus Ps go in their own time. Any thread that has
+// Sets the number of Ps, 1 to procs_max; surplus Ps go in their own time. Any thread that has
 // pinned s, or a G of s. Throws std::bad_alloc or resource_exhausted, without any change.
 void change_procs(scheduler& s, uint32_t n, procs_by who);
 
-// change_procs, and waits until it is complete.
+// change_procs, then waits until it is complete.
 void change_procs_and_wait(scheduler& s, uint32_t n, procs_by who);
 
-// Moves the Gs queued on p, the caller's P, to the scheduler's queues, without a wake-up.
+// Moves the Gs on p, the caller's, to the scheduler's queues. Wakes no M.
 void move_gs(scheduler& s, P& p) noexcept;
 
-// Empties p, and makes it dead. p is surplus, owned by the caller alone, on no list, without an
-// owner word.
+// Empties p and makes it dead. p is surplus, on no list, without an owner, and the caller's alone.
 void bury_p(scheduler& s, P& p) noexcept;
 
 // Buries idle surplus Ps: the threads that made them idle could not.
 void bury_idle_surplus(scheduler& s) noexcept;
 
-// m, on g0, gives up its P, which is surplus. Returns with another P, or without one if the
-// scheduler is stopping.
+// m, on g0, gives up its surplus P. Returns with another, or without one if the scheduler is
+// stopping.
 void give_up_surplus_p(scheduler& s, M* m) noexcept;
 
 }  // namespace weft::detail

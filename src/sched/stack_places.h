@@ -1,7 +1,7 @@
-// stack_places.h: how deep green threads use their stacks, by the place where they are started.
+// stack_places.h: stack depths of green threads, by the place where they are started.
 //
-// A table of fixed size, since it is written at the end of a G, in the runtime, which must not
-// allocate. Places beyond places_max share the last row.
+// A table of fixed size: it is written at a G's end, in the runtime, which cannot allocate. Places
+// beyond places_max share the last row.
 //
 // Locks:   lock_ (leaf).
 // Threads: any.
@@ -24,11 +24,11 @@ class stack_places {
 public:
     static constexpr std::size_t places_max = 256;
 
-    // Counts a green thread that was started at `where`: it waited with that many bytes of frames
-    // (0: was not seen waiting), on a stack touched that deep.
+    // A green thread started at `where` waited with that many bytes of frames (0: not seen
+    // waiting), on a stack touched that deep.
     void note(const source_location& where, std::size_t waiting, std::size_t touched) noexcept;
 
-    // Copies the deepest rows that fit, deepest first. Returns the number of all rows.
+    // Copies the rows that fit, deepest first. Returns the number of all rows.
     [[nodiscard]] std::size_t copy(std::span<stack_use_at> into) noexcept;
 
 private:

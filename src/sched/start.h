@@ -7,19 +7,18 @@
 
 namespace weft::detail {
 
-// Makes a scheduler, without threads, from options, environment and defaults. Throws
+// Makes a scheduler without threads from options, environment and defaults. Throws
 // resource_exhausted.
 [[nodiscard]] scheduler* make_scheduler(const runtime_options& options);
 
-// Creates an M whose thread starts with p and g (nullptr: spinning). Returns 0 or an errno value.
+// Starts an M with p and g (nullptr: spinning). Returns 0 or an errno value.
 [[nodiscard]] int start_m(scheduler& s, P* p, G* g) noexcept;
 
-// Adapts the number of call places after a change from `before` to n Ps.
+// Adapts the call places to n instead of `before` Ps.
 void follow_procs(scheduler& s, uint32_t before, uint32_t n) noexcept;
 
-// For weft::main, whose thread becomes an M. make_m: an M without a thread; nullptr: no memory.
-// enlist: lists it; false: the limit is reached. adopt_thread: makes the calling thread that M,
-// until abandon_thread.
+// For weft::main. make_m: an M without a thread; nullptr: no memory. enlist: lists it; false: the
+// limit is reached. adopt_thread: makes the calling thread that M, until abandon_thread.
 [[nodiscard]] M* make_m(scheduler& s) noexcept;
 [[nodiscard]] bool enlist(scheduler& s, M* m) noexcept;
 void adopt_thread(M* m) noexcept;
@@ -31,32 +30,31 @@ void abandon_thread(M* m) noexcept;
 [[nodiscard]] bool main_is_running() noexcept;
 void release_main() noexcept;
 
-// Makes s the default scheduler; returns the previous one. A thread that has found that one has
-// pinned it.
+// Sets the default scheduler; returns the previous one, which its users have pinned.
 scheduler* exchange_default(scheduler* s) noexcept;
 
-// Gives m, the calling thread and first M of s, P 0.
+// Gives P 0 to m, the calling thread and first M of s.
 void acquire_first_p(scheduler& s, M* m) noexcept;
 
-// After the main G, on M0's thread, which is no longer an M: waits a limited time for the other Ms,
-// then destroys s. False: a G did not return and keeps its M; s is left for ever.
+// The main G has ended, and M0's thread is no M: waits a limited time for the other Ms, and
+// destroys s. False: a G did not return and keeps its M; s is left for ever.
 [[nodiscard]] bool finish_main(scheduler* s) noexcept;
 
-// The same after draining, for a stop with a deadline; the caller destroys s. finished: how many Gs
-// had finished before. Names stragglers on stderr. Sets all of done except cancelled.
+// The same after draining, in a stop with a deadline; the caller destroys s. finished: Gs finished
+// before. Names stragglers on stderr. Sets all of done except cancelled.
 [[nodiscard]] bool finish_stop(scheduler* s, uint64_t finished, stop_outcome& done) noexcept;
 
-// Precondition: no M of s runs, or ever will.
+// No M of s runs, or ever will.
 void destroy(scheduler* s) noexcept;
 
 // Starts the first M, which can wake others. Throws resource_exhausted.
 void start_first_m(scheduler& s);
 
-// Asks all Ms to stop at their next scheduling point. No G is scheduled after that.
+// Asks all Ms to stop at their next scheduling point. Ends scheduling.
 void request_stop(scheduler& s) noexcept;
 
-// Stops all Ms at their next scheduling point, and waits for them until deadline_ns. True: all have
-// ended, and the remaining Gs, `abandoned` of them, are on no queue.
+// The same, and waits until deadline_ns. True: all Ms have ended, and the `abandoned` Gs left are
+// on no queue.
 [[nodiscard]] bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) noexcept;
 
 }  // namespace weft::detail

@@ -1,9 +1,9 @@
 // thread_maker.h: a thread that only makes threads (Go's template thread).
 //
-// A new thread inherits affinity, nice value, namespaces and timer slack from its maker. A pinned G
-// may have changed these on its OS thread; Ms that its pushes need must not inherit that. So the
-// first pin of a runtime starts this thread, and while a pinned G runs, Ms are made here. If this
-// thread cannot be started, pinned Ms make threads themselves.
+// A thread inherits affinity, nice value, namespaces and timer slack from its maker. A pinned G may
+// have changed these on its OS thread, and Ms that its pushes need must not get them. So the first
+// pin of a runtime starts this thread, which makes Ms while a pinned G runs. If it cannot start,
+// pinned Ms make threads themselves.
 //
 // Locks:   lock_ (leaf).
 // Threads: any, except for end().
@@ -26,10 +26,10 @@ public:
     // Starts the thread unless that was done.
     void start() noexcept;
 
-    // os::start_thread, done by the thread if it exists. Blocks until it is done.
+    // os::start_thread, done by the thread if it exists. Blocks until done.
     [[nodiscard]] int make(os::thread_id& id, void* (*body)(void*), void* argument) noexcept;
 
-    // True if its thread is being made, or has not begun to run.
+    // True while its thread is being made, or has not begun to run.
     [[nodiscard]] bool is_starting() const noexcept {
         return state_.load(acquire) != none && tid() == 0;  // pairs with start
     }
@@ -37,7 +37,7 @@ public:
     // The thread's id; 0: no thread.
     [[nodiscard]] int tid() const noexcept { return tid_.load(acquire); }  // pairs with run
 
-    // Ends the thread. Precondition: no thread calls make() from here on.
+    // Ends the thread. No thread may call make() from here on.
     void end() noexcept;
 
 private:
