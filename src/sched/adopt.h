@@ -22,9 +22,8 @@
 // stop, like runtime::stop().
 //
 // Rejected. Pinning the main G to M0: each park is a futex sleep, 100 times the cost; programs may
-// pin it. A queue to hand it to M0 at the end: M0 leaves its loop anyway, and no other thread can
-// take it. Ending on the current thread: main() would return on a thread that libc did not start it
-// on.
+// do so. A queue of its own at the end: M0 leaves its loop anyway, and no other thread can take the
+// G. Ending on the current thread: libc did not start main() there.
 //
 // stack::high (for dumps) and the overflow report know this stack. It has the system's guard: an
 // overflow is an access just below its bounds, or within them where the system could not grow it

@@ -16,11 +16,6 @@
 // are scarce (a low limit, or half of it used), a call first takes one of as many places as Ms may
 // be without a P (call_places.h), or parks for one, first come first served.
 //
-// Rejected:
-// - A state in the owner word, exchanged at each end (Go's way): two locked instructions and no
-//   gain, since the monitor pays for its fence only when it takes a P.
-// - A thread pool for calls: a switch to another thread and back for each.
-//
 // Threads: a G, outside the runtime.
 // See:     docs/blocking.md
 #pragma once

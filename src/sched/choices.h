@@ -21,8 +21,8 @@ namespace weft::detail {
 [[nodiscard]] uint32_t usual_procs() noexcept;
 [[nodiscard]] bool usual_procs_follow() noexcept;
 
-// Usable bytes of a default stack, without option: the constant without variable either, if stacks
-// are not fixed.
+// Usable bytes of a default stack. The constant: if neither option nor variable is set, and stacks
+// are not fixed. The function: if no option is set.
 inline constexpr std::size_t default_stack_size = 256 * 1024;
 [[nodiscard]] std::size_t usual_stack_size() noexcept;
 

@@ -36,10 +36,8 @@
 //
 // RUN_DEBUG=random marks all Gs special::shuffled: chance decides between run_next and the ring.
 //
-// Rejected:
-// - Three rings and a bitmap for each P: one more test in each switch, 4 KiB for each P.
-// - High Gs in run_next: a single place; inherited time slices would starve the ring.
-// - A heap by deadline, or weights: numbers that users cannot choose.
+// Rejected, besides those in docs/priorities.md. High Gs in run_next: a single place, and inherited
+// time slices would starve the ring. A heap by deadline: numbers that users cannot choose.
 //
 // Invariants: I1. A G in a class list has that class's bit, or had it when it was queued.
 //             I2. While p runs and its or the scheduler's high list is not empty, p passes through
@@ -78,7 +76,7 @@ void move_raised_of(scheduler& s, M* m) noexcept;
 // A high G, out of turn; nullptr: none here.
 [[nodiscard]] G* take_high(scheduler& s, P* p) noexcept;
 
-// p runs a G picked before this pass through g0; a request to hurry holds after that schedule.
+// p runs a G picked before this pass through g0; a request to hurry takes effect after it.
 void keep_hurry(const scheduler& s, P* p) noexcept;
 
 // Half of victim's high Gs: returns one, queues the others on p.

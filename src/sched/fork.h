@@ -3,9 +3,9 @@
 // Only the thread that called fork() exists there. Ms, the monitor and lock holders are gone; Gs,
 // queues and schedulers stay in memory, in any state. Waiting for them hangs.
 //
-// The child may exec, _exit, exit, run plain code, and start a runtime of its own: an object,
-// weft::main, or the default one by use. If a G forked, the child is a plain thread that runs on on
-// that G's stack; the G cannot return, for lack of an M.
+// The child may exec, _exit, exit, run plain code, and start its own weft::runtime, weft::main, or
+// the default runtime by use. If a G forked, the child continues as a plain thread on the G's
+// stack; the G cannot return, for lack of an M.
 //
 // A scheduler's generation tells which process in a line of forks made it. The handler in the
 // child:
@@ -29,10 +29,6 @@
 // - An object's lock is never released.
 //
 // Not detected: the child's Gs wait for a mutex whose holder is gone.
-//
-// Rejected. Taking all locks before the fork: objects' locks cannot be found, and fork would wait
-// for runtimes. MADV_DONTFORK or WIPEONFORK for stacks: a forking G stands on one. Continuing with
-// one M: what the others did and held is lost.
 //
 // Threads: reads: any; the rest: the C library in the child.
 // See:     docs/fork.md

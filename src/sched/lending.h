@@ -21,8 +21,8 @@
 // A queued holder moves to the queue of its new class at once: Raised, in classes.h.
 //
 // The G returns what is lent when it holds no recorded mutex: another one may be for the same
-// waiter. The class bits are cleared with the waiting bit. So until the queue is empty, a waiter that
-// gave up may count, and keep a holder in too high a class while it holds the mutex.
+// waiter. The class bits are cleared with the waiting bit. So until the queue is empty, a waiter
+// that gave up may count, and keep a holder in too high a class while it holds the mutex.
 //
 // If the holder waits for another mutex, lend() goes on to that one's holder, which the record
 // leads to. It stops at a holder that is high enough, and so in cycles. It lacks the guard of that
@@ -94,8 +94,8 @@ void count_held(holder_handle who, int change) noexcept;
 // Lends c to the G with this handle, and along the chain. Any thread.
 void lend(holder_handle who, priority c) noexcept;
 
-// The caller, which gets a handle at need, will wait for the mutex with this holder word; nullptr:
-// stops.
+// The caller, which gets a handle at need, will wait for the mutex with this holder word, or
+// (nullptr) waits no longer.
 void set_waits_for(atomic<uint32_t>* holder) noexcept;
 
 // g, with trait::recorded, has not run but waits no longer, since its runtime ends. Any thread.

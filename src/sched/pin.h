@@ -1,7 +1,7 @@
 // pin.h: Gs that run on one M only, and the hand-off of Ps for them.
 //
-// A pinned G is queued and stolen like any other. An M that takes a G which it may not run (pinned
-// to another M, or not its own pinned one) hands off its P, with that G, to an M that may:
+// An M may take from a queue a G that it may not run: one pinned to another M, or any other while
+// it has its own. It then hands off its P, with that G, to an M that may:
 //
 //   H1  idle.lock. When stopping, nothing is handed off
 //   H2  the target: the M of a pinned G; else an idle M, else a new one. If asleep it leaves its

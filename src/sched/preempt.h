@@ -35,22 +35,19 @@
 // code keep it blocked.
 //
 // Lost signals. Code on the thread may block, ignore or handle the signal; then it never comes. A
-// thread that accepts signals gets one that was sent before its next system call returns, so G3
-// makes one. (awaited comes first, else G3 could take the next signal for this one.) After a loss,
-// the gate opens only if a check shows that a signal would arrive (G4). A blocked signal stays
-// pending; when it arrives the gate is not open, and the handler ignores it.
+// thread that accepts signals gets a pending one before its next system call returns, so G3 makes
+// one. (awaited comes first, else G3 could take the next signal for this one.) After a loss, the
+// gate opens only if a check shows that a signal would arrive (G4). A blocked signal stays pending;
+// when it arrives the gate is not open, and the handler ignores it.
 //
 // Both ways end in yield_preempted(): the G goes to the tail of the global queue, for others to run
 // on every P, and its P to another M with the next G. The G is kept on its M until it next leaves
 // by itself (pin.h): where it was stopped, the compiler may have the address of a thread-local in a
 // register.
 //
-// Rejected:
-// - Patching instrumented code (-fpatchable-function-entry): affects all threads.
-// - A flag in the P: each check needs the P, and whether it is still held.
-// - Signals for all code, as in Go: C++ code holds locks of malloc.
-// - Blocking the signal outside marked code: two system calls for each scope.
-// - Leaving the kept M its P: all would wait for it again.
+// Rejected, besides those in docs/preemption.md. A flag in the P: each check needs the P, and
+// whether it is still held. Blocking the signal outside marked code: two system calls for each
+// scope. Leaving the kept M its P: all would wait for it again.
 //
 // Invariants: I1. Only M's own thread changes M.signals from or to shut.
 //             I2. While a marked G runs, special::interruptible is set and M's gate is not shut,

@@ -31,13 +31,9 @@
 // Work waits for the P, so an M for it must exist first. R4 and R5 hold idle.lock; without an idle
 // M, the monitor first makes one. If it cannot, the P stays.
 //
-// Rejected:
-// - A signal: the G may hold a lock of malloc.
-// - A flag instead of the exchange: both sides could believe that they won.
-// - A full fence in enter: five times the cost of the rest.
-// - A retake inside the runtime: half of a push.
-// - Before a long call, an idle P, with its Gs left to a spinning M through the global queue: as
-//   many wake-ups, but later, and run_next runs last.
+// Rejected, besides those in docs/retake.md: a retake inside the runtime, since half of a push may
+// be done. Before a long call, an idle P and its Gs left to a spinning M, through the global queue:
+// as many wake-ups, but later, and run_next runs last.
 //
 // Invariants: I1. No two owner words name the same M. Only a P's M and, while asked is set, a
 //                 thief touch its owner fields.

@@ -50,7 +50,7 @@ void destroy(scheduler* s) noexcept;
 // Starts the first M, which can wake others. Throws resource_exhausted.
 void start_first_m(scheduler& s);
 
-// Asks all Ms to stop at their next scheduling point. Ends scheduling.
+// Asks all Ms to stop at their next scheduling point. No G is scheduled after that.
 void request_stop(scheduler& s) noexcept;
 
 // The same, and waits until deadline_ns. True: all Ms have ended, and the `abandoned` Gs left are
