@@ -2,7 +2,7 @@
 //
 // Surviving objects must not find such Gs in their queues, and get back what they gave them.
 //
-// Threads: the one that ends s, when no M runs its Gs. See: docs/runtime.md
+// Threads: the thread that ends s, when no M runs its Gs. See: docs/runtime.md
 #pragma once
 
 #include <cstddef>

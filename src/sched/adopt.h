@@ -21,9 +21,10 @@
 // If M0 runs another G, step 3 waits for its next scheduling point; without one it blocks this
 // stop, like runtime::stop().
 //
-// Rejected. Pinning the main G to M0: each park is a futex sleep, 100 times the cost; programs may
-// do so. A queue of its own at the end: M0 leaves its loop anyway, and no other thread can take the
-// G. Ending on the current thread: libc did not start main() there.
+// Rejected. Pinning the main G to M0 would make each park a futex sleep, 100 times the cost;
+// programs may do so. A queue of its own at the end is not needed: M0 leaves its loop anyway, and
+// no other thread can take the G. If it ended on its current thread, main() would return on a
+// thread that libc did not start it on.
 //
 // stack::high (for dumps) and the overflow report know this stack. It has the system's guard: an
 // overflow is an access just below its bounds, or within them where the system could not grow it

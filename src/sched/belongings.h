@@ -3,7 +3,7 @@
 // Made before the G is taken: that may throw, and copying locals may park. The destructor frees
 // what no G was given.
 //
-// Threads: the one that starts a G, outside the runtime.
+// Threads: the thread that starts a G, outside the runtime.
 #pragma once
 
 #include <new>

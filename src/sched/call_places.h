@@ -3,8 +3,8 @@
 // A counting semaphore whose size follows the number of Ps. Growth frees places at once. Shrinking
 // takes free places; calls pay the rest, a debt, when they end.
 //
-// Rejected. A fixed size: too many places, or none, after a change of Ps. Counting calls against
-// the number of Ps: its own queue of waiters.
+// Rejected. With a fixed size, a change of Ps could leave too many places, or none. Counting calls
+// against the number of Ps would need a queue of its own.
 //
 // Invariant: places free + in use - debt == the sum of all changes, except during a change or end.
 // Threads:   change: the thread that changes the number of Ps; the rest: green threads.

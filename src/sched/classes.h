@@ -36,14 +36,15 @@
 //
 // RUN_DEBUG=random marks all Gs special::shuffled: chance decides between run_next and the ring.
 //
-// Rejected, besides those in docs/priorities.md. High Gs in run_next: a single place, and inherited
-// time slices would starve the ring. A heap by deadline: numbers that users cannot choose.
+// Rejected, besides those in docs/priorities.md: High Gs in run_next would have a single place, and
+// with inherited time slices starve the ring. A heap by deadline needs numbers that users cannot
+// choose.
 //
 // Invariants: I1. A G in a class list has that class's bit, or had it when it was queued.
 //             I2. While p runs and its or the scheduler's high list is not empty, p passes through
 //                 g0 at its next switch, or has been asked to.
 // Locks:      a list's own (leaf).
-// Threads:    the M that holds the P, on g0; pushes: any.
+// Threads:    the M that holds the P, on g0; pushes: any thread.
 // See:        docs/priorities.md
 #pragma once
 

@@ -4,7 +4,7 @@
 // exception that leaves a detached green thread (std::terminate, stack intact). Reports name the G
 // and where it was started, with its stack; then the previous handler runs, or abort.
 //
-// Threads: any, in any state: reports neither allocate nor lock.
+// Threads: any thread, in any state: reports neither allocate nor lock.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@
 //
 // Unknown words and invalid values are reported on stderr, and ignored.
 //
-// Threads: the one that makes a runtime.
+// Threads: the thread that makes a runtime.
 // See:     docs/environment.md
 #pragma once
 

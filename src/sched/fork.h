@@ -30,7 +30,7 @@
 //
 // Not detected: the child's Gs wait for a mutex whose holder is gone.
 //
-// Threads: reads: any; the rest: the C library in the child.
+// Threads: reads: any thread; the rest: the C library in the child.
 // See:     docs/fork.md
 #pragma once
 

@@ -2,10 +2,10 @@
 //
 // Otherwise a high G would wait for a low holder, and so for all normal Gs that run before it.
 //
-// A mutex must know its holder for that: a store on the fast path, so it is done only after a class
-// other than normal was used in the process (classes_used). The holder may have ended long ago,
-// since any thread may unlock. So it is not a pointer but the number of a record that is never
-// freed, and a generation, which changes when the record's G ends.
+// For that a mutex must know its holder, which costs a store on the fast path. So the holder is
+// recorded only after a class other than normal was used in the process (classes_used). It may have
+// ended long ago, since any thread may unlock. So the mutex stores no pointer but the number of a
+// record that is never freed, and a generation, which changes when the record's G ends.
 //
 //     mutex                      record                                    G
 //     holder: 3 | generation ──▶ lock, G, how many it holds, what it ──▶   special: high, low
@@ -20,23 +20,24 @@
 //
 // A queued holder moves to the queue of its new class at once: Raised, in classes.h.
 //
-// The G returns what is lent when it holds no recorded mutex: another one may be for the same
-// waiter. The class bits are cleared with the waiting bit. So until the queue is empty, a waiter
-// that gave up may count, and keep a holder in too high a class while it holds the mutex.
+// A G keeps what is lent until it holds no recorded mutex, because the same waiter may need another
+// one. The class bits are cleared with the waiting bit. So until the queue is empty, a waiter that
+// gave up may count, and keep a holder in too high a class while it holds the mutex.
 //
-// If the holder waits for another mutex, lend() goes on to that one's holder, which the record
-// leads to. It stops at a holder that is high enough, and so in cycles. It lacks the guard of that
-// mutex; for later holders before the waiter it leaves a bit beside the holder's handle.
+// If the holder waits for another mutex, lend() continues with that one's holder, to which the
+// record leads. It stops at a holder that is high enough, which also ends cycles. It does not hold
+// the guard of that mutex; for holders that come before the waiter, it leaves a bit beside the
+// handle.
 //
 // A plain thread lends as a normal G and is lent nothing: the kernel schedules it.
 //
 // A generation has eight bits. If a holder ends without unlocking, and a multiple of 255 Gs have
-// had its record before the unlock, one of them may pass for the holder. It runs in a wrong class
-// until it holds nothing, or returns to its own too early; no more.
+// had its record before the unlock, one of them may pass for the holder. Then it runs in a wrong
+// class until it holds nothing, or returns to its own too early. Nothing else depends on it.
 //
-// Rejected. A table of locked mutexes: a lookup and an insertion for each lock, once classes are
-// used. Pointers to holders: 8 bytes more, and they dangle. Lending to all Gs for a while: the
-// normal ones are in the way.
+// Rejected. A table of locked mutexes would need a lookup and an insertion for each lock, once
+// classes are used. Pointers to holders would take 8 bytes more, and dangle. Lending to all Gs for
+// a while would not help: the normal ones are in the way.
 //
 // Invariants: I1. record.g is a G of that generation that has not ended, or nullptr.
 //             I2. special's class bits of a G with a record are the higher of its own and

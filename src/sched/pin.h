@@ -9,7 +9,7 @@
 //   H3  if the target slept, its note is notified (or its thread is made)
 //   H4  the giver goes idle by the idle protocol, after a full scan
 //
-// If no M can be had, a pinned G's M with another G in hand keeps a P whose Gs it may not run. No
+// The M of a pinned G may find no M for another G. It then keeps a P whose Gs it may not run. No
 // countdown of schedules ends there, so its own G must not wait for a turn:
 //
 //   H5  the G, and all Gs queued on the P, go to the scheduler's queues. If the M was handed a P

@@ -6,7 +6,7 @@
 //   2  the signal: interrupts a G in code marked by weft::preemptible
 //   3  the retake (docs/retake.md): the G keeps its thread and loses its P
 //
-// This file has 1 and 2. request_preempt():
+// This file implements 1 and 2. request_preempt() takes these steps:
 //
 //   Q1  owner: {M} → {M, asked, preempt}, like a thief (p.h); M keeps the P until Q5
 //   Q2  M.slice_over = the slice that must end: a later slice ignores it
@@ -40,14 +40,14 @@
 // gate opens only if a check shows that a signal would arrive (G4). A blocked signal stays pending;
 // when it arrives the gate is not open, and the handler ignores it.
 //
-// Both ways end in yield_preempted(): the G goes to the tail of the global queue, for others to run
-// on every P, and its P to another M with the next G. The G is kept on its M until it next leaves
-// by itself (pin.h): where it was stopped, the compiler may have the address of a thread-local in a
+// Both ways end in yield_preempted(). The G goes to the tail of the global queue, so that others
+// run on every P. Its P goes to another M with the next G. The G is kept on its M until it next
+// leaves by itself (pin.h), because the compiler may have the address of a thread-local in a
 // register.
 //
-// Rejected, besides those in docs/preemption.md. A flag in the P: each check needs the P, and
-// whether it is still held. Blocking the signal outside marked code: two system calls for each
-// scope. Leaving the kept M its P: all would wait for it again.
+// Rejected, besides those in docs/preemption.md: With a flag in the P, each check would need the P,
+// and whether it is still held. Blocking the signal outside marked code would cost two system calls
+// for each scope. If the kept M held its P, all would wait for it again.
 //
 // Invariants: I1. Only M's own thread changes M.signals from or to shut.
 //             I2. While a marked G runs, special::interruptible is set and M's gate is not shut,
@@ -58,7 +58,7 @@
 //                 So sent is about one's own signal: the next sender waits for asked.
 // Ordering:   the owner reads the words of Q2 and Q3 after Q3's store: release and acquire. An
 //             early check sees nothing, the next one does.
-// Threads:    request_preempt: any; the others: M's own.
+// Threads:    request_preempt: any thread; the others: the M itself.
 // See:        docs/preemption.md, test/model/signal_gate.pml
 #pragma once
 

@@ -11,10 +11,10 @@
 // memory in between.
 //
 // Rejected. POSIX thread keys need no memory, but exit() skips their destructors. An atexit handler
-// runs after destructors of later objects: each runtime would need one. exit() on the stack: it has
-// no name if linked statically.
+// runs after the destructors of later objects, so each runtime would need one. exit() on the stack
+// has no name where it is linked statically.
 //
-// Threads: watch_for_exit: each that becomes an M; exit_has_begun: any.
+// Threads: watch_for_exit: each thread that becomes an M; exit_has_begun: any thread.
 // See:     docs/runtime.md
 #pragma once
 

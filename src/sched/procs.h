@@ -24,9 +24,9 @@
 // Timers. Plain threads, and Ms without a P, add timers to a P, too. The queue of a dead P is
 // closed, which they see under its lock; they use P 0's. A timer moves under both queues' locks.
 //
-// Rejected. A barrier for all Ms: lasts as long as the slowest system call. Leaving timers to
-// checks by other Ps: one more check for each schedule. Freeing dead Ps: thieves read them without
-// a lock.
+// Rejected. A barrier for all Ms would last as long as the slowest system call. Leaving a dead P's
+// timers to other Ps would add a check to each schedule. Dead Ps are not freed, because thieves
+// read them without a lock.
 //
 // Invariants: I1. A dead P has no G, timer, cache or owner, and is on no list.
 //             I2. alive() counts the Ps that are not dead; after a change it equals in_use().

@@ -31,9 +31,9 @@
 // Work waits for the P, so an M for it must exist first. R4 and R5 hold idle.lock; without an idle
 // M, the monitor first makes one. If it cannot, the P stays.
 //
-// Rejected, besides those in docs/retake.md: a retake inside the runtime, since half of a push may
-// be done. Before a long call, an idle P and its Gs left to a spinning M, through the global queue:
-// as many wake-ups, but later, and run_next runs last.
+// Rejected, besides those in docs/retake.md: A retake inside the runtime could hit half of a push.
+// If a call first left the P idle, and its Gs to a spinning M through the global queue, as many Ms
+// would wake, but later, and run_next would run last.
 //
 // Invariants: I1. No two owner words name the same M. Only a P's M and, while asked is set, a
 //                 thief touch its owner fields.

@@ -4,7 +4,7 @@
 // beyond places_max share the last row.
 //
 // Locks:   lock_ (leaf).
-// Threads: any.
+// Threads: any thread.
 // See:     docs/stacks.md, src/debug/stack_use.cc
 #pragma once
 

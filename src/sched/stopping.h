@@ -8,12 +8,13 @@
 // object's queue, and checks no flag. So the stopper walks over all Gs until all have ended:
 //
 //   1  freezes Gs that wait or are runnable, in batches (freeze.h)
-//   2  gives those still so, and in no context, stop_context(): their next waits take the path that
-//      checks contexts, and there scheduler.cancelling
-//   3  ends cancellable waits of Gs that are not shielded or unwinding, and cannot leave their
-//      frames. A wait with a claim word is claimed for cancellation. Others are unlinked under
-//      their object's lock, if free, and marked: waiter.claim is cancelled_by_stop. A sleep's timer
-//      is removed. Locks and joins are cancellable only with a deadline, and then have a claim word
+//   2  gives those that still do, and are in no context, stop_context(): their next waits take the
+//      path that checks contexts, and there scheduler.cancelling
+//   3  ends cancellable waits, except of Gs that are shielded or unwinding; these Gs cannot leave
+//      their frames. A wait with a claim word is claimed for cancellation. Others are unlinked
+//      under their object's lock, if free, and marked: waiter.claim is cancelled_by_stop. A sleep's
+//      timer is removed. Locks and joins are cancellable only with a deadline, and then have a
+//      claim word
 //   4  thaws them, and makes the unlinked ones ready
 //
 // Step 3 finds objects alive: they outlive their waits, and a frozen wait has not returned.
@@ -23,9 +24,9 @@
 // The exception is runtime_stopped, a weft::cancelled. A G's first frame catches it: for go(), that
 // is the requested end.
 //
-// Rejected. A context for every G: 50 instructions at each start, and a claim at each wait, for a
-// rare event. A flag for all waits: on the hot path, and waits in progress need the walk anyway. A
-// wake-up without unlinking: waker and walker would both make the G ready.
+// Rejected. A context for every G would cost 50 instructions at each start, and a claim at each
+// wait, for a rare event. A flag for all waits would be on the hot path, and waits in progress need
+// the walk anyway. After a wake-up without unlinking, waker and walker would both make the G ready.
 //
 // Stragglers. After the deadline no G is scheduled, and Ms end at their next scheduling point. An M
 // whose G computes, or is in a system call, has none. It is reported, its thread detached, and the

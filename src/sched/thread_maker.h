@@ -6,7 +6,7 @@
 // pinned Ms make threads themselves.
 //
 // Locks:   lock_ (leaf).
-// Threads: any, except for end().
+// Threads: any thread, except for end().
 #pragma once
 
 #include <weft/detail/spin_lock.h>
