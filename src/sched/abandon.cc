@@ -18,8 +18,8 @@ namespace weft::detail {
 
 namespace {
 
-// True if w is on a queue. Without the queue's lock it may leave right after, but not enter: its G
-// does not run.
+// True if w is on a queue. Without the queue's lock it may leave, but not enter: its G does not
+// run.
 bool is_linked(const waiter& w) noexcept { return w.queue.peek() != nullptr; }
 
 // Unlinks w. False: it was not linked.
@@ -32,12 +32,13 @@ bool unlink(waiter& w) noexcept {
     return linked;
 }
 
-// An external thread has claimed g, and touches its frame until it makes g runnable.
+// Waits for the external thread that has claimed g and touches its frame, until it makes g
+// runnable.
 void await_waker(const G& g) noexcept {
     for (uint32_t i = 0; g.state.load(acquire) == g_state::waiting; ++i) spin_backoff(i);  // pairs with set_state
 }
 
-// For a g that waits in several queues, or also for a deadline or cancellation; first: its first
+// For a g that waits in several queues, or also for a deadline or cancellation. first: its first
 // waiter. True: g was served.
 bool unlink_claimed(G& g, waiter& first) noexcept {
     bool must_ready = false;
@@ -49,8 +50,7 @@ bool unlink_claimed(G& g, waiter& first) noexcept {
     return too_late && first.claim->winner() < claimed_by::deadline;
 }
 
-// first belongs to a select that was served. If by a file's edge, another waiter may have to act on
-// it.
+// first is of a select that was served. If by a file's edge, another waiter may have to act on it.
 void pass_edge_on(waiter& first) noexcept {
     for (waiter* w = &first; w != nullptr; w = w->also) {
         if (first.claim != nullptr && w->which != first.claim->winner()) continue;
@@ -60,16 +60,16 @@ void pass_edge_on(waiter& first) noexcept {
     }
 }
 
-// Gives back what an object that is not a lock has given to w, whose G never runs again. linked: w
-// was in the queue.
+// Returns what an object other than a lock gave to w, whose G never runs again. linked: w was
+// queued.
 void give_back(wait_reason reason, waiter& w, bool linked) noexcept {
     if (reason == wait_reason::condition_wait) condition_wait_abandoned(w, linked);
     if (reason == wait_reason::semaphore_acquire && !linked) semaphore_wait_abandoned(w);
 }
 
-// Unlinks g from objects that outlive the scheduler. g may be linked, unlinked, or in between:
-// claimed by an external thread that will hand over and make it runnable. Touches an object only
-// while g is linked to it: another may be gone, though g has not run since.
+// Unlinks g from surviving objects. g may be linked, not linked, or claimed by an external thread
+// that will hand over and make it runnable. Only an object to which g is linked still exists for
+// certain.
 void unlink_waiter(G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
     if (state == g_state::dead) return;
@@ -106,9 +106,9 @@ bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept {
     return true;
 }
 
-// Destroys closures that never ran, but nothing on stacks. Contexts on stacks may still be reached,
-// by a cancelled future, a stop_token, or a surviving scope. All Gs are unlinked first: a closure
-// may own what another G waits for.
+// Destroys closures that never ran, and nothing on stacks. But contexts there may still be reached:
+// by a cancelled future, a stop_token, or a surviving scope. All Gs are unlinked first, because a
+// closure may own what another G waits for.
 std::size_t abandon_gs(scheduler& s) noexcept {
     for (uint32_t i = 0; i < s.ps.reach(); ++i) end_timers(s.ps[i].timers);
     s.gs.for_each(&unlink_waiter);
@@ -116,7 +116,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
     WEFT_ASSERT(alone);
     std::size_t count = 0;
     s.gs.for_each([&](const G& g) { count += g.state.load(relaxed) == g_state::dead ? 0U : 1U; });  // relaxed: as below
-    if (count != 0) abandoned::add(abandoned::locks);  // before closures are destroyed, which may own locked objects
+    if (count != 0) abandoned::add(abandoned::locks);  // before closures, which may own locked objects, go
     s.gs.for_each([&](G& g) {
         if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: no other thread is left
         if ((g.traits & trait::contexts) != 0) {
@@ -129,7 +129,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
         if (!g.closure_is_inline()) free_closure(*g.entry, g.closure());
     });
     static_cast<void>(
-        await_outsiders(s, never));  // threads that have lent to a holder: lend() pins s while the record exists
+        await_outsiders(s, never));  // threads that lend to a holder: lend() pins s while the record exists
     return count;
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t g0_stack_size = 1024 * 1024;
 
-// A thread that has become a G. Threads: the main G, or M0 for it.
+// A thread that has become a G; used by the main G, or by M0 for it.
 struct adopted {
     struct stack own;  // the record of its own stack
     scheduler* s = nullptr;
@@ -36,7 +36,7 @@ struct adopted {
 
 constinit adopted* the_one = nullptr;  // guarded by claim_main
 
-// The main G is not called: it already runs.
+// Never called: the main G already runs.
 constexpr entry_type main_entry = {[](void*) {}, [](void*) noexcept {}, 1, 1};
 
 }  // namespace
@@ -53,7 +53,7 @@ void g0_main(void* argument, void* baton) {
     a.g->set_state(g_state::dead, g_state::runnable);
     m->p->now_ns = os::monotonic_ns();
     a.g->since_ns = m->p->now_ns;
-    m->picked = a.g;  // not through the queue: no steal, so its first pin is to this thread
+    m->picked = a.g;  // not queued, and so not stolen: its first pin is to this thread
     schedule_loop(m);
     a.leaving.lock_bits();  // waits until the main G's context is saved
     a.leaving.unlock_bits(0);
@@ -61,7 +61,7 @@ void g0_main(void* argument, void* baton) {
     leave_g0(m, a.g);
 }
 
-// Makes a stack for g0, and the main G's record of its own stack.
+// Makes a stack for g0, and a record of the main G's.
 void prepare_stacks(adopted& a) {
     int error = 0;
     struct stack* g0 = a.s->stacks.take_large(a.s->stacks.class_for(g0_stack_size, 1), error);
@@ -143,7 +143,7 @@ void leave_this_stack(adopted& a) noexcept {
     abandon_thread(m);
 }
 
-// Frees a if its scheduler has ended; otherwise other threads may still read the G.
+// Frees a if its scheduler has ended; else other threads may still read the G.
 bool free_if_ended(adopted* a, bool ended) noexcept {
     if (ended) delete a;
     return ended;

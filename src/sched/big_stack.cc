@@ -28,14 +28,13 @@ std::size_t left_of_thread(const std::byte* frame) noexcept {
     return left < size ? left : 0;
 }
 
-// Bytes left below frame: on s, where the G runs, or on the OS thread's stack, where it makes
-// blocking calls.
+// Bytes left below frame: on s if the G runs there, else on the OS thread's stack (blocking calls).
 std::size_t left_of(const struct stack& s, const void* frame) noexcept {
     const auto* at = static_cast<const std::byte*>(frame);
     return s.holds(frame) ? static_cast<std::size_t>(at - s.low) : left_of_thread(at);
 }
 
-// Each switch of g checks the canary if its current stack has no guard page.
+// Switches of g check the canary if its stack has no guard page.
 void set_canary(G& g) noexcept {
     if (g.stack->guard == guard_kind::canary) {
         g.special.fetch_or(special::canary, relaxed);  // relaxed: ours, except for frozen
@@ -63,7 +62,7 @@ public:
         set_canary(g_);
     }
 
-    // Runs on the stack below, also for an exception.
+    // On the stack below, also for an exception.
     WEFT_NO_SANITIZE ~visit() {
         return_to_stack(below_.sanitizers);
         end();
@@ -94,7 +93,7 @@ private:
         move_belongings(on_, below_);
         on_.continues = false;
         on_.owner = nullptr;
-        if (is_from_before_fork(*g_.home)) return;  // a thread that fork left out may hold the pool's lock
+        if (is_from_before_fork(*g_.home)) return;  // fork may have left out the holder of the pool's lock
         give_stack(*g_.home, &on_);
     }
 
@@ -123,7 +122,7 @@ struct stack& take_for(scheduler& s, std::size_t size) {
         function(argument);
         return;
     }
-    G& g = *m->g;  // not m, which may be a different one after function returns
+    G& g = *m->g;  // not m: the G may return on another M
     visit there(g, take_for(*g.home, size));
     there.call(function, argument);
 }

@@ -23,17 +23,17 @@ namespace detail {
 
 namespace {
 
-// From here a hand-off pays: waiting Gs get the P in 5 to 25 µs, and the caller returns 5 to 10 µs
-// later.
+// Longer calls are worth a hand-off: waiting Gs get the P in 5 to 25 µs, and the caller returns 5
+// to 10 µs later.
 constexpr uint32_t long_ns = 50'000;
-constexpr uint64_t sample_every = 1024;  // an M's calls per timed one at a short site
-constexpr std::size_t below_g0 = 256;    // kept clear below g0's last frame: more than any ABI's red zone
+constexpr uint64_t sample_every = 1024;  // calls of an M for each one timed at a short site
+constexpr std::size_t below_g0 = 256;    // kept clear below g0's last frame: above any ABI's red zone
 
 bool is_long(const call_site& site) noexcept {
     return site.typical_ns.load(relaxed) >= long_ns;  // relaxed: a guess
 }
 
-// 0, unknown, becomes the largest: one comparison for both.
+// One comparison for both: 0, for unknown, becomes the largest.
 bool is_long_or_unknown(const call_site& site) noexcept {
     return site.typical_ns.load(relaxed) - 1 >= long_ns - 1;  // relaxed: as above
 }
@@ -42,7 +42,7 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 [[gnu::noinline]] void learn(call_site& site, int64_t taken_ns) noexcept {
     const int64_t known_ns = site.typical_ns.load(relaxed);  // relaxed: as above
     const int64_t capped_ns = std::clamp<int64_t>(taken_ns, 1, 1'000'000'000);
-    // A first call may be long because it is the first: it counts as just long.
+    // The first call may be an outlier: it counts as just long.
     const int64_t next_ns =
         known_ns == 0 ? std::min<int64_t>(capped_ns, long_ns) : known_ns + (capped_ns - known_ns) / 4;
     site.typical_ns.store(static_cast<uint32_t>(next_ns), relaxed);  // relaxed: as above
@@ -60,7 +60,7 @@ bool is_long_or_unknown(const call_site& site) noexcept {
     return sampled || when == hand_off::at_once || (when == hand_off::learned && is_long_or_unknown(site));
 }
 
-// Waits for a place, if there are places. Returns the M on which the G resumes.
+// Takes a place, waiting if none is free. Returns the M on which the G resumes.
 [[gnu::noinline]] M* take_place(M* m) noexcept {
     scheduler& s = *m->home;
     if (!s.call_places->try_acquire()) {
@@ -79,14 +79,14 @@ bool is_long_or_unknown(const call_site& site) noexcept {
     errno = kept_errno;
 }
 
-// True if g is interruptible. Then m's gate is shut in the call: the signal would end system calls
-// (preempt.h).
+// True if g is interruptible: then m's gate is shut in the call, or the signal would end its system
+// calls (preempt.h).
 bool has_gate(const G* g) noexcept {
     return (g->special.load(relaxed) & special::interruptible) != 0;  // relaxed: its own
 }
 
-// Makes m a plain thread, as the monitor sees. at: where the caller of the call is, for dumps; its
-// frames stay unchanged.
+// Makes m a plain thread, also to the monitor. at: the call's caller, for dumps; its frames do not
+// change.
 [[gnu::always_inline]] inline void lend(M* m, G* g, const run_context_t& at) noexcept {
     g->context = at;
     m->calls.store(m->calls.load(relaxed) + 1, relaxed);  // relaxed: only we write it
@@ -96,7 +96,7 @@ bool has_gate(const G* g) noexcept {
     g->set_state(g_state::running, g_state::in_call);
 }
 
-// True if the call needs none of begin_specially.
+// True if the call needs nothing of begin_specially.
 [[gnu::always_inline]] inline bool begins_simply(const M* m,
                                                  const G* g,
                                                  const call_site& site,
@@ -105,8 +105,7 @@ bool has_gate(const G* g) noexcept {
            !has_gate(g) && (g->traits & trait::ambient) == 0;
 }
 
-// The caller, a G, counts as a plain thread from here. at: where it is during the call. Returns its
-// M.
+// Makes the caller, a G, count as a plain thread. at: where it is during the call. Returns its M.
 [[gnu::noinline]] M* begin_specially(
     open_call& call, M* m, const call_site& site, hand_off when, const run_context_t& at) noexcept {
     if (m->home->threads_scarce.load(relaxed)) m = take_place(m);  // relaxed: a hint
@@ -139,8 +138,8 @@ void await_or_give_back(M* m) noexcept {
 
 [[gnu::noinline]] void set_errno(int value) noexcept { errno = value; }
 
-// The P was handed off or taken: for the length of the call, unless the whole slice was over. errno
-// moves with the G to another thread.
+// The P was handed off or taken: during the call, unless the whole slice was over. errno moves with
+// the G.
 [[gnu::noinline]] void get_p_again(M* m, call_site& site, int64_t began_ns) noexcept {
     const int kept_errno = errno;
     const bool stays = take_back_p(*m->home, m);
@@ -150,7 +149,7 @@ void await_or_give_back(M* m) noexcept {
     set_errno(kept_errno);
 }
 
-// True if m has its P and no attention bit is set. Nothing of the P is used here, so only a retake
+// True if m has its P, without attention bits. No field of the P is used here, so only a retake
 // during the call matters. False: find_p must follow.
 bool has_p_still(const M* m) noexcept {
     return m->p->owner.load(relaxed) == reinterpret_cast<uintptr_t>(m);  // relaxed: as above
@@ -177,7 +176,7 @@ bool has_p_still(const M* m) noexcept {
     if (!has_p_still(m)) find_p(m, site, call.began_ns);
 }
 
-// A call on g0's stack, announced to sanitizers.
+// A call on g0's stack, for sanitizers.
 struct call_on_g0 {
     M* m;
     fiber* caller;
@@ -192,7 +191,7 @@ struct call_on_g0 {
     }
 };
 
-// The top of a call's frames: below those of g0.
+// Where a call's frames begin: below those of g0.
 void* top_for_call(const M* m) noexcept {
     const auto top = reinterpret_cast<uintptr_t>(m->g0.sp) - below_g0;
     return reinterpret_cast<void*>(top & ~uintptr_t{15});
@@ -211,9 +210,8 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
 
 }  // namespace
 
-// This and the next: not inlined because of find_caller. This and end_blocking: aligned, because a
-// system call evicts much that the CPU has decoded and predicted, so each cache line of code
-// counts.
+// This and the next are not inlined: find_caller. This and end_blocking are aligned: a system call
+// evicts much that the CPU has decoded and predicted, so each cache line of code counts.
 [[gnu::noinline, gnu::aligned(64)]] void begin_blocking(open_call& call, const call_site& site, hand_off when) {
     M* m = current_g_m();
     call = {m, 0, nullptr, nullptr};
@@ -245,7 +243,7 @@ void begin_blocking(open_call& call, const call_site& site, hand_off when, const
     M* m = call.m;
     if (m == nullptr) return;
     if (m != current_m()) {
-        exchange_ambient(call.context_before, false);  // the call has forked, and this is the child
+        exchange_ambient(call.context_before, false);  // the caller is the child of a fork in the call
         return;
     }
     if (call.began_ns == 0 && (m->lent_by->traits & trait::ambient) == 0 && take_back(m)) [[likely]] {

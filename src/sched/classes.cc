@@ -10,7 +10,7 @@ namespace weft::detail {
 
 namespace {
 
-// p passes through g0 again after the next schedule.
+// p passes through g0 again after one schedule.
 void come_back_next_time(P* p) noexcept { p->restart_ticks(2); }
 
 // Not to m's queues: other Gs on all Ps run first.
@@ -31,7 +31,7 @@ G* take_low(scheduler& s, P* p) noexcept {
     return g != nullptr ? g : s.low.pop();
 }
 
-// Low Gs wait: starts their turns.
+// Low Gs wait: their turns begin.
 void begin_low_turns(P* p) noexcept {
     p->low_waits = true;
     p->low_due = p->tick() + P::low_every;
@@ -91,7 +91,7 @@ bool push_class_outside(G* g) noexcept {
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;
     const bool high = (bits & special::high) != 0;
-    (high ? s.high : s.low).push(g);  // g may run, and be gone, from here on
+    (high ? s.high : s.low).push(g);  // g may run and be gone from here on
     if (!high) leave_low_if_raised(s.low, g);
     wake_for_outside(s, preferred);
     if (high) ask_to_hurry(s.ps[preferred]);
@@ -134,7 +134,7 @@ void move_raised_of(scheduler& s, M* m) noexcept {
             WEFT_ASSERT(fits);  // there is room: we have popped one
         }
     }
-    after_push(s, s.idle);  // a thread that scanned while we held them has not seen them
+    after_push(s, s.idle);  // a concurrent scan has not seen them
 }
 
 G* take_high(scheduler& s, P* p) noexcept {
@@ -147,8 +147,7 @@ G* take_high(scheduler& s, P* p) noexcept {
     return g;
 }
 
-// A P that changes owners loses requests for its attention, so this checks the scheduler's lists
-// itself.
+// A P that changes owners loses requests to hurry, so this checks the scheduler's lists.
 void keep_hurry(const scheduler& s, P* p) noexcept {
     const bool waited_for = s.high.size() != 0 || s.arrivals.size() != 0;
     if (p->ticks_left.load(relaxed) <= 1 || waited_for) come_back_next_time(p);  // relaxed: ours

@@ -39,8 +39,7 @@ constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; 
 constinit atomic<uint32_t> visitors{0};          // of the registry; handlers never wait for them
 constinit std::terminate_handler previous_terminate = nullptr;
 
-// Prints "an exception of type std::runtime_error (out of tea)". Precondition: a handler has caught
-// it.
+// Prints "an exception of type std::runtime_error (out of tea)". Precondition: it is caught.
 void print_caught_exception(report& out) noexcept {
     const std::type_info* type = abi::__cxa_current_exception_type();
     if (type == nullptr) return;
@@ -55,7 +54,7 @@ void print_caught_exception(report& out) noexcept {
     } catch (...) {}
 }
 
-// Prints the exception that g unwinds for or handles; it is often the cause of the failure.
+// Prints the exception that g unwinds for or handles, often the cause of the failure.
 void print_exception_of(report& out, const G& g) noexcept {
     const bool on_own_stack = g.stack != nullptr && g.stack->holds(__builtin_frame_address(0));
     if (std::uncaught_exceptions() != 0 && on_own_stack) {
@@ -108,9 +107,9 @@ void on_fatal() noexcept {
     std::abort();
 }
 
-// The stack of the caller's G, if it is an OS thread's own and the access at address overran it;
-// else nullptr. The system puts a guard below such a stack; above that, a fault means that it could
-// not grow.
+// The stack of the caller's G if it is an OS thread's own and the access at address overran it;
+// else nullptr. The system puts a guard below; above that, a fault means that the stack could not
+// grow.
 const struct stack* own_stack_overrun(const void* address) noexcept {
     const M* m = current_m();
     if (m == nullptr || m->g == nullptr || !is_on_own_stack(m->g)) return nullptr;
@@ -120,9 +119,9 @@ const struct stack* own_stack_overrun(const void* address) noexcept {
     return near && !os::is_readable(at) ? own : nullptr;
 }
 
-// An address in a guard belongs to the guarded stack's G; one in a growing stack may ask for more
-// of it. That G's runtime stays while the G stands still, but others whose stacks the search reads
-// may end: so it is a visit.
+// An address in a guard belongs to the stack's G; one in a growing stack may ask for more. That G
+// keeps its runtime alive, but the search also reads stacks of others, which may end: so it is a
+// visit.
 bool on_fault(const os::fault& f) noexcept {
     struct search {
         const os::fault& f;
@@ -150,8 +149,8 @@ bool on_fault(const os::fault& f) noexcept {
     return false;
 }
 
-// An exception that leaves a G's entry finds no handler and no frames below, so the thrower's stack
-// is intact.
+// An exception that leaves a G's entry finds no handler and no frames below: the thrower's stack is
+// intact.
 void on_terminate() {
     const M* m = current_m();
     const G* lender = lender_of(m);
@@ -286,8 +285,8 @@ bool report::write_patiently(const char* text, std::size_t size) noexcept {
     return true;
 }
 
-// Comes first, and with patience::little does not wait: a reader that was absent may still be.
-// False: it is.
+// Comes first, and with patience::little without a wait: an absent reader may still be. False: it
+// is.
 bool report::tell_what_was_left_out() noexcept {
     if (told_) return true;
     told_ = true;

@@ -42,7 +42,7 @@ struct label_block {
         return {{text() + e.key_at, e.key_size}, {text() + e.value_at, e.value_size}};
     }
 
-    // adopt: a set that takes over the reference to b. surrender: gives up a set's reference.
+    // adopt: a set that takes over b's reference; surrender: that of a set.
     [[nodiscard]] static label_set adopt(label_block* b) noexcept {
         label_set all;
         all.block_ = b;
@@ -51,8 +51,7 @@ struct label_block {
 
     [[nodiscard]] static label_block* surrender(label_set& all) noexcept { return std::exchange(all.block_, nullptr); }
 
-    // Joins first and second; second wins. Each is called for label number i. Throws
-    // std::bad_alloc.
+    // Joins first and second, which wins. Each is called for label i. Throws std::bad_alloc.
     template <typename First, typename Second>
     static label_set join(const First& first, std::size_t first_size, const Second& second, std::size_t second_size);
 };

@@ -49,7 +49,7 @@ struct registry {
         return chunks[number / per_chunk].load(acquire)[number % per_chunk];  // pairs with take
     }
 
-    // A free record's number, or 0.
+    // A free record, or 0.
     [[nodiscard]] uint32_t take() noexcept;
     void give(uint32_t number) noexcept;
 };
@@ -172,14 +172,14 @@ holder_handle handle_of_caller() noexcept {
 void count_held(holder_handle who, int change) noexcept {
     record* r = lock_record(who);
     if (r == nullptr) return;
-    if (change > 0 || r->held != 0) r->held += static_cast<uint32_t>(change);  // 0: taken for another, see lending.h
+    if (change > 0 || r->held != 0) r->held += static_cast<uint32_t>(change);  // 0: wrong G, see lending.h
     if (r->held == 0 && std::exchange(r->lends, false)) set_queued_class(*r->g, own_class(*r->g));
     r->lock.unlock();
 }
 
 void lend(holder_handle who, priority c) noexcept {
     while (record* r = lock_record(who)) {
-        // A G that has released everything since would keep what it is lent.
+        // A G that holds nothing would keep what it is lent.
         const bool higher = r->held != 0 && above(c, due_class(*r));
         scheduler* to_move = nullptr;
         G* g = r->g;

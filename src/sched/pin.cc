@@ -21,7 +21,7 @@ namespace detail {
 
 namespace {
 
-// How long an M keeps its P before it tries again to make a thread.
+// How long an M keeps its P between tries to make a thread.
 constexpr int64_t no_thread_nap_ns = 1'000'000;
 
 // H5: true if m was handed its own G, with a P, since.
@@ -83,7 +83,7 @@ void hand_over(scheduler& s, M* m, G* g) noexcept {
 }
 
 void retire(scheduler& s, M* m) noexcept {
-    m->retired.store(true, relaxed);  // relaxed: a look
+    m->retired.store(true, relaxed);  // relaxed: a hint
     if (m->p == nullptr) {
         s.idle.lock.lock();
         --s.idle.off_p;
@@ -95,7 +95,7 @@ void retire(scheduler& s, M* m) noexcept {
     // picked: the G that the ended one would have switched to
     while (give_p(s, m, m->picked, giver::retires) == gift::refused) os::sleep_ns(no_thread_nap_ns);
     m->picked = nullptr;
-    // The P's new owner has not scanned, and may have been the sentinel; and m does not go idle.
+    // The P's new owner has not scanned and may have been the sentinel, and m does not go idle.
     wake_if_wanted(s);
 }
 

@@ -63,14 +63,13 @@ void signal_if_open(const scheduler& s, M* m) noexcept {
     m->signals.compare_exchange_strong(in_flight, signal_gate::sent, acq_rel, relaxed);
 }
 
-// Whether [sp - room, sp) is part of g's own stack.
+// True if [sp - room, sp) is part of g's own stack.
 bool has_room(const G* g, uintptr_t sp, std::size_t room) noexcept {
     const auto low = reinterpret_cast<uintptr_t>(g->stack->low);
     return sp >= low + room && sp <= reinterpret_cast<uintptr_t>(g->stack->high());
 }
 
-// True if the G on m, with stack pointer sp, may be stopped here and has not yielded since it was
-// asked.
+// True if the G on m may be stopped at sp, and has not yielded since it was asked.
 bool may_stop(M* m, uintptr_t sp, std::size_t room) noexcept {
     // relaxed: our own
     if (m->g == nullptr || m->in_runtime.load(relaxed) != 0 || !has_room(m->g, sp, room)) return false;
@@ -84,7 +83,7 @@ bool may_stop(M* m, uintptr_t sp, std::size_t room) noexcept {
     return has_p ? slice_was_ended(m) : m->home->stopping.load(relaxed);
 }
 
-// run_preempt_hook without the care for errno.
+// run_preempt_hook, without saving errno.
 void heed(uintptr_t sp) noexcept {
     preempt_word()->store(0, relaxed);  // relaxed: the next request stores again
     M* m = current_m();
@@ -92,7 +91,7 @@ void heed(uintptr_t sp) noexcept {
     yield_preempted(m, false);
 }
 
-// True if a signal to m was on its way. It has arrived.
+// True if a signal to m was on its way; it has arrived.
 bool receive(M* m) noexcept {
     uint32_t word = m->signals.load(relaxed);  // relaxed: the exchange decides
     while (word >= signal_gate::in_flight) {
@@ -102,7 +101,7 @@ bool receive(M* m) noexcept {
     return false;
 }
 
-// The handler of the signal.
+// Handles the signal.
 bool on_interrupt(const os::interruption& at) noexcept {
     M* m = current_m();
     if (m == nullptr || !receive(m)) return false;
@@ -143,7 +142,7 @@ void yield_preempted(M* m, bool by_signal) noexcept {
         leave(m);
         return;
     }
-    // Only after enter(): before, the P may be taken, and its counters are its owner's.
+    // Not before enter(): until then the P may be taken, and its counters are its owner's.
     if (has_p) (by_signal ? m->p->count.interrupted : m->p->count.preempted).add();
     if (!has_p || !g0_may_find(*m->home, m->p)) {
         leave(m);
@@ -225,7 +224,7 @@ void end_interruptible(M* m) noexcept {
 constinit atomic<bool> has_hooks{false};
 
 bool hold::covers(const hold* last, const void* sp, const void* high) noexcept {
-    // Only in the caller's own frames: others may be gone.
+    // Only frames of the caller: others may be gone.
     return last > sp && last < high && last->check_ == (alive ^ reinterpret_cast<uintptr_t>(last));
 }
 
@@ -238,7 +237,7 @@ void hold::begin() noexcept {
 
 void hold::end() noexcept {
     check_ = 0;
-    if (M* m = current_m()) m->last_hold = outer_;  // possibly another M; the same holds for it
+    if (M* m = current_m()) m->last_hold = outer_;  // also true of another M
 }
 
 }  // namespace detail

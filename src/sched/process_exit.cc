@@ -23,15 +23,14 @@ struct witness {
 
 constinit thread_local witness of_this_thread;
 
-// More than allocators cache for this size: freed memory may become any smaller piece.
+// More than allocators cache for this size, since free memory may become any smaller piece.
 constexpr std::size_t enough = 4096;
 
-// True if the C library has the memory to register a destructor of a thread_local; without, it
-// aborts.
+// True if the C library has memory to register a thread_local's destructor; without, it aborts.
 bool can_note_destructor() noexcept {
     auto* memory = static_cast<volatile char*>(std::malloc(enough));  // NOLINT: as the C library
     if (memory == nullptr) return false;
-    *memory = 0;                           // volatile: else the compiler would remove all this
+    *memory = 0;                           // volatile: else the compiler removes all this
     std::free(const_cast<char*>(memory));  // NOLINT: as above
     return true;
 }

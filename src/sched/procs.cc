@@ -128,14 +128,14 @@ void processors::set_reach(uint32_t n) noexcept {
 
 namespace {
 
-// p is stopped or dead. The caller holds idle.lock.
+// p is stopped or dead. Under idle.lock.
 void open_timers_locked(P& p) noexcept {
     p.timers.lock.lock();
     p.timers.open_locked();
     p.timers.lock.unlock();
 }
 
-// Puts Ps [first, last) in use; those not yet dead are kept. The caller holds idle.lock.
+// Puts Ps [first, last) in use, and keeps those not yet dead. Under idle.lock.
 void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>& alive) noexcept {
     for (uint32_t i = first; i < last; ++i) {
         P& p = s.ps[i];
@@ -223,7 +223,7 @@ void bury_p(scheduler& s, P& p) noexcept {
         uint32_t reach = all.reach();
         // relaxed: locked
         while (reach > all.in_use() && all[reach - 1].state.load(relaxed) == p_state::dead) --reach;
-        if (all.orders_[reach] != nullptr) all.set_reach(reach);  // at the latest when the last surplus P has gone
+        if (all.orders_[reach] != nullptr) all.set_reach(reach);  // at the latest with the last surplus P
     }
     publish_wanted_locked(idle);
     idle.lock.unlock();

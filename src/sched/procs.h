@@ -80,7 +80,7 @@ public:
     [[nodiscard]] uint32_t made() const noexcept { return made_.load(acquire); }  // pairs with make_up_to
 
     // Living Ps. Exact under idle.lock.
-    [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: a look
+    [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: a hint
 
     [[nodiscard]] const stealing_order& order() const noexcept {
         return *order_.load(acquire);  // pairs with set_reach

@@ -37,7 +37,7 @@ constinit spin_lock default_lock;
 constinit scheduler* default_one = nullptr;  // guarded by default_lock, also while it is being made
 constinit atomic<bool> main_runs{false};
 
-// True if the caller is a G of s, in a blocking call or not.
+// True if the caller is a G of s, or one in a blocking call.
 bool is_called_by(const scheduler* s) noexcept {
     const M* m = current_m();
     return m != nullptr && m->home == s && (m->g != nullptr || m->lent_by != nullptr);
@@ -76,7 +76,7 @@ private:
 void forget_default_runtime() noexcept {
     default_one = nullptr;
     default_lock.unlock();
-    main_runs.store(false, relaxed);  // relaxed: there is no other thread
+    main_runs.store(false, relaxed);  // relaxed: no other thread
 }
 
 bool claim_main() noexcept { return !main_runs.exchange(true, acq_rel); }  // acq_rel: one caller continues
@@ -124,8 +124,7 @@ bool finish_stop(scheduler* s, uint64_t finished, stop_outcome& done) noexcept {
 
 namespace {
 
-// A green thread in a blocking call is like a plain thread, but of its own runtime. Returns it
-// pinned.
+// For a green thread in a blocking call: its runtime, pinned; else nullptr.
 scheduler* pin_lender() noexcept {
     const M* m = current_m();
     if (m == nullptr || m->lent_by == nullptr) return nullptr;
@@ -190,7 +189,7 @@ void run_main(const runtime_options& options,
             if (current_m() == nullptr) fatal("%s", returned_in_child);
             end_locals();                                  // while other Gs run
             s->main_ended_by.store(current_m(), relaxed);  // relaxed: read by that M
-            exchange_default(before);  // runs what plain threads start from here on, including Ms that end
+            exchange_default(before);                      // plain threads, and Ms that end, use it from here on
             request_stop(*s);
         };
         using entry = decltype(whole);
@@ -214,7 +213,7 @@ void run_main(const runtime_options& options,
     g->set_state(g_state::dead, g_state::runnable);
     s->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
     m->p->now_ns = os::monotonic_ns();
-    m->picked = g;  // not through the queue: no steal, so main's first pin is to this thread
+    m->picked = g;  // not queued, and so not stolen: main's first pin is to this thread
     schedule_loop(m);
     abandon_thread(m);
     uint32_t seen = main_thread::away;
@@ -260,7 +259,7 @@ void runtime::start() {
     lock_.unlock();
 }
 
-// Returns what stop() must end; nullptr: nothing, or another thread does.
+// The scheduler that stop() must end; nullptr: none, or another thread ends it.
 detail::scheduler* runtime::begin_stop() {
     if (!running()) return nullptr;
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
@@ -274,15 +273,15 @@ detail::scheduler* runtime::begin_stop() {
     return first ? s : nullptr;
 }
 
-// No thread can pin it from here on. Its own green threads, which may still run, need not.
+// Ends pinning. Its own green threads may still run; they need no pin.
 void runtime::close() noexcept {
     lock_.lock();
     open_ = openness::closed;
     lock_.unlock();
 }
 
-// close() if all accepted work has finished. The lock excludes new pins, and no thread may have it
-// pinned: such a thread may be about to start a G.
+// close(), if all accepted work has finished. The lock excludes new pins; an existing one may be
+// about to start a G.
 bool runtime::close_if_drained(const detail::scheduler& s) noexcept {
     lock_.lock();
     const bool drained = s.outsiders.load(acquire) == 0 && detail::live_gs(s) == 0;  // pairs with unpin
@@ -291,7 +290,7 @@ bool runtime::close_if_drained(const detail::scheduler& s) noexcept {
     return drained;
 }
 
-// The scheduler is about to go, or is left behind with green threads that have not returned.
+// The scheduler is about to go, or left behind with green threads that have not returned.
 void runtime::forget(bool ended) noexcept {
     left_behind_.store(ended ? nullptr : scheduler_.load(relaxed), relaxed);  // relaxed: ours; read by its own threads
     scheduler_.store(nullptr, release);                                       // pairs with use
@@ -329,7 +328,7 @@ stop_outcome runtime::stop_by(int64_t deadline_ns) {
     return done;
 }
 
-// False for a scheduler made before a fork: it can be neither ended nor freed.
+// False after a fork for the parent's: it can be neither ended nor freed.
 bool runtime::running() const noexcept {
     // acquire: pairs with start; relaxed: changes only while there is one thread
     return scheduler_.load(acquire) != nullptr && started_in_ == detail::fork_generation.load(relaxed);
@@ -341,7 +340,7 @@ void runtime::drain() {
     }
     for (;;) {
         {
-            const detail::runtime_use s = use();  // not during the pause, so that it can be stopped
+            const detail::runtime_use s = use();  // not during the pause, so that others can stop it
             if (s == nullptr || detail::live_gs(*s) == 0) return;
         }
         detail::pause_until_ns(detail::os::monotonic_ns() + detail::drain_look_ns);
@@ -368,8 +367,8 @@ unsigned set_max_procs(unsigned n) {
 
 void detail::runtime_use::unpin(scheduler& s) noexcept { s.unpin(); }
 
-// The scheduler; after stop(), only for Gs that it has left behind. It may be stopped until it is
-// pinned under the lock, so it is not read before.
+// The scheduler; after stop(), only for Gs that it left behind. Until pinned under the lock it may
+// be stopped, so it is not read before.
 detail::runtime_use runtime::use() const noexcept {
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
     if (s == nullptr) {

@@ -44,14 +44,13 @@ bool always_scarce(const scheduler& s, uint32_t procs) noexcept {
 }
 
 // True if a blocking call may find no thread for its P: always, or once half of the limit is used.
-// False with a single thread: the call then keeps its P, and waiting for a place would help no
-// other G.
+// False with a single thread: the call keeps its P, and a wait would help no other G.
 bool are_scarce(const scheduler& s, uint32_t count) noexcept {
     return s.threads_max > 1 && (always_scarce(s, s.ps.in_use()) || 2 * count > s.threads_max);
 }
 
-// As many as Ms may be without a P. The other half of the limit is for calls that began while
-// threads were not scarce. One for a single thread: for Gs that wait when the number of Ps changes.
+// As many as Ms may be without a P. The other half of the limit is for calls that began before
+// threads were scarce. With a single thread 1, for Gs that wait when the number of Ps changes.
 std::ptrdiff_t call_places_for(const scheduler& s, uint32_t procs) noexcept {
     const uint32_t shared = always_scarce(s, procs) ? s.threads_max : s.threads_max / 2;
     return s.threads_max > 1 ? std::ptrdiff_t{shared} - procs : 1;
@@ -93,7 +92,7 @@ M* make_m(scheduler& s) noexcept {
 
 namespace {
 
-// Sets what other threads read of m's thread: null, or the calling thread's words.
+// What other threads read of m's thread: null, or the calling thread's words.
 void set_words(M* m, atomic<uintptr_t>* preempt_word, const uint32_t* cpu_word) noexcept {
     m->home->threads_lock.lock();
     m->preempt_word = preempt_word;
@@ -141,8 +140,8 @@ void join(M* m) noexcept {
     m->parting.store(M::parted::joined, relaxed);  // relaxed: no other thread
 }
 
-// Gives up waiting for threads of s that have not ended, and closes polling to them. May be called
-// again. Always false.
+// Gives up on threads of s that have not ended, and closes polling to them. May be called again.
+// False.
 bool leave_threads(scheduler& s) noexcept {
     s.threads_lock.lock();
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
@@ -155,7 +154,7 @@ bool leave_threads(scheduler& s) noexcept {
 }
 
 // main has returned on this thread, so M0 must leave weft::main. If its G keeps it, the process
-// ends here: with main's exit code, or as for an exception that leaves main.
+// ends here, with main's exit code or exception.
 void await_main_thread(scheduler& s) noexcept {
     const int64_t deadline_ns = os::monotonic_ns() + main_thread_grace_ns;
     while (s.main_thread_back.load(acquire) == main_thread::away) {  // pairs with run_main
@@ -215,8 +214,7 @@ bool enlist(scheduler& s, M* m) noexcept {
         m->index = s.ms_made++;
         s.thread_count.store(count + 1, relaxed);                   // relaxed: locked
         s.threads_scarce.store(are_scarce(s, count + 1), relaxed);  // relaxed: a hint
-        m->random =
-            prng(chance_seed() + m->index);  // equal in every run: the scheduler's randomness comes from seeds only
+        m->random = prng(chance_seed() + m->index);                 // equal in every run: only seeds give randomness
         m->all_next = s.all_ms;
         s.all_ms = m;
     }
@@ -240,8 +238,7 @@ void delist(scheduler& s, M* m) noexcept {
     s.threads_lock.unlock();
 }
 
-// A retired M, off all lists, whose thread has ended or soon will, and must be joined; else
-// nullptr.
+// A retired M, off all lists, whose thread must be joined; else nullptr.
 M* take_retired(scheduler& s) noexcept {
     s.idle.lock.lock();
     s.threads_lock.lock();
@@ -305,10 +302,10 @@ scheduler::~scheduler() {
 
 namespace {
 
-// True if an M is about to end. If false while exit() runs, none will.
+// True if an M is about to end. Once false in exit(), none will.
 bool any_ends(scheduler& s) noexcept {
     const auto ends = [](const M* m) {
-        // relaxed: a look; acquire: pairs with m_thread
+        // relaxed: a hint; acquire: pairs with m_thread
         return m->retired.load(relaxed) && !m->is_main && !m->has_ended.load(acquire);
     };
     s.idle.lock.lock();
@@ -320,8 +317,8 @@ bool any_ends(scheduler& s) noexcept {
     return m != nullptr;
 }
 
-// exit() runs. The default runtime never stops, so only this joins threads that ended for lack of
-// work.
+// exit() runs. Only this joins the default runtime's threads that ended for lack of work: it never
+// stops.
 void reap_default() noexcept {
     constexpr int naps = 100;
     constexpr int64_t nap_ns = 1'000'000;
@@ -342,12 +339,12 @@ scheduler* make_scheduler(const runtime_options& options) {
     const int64_t memory_idle_ns = choose_memory_idle(options);
     install_fatal_report();
     install_fork_handler();
-    // Static objects made before this point are destroyed after the handler.
+    // Static objects made earlier are destroyed later.
     static const int at_exit = std::atexit([] {
         abandoned::add(abandoned::waits | abandoned::exit);
         reap_default();
     });
-    static_cast<void>(at_exit);  // without memory to register it, a check is too strict at exit
+    static_cast<void>(at_exit);  // without memory for it, a check is too strict at exit
     const uint32_t threads_max = choose_threads_max();
     warn_of_few_threads(threads_max, procs_wanted);
     const uint32_t procs = procs_within(threads_max, procs_wanted);
@@ -439,12 +436,12 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
     const int64_t last_ns = deadline_ns == never ? never : deadline_ns + way_back_ns;
     request_stop(s);
     if (!s.sysmon.stop(deadline_ns)) return leave_threads(s);  // first: it makes Ms
-    // First, because an external thread that missed the request may still start an M. Later ones
-    // start none.
+    // First: an external thread that missed the request may still start an M; later ones start
+    // none.
     if (!await_outsiders(s, last_ns)) return leave_threads(s);
     for (;;) {
         const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
-        // Checked each time: an M that has not ended may be starting another.
+        // Checked each time: an M that is ending may start another.
         if (!threads_running(s)) break;
         interrupt_all(s);
         const int64_t now_ns = os::monotonic_ns();

@@ -55,8 +55,7 @@ bool is_cancellation_point(wait_reason reason) noexcept {
     }
 }
 
-// Cancellation points only in their forms with a deadline (try_lock_for), which alone have a claim
-// word.
+// Cancellation points only with a deadline (try_lock_for), and only then with a claim word.
 bool is_point_with_deadline(wait_reason reason) noexcept {
     switch (reason) {
         case wait_reason::mutex_lock:
@@ -70,7 +69,7 @@ bool is_point_with_deadline(wait_reason reason) noexcept {
     }
 }
 
-// True if g's wait may be cancelled. Checked first while g may run, and again when it is frozen.
+// True if g's wait may be cancelled. First asked while g may run, then when it is frozen.
 WEFT_NO_SANITIZE bool may_be_cancelled(const G& g) noexcept {
     if (g.state.load(acquire) != g_state::waiting || g.never_ran()) return false;  // pairs with set_state
     if (!is_cancellation_point(g.reason) && !is_point_with_deadline(g.reason)) return false;
@@ -78,7 +77,7 @@ WEFT_NO_SANITIZE bool may_be_cancelled(const G& g) noexcept {
     return !shielded && static_cast<uint32_t>(g.eh.uncaught) == 0;
 }
 
-// True if g has no context that sends its waits to the check: step 2.
+// Step 2: true if g has no context, so that its waits would not check.
 WEFT_NO_SANITIZE bool is_untold(const G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state
     return (state == g_state::waiting || state == g_state::runnable) && (g.traits & trait::ambient) == 0;
@@ -98,7 +97,7 @@ bool try_lock_bits(guarded_word& lock, uint32_t& bits) noexcept {
     return false;
 }
 
-// w is in a queue, and only that queue may end its wait.
+// Only w's queue may end its wait.
 bool unlink_if_free(waiter& w) noexcept {
     if (w.queue.peek() == nullptr) return false;  // it is being served
     uint32_t bits = 0;
@@ -220,7 +219,7 @@ std::size_t cancel_and_drain(scheduler& s, const G* self, int64_t deadline_ns) {
 
 namespace {
 
-// m's G, as visible to other threads.
+// m's G, as other threads see it.
 struct straggler {
     G* g;
     bool in_call;
@@ -231,7 +230,7 @@ WEFT_NO_SANITIZE straggler straggler_on(const M& m) noexcept {
     return {__atomic_load_n(&m.g, __ATOMIC_ACQUIRE), false};
 }
 
-// Prints the frames of g, which stay unchanged while its blocking call lasts.
+// Prints the frames of g while its blocking call, which keeps them unchanged, lasts.
 WEFT_NO_SANITIZE void print_call_frames(report& out, G* g) noexcept {
     const void* pcs[frames_max];
     int count = 0;
