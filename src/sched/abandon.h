@@ -1,6 +1,6 @@
 // abandon.h: removes the traces of Gs that never run again, because their scheduler ends.
 //
-// Surviving objects must not find such Gs in their queues, and get back what they gave them.
+// A surviving object must not find such a G in its queue, and gets back what it gave to one.
 //
 // Threads: the thread that ends s, when no M runs its Gs. See: docs/runtime.md
 #pragma once

@@ -57,7 +57,7 @@ namespace weft::detail {
 // P::end_ticks() from another thread. No effect if p has no owner.
 void ask_to_hurry(P& p) noexcept;
 
-// push_outside unless g is normal. False: it is, and nothing was done.
+// push_outside for a G that is not normal. Returns false, and does nothing, for a normal one.
 [[nodiscard]] bool push_class_outside(G* g) noexcept;
 
 // Pushes g, which is runnable, onto the scheduler's queue of its class, which serves all Ps. In the

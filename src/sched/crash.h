@@ -33,7 +33,7 @@ void visit_schedulers(bool (*visit)(void* closure, scheduler& s) noexcept, void*
 // g has overrun its stack, which has no guard.
 [[noreturn]] void report_overflow(G& g) noexcept;
 
-// Stores up to max return addresses: pc, unless nullptr, and the chain from fp, which lies on s, at
+// Stores up to max return addresses: pc, unless nullptr, and the chain from fp. Frames lie on s, at
 // or above low, and on the stacks that s continues. Returns the count.
 int read_frames(const void* pc, const void* fp, const void* low, const stack& s, const void** pcs, int max) noexcept;
 
@@ -73,7 +73,7 @@ public:
     // Writes count frames, and a mark if cut.
     void frames(const void* const* pcs, int count, bool cut) noexcept;
 
-    // Writes up to max frames from fp on, on s. Returns the count.
+    // Writes up to max frames from fp on, which lie on s. Returns the count.
     int backtrace(const void* pc, const void* fp, const stack& s, int max) noexcept;
 
     // Writes up to max of the caller's own frames. Not for signal handlers.

@@ -1,16 +1,16 @@
 // debug_options.h: the options in RUN_DEBUG: words separated by commas, some with =value.
 //
 //     random          unspecified order is random, from a seed that is printed
-//     random=SEED     the same, with that seed: repeats the run's draws
-//     retake=0        no retakes of Ps: see docs/retake.md
+//     random=SEED     the same from that seed: repeats the draws
+//     retake=0        no retakes: docs/retake.md
 //     retake=always   as many retakes as possible, needed or not: a storm for tests
-//     placement=0     moves no thread to another CPU: see docs/retake.md
-//     stack_use       measures exactly how deep each green thread uses its stack, see docs/stacks.md
-//     schedtrace=MS   prints a line on Ps, Ms and queues every MS milliseconds: see docs/debugging.md
+//     placement=0     moves no thread to another CPU: docs/retake.md
+//     stack_use       measures stack use exactly: docs/stacks.md
+//     schedtrace=MS   a line on Ps, Ms and queues every MS milliseconds: docs/debugging.md
 //     scheddetail=1   with it: a line for each P, M and G
-//     dumpsignal=NAME a signal that writes a dump of all Gs to stderr: QUIT, USR1, …, or a number
+//     dumpsignal=NAME a signal that dumps all Gs to stderr: QUIT, USR1, …, or a number
 //     watchdog=MS     reports a G that runs, or waits for a P, for longer
-//     deadlock=0      ignores that all Gs wait for ever; =strict: see docs/deadlocks.md
+//     deadlock=0      ignores deadlocks of the whole program; =strict: docs/deadlocks.md
 //     lockowners=1    mutexes know their holders, for reports
 //
 // Unknown words and invalid values are reported on stderr, and ignored.

@@ -1,22 +1,21 @@
 // lending.h: priority inheritance: a mutex's holder runs in the class of its most urgent waiter.
 //
-// Otherwise a high G would wait for a low holder, and so for all normal Gs that run before it.
+// Otherwise a high G would wait for all normal Gs that run before a low holder.
 //
-// For that a mutex must know its holder, which costs a store on the fast path. So the holder is
-// recorded only after a class other than normal was used in the process (classes_used). It may have
-// ended long ago, since any thread may unlock. So the mutex stores no pointer but the number of a
-// record that is never freed, and a generation, which changes when the record's G ends.
+// A mutex must know its holder, which costs a store on the fast path. So the holder is recorded
+// only once a class other than normal was used in the process (classes_used). Any thread may
+// unlock, long after the holder and its runtime have ended. So the mutex stores no pointer but the
+// number of a record, never freed, and a generation, which changes when the record's G ends.
 //
 //     mutex                      record                                    G
 //     holder: 3 | generation ──▶ lock, G, how many it holds, what it ──▶   special: high, low
 //                                waits for, the class lent to it
 //
 // Both sides hold the mutex's guard. A waiter sets a bit for its class in the mutex's word, and
-// lends that class to a known holder. A new holder records itself, and takes what those bits say;
-// at a hand-off, the old one records it before making it ready, so that it is queued in that class.
-// The bit `recorded` says that the holder is known, and sends unlock() to the slow path, which
-// forgets it. Without classes, lock() loads a word that is never written, and unlock() pays
-// nothing.
+// lends its class to a known holder. A new holder records itself, and takes what those bits say. At
+// a hand-off the old holder does this before it makes the new one ready, which is thus queued in
+// that class. The bit `recorded` says that the holder is known, and sends unlock() to the slow
+// path. Without classes, lock() loads a word that is never written, and unlock() pays nothing.
 //
 // A queued holder moves to the queue of its new class at once: Raised, in classes.h.
 //
@@ -62,8 +61,7 @@ struct G;
 // A record's number and generation. 0: no holder.
 using holder_handle = uint32_t;
 
-// Left by lend() above the handle in a holder word: a G of this class waits through a waiter of
-// this mutex.
+// Left by lend() above the handle: a G of this class waits through a waiter of this mutex.
 namespace passed_by {
 inline constexpr uint32_t high = 1U << 31;
 inline constexpr uint32_t normal = 1U << 30;
@@ -88,8 +86,7 @@ inline constexpr uint32_t any = high | normal;
 // The handle of g, which waits; 0: none yet.
 [[nodiscard]] holder_handle handle_of(const G* g) noexcept;
 
-// The G with this handle holds one recorded mutex more or less; ignored if it has ended. Any
-// thread.
+// The G with this handle, unless it has ended, holds one recorded mutex more or less. Any thread.
 void count_held(holder_handle who, int change) noexcept;
 
 // Lends c to the G with this handle, and along the chain. Any thread.
@@ -99,7 +96,7 @@ void lend(holder_handle who, priority c) noexcept;
 // (nullptr) waits no longer.
 void set_waits_for(atomic<uint32_t>* holder) noexcept;
 
-// g, with trait::recorded, has not run but waits no longer, since its runtime ends. Any thread.
+// g, with trait::recorded, has not run but waits no longer: its runtime ends. Any thread.
 void waits_for_nothing(const G& g) noexcept;
 
 // The G with this handle; nullptr if it has ended. Any thread; it may end right after.

@@ -69,8 +69,9 @@ namespace weft::detail {
 // Asks the G that runs on p, if any, to yield. The caller has pinned s, or is part of it.
 void request_preempt(scheduler& s, P& p) noexcept;
 
-// Interrupts marked and instrumented code on all Ms of s, which stops, without a monitor. Nothing
-// else reaches Ms without a P. An M in the runtime misses it: repeat until all Ms have ended.
+// s stops, and its monitor has ended: interrupts marked and instrumented code on all its Ms.
+// Nothing else reaches Ms without a P. An M in the runtime misses it: repeat until all Ms have
+// ended.
 void interrupt_all(scheduler& s) noexcept;
 
 // Moves the G that runs on m to the global queue if others can run; it resumes on m. Outside the

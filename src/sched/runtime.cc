@@ -328,7 +328,7 @@ stop_outcome runtime::stop_by(int64_t deadline_ns) {
     return done;
 }
 
-// False after a fork for the parent's: it can be neither ended nor freed.
+// False for a parent's runtime after a fork: it can be neither ended nor freed.
 bool runtime::running() const noexcept {
     // acquire: pairs with start; relaxed: changes only while there is one thread
     return scheduler_.load(acquire) != nullptr && started_in_ == detail::fork_generation.load(relaxed);
