@@ -68,8 +68,8 @@ void give_back(wait_reason reason, waiter& w, bool linked) noexcept {
 }
 
 // Unlinks g from surviving objects. g may be linked, not linked, or claimed by an external thread
-// that will hand over and make it runnable. Only an object to which g is linked still exists for
-// certain.
+// that will hand over and make it runnable. Touches an object only while g is linked to it: others
+// may be gone.
 void unlink_waiter(G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
     if (state == g_state::dead) return;

@@ -42,7 +42,7 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 [[gnu::noinline]] void learn(call_site& site, int64_t taken_ns) noexcept {
     const int64_t known_ns = site.typical_ns.load(relaxed);  // relaxed: as above
     const int64_t capped_ns = std::clamp<int64_t>(taken_ns, 1, 1'000'000'000);
-    // The first call may be an outlier: it counts as just long.
+    // The first call may be long because it is the first: it counts as just long.
     const int64_t next_ns =
         known_ns == 0 ? std::min<int64_t>(capped_ns, long_ns) : known_ns + (capped_ns - known_ns) / 4;
     site.typical_ns.store(static_cast<uint32_t>(next_ns), relaxed);  // relaxed: as above

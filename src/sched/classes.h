@@ -17,8 +17,8 @@
 // later: 199 in all. The global queue is served every 61 schedules, or the time after if a low G
 // took that one.
 //
-// Class lists are part of P::has_work, so the idle protocol covers them: after_push follows a push,
-// and a scan includes them.
+// Class lists count in P::has_work, so the idle protocol covers them: after_push follows a push,
+// and scans include them.
 //
 // Raised. A queued G whose class is raised (lending.h) moves at once: out of a list under its lock,
 // unless the list is longer than shared_queue::walk_max. Only a P's owner can search its ring, so

@@ -140,7 +140,7 @@ struct cut_text {
     WEFT_NO_SANITIZE void put(const volatile char* from, std::size_t size) noexcept {
         for (std::size_t i = 0; i < size && room != 0; ++i, --room) {
             const char c = from[i];
-            *at++ = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;  // one line in a dump
+            *at++ = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;  // a line of a dump stays one line
         }
     }
 };

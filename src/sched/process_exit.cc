@@ -23,7 +23,7 @@ struct witness {
 
 constinit thread_local witness of_this_thread;
 
-// More than allocators cache for this size, since free memory may become any smaller piece.
+// Larger than what allocators cache by size: once freed, it can serve any smaller request.
 constexpr std::size_t enough = 4096;
 
 // True if the C library has memory to register a thread_local's destructor; without, it aborts.

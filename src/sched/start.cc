@@ -141,7 +141,7 @@ void join(M* m) noexcept {
 }
 
 // Gives up on threads of s that have not ended, and closes polling to them. May be called again.
-// False.
+// Always returns false.
 bool leave_threads(scheduler& s) noexcept {
     s.threads_lock.lock();
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
@@ -317,8 +317,8 @@ bool any_ends(scheduler& s) noexcept {
     return m != nullptr;
 }
 
-// exit() runs. Only this joins the default runtime's threads that ended for lack of work: it never
-// stops.
+// exit() runs. The default runtime never stops, so only this joins threads that ended for lack of
+// work.
 void reap_default() noexcept {
     constexpr int naps = 100;
     constexpr int64_t nap_ns = 1'000'000;
@@ -339,7 +339,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     const int64_t memory_idle_ns = choose_memory_idle(options);
     install_fatal_report();
     install_fork_handler();
-    // Static objects made earlier are destroyed later.
+    // Static objects made before this point are destroyed after the handler runs.
     static const int at_exit = std::atexit([] {
         abandoned::add(abandoned::waits | abandoned::exit);
         reap_default();
