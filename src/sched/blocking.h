@@ -1,8 +1,8 @@
 // blocking.h: blocking calls (weft::blocking), from the scheduler's side.
 //
 // A G in a blocking call runs user code, with M::in_call set: the monitor takes the P after
-// monitor::call_allowance_ns, without reading the thread's CPU time. So a call costs a few plain
-// stores.
+// monitor::call_allowance_ns, without reading the thread's CPU time. Nothing else marks the call,
+// so it costs a few plain stores.
 //
 // During the call the M is lent: m->g is nullptr, so checks find a plain thread, and m->lent_by is
 // the G, in state in_call. Its context says where its frames are, for dumps. The call runs on g0's

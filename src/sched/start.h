@@ -44,7 +44,7 @@ void acquire_first_p(scheduler& s, M* m) noexcept;
 // before. Names stragglers on stderr. Sets all of done except cancelled.
 [[nodiscard]] bool finish_stop(scheduler* s, uint64_t finished, stop_outcome& done) noexcept;
 
-// No M of s runs, or ever will.
+// Precondition: all Ms of s have ended, or none ever ran.
 void destroy(scheduler* s) noexcept;
 
 // Starts the first M, which can wake others. Throws resource_exhausted.
