@@ -18,10 +18,11 @@ namespace weft::detail {
 
 namespace {
 
-// Whether w is on a queue. Without the queue's lock it may be taken off a moment later, but not be put on one: its G does not run.
+// True if w is on a queue. Without the queue's lock it may leave, but not enter: its G does not
+// run.
 bool is_linked(const waiter& w) noexcept { return w.queue.peek() != nullptr; }
 
-// Takes w off its queue. False: somebody else had done so.
+// Unlinks w. False: it was not linked.
 bool unlink(waiter& w) noexcept {
     if (!is_linked(w)) return false;
     const uint32_t bits = w.lock->lock_bits();
@@ -31,12 +32,14 @@ bool unlink(waiter& w) noexcept {
     return linked;
 }
 
-// g has been claimed by a thread from outside, which touches its frame until it makes it runnable.
+// Waits for the external thread that has claimed g and touches its frame, until it makes g
+// runnable.
 void await_waker(const G& g) noexcept {
     for (uint32_t i = 0; g.state.load(acquire) == g_state::waiting; ++i) spin_backoff(i);  // pairs with set_state
 }
 
-// g waits in several queues, or for a deadline or cancellation as well. first is the first of its waiters. True: it was served.
+// For a g that waits in several queues, or also for a deadline or cancellation. first: its first
+// waiter. True: g was served.
 bool unlink_claimed(G& g, waiter& first) noexcept {
     bool must_ready = false;
     const bool too_late = !first.claim->try_claim(claimed_by::nobody_left, must_ready);
@@ -47,32 +50,33 @@ bool unlink_claimed(G& g, waiter& first) noexcept {
     return too_late && first.claim->winner() < claimed_by::deadline;
 }
 
-// first is of a select in which a case was served. If that was a file's edge, somebody else may have to look at what it told of.
+// first is of a select that was served. If by a file's edge, another waiter may have to act on it.
 void pass_edge_on(waiter& first) noexcept {
     for (waiter* w = &first; w != nullptr; w = w->also) {
         if (first.claim != nullptr && w->which != first.claim->winner()) continue;
-        auto& one = *reinterpret_cast<select_case*>(w);  // whose first member it is
+        auto& one = *reinterpret_cast<select_case*>(w);  // its first member is the waiter
         if (one.ops != nullptr && one.ops->confirm != nullptr) static_cast<void>(one.ops->confirm(one));
         return;
     }
 }
 
-// What an object that is no lock has given to w, whose G will never run again and was linked or not.
+// Returns what an object other than a lock gave to w, whose G never runs again. linked: w was
+// queued.
 void give_back(wait_reason reason, waiter& w, bool linked) noexcept {
     if (reason == wait_reason::condition_wait) condition_wait_abandoned(w, linked);
     if (reason == wait_reason::semaphore_acquire && !linked) semaphore_wait_abandoned(w);
 }
 
-// Objects that outlive the scheduler must not find its Gs in their queues. g may be linked, or not any more, or between the two: claimed
-// by a thread from outside, which is about to hand over and make it runnable. Only an object that g is still linked to is touched:
-// another one may be gone, with g not having run since.
+// Unlinks g from surviving objects. g may be linked, not linked, or claimed by an external thread
+// that will hand over and make it runnable. Touches an object only while g is linked to it: others
+// may be gone.
 void unlink_waiter(G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state; all Ms have ended
     if (state == g_state::dead) return;
-    // A G that was made runnable but has not run since may still be linked: its time was up.
+    // A runnable G that has not run since may be linked: its wait timed out.
     waiter* w = g.waiting;
     if (w == nullptr || w->lock == nullptr) return;
-    // First: a mutex may go as soon as g is off its queue.
+    // First: a mutex may be destroyed once g is off its queue.
     if ((g.traits & trait::recorded) != 0) waits_for_nothing(g);
     bool served = false;
     if (w->claim == &cancelled_by_stop) return;  // off its queue, and has not run since
@@ -102,18 +106,19 @@ bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept {
     return true;
 }
 
-// Closures that never ran are destroyed; what lies on stacks is not, but contexts may still be found there: by a future that is
-// cancelled, a stop_token, a scope of somebody who lives on. First all are unlinked: a closure may own what another G waits for.
+// Destroys closures that never ran, and nothing on stacks. But contexts there may still be reached:
+// by a cancelled future, a stop_token, or a surviving scope. All Gs are unlinked first, because a
+// closure may own what another G waits for.
 std::size_t abandon_gs(scheduler& s) noexcept {
     for (uint32_t i = 0; i < s.ps.reach(); ++i) end_timers(s.ps[i].timers);
     s.gs.for_each(&unlink_waiter);
-    const bool alone = await_outsiders(s, never);  // wakers that were on their way: they do not wait for anything
+    const bool alone = await_outsiders(s, never);  // wakers in progress; they never wait
     WEFT_ASSERT(alone);
     std::size_t count = 0;
     s.gs.for_each([&](const G& g) { count += g.state.load(relaxed) == g_state::dead ? 0U : 1U; });  // relaxed: as below
-    if (count != 0) abandoned::add(abandoned::locks);  // before closures go, which may own what is locked
+    if (count != 0) abandoned::add(abandoned::locks);  // before closures, which may own locked objects, go
     s.gs.for_each([&](G& g) {
-        if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: nobody else is left
+        if (g.state.load(relaxed) == g_state::dead) return;  // relaxed: no other thread is left
         if ((g.traits & trait::contexts) != 0) {
             for (const struct stack* on = g.stack; on != nullptr; on = on->continued()) s.stacks.keep(*on);
         }
@@ -124,7 +129,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
         if (!g.closure_is_inline()) free_closure(*g.entry, g.closure());
     });
     static_cast<void>(
-        await_outsiders(s, never));  // threads that have lent to a holder: lend() pins us while the record is there
+        await_outsiders(s, never));  // threads that lend to a holder: lend() pins s while the record exists
     return count;
 }
 

@@ -1,8 +1,8 @@
-// abandon.h: green threads of a scheduler that ends, which will never run again: what they have left with others.
+// abandon.h: removes the traces of Gs that never run again, because their scheduler ends.
 //
-// Objects that outlive the scheduler must not find its Gs in their queues, and what they had given to one of them is given back.
+// A surviving object must not find such a G in its queue, and gets back what it gave to one.
 //
-// Who: whoever ends s, when no M runs its Gs any more. See: docs/runtime.md
+// Threads: the thread that ends s, when no M runs its Gs. See: docs/runtime.md
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@
 
 namespace weft::detail {
 
-// Some threads have not come back, and s stays: takes all Gs that do not run off their queues. Returns how many Gs have not finished.
+// Some threads have not returned, and s stays: unlinks all Gs that do not run. Returns the number
+// of unfinished Gs.
 [[nodiscard]] std::size_t unlink_abandoned(scheduler& s) noexcept;
 
-// As that, when all threads have ended; and destroys what nobody will use: closures that never ran, labels, records.
+// The same after all threads have ended. Destroys closures that never ran, labels and records.
 [[nodiscard]] std::size_t abandon_gs(scheduler& s) noexcept;
 
-// Waits until no thread from outside is at work in s: starts a G, or wakes one. False: the deadline has passed.
+// Waits while external threads start or wake Gs of s. False: the deadline has passed.
 [[nodiscard]] bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept;
 
 }  // namespace weft::detail

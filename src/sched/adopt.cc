@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t g0_stack_size = 1024 * 1024;
 
-// A thread that has become a G. Who: the main G, or M0 on behalf of it.
+// A thread that has become a G; used by the main G, or by M0 for it.
 struct adopted {
     struct stack own;  // the record of its own stack
     scheduler* s = nullptr;
@@ -36,7 +36,7 @@ struct adopted {
 
 constinit adopted* the_one = nullptr;  // guarded by claim_main
 
-// The main G is never called: it runs already.
+// Never called: the main G already runs.
 constexpr entry_type main_entry = {[](void*) {}, [](void*) noexcept {}, 1, 1};
 
 }  // namespace
@@ -45,7 +45,7 @@ void forget_adopted_thread() noexcept { the_one = nullptr; }
 
 namespace {
 
-// The first and only function on the stack of M0's g0.
+// The only function on the stack of M0's g0.
 void g0_main(void* argument, void* baton) {
     adopted& a = *static_cast<adopted*>(argument);
     M* m = static_cast<M*>(baton);
@@ -53,15 +53,15 @@ void g0_main(void* argument, void* baton) {
     a.g->set_state(g_state::dead, g_state::runnable);
     m->p->now_ns = os::monotonic_ns();
     a.g->since_ns = m->p->now_ns;
-    m->picked = a.g;  // not the queue, from which others could steal it: a pin that it takes first is on this thread
+    m->picked = a.g;  // not queued, and so not stolen: its first pin is to this thread
     schedule_loop(m);
-    a.leaving.lock_bits();  // waits for whoever runs where the main G was last
+    a.leaving.lock_bits();  // waits until the main G's context is saved
     a.leaving.unlock_bits(0);
     WEFT_ASSERT(a.g->state.load(relaxed) == g_state::waiting);  // relaxed: read under the lock
     leave_g0(m, a.g);
 }
 
-// A stack for g0, and the main G's record of the one it is on.
+// Makes a stack for g0, and a record of the main G's.
 void prepare_stacks(adopted& a) {
     int error = 0;
     struct stack* g0 = a.s->stacks.take_large(a.s->stacks.class_for(g0_stack_size, 1), error);
@@ -98,7 +98,7 @@ void begin_on_this_stack(const runtime_options& options, source_location where) 
         WEFT_ASSERT(fits);
         const spawn_options named{.name = "main"};
         a->g = spawn_begin(a->s, &named, main_entry, where).g;
-        a->s->unpin();  // what spawn_commit would do
+        a->s->unpin();  // as spawn_commit would
         prepare_stacks(*a);
     } catch (...) {
         if (a->s != nullptr) destroy(a->s);
@@ -122,9 +122,9 @@ bool is_on_own_stack(const G* g) noexcept { return g->stack != nullptr && g->sta
 
 namespace {
 
-// The main G leaves, and the caller is a plain thread again; the scheduler has been asked to stop.
+// Leaves the main G, and makes the caller a plain thread; the scheduler is asked to stop.
 void leave_this_stack(adopted& a) noexcept {
-    end_locals();  // as long as others run
+    end_locals();  // while other Gs run
     drop_labels(*a.g);
     if ((a.g->traits & trait::recorded) != 0) drop_record(*a.g);
     a.leaving.lock_bits();
@@ -143,7 +143,7 @@ void leave_this_stack(adopted& a) noexcept {
     abandon_thread(m);
 }
 
-// Frees a if its scheduler has ended; if not, somebody may still look at the G.
+// Frees a if its scheduler has ended; else other threads may still read the G.
 bool free_if_ended(adopted* a, bool ended) noexcept {
     if (ended) delete a;
     return ended;

@@ -1,8 +1,9 @@
-// belongings.h: what a G is given at its start besides its own 256 bytes: a large closure, locals, labels.
+// belongings.h: spawn resources: a G's large closure, locals and labels.
 //
-// Made before the G is taken, because making it may throw, and copying locals may park. Who has not given it away destroys it.
+// Made before the G is taken: that may throw, and copying locals may park. The destructor frees
+// what no G was given.
 //
-// Who: whoever starts a G, outside of the runtime.
+// Threads: the thread that starts a G, outside the runtime.
 #pragma once
 
 #include <new>
@@ -17,7 +18,7 @@
 
 namespace weft::detail {
 
-// A closure's home: in the G (nullptr), or allocated. Throws std::bad_alloc.
+// Memory for a closure; nullptr: the G has room. Throws std::bad_alloc.
 [[nodiscard]] inline void* allocate_closure(const entry_type& entry) {
     if (entry.size <= G::inline_closure_size && entry.align <= G::inline_closure_align) return nullptr;
     return allocate(entry.size, entry.align);
@@ -39,7 +40,8 @@ public:
     belongings(const belongings&) = delete;
     belongings& operator=(const belongings&) = delete;
 
-    // What options ask for, for a G that is started by starter (nullptr: a plain thread). Runs user code, which may throw, and park.
+    // Makes what options ask for. starter: the G that starts the new one, or nullptr for a plain
+    // thread. Runs user code, which may throw or park.
     void add(const spawn_options& options, const G* starter) {
         if (!options.labels.empty()) {
             labels_ = starter == nullptr ? options.labels : labels_of(*starter).with(options.labels);

@@ -28,28 +28,28 @@ std::size_t left_of_thread(const std::byte* frame) noexcept {
     return left < size ? left : 0;
 }
 
-// What is left below frame: of s, where the G runs; or of the OS thread's own stack, where it makes blocking calls.
+// Bytes left below frame: on s if the G runs there, else on the OS thread's stack (blocking calls).
 std::size_t left_of(const struct stack& s, const void* frame) noexcept {
     const auto* at = static_cast<const std::byte*>(frame);
     return s.holds(frame) ? static_cast<std::size_t>(at - s.low) : left_of_thread(at);
 }
 
-// Checked at every switch of g: whether the stack it is on has no guard.
+// Switches of g check the canary if its stack has no guard page.
 void set_canary(G& g) noexcept {
     if (g.stack->guard == guard_kind::canary) {
-        g.special.fetch_or(special::canary, relaxed);  // relaxed: ours, but for frozen
+        g.special.fetch_or(special::canary, relaxed);  // relaxed: ours, except for frozen
     } else {
         g.special.fetch_and(static_cast<uint16_t>(~special::canary), relaxed);  // relaxed: as above
     }
 }
 
-// What a record knows of its owner.
+// Moves what a record says of its owner.
 void move_belongings(struct stack& from, struct stack& to) noexcept {
     to.pinned_to = std::exchange(from.pinned_to, nullptr);
     to.holder = std::exchange(from.holder, 0);
 }
 
-// The time that g spends on another stack.
+// g's stay on another stack.
 class visit {
 public:
     visit(G& g, struct stack& on) noexcept : g_(g), on_(on), below_(*g.stack) {
@@ -62,7 +62,7 @@ public:
         set_canary(g_);
     }
 
-    // Also while an exception passes. Back on the stack below.
+    // On the stack below, also for an exception.
     WEFT_NO_SANITIZE ~visit() {
         return_to_stack(below_.sanitizers);
         end();
@@ -93,7 +93,7 @@ private:
         move_belongings(on_, below_);
         on_.continues = false;
         on_.owner = nullptr;
-        if (is_from_before_fork(*g_.home)) return;  // the pool's lock may be held by a thread that is not here
+        if (is_from_before_fork(*g_.home)) return;  // fork may have left out the holder of the pool's lock
         give_stack(*g_.home, &on_);
     }
 
@@ -104,7 +104,7 @@ private:
     void* argument_ = nullptr;
 };
 
-// Throws.
+// Throws std::invalid_argument, or what take_large_stack throws.
 struct stack& take_for(scheduler& s, std::size_t size) {
     const int size_class = s.stacks.class_for(size, 1);
     if (size_class < 0) {
@@ -122,7 +122,7 @@ struct stack& take_for(scheduler& s, std::size_t size) {
         function(argument);
         return;
     }
-    G& g = *m->g;  // not m, which may be another one when function has returned
+    G& g = *m->g;  // not m: the G may return on another M
     visit there(g, take_for(*g.home, size));
     there.call(function, argument);
 }

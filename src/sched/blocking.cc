@@ -23,43 +23,44 @@ namespace detail {
 
 namespace {
 
-// A call that is longer is worth a hand-over: those who wait have the P after 5 to 25 µs, and the caller comes back 5 to 10 µs later.
+// Longer calls are worth a hand-off: waiting Gs get the P in 5 to 25 µs, and the caller returns 5
+// to 10 µs later.
 constexpr uint32_t long_ns = 50'000;
-constexpr uint64_t sample_every = 1024;  // calls of an M, for one that is timed although it is known to be short
-constexpr std::size_t below_g0 = 256;    // kept clear below g0's last frame: more than any ABI's red zone
+constexpr uint64_t sample_every = 1024;  // calls of an M for each one timed at a short site
+constexpr std::size_t below_g0 = 256;    // kept clear below g0's last frame: above any ABI's red zone
 
 bool is_long(const call_site& site) noexcept {
     return site.typical_ns.load(relaxed) >= long_ns;  // relaxed: a guess
 }
 
-// One comparison for both: 0, which is unknown, becomes the largest.
+// One comparison for both: 0, for unknown, becomes the largest.
 bool is_long_or_unknown(const call_site& site) noexcept {
     return site.typical_ns.load(relaxed) - 1 >= long_ns - 1;  // relaxed: as above
 }
 
-// Moves what is known a quarter of the way. Others may do so at the same time: then one of us is forgotten.
+// Moves the estimate by a quarter of the difference. One of two concurrent updates is lost.
 [[gnu::noinline]] void learn(call_site& site, int64_t taken_ns) noexcept {
     const int64_t known_ns = site.typical_ns.load(relaxed);  // relaxed: as above
     const int64_t capped_ns = std::clamp<int64_t>(taken_ns, 1, 1'000'000'000);
-    // The first may have been long because it was the first: it counts as just long.
+    // The first call may be long because it is the first: it counts as just long.
     const int64_t next_ns =
         known_ns == 0 ? std::min<int64_t>(capped_ns, long_ns) : known_ns + (capped_ns - known_ns) / 4;
     site.typical_ns.store(static_cast<uint32_t>(next_ns), relaxed);  // relaxed: as above
 }
 
-// Gives the P away before the call, if that is to be. Returns the time.
+// Hands off the P if that pays. Returns the time.
 [[gnu::noinline]] int64_t prepare_special(M* m, const call_site& site, hand_off when) noexcept {
     if (when == hand_off::at_once || (when == hand_off::learned && is_long(site))) leave_p_to_others(*m->home, m);
     return os::monotonic_ns();
 }
 
-// Whether the P may have to be given away first, or the call is to be timed.
+// True if the P may have to be handed off, or the call is timed.
 [[gnu::always_inline]] inline bool is_prepared_specially(const M* m, const call_site& site, hand_off when) noexcept {
     const bool sampled = m->calls.load(relaxed) % sample_every == 0;  // relaxed: only we write it
     return sampled || when == hand_off::at_once || (when == hand_off::learned && is_long_or_unknown(site));
 }
 
-// Waits for a place for a call, if there are places. Returns the M it goes on on.
+// Takes a place, waiting if none is free. Returns the M on which the G resumes.
 [[gnu::noinline]] M* take_place(M* m) noexcept {
     scheduler& s = *m->home;
     if (!s.call_places->try_acquire()) {
@@ -72,18 +73,20 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 }
 
 [[gnu::noinline]] void give_place_back(M* m) noexcept {
-    const int kept_errno = errno;  // the call's; to make a waiter's thread may change it
+    const int kept_errno = errno;  // the call's; making a waiter's thread may change it
     m->has_place = false;
     m->home->call_places->release();
     errno = kept_errno;
 }
 
-// Whether g is marked as interruptible: then m's gate is shut during the call, or the signal would end its system calls (preempt.h).
+// True if g is interruptible: then m's gate is shut in the call, or the signal would end its system
+// calls (preempt.h).
 bool has_gate(const G* g) noexcept {
     return (g->special.load(relaxed) & special::interruptible) != 0;  // relaxed: its own
 }
 
-// m is a plain thread from here on, and the monitor knows. at: where the caller of the call is, for dumps: its frames stay as they are.
+// Makes m a plain thread, also to the monitor. at: the call's caller, for dumps; its frames do not
+// change.
 [[gnu::always_inline]] inline void lend(M* m, G* g, const run_context_t& at) noexcept {
     g->context = at;
     m->calls.store(m->calls.load(relaxed) + 1, relaxed);  // relaxed: only we write it
@@ -93,7 +96,7 @@ bool has_gate(const G* g) noexcept {
     g->set_state(g_state::running, g_state::in_call);
 }
 
-// Whether most of what a call may need at its beginning is not needed.
+// True if the call needs nothing of begin_specially.
 [[gnu::always_inline]] inline bool begins_simply(const M* m,
                                                  const G* g,
                                                  const call_site& site,
@@ -102,7 +105,7 @@ bool has_gate(const G* g) noexcept {
            !has_gate(g) && (g->traits & trait::ambient) == 0;
 }
 
-// The caller, a G, counts as a plain thread from here on. at: where it is meanwhile. Returns its M.
+// Makes the caller, a G, count as a plain thread. at: where it is during the call. Returns its M.
 [[gnu::noinline]] M* begin_specially(
     open_call& call, M* m, const call_site& site, hand_off when, const run_context_t& at) noexcept {
     if (m->home->threads_scarce.load(relaxed)) m = take_place(m);  // relaxed: a hint
@@ -111,12 +114,12 @@ bool has_gate(const G* g) noexcept {
     if (is_prepared_specially(m, site, when)) call.began_ns = prepare_special(m, site, when);
     if (has_gate(g)) shut_gate(m);
     lend(m, g, at);
-    // Waits in the call end when what is around the caller says so.
+    // The caller's context ends waits in the call.
     if ((g->traits & trait::ambient) != 0) call.context_before = exchange_ambient(g->ambient, false);
     return m;
 }
 
-// The G goes on, on m, if with a P or without is another question. False: await_or_give_back has to follow.
+// The G resumes on m, with or without a P. False: await_or_give_back must follow.
 [[gnu::always_inline]] [[nodiscard]] inline bool take_back(M* m) noexcept {
     G* g = std::exchange(m->lent_by, nullptr);
     m->g = g;
@@ -126,7 +129,7 @@ bool has_gate(const G* g) noexcept {
     return g->special.load(acquire) == 0 && !m->has_place;  // acquire: as in hand_m_over
 }
 
-// The place first: from when the gate is open the G may be interrupted, and nothing of the runtime may.
+// The place first: the G may be interrupted once the gate is open, the runtime must not be.
 void await_or_give_back(M* m) noexcept {
     await_thaw(m->g, g_state::in_call);
     if (m->has_place) give_place_back(m);
@@ -135,8 +138,8 @@ void await_or_give_back(M* m) noexcept {
 
 [[gnu::noinline]] void set_errno(int value) noexcept { errno = value; }
 
-// The P was given away, or taken: for the call's length, unless for that of all that was done since the last schedule. What the call has
-// left in errno goes along, if to another thread.
+// The P was handed off or taken: during the call, unless the whole slice was over. errno moves with
+// the G.
 [[gnu::noinline]] void get_p_again(M* m, call_site& site, int64_t began_ns) noexcept {
     const int kept_errno = errno;
     const bool stays = take_back_p(*m->home, m);
@@ -146,8 +149,8 @@ void await_or_give_back(M* m) noexcept {
     set_errno(kept_errno);
 }
 
-// Whether m has its P, and nobody asks for anything. Nothing of the P is used, so it may be taken at any moment, as from any G: what matters
-// is whether it was taken during the call. If not, find_p has to follow.
+// True if m has its P, without attention bits. No field of the P is used here, so only a retake
+// during the call matters. False: find_p must follow.
 bool has_p_still(const M* m) noexcept {
     return m->p->owner.load(relaxed) == reinterpret_cast<uintptr_t>(m);  // relaxed: as above
 }
@@ -160,7 +163,7 @@ bool has_p_still(const M* m) noexcept {
     }
 }
 
-// As end_blocking; also from where take_back has returned false.
+// As end_blocking; also follows a false take_back.
 [[gnu::noinline]] void end_specially(const open_call& call, call_site& site) noexcept {
     M* m = call.m;
     if (m->lent_by != nullptr) {
@@ -173,7 +176,7 @@ bool has_p_still(const M* m) noexcept {
     if (!has_p_still(m)) find_p(m, site, call.began_ns);
 }
 
-// A call on g0's stack, for sanitizers to be told of.
+// A call on g0's stack, for sanitizers.
 struct call_on_g0 {
     M* m;
     fiber* caller;
@@ -188,7 +191,7 @@ struct call_on_g0 {
     }
 };
 
-// Where the frames of a call begin: below those of g0.
+// Where a call's frames begin: below those of g0.
 void* top_for_call(const M* m) noexcept {
     const auto top = reinterpret_cast<uintptr_t>(m->g0.sp) - below_g0;
     return reinterpret_cast<void*>(top & ~uintptr_t{15});
@@ -207,8 +210,8 @@ WEFT_SWITCH_PIECE void run_on_g0(M* m, void (*function)(void*) noexcept, void* a
 
 }  // namespace
 
-// Not inlined, as the next: find_caller. Aligned, as end_blocking: a system call leaves little of what the CPU had decoded and predicted, and
-// so it counts how many cache lines of code lie around it.
+// This and the next are not inlined: find_caller. This and end_blocking are aligned: a system call
+// evicts much that the CPU has decoded and predicted, so each cache line of code counts.
 [[gnu::noinline, gnu::aligned(64)]] void begin_blocking(open_call& call, const call_site& site, hand_off when) {
     M* m = current_g_m();
     call = {m, 0, nullptr, nullptr};
@@ -240,7 +243,7 @@ void begin_blocking(open_call& call, const call_site& site, hand_off when, const
     M* m = call.m;
     if (m == nullptr) return;
     if (m != current_m()) {
-        exchange_ambient(call.context_before, false);  // the call has forked, and this is the child
+        exchange_ambient(call.context_before, false);  // the caller is the child of a fork in the call
         return;
     }
     if (call.began_ns == 0 && (m->lent_by->traits & trait::ambient) == 0 && take_back(m)) [[likely]] {

@@ -1,13 +1,13 @@
-// call_places.h: how many declared blocking calls may go on at once where threads are scarce.
+// call_places.h: how many blocking calls may run at once where threads are scarce (blocking.h).
 //
-// A counting semaphore whose size follows the number of Ps: see blocking.h for what the places are for. More places are given
-// out at once. Fewer are taken from those that are free; for the others there is a debt, and calls that end pay it with their places.
+// A counting semaphore whose size follows the number of Ps. Growth frees places at once. Shrinking
+// takes free places; calls pay the rest, a debt, when they end.
 //
-// Rejected. A semaphore of a fixed size: with fewer Ps than at first there would be more places than threads, or with more Ps none.
-// Counting calls against the present number of Ps: a queue of waiters of its own.
+// Rejected. With a fixed size, a change of Ps could leave too many places, or none. Counting calls
+// against the number of Ps would need a queue of its own.
 //
-// Invariant: places free + in use - debt == the sum of all changes, but for a change or an end that is going on.
-// Who:       change by who changes the number of Ps; the rest by green threads.
+// Invariant: places free + in use - debt == the sum of all changes, except during a change or end.
+// Threads:   change: the thread that changes the number of Ps; the rest: green threads.
 // See:       docs/runtime.md
 #pragma once
 
@@ -36,7 +36,7 @@ public:
         if (by > 0) free_.release(by);
         for (; by < 0; ++by) {
             if (free_.try_acquire()) continue;
-            debt_.fetch_add(1, relaxed);  // relaxed: a count. If a place has come free meanwhile, the next one pays
+            debt_.fetch_add(1, relaxed);  // relaxed: a count. If a place has come free since, the next call pays
         }
     }
 

@@ -30,10 +30,9 @@ constexpr int64_t default_memory_idle_ns = 2 * sec;
 constexpr int64_t shortest_memory_idle_ns = 1 * ms;
 constexpr int64_t longest_memory_idle_ns = 3'600 * sec;
 constexpr uint64_t default_threads_max = 10'000;
-constexpr std::chrono::milliseconds longest_watchdog =
-    std::chrono::hours(365 * 24);  // no process will know the difference
+constexpr std::chrono::milliseconds longest_watchdog = std::chrono::hours(365 * 24);  // longer than any process runs
 
-// The policy that RUN_STACK_POLICY names; paged if none, with a line if it is junk.
+// The policy that RUN_STACK_POLICY names; paged by default. Reports an invalid one.
 stack_policy policy_of_environment() noexcept {
     const char* const names[] = {"paged", "fixed", "growing"};
     return static_cast<stack_policy>(static_cast<unsigned>(stack_policy::paged) +
@@ -45,7 +44,8 @@ std::size_t stack_size_of_environment(stack_policy policy) noexcept {
     return os::env_number("RUN_STACK_MAX", smallest_stack, largest_default_stack, usual);
 }
 
-// The signal that RUN_PREEMPT_SIGNAL names; the usual one if none, with a line if it is one that cannot be used. 0: nothing.
+// The signal that RUN_PREEMPT_SIGNAL names, by default the usual one. Reports an unusable one. 0:
+// none.
 int signal_of_environment() noexcept {
     constexpr int usual = os::default_interrupt_signal;
     const int signal = static_cast<int>(os::env_number("RUN_PREEMPT_SIGNAL", 0, os::largest_signal, usual));
@@ -104,7 +104,7 @@ int64_t choose_memory_idle(const runtime_options& options) {
     throw std::invalid_argument("weft: runtime_options::memory_idle must be from 1 ms to 1 h, or keep_memory");
 }
 
-// What anybody may ask for need not fit into ns.
+// The requested time may not fit into ns.
 int64_t choose_watchdog(const runtime_options& options) noexcept {
     using std::chrono::milliseconds;
     return std::chrono::nanoseconds(std::clamp(options.watchdog, milliseconds::zero(), longest_watchdog)).count();

@@ -10,16 +10,16 @@ namespace weft::detail {
 
 namespace {
 
-// After the schedule that is being decided, p goes through g0 again.
+// p passes through g0 again after one schedule.
 void come_back_next_time(P* p) noexcept { p->restart_ticks(2); }
 
-// Not to m's own queues: the others of all Ps have their turn first.
+// Not to m's queues: other Gs on all Ps run first.
 void push_preempted(M* m, G* g) noexcept {
-    g->special.fetch_and(static_cast<uint16_t>(~special::preempted), relaxed);  // relaxed: ours, but for frozen
+    g->special.fetch_and(static_cast<uint16_t>(~special::preempted), relaxed);  // relaxed: ours, except for frozen
     push_shared(*m->home, g);
 }
 
-// Q3. g was pushed onto low, and may have run since.
+// Q3, after g was pushed onto low. g may have run since.
 void leave_low_if_raised(shared_queue& low, G* g) noexcept {
     WEFT_FULL_FENCE();
     if ((g->special.load(relaxed) & special::low) != 0) return;  // relaxed: the fence
@@ -31,7 +31,7 @@ G* take_low(scheduler& s, P* p) noexcept {
     return g != nullptr ? g : s.low.pop();
 }
 
-// Low ones wait: from now on their turn comes.
+// Low Gs wait: their turns begin.
 void begin_low_turns(P* p) noexcept {
     p->low_waits = true;
     p->low_due = p->tick() + P::low_every;
@@ -91,7 +91,7 @@ bool push_class_outside(G* g) noexcept {
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;
     const bool high = (bits & special::high) != 0;
-    (high ? s.high : s.low).push(g);  // from here on g may run, and be gone
+    (high ? s.high : s.low).push(g);  // g may run and be gone from here on
     if (!high) leave_low_if_raised(s.low, g);
     wake_for_outside(s, preferred);
     if (high) ask_to_hurry(s.ps[preferred]);
@@ -131,10 +131,10 @@ void move_raised_of(scheduler& s, M* m) noexcept {
             p->high.push(g);
         } else {
             const bool fits = p->queue.push(g);
-            WEFT_ASSERT(fits);  // we have made room
+            WEFT_ASSERT(fits);  // there is room: we have popped one
         }
     }
-    after_push(s, s.idle);  // a thread that looked while they were in our hands has not seen them
+    after_push(s, s.idle);  // a concurrent scan has not seen them
 }
 
 G* take_high(scheduler& s, P* p) noexcept {
@@ -147,7 +147,7 @@ G* take_high(scheduler& s, P* p) noexcept {
     return g;
 }
 
-// A P that changes hands loses who asks for its attention: so it looks at the scheduler's lists itself.
+// A P that changes owners loses requests to hurry, so this checks the scheduler's lists.
 void keep_hurry(const scheduler& s, P* p) noexcept {
     const bool waited_for = s.high.size() != 0 || s.arrivals.size() != 0;
     if (p->ticks_left.load(relaxed) <= 1 || waited_for) come_back_next_time(p);  // relaxed: ours
@@ -166,7 +166,7 @@ G* take_turn(scheduler& s, P* p) noexcept {
     if (low_is_due(s, p)) {
         begin_low_turns(p);
         if (G* g = take_low(s, p)) {
-            come_back_next_time(p);  // the global queue's turn may be now, too
+            come_back_next_time(p);  // the global queue may be due, too
             return g;
         }
     }

@@ -32,14 +32,14 @@ namespace {
 
 constexpr int frames_max = 64;
 
-constinit atomic<uint32_t> left_out{0};   // pieces of reports that nobody read
-constinit atomic<bool> amid_line{false};  // what was written of them last ended there
+constinit atomic<uint32_t> left_out{0};   // pieces of reports that were not read
+constinit atomic<bool> amid_line{false};  // the last written piece ended inside a line
 constinit spin_lock registry_lock;
 constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; changed under registry_lock
-constinit atomic<uint32_t> visitors{0};          // of the registry; none of them is waited for by a handler
+constinit atomic<uint32_t> visitors{0};          // of the registry; handlers never wait for them
 constinit std::terminate_handler previous_terminate = nullptr;
 
-// "an exception of type std::runtime_error (out of tea)". Requires: a handler has caught it.
+// Prints "an exception of type std::runtime_error (out of tea)". Precondition: it is caught.
 void print_caught_exception(report& out) noexcept {
     const std::type_info* type = abi::__cxa_current_exception_type();
     if (type == nullptr) return;
@@ -54,7 +54,7 @@ void print_caught_exception(report& out) noexcept {
     } catch (...) {}
 }
 
-// The exception that g unwinds its stack for, or handles. It is often the cause of what follows.
+// Prints the exception that g unwinds for or handles, often the cause of the failure.
 void print_exception_of(report& out, const G& g) noexcept {
     const bool on_own_stack = g.stack != nullptr && g.stack->holds(__builtin_frame_address(0));
     if (std::uncaught_exceptions() != 0 && on_own_stack) {
@@ -83,12 +83,12 @@ void on_fatal() noexcept {
     out.print("weft: in %s", lender != nullptr ? "a blocking call of " : "");
     print_identity(out, g);
     out.print("\n");
-    out.flush();  // what follows runs code of the program
+    out.flush();  // next, code of the program runs
     print_exception_of(out, g);
     out.own_backtrace(frames_max);
 }
 
-// The report of a fault in the stack of hit->owner, and the end of the process.
+// Reports a fault in the stack of hit->owner, and ends the process.
 [[noreturn]] void report_fault(const os::fault& f, const struct stack& hit, bool refused) noexcept {
     {
         report out(os::stderr_fd);
@@ -107,8 +107,9 @@ void on_fatal() noexcept {
     std::abort();
 }
 
-// The stack of the caller's G if that is an OS thread's own and the access at address has run over it; else nullptr. What the system puts
-// below such a stack is its guard. An access above that faults only if the system could not let the stack grow.
+// The stack of the caller's G if it is an OS thread's own and the access at address overran it;
+// else nullptr. The system puts a guard below; above that, a fault means that the stack could not
+// grow.
 const struct stack* own_stack_overrun(const void* address) noexcept {
     const M* m = current_m();
     if (m == nullptr || m->g == nullptr || !is_on_own_stack(m->g)) return nullptr;
@@ -118,12 +119,13 @@ const struct stack* own_stack_overrun(const void* address) noexcept {
     return near && !os::is_readable(at) ? own : nullptr;
 }
 
-// An address in a guard belongs to the G whose stack it guards; one in a growing stack may ask for more of it.
-// The runtime of that G stands still with it, but others may go, of which the search looks at the stacks as well: it is a visit.
+// An address in a guard belongs to the stack's G; one in a growing stack may ask for more. That G
+// keeps its runtime alive, but the search also reads stacks of others, which may end: so it is a
+// visit.
 bool on_fault(const os::fault& f) noexcept {
     struct search {
         const os::fault& f;
-        struct stack* hit = nullptr;  // of the report to come
+        struct stack* hit = nullptr;  // for the report
         bool refused = false;
         bool grown = false;
     } looked{f};
@@ -147,7 +149,8 @@ bool on_fault(const os::fault& f) noexcept {
     return false;
 }
 
-// An exception that leaves a G's entry finds no handler, and no frames below: the stack of the throw still stands.
+// An exception that leaves a G's entry finds no handler and no frames below: the thrower's stack is
+// intact.
 void on_terminate() {
     const M* m = current_m();
     const G* lender = lender_of(m);
@@ -176,7 +179,7 @@ void on_terminate() {
 
 void install_fatal_report() noexcept {
     static constinit atomic<bool> done{false};
-    if (done.exchange(true, acq_rel)) return;  // acq_rel: only one of us installs
+    if (done.exchange(true, acq_rel)) return;  // acq_rel: only one caller installs
     set_fatal_hook(&on_fatal);
     os::install_fault_handler(&on_fault);
     previous_terminate = std::set_terminate(&on_terminate);
@@ -184,7 +187,7 @@ void install_fatal_report() noexcept {
 
 void free_registry_lock() noexcept {
     registry_lock.unlock();
-    visitors.store(0, relaxed);  // relaxed: there is no other thread
+    visitors.store(0, relaxed);  // relaxed: no other thread
 }
 
 void register_scheduler(scheduler* s) noexcept {
@@ -200,7 +203,7 @@ void unregister_scheduler(scheduler* s) noexcept {
     while (link->load(relaxed) != s) link = &link->load(relaxed)->next_registered;  // relaxed: written under the lock
     link->store(s->next_registered.load(relaxed), release);  // relaxed: as above; pairs with on_fault
     registry_lock.unlock();
-    WEFT_FULL_FENCE();  // who comes to visit from here on does not find it
+    WEFT_FULL_FENCE();                                                       // later visitors do not find it
     for (uint32_t i = 0; visitors.load(acquire) != 0; ++i) spin_backoff(i);  // pairs with visit_schedulers
 }
 
@@ -257,7 +260,7 @@ void report::give_up() noexcept {
     left_out.fetch_add(1, relaxed);  // relaxed: statistics
 }
 
-// False: patience is over, or the writer is to end.
+// False: time is over, or the writer must end.
 bool report::await_reader() noexcept {
     while (left_ns_ > 0) {
         const int64_t began_ns = os::monotonic_ns();
@@ -269,28 +272,29 @@ bool report::await_reader() noexcept {
     return false;
 }
 
-// False: not all of it.
+// False: not all was written.
 bool report::write_patiently(const char* text, std::size_t size) noexcept {
     for (std::size_t done = 0; done < size;) {
         const std::ptrdiff_t wrote = out_.write_some(text + done, size - done);
         if (wrote < 0 || (wrote == 0 && !await_reader())) return false;
         if (wrote == 0) continue;
         done += static_cast<std::size_t>(wrote);
-        amid_line.store(text[done - 1] != '\n', relaxed);  // relaxed: looks
+        amid_line.store(text[done - 1] != '\n', relaxed);  // relaxed: a hint
         if (patience_ == patience::while_read) left_ns_ = stall_ns;
     }
     return true;
 }
 
-// Before anything else, and with little patience without waiting: who did not read may still not. False: he does not.
+// Comes first, and with patience::little without a wait: an absent reader may still be. False: it
+// is.
 bool report::tell_what_was_left_out() noexcept {
     if (told_) return true;
     told_ = true;
-    const uint32_t count = left_out.exchange(0, relaxed);  // relaxed: as good a moment later
+    const uint32_t count = left_out.exchange(0, relaxed);  // relaxed: later is as good
     if (count == 0) return true;
     char line[80];
     const int size = std::snprintf(line, sizeof(line), "%sweft: %u pieces of reports were left out: nobody read\n",
-                                   amid_line.load(relaxed) ? "\n" : "", count);  // relaxed: a look
+                                   amid_line.load(relaxed) ? "\n" : "", count);  // relaxed: a hint
     if (patience_ == patience::little) left_ns_ = 0;
     const bool told = write_patiently(line, static_cast<std::size_t>(size));
     left_ns_ = full_patience_ns();
@@ -331,7 +335,7 @@ WEFT_NO_SANITIZE int read_frames(
             const auto* record = reinterpret_cast<void* const*>(at);
             if (record[1] == nullptr) return count;
             pcs[count++] = strip_signature(record[1]);
-            lowest = at + 1;  // frames lie upwards
+            lowest = at + 1;  // frames go upwards
             at = reinterpret_cast<uintptr_t>(record[0]);
         }
     }

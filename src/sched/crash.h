@@ -1,10 +1,10 @@
-// crash.h: what the process says when it dies in a green thread.
+// crash.h: reports when the process dies in a green thread.
 //
-// Three ways lead here: fatal() (misuse, or a bug of ours), a fault in the guard of a stack (overflow), and an exception that leaves
-// a detached green thread (std::terminate, with the stack still standing). All name the G, where it was started, and show
-// its stack; then what was there before us takes over: abort, the previous handler.
+// The causes: fatal() (misuse, or a bug in weft), a fault in a stack's guard (overflow), and an
+// exception that leaves a detached green thread (std::terminate, stack intact). Reports name the G
+// and where it was started, with its stack; then the previous handler runs, or abort.
 //
-// Who: report functions in any state of the process; they allocate nothing and take no lock.
+// Threads: any thread, in any state: reports neither allocate nor lock.
 #pragma once
 
 #include <cstddef>
@@ -22,36 +22,37 @@ struct stack;
 // Installs the handlers, once per process.
 void install_fatal_report() noexcept;
 
-// The schedulers there are, for the fault handler to find whose stack an address is in.
+// The registry in which the fault handler finds the stack of an address.
 void register_scheduler(scheduler* s) noexcept;
 void unregister_scheduler(scheduler* s) noexcept;
 
-// Calls visit(closure, s) for each of them, until one returns false. None goes meanwhile: so not for long. Any thread that is not about
-// to unregister one, any signal handler.
+// Calls visit(closure, s) for each scheduler until it returns false. Unregistering waits for it: be
+// quick. Any thread except one about to unregister a scheduler; any signal handler.
 void visit_schedulers(bool (*visit)(void* closure, scheduler& s) noexcept, void* closure) noexcept;
 
-// g has run over the end of its stack, which has no guard. Does not return.
+// g has overrun its stack, which has no guard.
 [[noreturn]] void report_overflow(G& g) noexcept;
 
-// The return addresses of up to max frames: pc, if it is not nullptr, and those of the chain that begins at fp, which must lie on s, at or
-// above low, and go on on the stacks that s continues. Returns how many.
+// Stores up to max return addresses: pc, unless nullptr, and the chain from fp. Frames lie on s, at
+// or above low, and on the stacks that s continues. Returns the count.
 int read_frames(const void* pc, const void* fp, const void* low, const stack& s, const void** pcs, int max) noexcept;
 
-// Writes text for a report. Small enough for a signal handler's stack.
+// Writes a report's text. Fits on a signal handler's stack.
 class report {
 public:
-    // What to do while nobody reads: wait; or, when patience is over, leave out the rest, and say so when somebody reads again. Others than
-    // the endless never make a write that may block.
+    // Unread output: wait, or wait for a limited time, then drop the rest and say so later. Only
+    // `endless` makes writes that may block.
     enum class patience : uint8_t {
         endless,
-        little,      // little_ns of waiting for the whole report
-        while_read,  // stall_ns from one piece to the next
+        little,      // little_ns for the whole report
+        while_read,  // stall_ns for each piece
     };
 
     static constexpr int64_t little_ns = 10'000'000;
     static constexpr int64_t stall_ns = 100'000'000;
 
-    // writer: the caller, if it is a monitor. It looks at its processors while it waits, and in goes_on(): so it holds no lock when it prints.
+    // writer: the caller, if a monitor. It checks its processors while it waits, and in goes_on(),
+    // so it must print without a lock.
     explicit report(int fd, patience p = patience::endless, monitor* writer = nullptr) noexcept
         : fd_(fd), patience_(p), writer_(writer), left_ns_(full_patience_ns()), out_(fd) {}
 
@@ -63,19 +64,19 @@ public:
     [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) noexcept;
     void flush() noexcept;
 
-    // From time to time, by who writes much. False: the rest is left out, so it need not be made.
+    // Long writers call it now and then. False: the rest is dropped.
     [[nodiscard]] bool goes_on() noexcept;
 
     // One frame: "    #0 0x… symbol+0x12 (module+0x1234)".
     void frame(int index, const void* pc) noexcept;
 
-    // count of them; and a sign that there are more, if cut.
+    // Writes count frames, and a mark if cut.
     void frames(const void* const* pcs, int count, bool cut) noexcept;
 
-    // Up to max frames from fp on, which must lie on s. Returns how many.
+    // Writes up to max frames from fp on, which lie on s. Returns the count.
     int backtrace(const void* pc, const void* fp, const stack& s, int max) noexcept;
 
-    // Up to max frames of the caller's own stack. Not in a signal handler.
+    // Writes up to max of the caller's own frames. Not for signal handlers.
     void own_backtrace(int max) noexcept;
 
 private:
@@ -93,9 +94,9 @@ private:
     int fd_;
     patience patience_;
     bool gave_up_ = false;
-    bool told_ = false;  // what had been left out before
+    bool told_ = false;  // about what had been left out
     monitor* writer_;
-    int64_t left_ns_;  // of patience
+    int64_t left_ns_;  // time to wait that is left
     os::nonblocking_output out_;
     std::size_t used_ = 0;
     char buffer_[buffer_size];

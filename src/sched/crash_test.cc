@@ -1,4 +1,5 @@
-// crash_test.cc: the writing of reports: all of it, or what fits into the patience, and never more waiting than that.
+// crash_test.cc: reports are written completely, or as far as their patience allows, and wait no
+// longer.
 #include "sched/crash.h"
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@ namespace {
 
 using test::two_ends;
 
-// A pipe of one page, from which is read what is there.
+// A pipe of one page; reads what is in it.
 two_ends small_pipe() {
     two_ends ends = two_ends::of_small_pipe();
     fcntl(ends.read_end(), F_SETFL, O_NONBLOCK);
@@ -54,7 +55,7 @@ void print_lines(report& out) {
     for (int i = 0; i < lines; ++i) out.print("%s", nth_line(i).c_str());
 }
 
-// Nobody reads while print is called, and then somebody does, who is told by the next report.
+// Nothing reads during print; then a reader comes, and the next report tells it.
 void expect_left_out_and_told(report::patience p) {
     const two_ends to = small_pipe();
     {
@@ -76,14 +77,14 @@ TEST(Report, WithLittlePatienceLeavesOutWhatNobodyReads) { expect_left_out_and_t
 
 TEST(Report, WhileReadLeavesOutWhatNobodyReads) { expect_left_out_and_told(report::patience::while_read); }
 
-// Each piece had patience of its own, so many pieces had much.
+// With a wait of its own for each piece, many pieces would wait long.
 TEST(Report, LittlePatienceIsForAllOfIt) {
     const two_ends to = small_pipe();
     std::string got;
     {
         report out(to.write_end(), report::patience::little);
         int reads = 0;
-        // A reader that takes a piece each time that patience is all but over.
+        // A reader that takes a piece each time just before the wait ends.
         for (int i = 0; i < 100 && out.goes_on(); ++i, ++reads) {
             std::thread reader([&] {
                 os::sleep_ns(report::little_ns / 2);
@@ -98,7 +99,7 @@ TEST(Report, LittlePatienceIsForAllOfIt) {
     report(to.write_end(), report::patience::little).print("told\n");  // for the next test
 }
 
-// What comes of a report whose reader is slower than little patience allows, but reads.
+// The report to a reader that reads, but more slowly than patience::little allows.
 std::string read_slowly(report::patience p) {
     const two_ends to = small_pipe();
     std::string got;
@@ -121,7 +122,7 @@ std::string read_slowly(report::patience p) {
 TEST(Report, WithoutAnEndIsWrittenToTheEnd) { EXPECT_EQ(read_slowly(report::patience::endless), all_lines()); }
 
 TEST(Report, WhileReadIsWrittenToTheEnd) {
-    // A machine with much else to do may keep the reader from it for too long.
+    // A busy machine may delay the reader for longer.
     test::eventually([] { return read_slowly(report::patience::while_read) == all_lines(); });
 }
 

@@ -14,7 +14,7 @@ namespace weft::detail {
 
 namespace {
 
-// Short enough to be typed in again.
+// Short enough to type.
 uint64_t fresh_seed() noexcept {
     return prng(static_cast<uint64_t>(os::monotonic_ns()) ^ static_cast<uint64_t>(os::current_tid())).below(1'000'000);
 }
@@ -28,7 +28,7 @@ std::optional<uint64_t> parse_number(std::string_view text) noexcept {
     return value;
 }
 
-// word is key=0 or key=1, and the key ends at at.
+// word is key=0 or key=1; at: where the key ends.
 void parse_switch(std::string_view word, std::size_t at, bool& on) noexcept {
     const std::string_view value = at == std::string_view::npos ? "" : word.substr(at + 1);
     if (value == "0" || value == "1") {
@@ -47,7 +47,7 @@ void parse_retake(std::string_view word, std::size_t at, debug_options& options)
     }
 }
 
-// word is key=milliseconds, and the key ends at at.
+// word is key=milliseconds; at: where the key ends.
 void parse_period(std::string_view word, std::size_t at, uint32_t& ms) noexcept {
     constexpr uint64_t longest_ms = 86'400'000;
     const auto number = at == std::string_view::npos ? std::nullopt : parse_number(word.substr(at + 1));

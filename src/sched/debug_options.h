@@ -1,22 +1,22 @@
-// debug_options.h: what RUN_DEBUG asks for: a list of words with commas between them, some with =value.
+// debug_options.h: the options in RUN_DEBUG: words separated by commas, some with =value.
 //
-//     random          order nobody may rely on is drawn by lot, from a seed that is printed
-//     random=SEED     the same, from that seed: the same draws again
-//     retake=0        no P is taken away from an M that blocks or computes: see docs/retake.md
-//     retake=always   Ps are taken away as often as can be, whether anybody waits or not: a storm for tests
-//     placement=0     no thread is moved to another CPU: see docs/retake.md
-//     stack_use       how deep each green thread has used its stack is measured exactly, see docs/stacks.md
-//     schedtrace=MS   a line on what Ps, Ms and queues look like, every MS milliseconds: see docs/debugging.md
+//     random          unspecified order is random, from a seed that is printed
+//     random=SEED     the same from that seed: repeats the draws
+//     retake=0        no retakes: docs/retake.md
+//     retake=always   as many retakes as possible, needed or not: a storm for tests
+//     placement=0     moves no thread to another CPU: docs/retake.md
+//     stack_use       measures stack use exactly: docs/stacks.md
+//     schedtrace=MS   a line on Ps, Ms and queues every MS milliseconds: docs/debugging.md
 //     scheddetail=1   with it: a line for each P, M and G
-//     dumpsignal=NAME that signal writes a dump of all Gs to stderr: QUIT, USR1, …, or a number
-//     watchdog=MS     says which G has run for longer than that, or has waited for a P
-//     deadlock=0      a program all of whose Gs wait for ever is left alone; =strict: see docs/deadlocks.md
-//     lockowners=1    mutexes know who holds them, for reports
+//     dumpsignal=NAME a signal that dumps all Gs to stderr: QUIT, USR1, …, or a number
+//     watchdog=MS     reports a G that runs, or waits for a P, for longer
+//     deadlock=0      ignores deadlocks of the whole program; =strict: docs/deadlocks.md
+//     lockowners=1    mutexes know their holders, for reports
 //
-// What is not known, or has a value that makes no sense, gets one line on stderr, and is ignored.
+// Unknown words and invalid values are reported on stderr, and ignored.
 //
-// Who: whoever makes a runtime.
-// See: docs/environment.md
+// Threads: the thread that makes a runtime.
+// See:     docs/environment.md
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct debug_options {
 // text: the variable's value, or nullptr.
 [[nodiscard]] debug_options parse_debug_options(const char* text) noexcept;
 
-// Those of the environment. Says which seed is used.
+// The options in the environment. Prints the seed in use.
 [[nodiscard]] debug_options read_debug_options() noexcept;
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// debug_options_test.cc: what RUN_DEBUG may say, and what is said about what it may not.
+// debug_options_test.cc: parsing of RUN_DEBUG, and reports of invalid parts.
 #include "sched/debug_options.h"
 
 #include <csignal>

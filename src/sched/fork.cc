@@ -23,7 +23,7 @@ constinit atomic<uint32_t> fork_generation{0};
 namespace {
 
 void in_child() noexcept {
-    fork_generation.fetch_add(1, relaxed);  // relaxed: there is no other thread. F1
+    fork_generation.fetch_add(1, relaxed);  // relaxed: no other thread. F1
     const M* m = current_m();
     set_current_m(nullptr);  // F2
     if (m != nullptr && m->g != nullptr) m->g->traits |= trait::ends_slowly_in_child;
@@ -50,7 +50,7 @@ void in_child() noexcept {
 
 void install_fork_handler() noexcept {
     static constinit atomic<bool> done{false};
-    if (done.exchange(true, acq_rel)) return;  // acq_rel: only one of us installs
+    if (done.exchange(true, acq_rel)) return;  // acq_rel: only one caller installs
     os::stay_loaded();
     os::call_in_child_of_fork(&in_child);
 }

@@ -15,10 +15,10 @@ namespace weft {
 
 namespace detail {
 
-// A set: this, count entries, and the text they refer to.
+// A set: this header, count entries, and their text.
 struct label_block {
     struct entry {
-        uint32_t key_at;  // from the beginning of the text
+        uint32_t key_at;  // from the start of the text
         uint32_t key_size;
         uint32_t value_at;
         uint32_t value_size;
@@ -42,7 +42,7 @@ struct label_block {
         return {{text() + e.key_at, e.key_size}, {text() + e.value_at, e.value_size}};
     }
 
-    // A set that takes the reference over to b; the reference of a set.
+    // adopt: a set that takes over b's reference; surrender: that of a set.
     [[nodiscard]] static label_set adopt(label_block* b) noexcept {
         label_set all;
         all.block_ = b;
@@ -51,7 +51,7 @@ struct label_block {
 
     [[nodiscard]] static label_block* surrender(label_set& all) noexcept { return std::exchange(all.block_, nullptr); }
 
-    // first and then second, without those of first that second replaces. Both ask for label number i. Throws std::bad_alloc.
+    // Joins first and second, which wins. Each is called for label i. Throws std::bad_alloc.
     template <typename First, typename Second>
     static label_set join(const First& first, std::size_t first_size, const Second& second, std::size_t second_size);
 };
@@ -107,15 +107,15 @@ label_set label_block::join(const First& first, std::size_t first_size, const Se
     return adopt(b);
 }
 
-void retain_labels(label_block* b) noexcept { b->owners.fetch_add(1, relaxed); }  // relaxed: the caller's keeps it
+void retain_labels(label_block* b) noexcept { b->owners.fetch_add(1, relaxed); }  // relaxed: the caller keeps it
 
 void release_labels(label_block* b) noexcept {
-    if (b->owners.fetch_sub(1, acq_rel) == 1) ::operator delete(b);  // with the other owners'
+    if (b->owners.fetch_sub(1, acq_rel) == 1) ::operator delete(b);  // pairs with the other owners'
 }
 
 namespace {
 
-// Takes the block away from g: steps 1 to 3.
+// Steps 1 to 3: takes the block from g.
 label_block* take_labels(G& g) noexcept {
     if ((g.traits & trait::labelled) == 0) return nullptr;
     g.traits &= static_cast<uint8_t>(~trait::labelled);
@@ -123,12 +123,12 @@ label_block* take_labels(G& g) noexcept {
     __atomic_store_n(&g.labels, nullptr, __ATOMIC_RELAXED);
     compiler_fence();
     if ((g.special.load(relaxed) & special::no_fence) != 0) WEFT_FULL_FENCE();                    // relaxed: ours
-    for (uint32_t i = 0; (g.special.load(acquire) & special::frozen) != 0; ++i) spin_backoff(i);  // with the thaw
+    for (uint32_t i = 0; (g.special.load(acquire) & special::frozen) != 0; ++i) spin_backoff(i);  // pairs with the thaw
     return b;
 }
 
 void give_labels(G* g, label_block* b) noexcept {
-    __atomic_store_n(&g->labels, b, __ATOMIC_RELEASE);  // what it says, for dumps
+    __atomic_store_n(&g->labels, b, __ATOMIC_RELEASE);  // publishes its content to dumps
     g->traits |= trait::labelled;
 }
 
@@ -140,7 +140,7 @@ struct cut_text {
     WEFT_NO_SANITIZE void put(const volatile char* from, std::size_t size) noexcept {
         for (std::size_t i = 0; i < size && room != 0; ++i, --room) {
             const char c = from[i];
-            *at++ = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;  // a dump's lines stay lines
+            *at++ = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;  // a line of a dump stays one line
         }
     }
 };

@@ -24,7 +24,7 @@ struct record {
     spin_lock lock;
     // Guarded by lock.
     uint8_t generation = 1;
-    bool lends = false;  // whether lent means anything
+    bool lends = false;  // true: lent is valid
     priority lent = priority::normal;
     uint32_t held = 0;  // recorded mutexes
     G* g = nullptr;
@@ -33,7 +33,7 @@ struct record {
     uint32_t next_free = 0;  // guarded by registry.lock
 };
 
-// Records live for ever: a mutex may name one long after its G has ended.
+// Records are never freed: a mutex may name one long after its G has ended.
 struct registry {
     static constexpr uint32_t per_chunk = 1024;
     static constexpr uint32_t chunks_max = 1024;
@@ -41,7 +41,7 @@ struct registry {
     static_assert(uint64_t{per_chunk} * chunks_max << generation_bits <= passed_by::normal, "they share a word");
 
     spin_lock lock;
-    uint32_t made = 1;  // guarded by lock; number 0 is nobody's
+    uint32_t made = 1;  // guarded by lock; number 0 means no record
     uint32_t free = 0;  // guarded by lock
     atomic<record*> chunks[chunks_max] = {};
 
@@ -49,7 +49,7 @@ struct registry {
         return chunks[number / per_chunk].load(acquire)[number % per_chunk];  // pairs with take
     }
 
-    // A free record's number, or 0.
+    // A free record, or 0.
     [[nodiscard]] uint32_t take() noexcept;
     void give(uint32_t number) noexcept;
 };
@@ -82,7 +82,7 @@ constexpr uint32_t number_of(holder_handle h) noexcept { return h >> registry::g
 
 constexpr uint8_t generation_of(holder_handle h) noexcept { return static_cast<uint8_t>(h); }
 
-// The record of whose handle it is, locked; nullptr if it has ended.
+// The record for this handle, locked; nullptr if its G has ended.
 record* lock_record(holder_handle h) noexcept {
     if (h == 0) return nullptr;
     record& r = records.at(number_of(h));
@@ -106,7 +106,7 @@ void free_lending_lock() noexcept { records.lock.unlock(); }
 
 namespace {
 
-// Replaces the bits of mask by set, at once.
+// Atomically replaces the bits of mask by set.
 void replace_bits(G& g, uint16_t mask, uint16_t set) noexcept {
     uint16_t seen = g.special.load(relaxed);  // relaxed: the exchange decides
     // relaxed: queued with the G
@@ -115,7 +115,7 @@ void replace_bits(G& g, uint16_t mask, uint16_t set) noexcept {
 
 void set_queued_class(G& g, priority c) noexcept { replace_bits(g, special::high | special::low, queued_bits(c)); }
 
-// The class that g, whose record is locked, is to be queued in.
+// The class in which g, whose record is locked, must be queued.
 priority due_class(const record& r) noexcept {
     const priority own = own_class(*r.g);
     return r.lends && above(r.lent, own) ? r.lent : own;
@@ -130,7 +130,7 @@ priority own_class(const G& g) noexcept {
 }
 
 priority queued_class(const G& g) noexcept {
-    const uint16_t bits = g.special.load(relaxed);  // relaxed: a look
+    const uint16_t bits = g.special.load(relaxed);  // relaxed: a hint
     if ((bits & special::high) != 0) return priority::high;
     return (bits & special::low) != 0 ? priority::low : priority::normal;
 }
@@ -172,14 +172,14 @@ holder_handle handle_of_caller() noexcept {
 void count_held(holder_handle who, int change) noexcept {
     record* r = lock_record(who);
     if (r == nullptr) return;
-    if (change > 0 || r->held != 0) r->held += static_cast<uint32_t>(change);  // 0: mistaken for another, see lending.h
+    if (change > 0 || r->held != 0) r->held += static_cast<uint32_t>(change);  // 0: wrong G, see lending.h
     if (r->held == 0 && std::exchange(r->lends, false)) set_queued_class(*r->g, own_class(*r->g));
     r->lock.unlock();
 }
 
 void lend(holder_handle who, priority c) noexcept {
     while (record* r = lock_record(who)) {
-        // Who has freed all since we looked would keep what we lend.
+        // A G that holds nothing would keep what it is lent.
         const bool higher = r->held != 0 && above(c, due_class(*r));
         scheduler* to_move = nullptr;
         G* g = r->g;
@@ -190,7 +190,7 @@ void lend(holder_handle who, priority c) noexcept {
             set_queued_class(*g, c);
             WEFT_FULL_FENCE();                                                   // C2 of classes.h
             if (g->state.load(relaxed) == g_state::runnable) to_move = g->home;  // relaxed: the fence
-            if (to_move != nullptr) to_move->pin();  // g has not ended, which keeps it alive until here
+            if (to_move != nullptr) to_move->pin();  // g has not ended, so its runtime is still there
         }
         who = 0;
         if (higher && r->waits_for != nullptr) {

@@ -1,47 +1,49 @@
-// lending.h: priority inheritance: whoever holds a mutex runs in the class of the highest that waits for it.
+// lending.h: priority inheritance: a mutex's holder runs in the class of its most urgent waiter.
 //
-// The problem. A low G holds a mutex and is queued. A high one wants it. Between the two are normal ones, of which there are always more:
-// the high one waits for all of them. So the waiter lends its class to the holder.
+// Otherwise a high G would wait for all normal Gs that run before a low holder.
 //
-// For that a mutex has to know who holds it, which it does not: a store on the fast path that nobody needs as long as all are of
-// the same class. So it is remembered only once another class was used in the process (classes_used). And it must not be a pointer: a
-// mutex may be unlocked by somebody else than its holder, who may have ended long before, its runtime too. So it is the number of a
-// record that is never freed, with a generation: that of a G that has ended is another one.
+// A mutex must know its holder, which costs a store on the fast path. So the holder is recorded
+// only once a class other than normal was used in the process (classes_used). Any thread may
+// unlock, long after the holder and its runtime have ended. So the mutex stores no pointer but the
+// number of a record, never freed, and a generation, which changes when the record's G ends.
 //
 //     mutex                      record                                    G
 //     holder: 3 | generation ──▶ lock, G, how many it holds, what it ──▶   special: high, low
 //                                waits for, the class lent to it
 //
-// Both sides hold the mutex's guard. Who waits sets a bit in its word that says in which class, and lends to the holder, if it is known.
-// Who has taken the mutex writes itself down as the holder, and takes what those bits say. A mutex that is handed over gets its holder
-// from the one that hands it over, before that one makes the new holder ready: so it is queued in the class that was lent to it. The
-// bit recorded says that the holder is known, and leads unlock() to the slow path, which forgets it. So where classes are
-// not used, lock() pays for one look at a word that nobody writes, and unlock() for nothing.
+// Both sides hold the mutex's guard. A waiter sets a bit for its class in the mutex's word, and
+// lends its class to a known holder. A new holder records itself, and takes what those bits say. At
+// a hand-off the old holder does this before it makes the new one ready, which is thus queued in
+// that class. The bit `recorded` says that the holder is known, and sends unlock() to the slow
+// path. Without classes, lock() loads a word that is never written, and unlock() pays nothing.
 //
-// A holder that is queued is moved to the queue of its new class at once: Raised, in classes.h.
+// A queued holder moves to the queue of its new class at once: Raised, in classes.h.
 //
-// What is lent is given back when the G holds no recorded mutex any more; not before, since it may hold another one for the same waiter. The
-// bits are cleared with the waiting bit, so a waiter that has given up may be remembered until the queue is empty: then somebody runs in
-// a higher class than is due, for as long as it holds the mutex.
+// A G keeps what is lent until it holds no recorded mutex, because the same waiter may need another
+// one. The class bits are cleared with the waiting bit. So until the queue is empty, a waiter that
+// gave up may count, and keep a holder in too high a class while it holds the mutex.
 //
-// If the holder waits for another mutex, that one's holder inherits as well: the record says what it waits for, and lend() goes on
-// there, until somebody is high enough already, which also ends a walk in a circle. The walk does not hold that mutex's guard: it
-// leaves a bit beside the holder's name, for those who hold it before the one that waits does.
+// If the holder waits for another mutex, lend() continues with that one's holder, to which the
+// record leads. It stops at a holder that is high enough, which also ends cycles. It does not hold
+// the guard of that mutex; for holders that come before the waiter, it leaves a bit beside the
+// handle.
 //
-// A plain thread lends as a normal G, and is lent nothing: the system schedules it.
+// A plain thread lends as a normal G and is lent nothing: the kernel schedules it.
 //
-// A generation has eight bits. So a mutex whose holder has ended without unlocking it, and that is unlocked by another one after a
-// multiple of 255 others have had the same record, may take one of these for its holder: that one runs in a class that is not due to it
-// until it holds nothing any more, or goes back to its own early. Nothing else depends on it.
+// A generation has eight bits. If a holder ends without unlocking, and a multiple of 255 Gs have
+// had its record before the unlock, one of them may pass for the holder. Then it runs in a wrong
+// class until it holds nothing, or returns to its own too early. Nothing else depends on it.
 //
-// Rejected. A table of all locked mutexes: a look-up and an insertion on each lock, once classes are used. Pointers to holders in the mutex: 8 bytes more, and
-// dangling ones. Lending the class to everybody for a while: it is those between that are in the way.
+// Rejected. A table of locked mutexes would need a lookup and an insertion for each lock, once
+// classes are used. Pointers to holders would take 8 bytes more, and dangle. Lending to all Gs for
+// a while would not help: the normal ones are in the way.
 //
-// Invariants: I1. record.g is a G of that generation which has not ended, or nullptr.
-//             I2. special's class bits of a G with a record are the higher of its own and record.lent; changed under record.lock.
-//             I3. record.waits_for is the holder word of a mutex that cannot go: its G is inside lock().
+// Invariants: I1. record.g is a G of that generation that has not ended, or nullptr.
+//             I2. special's class bits of a G with a record are the higher of its own and
+//                 record.lent; changed under record.lock.
+//             I3. record.waits_for is a living mutex's holder word: its G is inside lock().
 // Locks:      record.lock after a mutex's guard; one record's at a time. registry (leaf).
-// Who:        see each.
+// Threads:    see each.
 // See:        docs/priorities.md
 #pragma once
 
@@ -56,56 +58,58 @@ namespace weft::detail {
 
 struct G;
 
-// A record's number and generation. 0: nobody.
+// A record's number and generation. 0: no holder.
 using holder_handle = uint32_t;
 
-// What a walk leaves in a mutex's holder word, above the handle: that somebody of this class waits by way of one who waits for it.
+// Left by lend() above the handle: a G of this class waits through a waiter of this mutex.
 namespace passed_by {
 inline constexpr uint32_t high = 1U << 31;
 inline constexpr uint32_t normal = 1U << 30;
 inline constexpr uint32_t any = high | normal;
 }  // namespace passed_by
 
-// The class in which the caller waits: as lent to it; normal for a plain thread.
+// The class in which the caller waits, with what is lent to it; normal for a plain thread.
 [[nodiscard]] priority class_of_caller() noexcept;
 
-// False of what a cast has made of some other number.
+// False for other numbers, cast to a priority.
 [[nodiscard]] constexpr bool is_class(priority p) noexcept { return p <= priority::low; }
 
-// Whether a runs before b.
+// True if a runs before b.
 [[nodiscard]] constexpr bool above(priority a, priority b) noexcept {
     constexpr int rank[] = {1, 2, 0};  // normal, high, low
     return rank[static_cast<int>(a)] > rank[static_cast<int>(b)];
 }
 
-// The caller's handle, which it gets if it has none; 0 for a plain thread, or if there is no memory.
+// The caller's handle, made at need. 0: a plain thread, or no memory.
 [[nodiscard]] holder_handle handle_of_caller() noexcept;
 
-// That of g, which waits, if it has one; else 0.
+// The handle of g, which waits; 0: none yet.
 [[nodiscard]] holder_handle handle_of(const G* g) noexcept;
 
-// Whose handle it is holds one more recorded mutex, or one less. Any thread; nothing happens if it has ended.
+// The G with this handle, unless it has ended, holds one recorded mutex more or less. Any thread.
 void count_held(holder_handle who, int change) noexcept;
 
-// Lends c to whose handle it is, and on. Any thread.
+// Lends c to the G with this handle, and along the chain. Any thread.
 void lend(holder_handle who, priority c) noexcept;
 
-// The caller, who gets a handle if it has none, is about to wait for the mutex with this holder word, or (nullptr) does so no longer.
+// The caller, which gets a handle at need, will wait for the mutex with this holder word, or
+// (nullptr) waits no longer.
 void set_waits_for(atomic<uint32_t>* holder) noexcept;
 
-// g, which has trait::recorded, waits for no mutex any more, though it has not run since: its runtime ends. Any thread.
+// g, with trait::recorded, has not run but waits no longer: its runtime ends. Any thread.
 void waits_for_nothing(const G& g) noexcept;
 
-// Whose handle it is; nullptr if it has ended. Any thread; it may end a moment later.
+// The G with this handle; nullptr if it has ended. Any thread; it may end right after.
 [[nodiscard]] const G* whose(holder_handle h) noexcept;
 
-// Who holds the mutex that g waits for, if both are known: see RUN_DEBUG=lockowners. Any thread; a moment later it may be another one.
+// The holder, if known, of the mutex that g waits for: see RUN_DEBUG=lockowners. Any thread; may
+// change right after.
 [[nodiscard]] const G* holder_awaited_by(const G& g) noexcept;
 
-// g has ended, or will never run again: its handle is nobody's. With trait::recorded.
+// g, with trait::recorded, will not run again: its handle becomes invalid.
 void drop_record(G& g) noexcept;
 
-// g's own class becomes c. By itself, or by who makes it.
+// Sets g's own class. By g, or its creator.
 void set_own_class(G& g, priority c) noexcept;
 
 // g's class as set, and as queued.

@@ -1,4 +1,4 @@
-// lending_test.cc: what is lent, and to whom not any more.
+// lending_test.cc: what is lent, and when it no longer reaches the holder.
 #include "sched/lending.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(Lending, LastsAsLongAsSomethingIsHeld) {
     });
 }
 
-// Who waits has read the holder's name, and then it unlocks.
+// The waiter has read the holder's handle, and then the holder unlocks.
 TEST(Lending, ComesTooLateForWhoHoldsNothingAnyMore) {
     runtime rt({.procs = 1});
     rt.run([] {

@@ -17,12 +17,13 @@ constinit std::atomic<bool> locals_exist{false};
 
 namespace {
 
-// All locals there are, sorted by index. The list is walked under the lock to find an index: locals are few, and made rarely.
+// All locals, sorted by index. Finding an index walks the list under the lock: locals are few and
+// rarely made.
 constinit spin_lock keys_lock;
 constinit local_key* all_keys = nullptr;  // guarded by keys_lock
 constinit uint64_t last_serial = 0;       // guarded by keys_lock
 
-// In the slot of a value that is being made.
+// Marks the slot of a value that is being made.
 constexpr local_type type_of_nothing = {nullptr, nullptr, nullptr};
 constinit local_node being_made{type_of_nothing};
 
@@ -35,7 +36,7 @@ constinit local_node being_made{type_of_nothing};
     fatal("weft::local was used in a plain thread; only green threads have values of it (thread_local?)");
 }
 
-// The calling G, which uses a local.
+// The calling G; fatal for any other caller.
 G& user() noexcept {
     const M* m = current_g_m();
     if (m == nullptr) [[unlikely]]
@@ -167,7 +168,7 @@ void local_table::destroy_all() noexcept {
 local_table* local_table::copy() const {
     std::unique_ptr<local_table, void (*)(local_table*)> copies(nullptr, &discard_locals);
     for (const local_node* n = oldest; n != nullptr; n = n->newer) {
-        // One that lost its slot belonged to a local that is gone.
+        // A value without its slot belonged to a destroyed local.
         if (n->type->copy == nullptr || slots[n->index] != n) continue;
         if (copies == nullptr) copies.reset(new local_table);
         copies->reserve(n->index);

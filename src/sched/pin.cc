@@ -21,10 +21,10 @@ namespace detail {
 
 namespace {
 
-// How long an M keeps its P before it asks for another thread again.
+// How long an M keeps its P between tries to make a thread.
 constexpr int64_t no_thread_nap_ns = 1'000'000;
 
-// H5: whether somebody has handed m its own G meanwhile, with a P.
+// H5: true if m was handed its own G, with a P, since.
 bool was_handed(scheduler& s, const M* m) noexcept {
     s.idle.lock.lock();
     const bool handed = m->next_p != nullptr;
@@ -32,7 +32,7 @@ bool was_handed(scheduler& s, const M* m) noexcept {
     return handed;
 }
 
-// H5: m's pinned G, if it can be found in a queue. m's P has none of its own.
+// H5: m's pinned G, if a queue has it. m's P has no Gs.
 G* take_own(scheduler& s, M* m) noexcept {
     G* own = m->pinned;
     if (own->state.load(relaxed) != g_state::runnable) return nullptr;  // relaxed: the queues' locks
@@ -54,11 +54,11 @@ void keep_p(scheduler& s, M* m, G* g) noexcept {
     if (m->picked == nullptr) os::sleep_ns(no_thread_nap_ns);
 }
 
-// I1, for m's G or, when that is leaving, g.
+// I1, for m's G or, when it is leaving, g.
 void tie(M* m, uint16_t bits) noexcept {
     m->g->stack->pinned_to = m;
     m->pinned = m->g;
-    m->g->special.fetch_or(bits, relaxed);  // relaxed: ours, but for frozen
+    m->g->special.fetch_or(bits, relaxed);  // relaxed: ours, except for frozen
 }
 
 void untie(M* m, G* g, uint16_t bits) noexcept {
@@ -83,7 +83,7 @@ void hand_over(scheduler& s, M* m, G* g) noexcept {
 }
 
 void retire(scheduler& s, M* m) noexcept {
-    m->retired.store(true, relaxed);  // relaxed: a look
+    m->retired.store(true, relaxed);  // relaxed: a hint
     if (m->p == nullptr) {
         s.idle.lock.lock();
         --s.idle.off_p;
@@ -92,10 +92,10 @@ void retire(scheduler& s, M* m) noexcept {
         s.idle.lock.unlock();
         return;
     }
-    // picked: what it was to switch to when it ended
+    // picked: the G that the ended one would have switched to
     while (give_p(s, m, m->picked, giver::retires) == gift::refused) os::sleep_ns(no_thread_nap_ns);
     m->picked = nullptr;
-    // Whoever has the P now has not looked for more, and may have been the lookout; and we do not lie down.
+    // The P's new owner has not scanned and may have been the sentinel, and m does not go idle.
     wake_if_wanted(s);
 }
 
@@ -110,7 +110,7 @@ void await_stop(scheduler& s, M* m) noexcept {
 
 void pin_g(M* m) noexcept {
     if (m->pins++ != 0) return;
-    m->home->maker.start();  // while this thread is as it was
+    m->home->maker.start();  // while this thread has its original attributes
     if (m->pinned == nullptr) tie(m, special::pinned);
 }
 
@@ -125,7 +125,7 @@ void keep_g(M* m) noexcept {
     if (m->pinned == nullptr) {
         tie(m, special::pinned | special::kept);
     } else {
-        m->g->special.fetch_or(special::kept, relaxed);  // relaxed: ours, but for frozen
+        m->g->special.fetch_or(special::kept, relaxed);  // relaxed: ours, except for frozen
     }
 }
 
@@ -134,7 +134,7 @@ void stop_keeping(G* g) noexcept {
     if (m->pins == 0) {
         untie(m, g, special::pinned | special::kept);
     } else {
-        g->special.fetch_and(static_cast<uint16_t>(~special::kept), relaxed);  // relaxed: ours, but for frozen
+        g->special.fetch_and(static_cast<uint16_t>(~special::kept), relaxed);  // relaxed: ours, except for frozen
     }
 }
 

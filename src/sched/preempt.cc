@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t hook_room = 8 * 1024;
 constexpr uint32_t asking_tries = 100;
 
-// Q1. nullptr: nobody has p, or too many others work on it.
+// Q1. nullptr: p has no owner, or asked stays set.
 M* hold_owner(P& p) noexcept {
     uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
     for (uint32_t attempt = 0; attempt < asking_tries;) {
@@ -37,14 +37,14 @@ M* hold_owner(P& p) noexcept {
             word = p.owner.load(relaxed);  // relaxed: as above
             continue;
         }
-        // acq_rel: one asker after the other; relaxed: tried again
+        // acq_rel: orders the askers; relaxed: tried again
         if (p.owner.compare_exchange_weak(word, word | attention::asked | attention::preempt, acq_rel, relaxed))
             return holder_of(word);
     }
     return nullptr;
 }
 
-// Q3. s.threads_lock is held: the word goes with its thread, and an M that stops ends with its P.
+// Q3, under threads_lock: the word ends with its thread, and an M that stops ends with its P.
 void call_hook_locked(M* m) noexcept {
     if (m->preempt_word != nullptr) m->preempt_word->store(~uintptr_t{0}, release);  // pairs with the hook, as Q2
 }
@@ -59,17 +59,17 @@ void signal_if_open(const scheduler& s, M* m) noexcept {
         return;
     }
     uint32_t in_flight = signal_gate::in_flight;
-    // acq_rel: as above; relaxed: it has come already
+    // acq_rel: as above; relaxed: it has arrived
     m->signals.compare_exchange_strong(in_flight, signal_gate::sent, acq_rel, relaxed);
 }
 
-// Whether [sp - room, sp) is part of g's own stack.
+// True if [sp - room, sp) is part of g's own stack.
 bool has_room(const G* g, uintptr_t sp, std::size_t room) noexcept {
     const auto low = reinterpret_cast<uintptr_t>(g->stack->low);
     return sp >= low + room && sp <= reinterpret_cast<uintptr_t>(g->stack->high());
 }
 
-// Whether the G on m, whose stack pointer is sp, is where it may be stopped, and has not given way since it was asked to.
+// True if the G on m may be stopped at sp, and has not yielded since it was asked.
 bool may_stop(M* m, uintptr_t sp, std::size_t room) noexcept {
     // relaxed: our own
     if (m->g == nullptr || m->in_runtime.load(relaxed) != 0 || !has_room(m->g, sp, room)) return false;
@@ -77,31 +77,31 @@ bool may_stop(M* m, uintptr_t sp, std::size_t room) noexcept {
     if (hold::covers(m->last_hold, reinterpret_cast<const void*>(sp), m->g->stack->high())) return false;  // NOLINT
     P* p = m->p;
     if (p == nullptr) return false;
-    // relaxed: only we could change it to name us, or not
+    // relaxed: only we could make it name us, or not
     const bool has_p = (p->owner.load(relaxed) & ~attention::mask) == reinterpret_cast<uintptr_t>(m);
-    // relaxed: who stops it asks again and again
+    // relaxed: the thread that stops it asks again and again
     return has_p ? slice_was_ended(m) : m->home->stopping.load(relaxed);
 }
 
-// What run_preempt_hook does, but for errno.
+// run_preempt_hook, without saving errno.
 void heed(uintptr_t sp) noexcept {
-    preempt_word()->store(0, relaxed);  // relaxed: who asks again stores again
+    preempt_word()->store(0, relaxed);  // relaxed: the next request stores again
     M* m = current_m();
     if (m == nullptr || !may_stop(m, sp, hook_room)) return;
     yield_preempted(m, false);
 }
 
-// Whether a signal to m was on its way. It has come.
+// True if a signal to m was on its way; it has arrived.
 bool receive(M* m) noexcept {
     uint32_t word = m->signals.load(relaxed);  // relaxed: the exchange decides
     while (word >= signal_gate::in_flight) {
-        // acq_rel: I3; relaxed: the sender says that it is sent
+        // acq_rel: I3; relaxed: the sender stores sent
         if (m->signals.compare_exchange_weak(word, signal_gate::open, acq_rel, relaxed)) return true;
     }
     return false;
 }
 
-// The handler of the signal.
+// Handles the signal.
 bool on_interrupt(const os::interruption& at) noexcept {
     M* m = current_m();
     if (m == nullptr || !receive(m)) return false;
@@ -134,15 +134,15 @@ void interrupt_all(scheduler& s) noexcept {
 }
 
 void yield_preempted(M* m, bool by_signal) noexcept {
-    // Without a P there is nobody whom it holds up, but for who stops the runtime.
+    // Without a P the G delays only a stop of the runtime.
     const bool has_p = enter(m);
     if (!has_p && m->home->stopping.load(relaxed)) {  // relaxed: as in may_stop
-        // There is none to be had any more. Under the lock that says so is seen what was written when ours was taken.
+        // No P is idle then. The lock makes visible what was written when ours was taken.
         if (!take_back_p(*m->home, m)) m = queue_for_p(m);
         leave(m);
         return;
     }
-    // Not before: until then the P may be taken away, and its counters are its owner's.
+    // Not before enter(): until then the P may be taken, and its counters are its owner's.
     if (has_p) (by_signal ? m->p->count.interrupted : m->p->count.preempted).add();
     if (!has_p || !g0_may_find(*m->home, m->p)) {
         leave(m);
@@ -150,7 +150,7 @@ void yield_preempted(M* m, bool by_signal) noexcept {
     }
     end_slice(m);
     keep_g(m);
-    m->g->special.fetch_or(special::preempted, relaxed);  // relaxed: ours, but for frozen
+    m->g->special.fetch_or(special::preempted, relaxed);  // relaxed: ours, except for frozen
     m->after.what = after_switch::kind::requeue;
     m->after.g = m->g;
     m = switch_g_to_g0(m, m->g, false);
@@ -164,7 +164,7 @@ void open_gate(M* m) noexcept {
     if (!m->signal_unblocked) {
         m->signal_unblocked = true;
         const int error = os::install_interrupt(signal, &on_interrupt);
-        WEFT_ASSERT(error == 0);  // the number was looked at before
+        WEFT_ASSERT(error == 0);  // the number was checked before
         os::unblock_interrupt(signal);
     }
     if (m->signal_lost) [[unlikely]] {
@@ -176,10 +176,10 @@ void open_gate(M* m) noexcept {
 
 namespace {
 
-// G3. The handler runs in the system call, if at all.
+// G3. The handler, if called, runs in the system call.
 [[gnu::cold]] void await_sent(M* m) noexcept {
     uint32_t word = signal_gate::sent;
-    // acq_rel: I1; relaxed: it has come
+    // acq_rel: I1; relaxed: it has arrived
     if (!m->signals.compare_exchange_strong(word, signal_gate::awaited, acq_rel, relaxed)) return;
     static_cast<void>(os::interrupt_comes(m->home->interrupt_signal));
     word = signal_gate::awaited;
@@ -194,7 +194,7 @@ void shut_gate(M* m) noexcept {
         uint32_t word = signal_gate::open;
         // G1. acq_rel: I1; relaxed: tried again
         if (m->signals.compare_exchange_strong(word, signal_gate::shut, acq_rel, relaxed)) return;
-        if (word == signal_gate::shut) return;  // there is no signal, or it does not come
+        if (word == signal_gate::shut) return;  // no signal, or it does not arrive
         if (word == signal_gate::sent) {
             await_sent(m);
         } else {
@@ -206,9 +206,9 @@ void shut_gate(M* m) noexcept {
 bool begin_interruptible(M* m) noexcept {
     G* g = m->g;
     if ((g->special.load(relaxed) & special::interruptible) != 0) return false;  // relaxed: ours
-    g->special.fetch_or(special::interruptible, relaxed);                        // relaxed: ours, but for frozen
+    g->special.fetch_or(special::interruptible, relaxed);                        // relaxed: ours, except for frozen
     open_gate(m);
-    // A request that came while the gate was shut was not sent. relaxed: one that is missed here has the retake follow it
+    // A request sent no signal while the gate was shut. relaxed: the retake follows a missed one
     const uintptr_t word = m->p->owner.load(relaxed);
     const bool lost = (word & ~attention::mask) != reinterpret_cast<uintptr_t>(m);
     if (lost || (word & attention::preempt) != 0) [[unlikely]]
@@ -224,7 +224,7 @@ void end_interruptible(M* m) noexcept {
 constinit atomic<bool> has_hooks{false};
 
 bool hold::covers(const hold* last, const void* sp, const void* high) noexcept {
-    // Only what lies in the caller's own frames is looked at: the others may be gone.
+    // Only frames of the caller: others may be gone.
     return last > sp && last < high && last->check_ == (alive ^ reinterpret_cast<uintptr_t>(last));
 }
 
@@ -237,7 +237,7 @@ void hold::begin() noexcept {
 
 void hold::end() noexcept {
     check_ = 0;
-    if (M* m = current_m()) m->last_hold = outer_;  // perhaps another M by now, for which the same is true
+    if (M* m = current_m()) m->last_hold = outer_;  // also true of another M
 }
 
 }  // namespace detail

@@ -23,14 +23,14 @@ struct witness {
 
 constinit thread_local witness of_this_thread;
 
-// More than allocators put by for pieces of the same size: what is freed may become any smaller one.
+// Larger than what allocators cache by size: once freed, it can serve any smaller request.
 constexpr std::size_t enough = 4096;
 
-// Whether the C library can note down the destructor of an object of this thread. It takes memory for that, and aborts if there is none.
+// True if the C library has memory to register a thread_local's destructor; without, it aborts.
 bool can_note_destructor() noexcept {
     auto* memory = static_cast<volatile char*>(std::malloc(enough));  // NOLINT: as the C library
     if (memory == nullptr) return false;
-    *memory = 0;                           // volatile: or the compiler would leave it all out
+    *memory = 0;                           // volatile: else the compiler removes all this
     std::free(const_cast<char*>(memory));  // NOLINT: as above
     return true;
 }

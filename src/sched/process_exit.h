@@ -1,29 +1,29 @@
-// process_exit.h: whether a green thread has called exit().
+// process_exit.h: tells whether a green thread has called exit().
 //
-// The problem. exit() runs the destructors of static objects on whoever called it. If that is a green thread, and one of the objects its
-// own runtime, the destructor cannot stop that: it would wait for itself. Nor is it a mistake then, as it is in the middle of a program. So
-// a destructor has to know that exit() runs.
+// exit() runs destructors of static objects on its caller. In a green thread, the destructor of its
+// own runtime cannot stop it, since it would wait for itself: a mistake, except in exit().
 //
-// exit() first destroys what is thread_local in its caller. So each M's thread has such an object; destroyed while the thread is still
-// an M, it says that exit() was called there. (When an M ends, it is none any more.)
+// exit() first destroys the caller's thread_local objects. Each M's thread has one, which records
+// an exit() if it is destroyed while the thread is an M. (A thread that ends is not.)
 //
-// To note such an object down takes memory, and glibc aborts the process if it gets none. So an M looks first whether there is some, and
-// goes without if not: then exit() there is taken for a mistake. Between the look and the note another thread may take the last of it.
+// Registering the destructor takes memory, without which glibc aborts. So an M first checks for
+// memory, or does without: exit() there counts as a mistake. Another thread may take the last
+// memory in between.
 //
-// Rejected. A key of POSIX threads, which needs no memory (exit() does not run its destructors). A handler of atexit (runs after the
-// destructors of what was made later: each runtime would need one of its own). Looking for exit() on the stack (it has no name where it is
-// linked statically).
+// Rejected. POSIX thread keys need no memory, but exit() skips their destructors. An atexit handler
+// runs after the destructors of later objects, so each runtime would need one. exit() on the stack
+// has no name where it is linked statically.
 //
-// Who: watch_for_exit: each thread that becomes an M; exit_has_begun: any thread.
-// See: docs/runtime.md
+// Threads: watch_for_exit: each thread that becomes an M; exit_has_begun: any thread.
+// See:     docs/runtime.md
 #pragma once
 
 namespace weft::detail {
 
-// The calling thread is about to become an M. Nothing happens if there is no memory.
+// Call before the thread becomes an M. No effect without memory.
 void watch_for_exit() noexcept;
 
-// Whether a G has called exit().
+// True if a G has called exit().
 [[nodiscard]] bool exit_has_begun() noexcept;
 
 }  // namespace weft::detail

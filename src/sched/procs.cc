@@ -46,7 +46,7 @@ std::unique_ptr<stealing_order> make_order(uint32_t n) {
     return order;
 }
 
-// All timers of a dying P go to P 0.
+// Moves all timers of a dying P to P 0.
 void move_timers(timer_queue& from, timer_queue& to) noexcept {
     for (bool closed = false; !closed;) {
         from.lock.lock();
@@ -90,7 +90,7 @@ processors::processors(uint32_t n) : at_(static_cast<P*>(os::map_reserved(whole_
         throw;
     }
     set_reach(n);
-    in_use_.store(n, relaxed);  // relaxed: nobody else yet
+    in_use_.store(n, relaxed);  // relaxed: not shared yet
     alive_.store(n, relaxed);   // relaxed: as above
 }
 
@@ -115,27 +115,27 @@ int processors::make_up_to(uint32_t n) noexcept {
     for (uint32_t i = made(); i < n; ++i) {
         ::new (at_ + i) P;
         at_[i].index = i;
-        at_[i].state.store(p_state::dead, relaxed);  // relaxed: nobody sees it yet
+        at_[i].state.store(p_state::dead, relaxed);  // relaxed: not visible yet
         made_.store(i + 1, release);                 // pairs with made
     }
     return 0;
 }
 
 void processors::set_reach(uint32_t n) noexcept {
-    reach_.store(n, release);                 // pairs with reach: who knows of a P sees it made
+    reach_.store(n, release);                 // pairs with reach: a thread that learns of a P sees it made
     order_.store(orders_[n].get(), release);  // pairs with order
 }
 
 namespace {
 
-// idle.lock is held. p is stopped or dead.
+// p is stopped or dead. Under idle.lock.
 void open_timers_locked(P& p) noexcept {
     p.timers.lock.lock();
     p.timers.open_locked();
     p.timers.lock.unlock();
 }
 
-// Ps [first, last) are to be used again, or for the first time. idle.lock is held. Those that have not gone yet are merely kept.
+// Puts Ps [first, last) in use, and keeps those not yet dead. Under idle.lock.
 void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>& alive) noexcept {
     for (uint32_t i = first; i < last; ++i) {
         P& p = s.ps[i];
@@ -183,8 +183,8 @@ void change_procs(scheduler& s, uint32_t n, procs_by who) {
     P* gone[procs_max];
     idle.lock.lock();
     if (order != nullptr) all.orders_[n] = std::move(order);
-    all.in_use_.store(
-        n, release);  // pairs with in_use, as reach; those that run Ps above it are asked, or see it under the lock
+    all.in_use_.store(n,
+                      release);  // pairs with in_use and reach; Ms with a higher P are asked, or see it under the lock
     if (n > all.reach()) all.set_reach(n);
     if (n > before) revive_locked(s, before, n, all.alive_);
     for (uint32_t i = n; i < before; ++i) {
@@ -212,7 +212,7 @@ void bury_p(scheduler& s, P& p) noexcept {
     idle_state& idle = s.idle;
     processors& all = s.ps;
     idle.lock.lock();
-    const bool kept = !all.is_one_too_many(p);  // meanwhile there are to be more again
+    const bool kept = !all.is_one_too_many(p);  // the number was raised in between
     if (kept) {
         open_timers_locked(p);
         p.state.store(p_state::idle, relaxed);  // relaxed: locked
@@ -223,7 +223,7 @@ void bury_p(scheduler& s, P& p) noexcept {
         uint32_t reach = all.reach();
         // relaxed: locked
         while (reach > all.in_use() && all[reach - 1].state.load(relaxed) == p_state::dead) --reach;
-        if (all.orders_[reach] != nullptr) all.set_reach(reach);  // at the latest when the last one has gone
+        if (all.orders_[reach] != nullptr) all.set_reach(reach);  // at the latest with the last surplus P
     }
     publish_wanted_locked(idle);
     idle.lock.unlock();
@@ -253,7 +253,7 @@ void bury_idle_surplus(scheduler& s) noexcept {
 
 void change_procs_and_wait(scheduler& s, uint32_t n, procs_by who) {
     change_procs(s, n, who);
-    while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(relaxed)) {  // relaxed: a look, again and again
+    while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(relaxed)) {  // relaxed: polled
         bury_idle_surplus(s);
         pause_until_ns(os::monotonic_ns() + look_ns);
     }

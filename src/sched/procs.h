@@ -1,36 +1,37 @@
-// procs.h: the Ps of a runtime, and changing how many of them there are while it runs.
+// procs.h: the Ps of a runtime, and changes of their number while it runs.
 //
-// The problem. A container's CPU quota changes, or a program knows better than the default. Go stops the world for it. But every P has a
-// holder who can be asked, or, if it does not answer, be relieved of it: the same as for a P whose time slice is over.
+// Go stops the world for a change, for example of a container's CPU quota. Here the holder of a P
+// is asked, or the P retaken, as at the end of a time slice.
 //
-// Ps lie in one range of addresses that is reserved for the most there may be, and are made when they are first needed; so who has a
-// pointer to a P, or an index, can always use it. Those below in_use() are used; one at or above it is on its way out or dead. P 0 never is.
+// Ps lie in one reserved range of addresses, are made when first needed and never freed: pointers
+// and indices stay valid. Ps below in_use() are used, P 0 always; the others are leaving or dead.
 //
-//   more    Ps that are dead, or were never made, become idle; somebody is woken if there is work
-//   fewer   in_use() is lowered first. Then each P that is one too many goes, by the hands of who has it:
-//             an idle one       whoever changes the number takes it off the list
-//             a running one     is asked (attention::preempt), and its M, next on g0, sees that its P is one too many
-//             one whose M is    is retaken by the monitor: retake.h
-//             outside
-//           who has it empties it: its Gs go to the global queue, its timers to P 0, its caches to the pools. Then it is dead.
+//   more    dead or new Ps become idle; an M is woken if there is work
+//   fewer   in_use() is lowered first. Then each surplus P goes:
+//             idle               the thread that changes the number takes it off the list
+//             running            is asked (attention::preempt); its M sees it when next on g0
+//             its M is outside   the monitor retakes it: retake.h
+//           That thread empties it: Gs to the global queue, timers to P 0, caches to the pools.
+//           Then it is dead.
 //
 //      idle ◀──▶ running          live, below in_use()
 //        │          │
 //        ▼          ▼
-//       dead ◀── stopped          too many: being emptied, belongs to who does that
+//       dead ◀── stopped          surplus: owned by the thread that empties it
 //        │
-//        └──▶ idle                when they are needed again
+//        └──▶ idle                when needed again
 //
-// Timers. Others than the owner add timers to a P: plain threads, and Ms that have lost theirs. The queue of a dead P is closed, which they see
-// under its lock; then they take P 0's. A timer that moves changes its home under both queues' locks.
+// Timers. Plain threads, and Ms without a P, add timers to a P, too. The queue of a dead P is
+// closed, which they see under its lock; they use P 0's. A timer moves under both queues' locks.
 //
-// Rejected. Stopping all Ms at a barrier (as long as the slowest system call). Leaving the timers where they are and having others look at
-// them (a look more for each schedule). Freeing dead Ps (thieves look at them without a lock).
+// Rejected. A barrier for all Ms would last as long as the slowest system call. Leaving a dead P's
+// timers to other Ps would add a check to each schedule. Dead Ps are not freed, because thieves
+// read them without a lock.
 //
-// Invariants: I1. A dead P has no G, no timer, no cache, no owner, and is on no list.
-//             I2. alive() counts the Ps that are not dead; it is in_use() once a change is over.
+// Invariants: I1. A dead P has no G, timer, cache or owner, and is on no list.
+//             I2. alive() counts the Ps that are not dead; after a change it equals in_use().
 //             I3. Every P that is not dead has an index below reach().
-// Locks:      changing, then idle.lock; timer queues: a dying P's, then P 0's.
+// Locks:      changing_, then idle.lock; timer queues: a dying P's, then P 0's.
 // See:        docs/runtime.md, test/model/procs.pml
 #pragma once
 
@@ -50,7 +51,7 @@ struct scheduler;
 
 inline constexpr uint32_t procs_max = 1024;
 
-// The order in which a thief goes round n Ps: from anywhere, with any stride that is coprime to n, each is met once.
+// A thief's order: from any start, a stride coprime to n meets each of n Ps once.
 struct stealing_order {
     uint32_t n = 0;
     uint32_t count = 0;
@@ -61,7 +62,7 @@ enum class procs_by : uint8_t;
 
 class processors {
 public:
-    // n of them, idle. Throws std::bad_alloc.
+    // Makes n idle Ps. Throws resource_exhausted or std::bad_alloc.
     explicit processors(uint32_t n);
     ~processors();
     processors(const processors&) = delete;
@@ -69,23 +70,23 @@ public:
 
     [[nodiscard]] P& operator[](uint32_t index) const noexcept;
 
-    // How many are to run, 1 to procs_max.
+    // The wanted number, 1 to procs_max.
     [[nodiscard]] uint32_t in_use() const noexcept { return in_use_.load(acquire); }  // pairs with change_procs
 
-    // All that are not dead have a lower index.
+    // All living Ps have a lower index.
     [[nodiscard]] uint32_t reach() const noexcept { return reach_.load(acquire); }  // pairs with set_reach
 
-    // All that ever were, for counters.
+    // All Ps ever made, for counters.
     [[nodiscard]] uint32_t made() const noexcept { return made_.load(acquire); }  // pairs with make_up_to
 
-    // Those that are not dead. Exact under idle.lock.
-    [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: a look
+    // Living Ps. Exact under idle.lock.
+    [[nodiscard]] uint32_t alive() const noexcept { return alive_.load(relaxed); }  // relaxed: a hint
 
     [[nodiscard]] const stealing_order& order() const noexcept {
         return *order_.load(acquire);  // pairs with set_reach
     }
 
-    // Whether p is to go, or gone.
+    // True if p is surplus, or dead.
     [[nodiscard]] bool is_one_too_many(const P& p) const noexcept;
 
 private:
@@ -100,34 +101,35 @@ private:
     std::size_t committed_ = 0;  // written under changing_, as the next two
     atomic<uint32_t> in_use_{0};
     atomic<uint32_t> made_{0};
-    atomic<uint32_t> reach_{0};  // written under idle.lock, like what follows
+    atomic<uint32_t> reach_{0};  // written under idle.lock, as all that follows
     atomic<uint32_t> alive_{0};
     atomic<const stealing_order*> order_{nullptr};
     std::unique_ptr<stealing_order> orders_[procs_max + 1];  // made when first needed; written under both locks
     spin_lock changing_;
 };
 
-// Who says how many Ps there are to be: somebody, for good; somebody who wants the usual number, also when that changes; or the monitor, because
-// it has changed, which only counts while nobody has said something else.
+// The source of a number: a fixed request; a request for the usual number and its changes; the
+// monitor, for such a change, unless the last request was fixed.
 enum class procs_by : uint8_t { request, request_to_follow, monitor };
 
-// From now on there are n Ps, 1 to procs_max; those that are too many go in their own time. Any thread that has pinned s, or a G of it.
-// Throws std::bad_alloc or resource_exhausted, with nothing changed.
+// Sets the number of Ps, 1 to procs_max; surplus Ps go in their own time. Any thread that has
+// pinned s, or a G of s. Throws std::bad_alloc or resource_exhausted, without any change.
 void change_procs(scheduler& s, uint32_t n, procs_by who);
 
-// As change_procs, and waits until it is so.
+// change_procs, then waits until it is complete.
 void change_procs_and_wait(scheduler& s, uint32_t n, procs_by who);
 
-// What is queued on p, which is the caller's, goes to the scheduler's queues. Nobody is woken.
+// Moves the Gs on p, the caller's, to the scheduler's queues. Wakes no M.
 void move_gs(scheduler& s, P& p) noexcept;
 
-// p is one too many and belongs to the caller alone, on no list and without an owner: empties it, and it is dead.
+// Empties p and makes it dead. p is surplus, on no list, without an owner, and the caller's alone.
 void bury_p(scheduler& s, P& p) noexcept;
 
-// Those that are idle although they are too many: who put them there could not bury them.
+// Buries idle surplus Ps: the threads that made them idle could not.
 void bury_idle_surplus(scheduler& s) noexcept;
 
-// m, on g0, holds a P that is one too many: gives it up. Returns with another one, or without one if the scheduler is stopping.
+// m, on g0, gives up its surplus P. Returns with another, or without one if the scheduler is
+// stopping.
 void give_up_surplus_p(scheduler& s, M* m) noexcept;
 
 }  // namespace weft::detail

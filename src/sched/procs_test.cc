@@ -1,4 +1,4 @@
-// procs_test.cc: who may change the number of Ps, and when.
+// procs_test.cc: which request for a number of Ps counts.
 #include "sched/procs.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace weft::detail {
 namespace {
 
-// The monitor may have looked before somebody says a number, and come with what it saw after.
+// The monitor may read the number before a request, and apply it after.
 TEST(ChangeProcs, TheMonitorDoesNotOverruleWhoeverHasSaidANumber) {
     runtime rt({.procs = 1});
     scheduler& s = *rt.run([] { return current_m()->home; });

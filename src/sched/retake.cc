@@ -22,7 +22,7 @@ bool announce_retake(P& p, const M* m) noexcept {
     const auto holder = reinterpret_cast<uintptr_t>(m);
     uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
     while ((word & ~attention::mask) == holder && (word & attention::asked) == 0) {
-        // R1. acq_rel: one of us and m goes first; relaxed: tried again
+        // R1. acq_rel: orders us and m; relaxed: tried again
         if (p.owner.compare_exchange_weak(word, word | attention::retake, acq_rel, relaxed)) return true;
     }
     return false;
@@ -30,7 +30,7 @@ bool announce_retake(P& p, const M* m) noexcept {
 
 bool take_p_locked(P& p, const M* m) noexcept {
     const auto holder = reinterpret_cast<uintptr_t>(m);
-    // R3. acquire: pairs with leave: what m did with the P is seen by who gets it
+    // R3. acquire: pairs with leave; the next owner sees what m did with the P
     const bool outside = m->in_runtime.load(acquire) == 0;
     uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
     while ((word & ~attention::mask) == holder && (word & attention::retake) != 0) {
@@ -68,7 +68,7 @@ bool take_back_p(scheduler& s, M* m) noexcept {
     acquire_p(m, p);
     p->now_ns = os::monotonic_ns();
     if (had_long_slice) os::want_short_slices(m->tid(), true);
-    call_monitor(s);  // an idle P less
+    call_monitor(s);  // one idle P less
     return true;
 }
 
@@ -80,7 +80,7 @@ M* switch_away_without_p(M* m) noexcept {
 }
 
 M* queue_for_p(M* m) noexcept {
-    // overran: written before we came to have the lock without a P, and not again until we have one
+    // overran: written before we had the lock without a P, and not again until we have a P
     m->after.what = m->overran ? after_switch::kind::requeue_outside : after_switch::kind::arrive;
     m->after.g = m->g;
     m->g->last_p = static_cast<uint16_t>(m->p->index);

@@ -34,10 +34,10 @@ constexpr int64_t drain_look_ns = 100'000;
 constexpr int64_t main_thread_nap_ns = 100'000'000;
 
 constinit spin_lock default_lock;
-constinit scheduler* default_one = nullptr;  // guarded by default_lock, which is also held while it is being made
+constinit scheduler* default_one = nullptr;  // guarded by default_lock, also while it is being made
 constinit atomic<bool> main_runs{false};
 
-// Whether the caller is a G of s, be it in a blocking call.
+// True if the caller is a G of s, or one in a blocking call.
 bool is_called_by(const scheduler* s) noexcept {
     const M* m = current_m();
     return m != nullptr && m->home == s && (m->g != nullptr || m->lent_by != nullptr);
@@ -57,7 +57,7 @@ unsigned change_max_procs(scheduler& s, unsigned n) {
     return before;
 }
 
-// Lets go of a scheduler that the caller has pinned.
+// Unpins a scheduler that the caller has pinned.
 class pinned_scheduler {
 public:
     explicit pinned_scheduler(scheduler& s) noexcept : s_(s) {}
@@ -76,10 +76,10 @@ private:
 void forget_default_runtime() noexcept {
     default_one = nullptr;
     default_lock.unlock();
-    main_runs.store(false, relaxed);  // relaxed: there is no other thread
+    main_runs.store(false, relaxed);  // relaxed: no other thread
 }
 
-bool claim_main() noexcept { return !main_runs.exchange(true, acq_rel); }  // acq_rel: one of us goes on
+bool claim_main() noexcept { return !main_runs.exchange(true, acq_rel); }  // acq_rel: one caller continues
 
 bool main_is_running() noexcept { return main_runs.load(relaxed); }  // relaxed: a hint
 
@@ -124,7 +124,7 @@ bool finish_stop(scheduler* s, uint64_t finished, stop_outcome& done) noexcept {
 
 namespace {
 
-// A green thread in a blocking call counts as a plain thread, but of its own runtime. Pinned.
+// For a green thread in a blocking call: its runtime, pinned; else nullptr.
 scheduler* pin_lender() noexcept {
     const M* m = current_m();
     if (m == nullptr || m->lent_by == nullptr) return nullptr;
@@ -173,7 +173,7 @@ void run_main(const runtime_options& options,
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
     if (!claim_main()) fatal("weft::main() was called while another weft::main() runs; use weft::runtime");
     scheduler* s = nullptr;
-    scheduler* before = nullptr;  // the default one
+    scheduler* before = nullptr;  // the previous default
     M* m = nullptr;
     G* g = nullptr;
     try {
@@ -187,9 +187,9 @@ void run_main(const runtime_options& options,
         auto whole = [body, closure, s, &before] {
             body(closure);
             if (current_m() == nullptr) fatal("%s", returned_in_child);
-            end_locals();                                  // as long as others run
+            end_locals();                                  // while other Gs run
             s->main_ended_by.store(current_m(), relaxed);  // relaxed: read by that M
-            exchange_default(before);  // what plain threads start from now on, Ms that end among them, is to run
+            exchange_default(before);                      // plain threads, and Ms that end, use it from here on
             request_stop(*s);
         };
         using entry = decltype(whole);
@@ -197,7 +197,7 @@ void run_main(const runtime_options& options,
         const spawning made = spawn_begin(s, &named, entry_type_of<entry>, where);
         ::new (made.closure) entry(whole);
         g = made.g;
-        s->unpin();  // what spawn_commit would do
+        s->unpin();  // as spawn_commit would
     } catch (...) {
         if (s != nullptr) destroy(s);
         release_main();
@@ -213,7 +213,7 @@ void run_main(const runtime_options& options,
     g->set_state(g_state::dead, g_state::runnable);
     s->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
     m->p->now_ns = os::monotonic_ns();
-    m->picked = g;  // not the queue, from which others could steal it: a pin that main takes first is on this thread
+    m->picked = g;  // not queued, and so not stolen: main's first pin is to this thread
     schedule_loop(m);
     abandon_thread(m);
     uint32_t seen = main_thread::away;
@@ -223,7 +223,7 @@ void run_main(const runtime_options& options,
     }
     os::futex_wake_one(s->main_thread_back);
 
-    static_cast<void>(finish_main(s));  // what stays behind harms nobody
+    static_cast<void>(finish_main(s));  // what is left behind is harmless
     release_main();
 }
 
@@ -251,7 +251,7 @@ void runtime::start() {
     }
     if (started_in_ != s->made_in) {
         started_in_ = s->made_in;
-        lock_.unlock();  // in the child of fork, who had it may be gone
+        lock_.unlock();  // a thread that fork left out may hold it
     }
     lock_.lock();
     open_ = openness::open;
@@ -259,7 +259,7 @@ void runtime::start() {
     lock_.unlock();
 }
 
-// What stop() is to end; nullptr: nothing, or somebody else does.
+// The scheduler that stop() must end; nullptr: none, or another thread ends it.
 detail::scheduler* runtime::begin_stop() {
     if (!running()) return nullptr;
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
@@ -273,15 +273,15 @@ detail::scheduler* runtime::begin_stop() {
     return first ? s : nullptr;
 }
 
-// Nobody pins it any more. Its own green threads, which may still run, do not need to.
+// Ends pinning. Its own green threads may still run; they need no pin.
 void runtime::close() noexcept {
     lock_.lock();
     open_ = openness::closed;
     lock_.unlock();
 }
 
-// As close(), if nothing is left to be waited for: what was accepted has finished. Nobody can pin it meanwhile; who has it pinned may be
-// about to start another one.
+// close(), if all accepted work has finished. The lock excludes new pins; an existing one may be
+// about to start a G.
 bool runtime::close_if_drained(const detail::scheduler& s) noexcept {
     lock_.lock();
     const bool drained = s.outsiders.load(acquire) == 0 && detail::live_gs(s) == 0;  // pairs with unpin
@@ -290,7 +290,7 @@ bool runtime::close_if_drained(const detail::scheduler& s) noexcept {
     return drained;
 }
 
-// It is about to go, or left behind, with those of its green threads that have not come back.
+// The scheduler is about to go, or left behind with green threads that have not returned.
 void runtime::forget(bool ended) noexcept {
     left_behind_.store(ended ? nullptr : scheduler_.load(relaxed), relaxed);  // relaxed: ours; read by its own threads
     scheduler_.store(nullptr, release);                                       // pairs with use
@@ -328,7 +328,7 @@ stop_outcome runtime::stop_by(int64_t deadline_ns) {
     return done;
 }
 
-// One of before a fork is none: nothing of it can be ended or freed.
+// False for a parent's runtime after a fork: it can be neither ended nor freed.
 bool runtime::running() const noexcept {
     // acquire: pairs with start; relaxed: changes only while there is one thread
     return scheduler_.load(acquire) != nullptr && started_in_ == detail::fork_generation.load(relaxed);
@@ -340,7 +340,7 @@ void runtime::drain() {
     }
     for (;;) {
         {
-            const detail::runtime_use s = use();  // not during the pause: it may be stopped
+            const detail::runtime_use s = use();  // not during the pause, so that others can stop it
             if (s == nullptr || detail::live_gs(*s) == 0) return;
         }
         detail::pause_until_ns(detail::os::monotonic_ns() + detail::drain_look_ns);
@@ -367,8 +367,8 @@ unsigned set_max_procs(unsigned n) {
 
 void detail::runtime_use::unpin(scheduler& s) noexcept { s.unpin(); }
 
-// What there is; nothing after stop(), but for those that it has left behind. Nothing is looked into before it is known that it stays: it may
-// be stopped at any moment, until it is pinned under the lock.
+// The scheduler; after stop(), only for Gs that it left behind. Until pinned under the lock it may
+// be stopped, so it is not read before.
 detail::runtime_use runtime::use() const noexcept {
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
     if (s == nullptr) {

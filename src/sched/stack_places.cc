@@ -8,7 +8,7 @@ namespace weft::detail {
 
 namespace {
 
-// The same header, included in two files, has its name twice.
+// A header that two files include has two copies of its name.
 bool same(const source_location& a, const source_location& b) noexcept {
     return a.line() == b.line() && a.column() == b.column() &&
            (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);

@@ -1,10 +1,11 @@
-// stack_places.h: how deep the stacks of green threads were used, for each place where they are started.
+// stack_places.h: stack depths of green threads, by the place where they are started.
 //
-// A table of fixed size: nothing is allocated where it is written, which is at the end of a G, in the runtime. Places beyond places_max
-// share the last row.
+// A table of fixed size: it is written at a G's end, in the runtime, which cannot allocate. Places
+// beyond places_max share the last row.
 //
-// Locks: lock (leaf). Who: any thread.
-// See:   docs/stacks.md, src/debug/stack_use.cc
+// Locks:   lock_ (leaf).
+// Threads: any thread.
+// See:     docs/stacks.md, src/debug/stack_use.cc
 #pragma once
 
 #include <cstddef>
@@ -23,11 +24,11 @@ class stack_places {
 public:
     static constexpr std::size_t places_max = 256;
 
-    // A green thread that was started at where was found waiting with so many bytes of frames (0: it was not), on a stack that had been
-    // touched so deep.
+    // A green thread started at `where` waited with that many bytes of frames (0: not seen
+    // waiting), on a stack touched that deep.
     void note(const source_location& where, std::size_t waiting, std::size_t touched) noexcept;
 
-    // Copies as many rows as there is room for, the deepest first. Returns how many there are.
+    // Copies the rows that fit, deepest first. Returns the number of all rows.
     [[nodiscard]] std::size_t copy(std::span<stack_use_at> into) noexcept;
 
 private:

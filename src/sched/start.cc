@@ -38,19 +38,19 @@ constexpr uint32_t few_threads = 256;  // a limit below which threads are always
 constexpr int64_t stop_look_ns = 10'000'000;
 constexpr int64_t main_thread_grace_ns = 100'000'000;
 
-// Whether threads are always scarce with n Ps: the limit is low, or the Ps need more than half of it.
+// True if threads are always scarce with n Ps: the limit is low, or the Ps need half of it.
 bool always_scarce(const scheduler& s, uint32_t procs) noexcept {
     return s.threads_max < few_threads || s.threads_max / 2 <= procs;
 }
 
-// Whether a declared blocking call may find no thread to take its P over: when half of the limit is used, if not always. Not with a single
-// thread: then the call keeps its P, and no other G is helped if it waits.
+// True if a blocking call may find no thread for its P: always, or once half of the limit is used.
+// False with a single thread: the call keeps its P, and a wait would help no other G.
 bool are_scarce(const scheduler& s, uint32_t count) noexcept {
     return s.threads_max > 1 && (always_scarce(s, s.ps.in_use()) || 2 * count > s.threads_max);
 }
 
-// As many as Ms may be without a P. Calls that began while threads were not scarce have the other half of the limit. With a single thread
-// one, for Gs that wait when the number of Ps changes.
+// As many as Ms may be without a P. The other half of the limit is for calls that began before
+// threads were scarce. With a single thread 1, for Gs that wait when the number of Ps changes.
 std::ptrdiff_t call_places_for(const scheduler& s, uint32_t procs) noexcept {
     const uint32_t shared = always_scarce(s, procs) ? s.threads_max : s.threads_max / 2;
     return s.threads_max > 1 ? std::ptrdiff_t{shared} - procs : 1;
@@ -68,7 +68,7 @@ void follow_procs(scheduler& s, uint32_t before, uint32_t n) noexcept {
 namespace {
 
 void free_m(M* m) noexcept {
-    os::remove_alternate_stack(m->alternate_stack);  // of one whose thread was not started
+    os::remove_alternate_stack(m->alternate_stack);  // if its thread was not started
     std::free(m->sightings);                         // NOLINT: from calloc
     delete m;
 }
@@ -92,7 +92,7 @@ M* make_m(scheduler& s) noexcept {
 
 namespace {
 
-// What others read of m's thread, and goes with it: nothing, or the calling thread's.
+// What other threads read of m's thread: null, or the calling thread's words.
 void set_words(M* m, atomic<uintptr_t>* preempt_word, const uint32_t* cpu_word) noexcept {
     m->home->threads_lock.lock();
     m->preempt_word = preempt_word;
@@ -108,7 +108,7 @@ void adopt_thread(M* m) noexcept {
     os::thread_stack_bounds(low, size);
     m->g0_fiber.adopt_thread(low, size);
     m->eh = thread_eh_state();
-    m->thread_id.store(os::current_tid(), relaxed);  // relaxed: who looks meanwhile finds none
+    m->thread_id.store(os::current_tid(), relaxed);  // relaxed: a concurrent reader finds none
     set_words(m, preempt_word(), os::this_cpu_word());
     os::install_alternate_stack(m->alternate_stack);
     m->in_runtime.store(1, relaxed);  // relaxed: not on a P yet. g0 is all runtime
@@ -131,35 +131,36 @@ void abandon_thread(M* m) noexcept {
 
 namespace {
 
-// Whether m's thread has ended, or is about to, and is to be joined.
+// True if m's thread has ended, or soon will, and must be joined.
 bool is_joinable(const M* m) noexcept { return m->parting.load(acquire) == M::parted::thread; }  // pairs with part
 
-// m is joinable, and nobody else looks whether it is.
+// m is joinable; no other thread checks that.
 void join(M* m) noexcept {
     os::join_thread(m->thread);
-    m->parting.store(M::parted::joined, relaxed);  // relaxed: nobody else
+    m->parting.store(M::parted::joined, relaxed);  // relaxed: no other thread
 }
 
-// Nobody will wait for the threads of s that have not ended, nor will they poll. May be called again. Always false.
+// Gives up on threads of s that have not ended, and closes polling to them. May be called again.
+// Always returns false.
 bool leave_threads(scheduler& s) noexcept {
     s.threads_lock.lock();
     for (M* m = s.all_ms; m != nullptr; m = m->all_next) {
         if (m->is_main || m->part(M::parted::runtime)) continue;
-        if (is_joinable(m)) join(m);  // it needs no lock any more
+        if (is_joinable(m)) join(m);  // needs no lock at this point
     }
     s.threads_lock.unlock();
     s.io.abandon();
     return false;
 }
 
-// main has returned on this thread. M0 has to leave weft::main now; if it cannot, because its G does not come back, the
-// process ends from here: with main's exit code, or as for any exception that leaves main.
+// main has returned on this thread, so M0 must leave weft::main. If its G keeps it, the process
+// ends here, with main's exit code or exception.
 void await_main_thread(scheduler& s) noexcept {
     const int64_t deadline_ns = os::monotonic_ns() + main_thread_grace_ns;
     while (s.main_thread_back.load(acquire) == main_thread::away) {  // pairs with run_main
         if (os::futex_wait(s.main_thread_back, main_thread::away, deadline_ns)) continue;
         uint32_t away = main_thread::away;
-        // acq_rel: one of the two threads goes on
+        // acq_rel: one of the two threads continues
         if (!s.main_thread_back.compare_exchange_strong(away, main_thread::too_late, acq_rel)) return;
         abandoned::add(abandoned::waits);
         leave_threads(s);
@@ -186,11 +187,11 @@ void* m_thread(void* argument) {
         sleep_without_p(s, m);
     }
     schedule_loop(m);
-    if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our own matters
+    if (s.main_ended_by.load(relaxed) == m)  // relaxed: only our own value matters
         await_main_thread(s);
     abandon_thread(m);
     if (m->retired.load(relaxed)) {       // relaxed: ours
-        reap(s);                          // those that did so before
+        reap(s);                          // those that retired earlier
         s.retired.fetch_add(1, relaxed);  // relaxed: a hint
     }
     if (!m->part(M::parted::thread)) os::detach_this_thread();
@@ -205,7 +206,7 @@ void* m_thread(void* argument) {
 bool enlist(scheduler& s, M* m) noexcept {
     const M* caller = current_m();
     const uint32_t leaves =
-        caller != nullptr && caller->retired.load(relaxed) ? 1 : 0;  // its place is free as soon as it has ended
+        caller != nullptr && caller->retired.load(relaxed) ? 1 : 0;  // its place is free once it has ended
     s.threads_lock.lock();
     const uint32_t count = s.thread_count.load(relaxed);  // relaxed: locked, as below
     const bool fits = count < s.threads_max + leaves;
@@ -213,8 +214,7 @@ bool enlist(scheduler& s, M* m) noexcept {
         m->index = s.ms_made++;
         s.thread_count.store(count + 1, relaxed);                   // relaxed: locked
         s.threads_scarce.store(are_scarce(s, count + 1), relaxed);  // relaxed: a hint
-        m->random =
-            prng(chance_seed() + m->index);  // the same in every run: nothing in the scheduler is random but by seed
+        m->random = prng(chance_seed() + m->index);                 // equal in every run: only seeds give randomness
         m->all_next = s.all_ms;
         s.all_ms = m;
     }
@@ -238,7 +238,7 @@ void delist(scheduler& s, M* m) noexcept {
     s.threads_lock.unlock();
 }
 
-// A retired M whose thread has ended, or is about to, and is to be joined; it is off every list. nullptr if there is none.
+// A retired M, off all lists, whose thread must be joined; else nullptr.
 M* take_retired(scheduler& s) noexcept {
     s.idle.lock.lock();
     s.threads_lock.lock();
@@ -285,10 +285,10 @@ scheduler::scheduler(const runtime_options& o, uint32_t p_count, const stack_poo
         owner_flags = attention::fence;
     }
     for (uint32_t i = 0; i < p_count; ++i) {
-        ps[i].state.store(p_state::idle, relaxed);  // relaxed: nobody else yet
+        ps[i].state.store(p_state::idle, relaxed);  // relaxed: not shared yet
         idle.idle_ps[i / 64] |= uint64_t{1} << (i % 64);
     }
-    idle.idle_p_count.store(p_count, relaxed);  // relaxed: nobody else yet
+    idle.idle_p_count.store(p_count, relaxed);  // relaxed: not shared yet
     idle.wanted.store(1, relaxed);              // relaxed: as above
 }
 
@@ -302,10 +302,10 @@ scheduler::~scheduler() {
 
 namespace {
 
-// Whether some M is about to end. Afterwards none begins to, if exit() runs.
+// True if an M is about to end. Once false in exit(), none will.
 bool any_ends(scheduler& s) noexcept {
     const auto ends = [](const M* m) {
-        // relaxed: a look; acquire: pairs with m_thread
+        // relaxed: a hint; acquire: pairs with m_thread
         return m->retired.load(relaxed) && !m->is_main && !m->has_ended.load(acquire);
     };
     s.idle.lock.lock();
@@ -317,7 +317,8 @@ bool any_ends(scheduler& s) noexcept {
     return m != nullptr;
 }
 
-// exit() runs. The default runtime never stops: nobody else joins the last of its threads that have ended for want of work.
+// exit() runs. The default runtime never stops, so only this joins threads that ended for lack of
+// work.
 void reap_default() noexcept {
     constexpr int naps = 100;
     constexpr int64_t nap_ns = 1'000'000;
@@ -338,12 +339,12 @@ scheduler* make_scheduler(const runtime_options& options) {
     const int64_t memory_idle_ns = choose_memory_idle(options);
     install_fatal_report();
     install_fork_handler();
-    // Objects with static storage made before now are destroyed after that.
+    // Static objects made before this point are destroyed after the handler runs.
     static const int at_exit = std::atexit([] {
         abandoned::add(abandoned::waits | abandoned::exit);
         reap_default();
     });
-    static_cast<void>(at_exit);  // no memory to register it: then a check is too strict at exit
+    static_cast<void>(at_exit);  // without memory for it, a check is too strict at exit
     const uint32_t threads_max = choose_threads_max();
     warn_of_few_threads(threads_max, procs_wanted);
     const uint32_t procs = procs_within(threads_max, procs_wanted);
@@ -353,11 +354,11 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->interrupt_signal = interrupt_signal;
     if (debug.random_seed) s->g_flags |= special::shuffled;
     s->slice_ns = slice_ns;
-    s->cpus.store(os::usable_cpus(), relaxed);  // relaxed: nobody else yet
+    s->cpus.store(os::usable_cpus(), relaxed);  // relaxed: not shared yet
     s->retakes = debug.retake && options.retake;
     s->moves_threads = debug.placement;
     s->retakes_always = s->retakes && debug.retake_always;
-    // relaxed: nobody else yet
+    // relaxed: not shared yet
     s->follows_cpus.store(options.procs == 0 && usual_procs_follow(), relaxed);
     s->deadlocks = debug.deadlock;
     if (debug.lock_owners) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
@@ -366,7 +367,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->thread_idle_ns = choose_thread_idle();
     s->memory_idle_ns = memory_idle_ns;
     s->call_places = std::make_unique<call_places>(call_places_for(*s, procs));
-    s->threads_scarce.store(are_scarce(*s, 0), relaxed);  // relaxed: nobody else yet
+    s->threads_scarce.store(are_scarce(*s, 0), relaxed);  // relaxed: not shared yet
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");
     }
@@ -402,7 +403,7 @@ int start_m(scheduler& s, P* p, G* g) noexcept {
     if (p == nullptr) count_coming(s, m, 1);
     const M* caller = current_m();
     const bool from_pinned = caller != nullptr && caller->pins != 0;
-    os::thread_id made = 0;  // which it knows itself, and may have ended before we do
+    os::thread_id made = 0;  // the thread sets its own copy, and may end before we do
     const int error = from_pinned ? caller->home->maker.make(made, &m_thread, m) : os::start_thread(made, &m_thread, m);
     if (error != 0) {
         if (p == nullptr) count_coming(s, m, -1);
@@ -435,11 +436,12 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
     const int64_t last_ns = deadline_ns == never ? never : deadline_ns + way_back_ns;
     request_stop(s);
     if (!s.sysmon.stop(deadline_ns)) return leave_threads(s);  // first: it makes Ms
-    // First, because an outsider that did not see the request may still be starting an M. Those that come later start none.
+    // First: an external thread that missed the request may still start an M; later ones start
+    // none.
     if (!await_outsiders(s, last_ns)) return leave_threads(s);
     for (;;) {
         const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
-        // Looked at anew each time: an M that has not ended yet may just be starting another one.
+        // Checked each time: an M that is ending may start another.
         if (!threads_running(s)) break;
         interrupt_all(s);
         const int64_t now_ns = os::monotonic_ns();
@@ -452,7 +454,7 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
     s.maker.end();
     if (!await_outsiders(s, last_ns)) return leave_threads(s);
     abandoned = abandon_gs(s);
-    s.io.close();  // wakes who is left, and is not of this runtime
+    s.io.close();  // wakes waiters of other runtimes
     return true;
 }
 

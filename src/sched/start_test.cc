@@ -1,4 +1,4 @@
-// start_test.cc: options and environment: what a runtime starts with, and what it says about junk.
+// start_test.cc: options and environment of a runtime, and warnings about invalid values.
 #include "sched/start.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ protected:
         int64_t thread_idle_ns;
     };
 
-    // What a runtime with these options has.
+    // The settings of a runtime with these options.
     settings seen(const runtime_options& options = {}) {
         settings s{};
         said_ = test::stderr_of([&] {
@@ -61,7 +61,7 @@ protected:
     std::string said_;
 
 private:
-    // The suite itself may run with some of them.
+    // The suite may run with some of them set.
     test::environment_variable procs_{"RUN_MAXPROCS", nullptr};
     test::environment_variable stack_max_{"RUN_STACK_MAX", nullptr};
     test::environment_variable max_threads_{"RUN_MAX_THREADS", nullptr};
@@ -189,7 +189,7 @@ TEST_F(Environment, TheEndsOfTheRangesAreInThem) {
     EXPECT_EQ(said_, "");
 }
 
-// Beside them a blocking call needs a thread.
+// A blocking call needs one more thread.
 TEST_F(Environment, ThereAreFewerProcessorsThanThreads) {
     ::setenv("RUN_MAX_THREADS", "6", 1);
     EXPECT_EQ(seen({.procs = 5}).procs, 5U);
@@ -246,14 +246,14 @@ TEST(RuntimeOptions, AWatchdogMayAllowMoreThanAnybodyWillSee) {
 
 TEST(RuntimeOptions, MoreThreadsThanPsAreNotStarted) {
     const std::size_t before = test::resources::now().threads;
-    runtime rt({.procs = 2, .retake = false});  // with it, one that is slow to be scheduled gets an heir
+    runtime rt({.procs = 2, .retake = false});  // a retake gives a slow M's P to another M
     rt.run([] {
         wait_group all;
         for (int i = 0; i < 100; ++i) all.go([] { test::compute_for(std::chrono::microseconds(100)); });
         all.wait();
     });
     EXPECT_LE(rt.stats().threads, 2U);
-    // The sanitizer starts a thread of its own when it likes.
+    // The sanitizer may start a thread of its own at any time.
     if (!test::built_with_tsan) {
         EXPECT_LE(test::resources::now().threads, before + 3);  // and the monitor
     }
@@ -300,7 +300,8 @@ TEST(SpawnOptions, ANameIsCutAt31Bytes) {
     });
 }
 
-// A thread from outside pushes work, takes an idle P for it, and is about to start an M when the runtime is told to stop.
+// An external thread pushes work, takes an idle P for it, and is about to start an M when the
+// runtime stops.
 TEST(Stopping, WaitsForAnMThatAThreadFromOutsideIsStarting) {
     runtime rt({.procs = 2});
     scheduler& s = *rt.run([] { return current_m()->home; });
@@ -314,7 +315,7 @@ TEST(Stopping, WaitsForAnMThatAThreadFromOutsideIsStarting) {
     });
     std::atomic<int> error{-1};
     std::thread outside([&] {
-        test::eventually([&] { return s.ended.load() == s.thread_count.load(); });  // all Ms there are have ended
+        test::eventually([&] { return s.ended.load() == s.thread_count.load(); });  // all existing Ms have ended
         error = start_m(s, p, nullptr);
         s.unpin();
     });
@@ -323,7 +324,7 @@ TEST(Stopping, WaitsForAnMThatAThreadFromOutsideIsStarting) {
     outside.join();
 }
 
-// In a process of its own: what is left behind there makes checks less strict for good.
+// In its own process: what it leaves behind makes later checks less strict.
 TEST(StoppingDeathTest, StragglersThatCameBackMeanwhileAreNotTakenForAPlainThread) {
     if (test::emulated) GTEST_SKIP() << "which cannot start the test anew";
     GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -25,12 +25,12 @@ constinit spin_lock freezing;
 
 namespace {
 
-constexpr uint32_t batch_size = 128;            // as many as one heavy fence is for
-constexpr int lock_tries = 100;                 // of an object whose lock is held
-constexpr int64_t shortest_pause_ns = 100'000;  // between rounds; a long round is followed by as long a pause
+constexpr uint32_t batch_size = 128;            // Gs per heavy fence
+constexpr int lock_tries = 100;                 // for an object's lock
+constexpr int64_t shortest_pause_ns = 100'000;  // between rounds; a pause is at least as long as its round
 constexpr int frames_max = 32;
 
-// Cancellation points in each of their forms.
+// Cancellation points in all their forms.
 bool is_cancellation_point(wait_reason reason) noexcept {
     switch (reason) {
         case wait_reason::chan_receive:
@@ -55,7 +55,7 @@ bool is_cancellation_point(wait_reason reason) noexcept {
     }
 }
 
-// Cancellation points in their forms with a deadline, such as try_lock_for, and in no other. Only those have a claim word.
+// Cancellation points only with a deadline (try_lock_for), and only then with a claim word.
 bool is_point_with_deadline(wait_reason reason) noexcept {
     switch (reason) {
         case wait_reason::mutex_lock:
@@ -69,7 +69,7 @@ bool is_point_with_deadline(wait_reason reason) noexcept {
     }
 }
 
-// Whether what g waits for may be cancelled. A first look while it may run, and again when it is frozen.
+// True if g's wait may be cancelled. First asked while g may run, then when it is frozen.
 WEFT_NO_SANITIZE bool may_be_cancelled(const G& g) noexcept {
     if (g.state.load(acquire) != g_state::waiting || g.never_ran()) return false;  // pairs with set_state
     if (!is_cancellation_point(g.reason) && !is_point_with_deadline(g.reason)) return false;
@@ -77,13 +77,13 @@ WEFT_NO_SANITIZE bool may_be_cancelled(const G& g) noexcept {
     return !shielded && static_cast<uint32_t>(g.eh.uncaught) == 0;
 }
 
-// Whether its waits have to be told where to look: step 2.
+// Step 2: true if g has no context, so that its waits would not check.
 WEFT_NO_SANITIZE bool is_untold(const G& g) noexcept {
     const g_state state = g.state.load(acquire);  // pairs with set_state
     return (state == g_state::waiting || state == g_state::runnable) && (g.traits & trait::ambient) == 0;
 }
 
-// Takes lock if it is free now, or soon.
+// Takes lock if it is free, or soon will be.
 bool try_lock_bits(guarded_word& lock, uint32_t& bits) noexcept {
     for (int i = 0; i < lock_tries; ++i) {
         uint32_t seen = lock.word().load(relaxed);  // relaxed: the exchange decides
@@ -97,7 +97,7 @@ bool try_lock_bits(guarded_word& lock, uint32_t& bits) noexcept {
     return false;
 }
 
-// w is in a queue that alone may end its wait.
+// Only w's queue may end its wait.
 bool unlink_if_free(waiter& w) noexcept {
     if (w.queue.peek() == nullptr) return false;  // it is being served
     uint32_t bits = 0;
@@ -108,10 +108,10 @@ bool unlink_if_free(waiter& w) noexcept {
     return ours;
 }
 
-// w is that of a sleep, and slot says which timer ends it.
+// w is a sleep's; slot is the timer that ends it.
 bool remove_alarm_if_free(waiter& w) noexcept {
     auto& alarm = *static_cast<timer*>(w.slot);
-    if (alarm.deadline_ns == never) return true;  // nobody else ends it
+    if (alarm.deadline_ns == never) return true;  // nothing else ends it
     timer_queue& queue = *alarm.home;
     uint32_t none = 0;
     if (!try_lock_bits(queue.lock, none)) return false;
@@ -123,7 +123,7 @@ bool remove_alarm_if_free(waiter& w) noexcept {
 
 enum class outcome : uint8_t { none, claimed, unlinked };
 
-// Steps 2 and 3 for g, which is frozen. unlinked: the caller is to make it ready.
+// Steps 2 and 3 for g, which is frozen. unlinked: the caller must make it ready.
 WEFT_NO_SANITIZE outcome cancel_wait_of(G& g) noexcept {
     if (is_untold(g)) {
         g.ambient = stop_context();
@@ -182,7 +182,7 @@ void pause_until_ns(int64_t until_ns) {
 }
 
 uint64_t finished_gs(const scheduler& s) noexcept {
-    uint64_t finished = s.foreign_ends.load(acquire);  // as the sums: what is read next was there before
+    uint64_t finished = s.foreign_ends.load(acquire);  // pairs with the ends: what is read next was there before
     for (uint32_t i = 0; i < s.ps.made(); ++i) finished += s.ps[i].count.finished.get_acquire();
     return finished;
 }
@@ -219,7 +219,7 @@ std::size_t cancel_and_drain(scheduler& s, const G* self, int64_t deadline_ns) {
 
 namespace {
 
-// m's G, as far as another thread can tell.
+// m's G, as other threads see it.
 struct straggler {
     G* g;
     bool in_call;
@@ -230,7 +230,7 @@ WEFT_NO_SANITIZE straggler straggler_on(const M& m) noexcept {
     return {__atomic_load_n(&m.g, __ATOMIC_ACQUIRE), false};
 }
 
-// The frames of g, which is in a declared call and stays there: they do not change meanwhile.
+// Prints the frames of g while its blocking call, which keeps them unchanged, lasts.
 WEFT_NO_SANITIZE void print_call_frames(report& out, G* g) noexcept {
     const void* pcs[frames_max];
     int count = 0;

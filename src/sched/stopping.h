@@ -1,39 +1,39 @@
-// stopping.h: runtime::stop with a deadline: cancel, drain, stop, and say who did not come back.
+// stopping.h: runtime::stop with a deadline: cancels, drains, stops, and reports stragglers.
 //
-// The problem. stop() abandons what has not finished, without unwinding, and waits for ever for a G that does not come back. A service that
-// ends wants its Gs to clean up first; and it wants to go on ending when one of them is stuck in a call.
+// A plain stop() abandons unfinished Gs without unwinding, and waits for ever for a G that does not
+// return.
 //
-// So each wait that is a cancellation point ends with weft::cancelled, as if a scope around all Gs had been cancelled. But there is no such
-// scope: a G that is in none waits without a claim word and without any list but its object's queue, which is what makes that cheap. And
-// nobody looks at a flag before a wait. So the stopper walks over all Gs, again and again until they have ended, and ends the waits that it
-// finds:
+// With a deadline, each wait that is a cancellation point ends with weft::cancelled, as by a scope
+// around all Gs. No such scope exists: outside contexts a wait has no claim word, is only in its
+// object's queue, and checks no flag. So the stopper walks over all Gs until all have ended:
 //
-//   1  Gs that wait or are runnable are frozen, a batch at a time (freeze.h)
-//   2  those that still do so do not go on now. Those that are in no context get stop_context() for one: their next waits take the way on
-//      which contexts are looked at, and there scheduler.cancelling is, too
-//   3  those that wait where they may be cancelled, and are not shielded or unwinding, cannot leave their frames now. A wait with a claim
-//      word is claimed for cancellation, as contexts do. One without is unlinked under its object's lock, if that is free, and marked:
-//      waiter.claim is cancelled_by_stop. A sleep's timer is removed. Of locks and joins only the forms with a deadline may be cancelled: these
-//      have a claim word
-//   4  they are thawed; those that were unlinked are made ready
+//   1  freezes Gs that wait or are runnable, in batches (freeze.h)
+//   2  gives those that still do, and are in no context, stop_context(): their next waits take the
+//      path that checks contexts, and there scheduler.cancelling
+//   3  ends cancellable waits, except of Gs that are shielded or unwinding; these Gs cannot leave
+//      their frames. A wait with a claim word is claimed for cancellation. Others are unlinked
+//      under their object's lock, if free, and marked: waiter.claim is cancelled_by_stop. A sleep's
+//      timer is removed. Locks and joins are cancellable only with a deadline, and then have a
+//      claim word
+//   4  thaws them, and makes the unlinked ones ready
 //
-// Step 3 does not touch an object that may be gone: it lives until the waits on it return, and a frozen one has not. (Condition variables
-// may go before; their waits always have a claim word.) What a lock held meanwhile has kept it from doing, and who was
-// running, come with the next round.
+// Step 3 finds objects alive: they outlive their waits, and a frozen wait has not returned.
+// (Condition variables may go earlier; their waits always have a claim word.) Where a lock was
+// held, or a G ran, the next round follows up.
 //
-// The exception is runtime_stopped, which is a weft::cancelled. The first frame of a G catches it: that a G started with go() ends so is what
-// was asked for.
+// The exception is runtime_stopped, a weft::cancelled. A G's first frame catches it: for go(), that
+// is the requested end.
 //
-// Rejected. A context of its own for every G (50 instructions at each start, and a claim at each wait, for what happens once). A flag
-// that all waits look at (on the hot path, and those that wait already need the walk in any case). Waking up without unlinking (the waker and the
-// walker would both make it ready).
+// Rejected. A context for every G would cost 50 instructions at each start, and a claim at each
+// wait, for a rare event. A flag for all waits would be on the hot path, and waits in progress need
+// the walk anyway. After a wake-up without unlinking, waker and walker would both make the G ready.
 //
-// Stragglers. When the deadline has passed, no G is scheduled any more, and Ms end at their next scheduling point. One whose G computes,
-// or is in a system call, has none. It is reported, its thread is detached, and the scheduler is left to it for ever: when the G does come
-// back, it finds that the scheduler stops, its M leaves its loop, and the thread ends.
+// Stragglers. After the deadline no G is scheduled, and Ms end at their next scheduling point. An M
+// whose G computes, or is in a system call, has none. It is reported, its thread detached, and the
+// scheduler never freed. If the G returns, its M sees the stop, and its thread ends.
 //
-// Who: a plain thread, a G of another runtime, or the main G on its own stack.
-// See: docs/runtime.md
+// Threads: a plain thread, a G of another runtime, or the main G on its own stack.
+// See:     docs/runtime.md
 #pragma once
 
 #include <cstdint>
@@ -46,33 +46,35 @@ namespace weft::detail {
 struct G;
 struct scheduler;
 
-// What waits throw in a runtime that stops.
+// Thrown by waits in a runtime that stops.
 class runtime_stopped : public cancelled {};
 
-// Gs started less Gs finished; never too small: finished ones are counted first.
+// Gs started minus Gs finished. Never too low: counts finished ones first.
 [[nodiscard]] uint64_t live_gs(const scheduler& s) noexcept;
 
 // Gs that have finished.
 [[nodiscard]] uint64_t finished_gs(const scheduler& s) noexcept;
 
-// Lets time pass, for a plain thread or a G, whatever is cancelled around it.
+// Sleeps, in a plain thread or a G, whatever is cancelled around it.
 void pause_until_ns(int64_t until_ns);
 
-// Steps 1 to 4 for all Gs of s but self (nullptr: for all). Returns how many waits were interrupted.
+// Steps 1 to 4 for all Gs of s except self (nullptr: all). Returns the number of ended waits.
 std::size_t cancel_waits(scheduler& s, const G* self) noexcept;
 
-// Cancels and waits until all Gs of s, but self, have finished, or the deadline has passed. Returns how many waits were interrupted.
+// The same until those Gs have finished, or the deadline has passed.
 std::size_t cancel_and_drain(scheduler& s, const G* self, int64_t deadline_ns);
 
-// How long after its deadline a stop still waits for those who come back by themselves, as they run no G and write no report, or are
-// plain threads within a call: on a busy machine they may have no CPU for longer than stragglers are waited for.
+// How long after its deadline a stop waits for threads that return by themselves: Ms that run no G
+// and write no report, and plain threads in a call. A busy machine may give them no CPU for longer
+// than the grace period of stragglers.
 inline constexpr int64_t way_back_ns = 5'000'000'000;
 
-// Whether an M that has not ended runs a G, or a blocking call for one.
+// True if an M that has not ended runs a G, or a blocking call for one.
 [[nodiscard]] bool has_stragglers(scheduler& s) noexcept;
 
-// stop_scheduler() has failed: writes on stderr who is missing, takes all others off the queues they wait in, and leaves s alone for
-// ever. Returns how many OS threads have not come back, and in abandoned how many Gs have not finished.
+// stop_scheduler() has failed: reports stragglers on stderr, unlinks all other Gs from their
+// queues, and leaves s for ever. Returns the number of OS threads that have not returned;
+// abandoned: of Gs unfinished.
 std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept;
 
 }  // namespace weft::detail

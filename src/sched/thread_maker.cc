@@ -9,7 +9,7 @@ namespace weft::detail {
 
 void thread_maker::start() noexcept {
     uint32_t seen = none;
-    // acq_rel: one of us starts it; acquire: what who did so wrote
+    // acq_rel: one caller starts it; acquire: sees what that one wrote
     if (!state_.compare_exchange_strong(seen, starting, acq_rel, acquire)) return;
     const int error = os::start_thread(thread_, &run, this);
     state_.store(error == 0 ? there : none, release);  // pairs with make
@@ -38,7 +38,7 @@ void* thread_maker::run(void* self) noexcept {
     os::name_thread("weft-maker");
     for (;;) {
         maker.wanted_.sleep(never);
-        maker.wanted_.reset();  // before the look: who comes after it wakes us again
+        maker.wanted_.reset();  // before the check: a later order wakes us again
         maker.lock_.lock();
         order* todo = std::exchange(maker.orders_, nullptr);
         const bool ends = maker.ending_;
@@ -59,7 +59,7 @@ void thread_maker::end() noexcept {
     lock_.unlock();
     wanted_.wake();
     os::join_thread(thread_);
-    state_.store(none, relaxed);  // relaxed: nobody else is left
+    state_.store(none, relaxed);  // relaxed: no other thread is left
 }
 
 }  // namespace weft::detail

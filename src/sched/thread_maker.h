@@ -1,13 +1,12 @@
-// thread_maker.h: a thread that does nothing but make threads.
+// thread_maker.h: a thread that only makes threads (Go's template thread).
 //
-// A thread inherits from the one that makes it: affinity, nice value, namespaces, timer slack. A pinned G may have changed all that on
-// its OS thread, on purpose, and the Ms that its pushes call for must not have it. So the first pin of a runtime starts this one, and
-// Ms that are needed while a pinned G runs are made here. (Go's runtime has a template thread for the same reason.)
+// A thread inherits affinity, nice value, namespaces and timer slack from its maker. A pinned G may
+// have changed these on its OS thread, and Ms that its pushes need must not get them. So the first
+// pin of a runtime starts this thread, which makes Ms while a pinned G runs. If it cannot start,
+// pinned Ms make threads themselves.
 //
-// If there was no thread to be had for it, pinned Ms make threads themselves.
-//
-// Locks: lock_ (leaf).
-// Who:   any thread, but for end().
+// Locks:   lock_ (leaf).
+// Threads: any thread, except for end().
 #pragma once
 
 #include <weft/detail/spin_lock.h>
@@ -24,21 +23,21 @@ public:
     thread_maker(const thread_maker&) = delete;
     thread_maker& operator=(const thread_maker&) = delete;
 
-    // Starts the thread, if that has not been done.
+    // Starts the thread unless that was done.
     void start() noexcept;
 
-    // As os::start_thread, made by the thread if there is one. Blocks until that is done.
+    // os::start_thread, done by the thread if it exists. Blocks until done.
     [[nodiscard]] int make(os::thread_id& id, void* (*body)(void*), void* argument) noexcept;
 
-    // Whether its thread is being made, or has not begun.
+    // True while its thread is being made, or has not begun to run.
     [[nodiscard]] bool is_starting() const noexcept {
         return state_.load(acquire) != none && tid() == 0;  // pairs with start
     }
 
-    // Of its thread; 0 if there is none.
+    // The thread's id; 0: no thread.
     [[nodiscard]] int tid() const noexcept { return tid_.load(acquire); }  // pairs with run
 
-    // Ends the thread. Once nobody calls make() any more.
+    // Ends the thread. No thread may call make() from here on.
     void end() noexcept;
 
 private:
@@ -58,9 +57,9 @@ private:
     static constexpr uint32_t there = 2;
 
     atomic<uint32_t> state_{none};
-    os::thread_id thread_ = 0;  // when there
+    os::thread_id thread_ = 0;  // valid if `there`
     atomic<int> tid_{0};
-    note wanted_;  // the thread sleeps here
+    note wanted_;  // the thread sleeps on it
     spin_lock lock_;
     // Guarded by lock_.
     order* orders_ = nullptr;

@@ -1,4 +1,4 @@
-// thread_maker_test.cc: threads that are made by another one.
+// thread_maker_test.cc: threads that another thread makes.
 #include "sched/thread_maker.h"
 
 #include <sys/resource.h>
@@ -32,7 +32,7 @@ TEST(ThreadMaker, WithoutItsThreadTheCallerMakesThem) {
 TEST(ThreadMaker, PassesOnWhatWentWrong) {
     thread_maker maker;
     os::fail_nth_for_test(os::failure::thread, 1);
-    maker.start();  // there is none
+    maker.start();  // fails
     std::atomic<int> ran{0};
     os::thread_id id = 0;
     ASSERT_EQ(maker.make(id, &count_up, &ran), 0);
