@@ -317,7 +317,7 @@ TEST_F(ExhaustionOfMemory, InAsyncStartsNothing) {
         auto f = async([text = std::string(100, 'x')] { return text + "y"; });
         EXPECT_EQ(f.get().size(), 101U);
     });
-    EXPECT_GE(r.rounds, 4);
+    EXPECT_GE(r.rounds, 3) << "the text, the state, and what is returned";
     EXPECT_EQ(r.thrown, r.rounds);
 }
 

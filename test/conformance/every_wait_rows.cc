@@ -358,22 +358,22 @@ std::vector<blocking_row> rows_of_locks_and_joins() {
     std::vector<blocking_row> all = {
         with("mutex::lock",
              [] {
-                 return call_of<of_mutex>{[](of_mutex& s) { std::scoped_lock(s.lock); }, nullptr,
+                 return call_of<of_mutex>{[](of_mutex& s) { const std::scoped_lock held(s.lock); }, nullptr,
                                           [](of_mutex& s) { s.release(); }}();
              }),
         with("shared_mutex::lock",
              [] {
-                 return call_of<of_shared>{[](of_shared& s) { std::scoped_lock(s.lock); }, nullptr,
+                 return call_of<of_shared>{[](of_shared& s) { const std::scoped_lock held(s.lock); }, nullptr,
                                            [](of_shared& s) { s.release(); }}();
              }),
         with("shared_mutex::lock_shared",
              [] {
-                 return call_of<of_shared>{[](of_shared& s) { std::shared_lock(s.lock); }, nullptr,
+                 return call_of<of_shared>{[](of_shared& s) { const std::shared_lock held(s.lock); }, nullptr,
                                            [](of_shared& s) { s.release(); }}();
              }),
         with("recursive_mutex::lock",
              [] {
-                 return call_of<of_recursive>{[](of_recursive& s) { std::scoped_lock(s.lock); }, nullptr,
+                 return call_of<of_recursive>{[](of_recursive& s) { const std::scoped_lock held(s.lock); }, nullptr,
                                               [](of_recursive& s) { s.release(); }}();
              }),
         with("call_once",

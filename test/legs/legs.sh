@@ -171,6 +171,7 @@ leg_native() {
 # The inner loop: what is compiled, and what waits for time to pass, is kept small.
 leg_quick() {
     need "${base_packages[@]}"
+    local test_jobs=$((2 * jobs))
     local -x GTEST_FILTER="-*/P1:*/P4:*/P64:MillionParked.*:StragglerWithoutAG.*:Idle.A*Rest*:Sysmon.LooksAgain*"
     GTEST_FILTER+=":Deadlock.OfARuntimeThatWasTheLastToWork:ProcessEnd.AfterMainThat*:*HogShare*:CalmNetpoll.EachOfMany*"
     build_step native {unit,conformance,death,exceptions}_tests &&
