@@ -68,7 +68,7 @@ static void messages_survive_changes(void) {
     CHECK_OK(run_set_max_procs(at_first, NULL));
 }
 
-// A plain thread speaks of the default scheduler, and starts it if need be.
+// The calls of a plain thread refer to the default scheduler, and start it if necessary.
 static void a_plain_thread_has_the_default_one(void) {
     CHECK(run_procs() == 0);
     CHECK_OK(run_set_max_procs(3, NULL));

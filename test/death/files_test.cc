@@ -88,8 +88,8 @@ TEST_F(FilesDeath, AreReadSilentlyWhereIoUringIsForbiddenOrMissing) {
     }
 }
 
-// The filter refuses requests for as long as the kernel would use a thread of its own for them.
-// Then a thread of ours reads.
+// The ring refuses every submission, with transient errors and with others. The read is then an
+// ordinary system call.
 TEST_F(FilesDeath, AreReadWhereTheRingTakesNothing) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
     const temp_folder folder;

@@ -210,7 +210,7 @@ TEST_P(Instrumented, AllHaveTheirTurnInTurn) {
         wait_group all;
         for (auto& mine : rounds) {
             all.go([&] {
-                // Until each has computed for some turns.
+                // Until each has had three turns.
                 while (least < 3) {
                     const uint64_t before = times_preempted();
                     while (times_preempted() == before && least < 3) fib(8);
@@ -411,7 +411,7 @@ TEST_P(Instrumented, APreemptedOneGoesOnOnItsThreadUntilItLeavesByItself) {
                     }
                     weft::yield();
                     fib(4);
-                    pinned += this_g::pinned();  // being kept is no pin
+                    pinned += this_g::pinned();  // staying on its OS thread is no pin
                 }
             });
         }
