@@ -9,8 +9,10 @@ execute_process(
 get_filename_component(root "${libc}" DIRECTORY)
 get_filename_component(root "${root}/.." REALPATH)
 
-# -cpu max knows branch-target and pointer authentication; the emulator's own cipher makes the latter quick. Its child of a fork may find a lock of
-# glib's allocator taken by another thread, and wait for ever before it runs a program: malloc's are sound there.
+# -cpu max has branch-target and pointer authentication; the emulator's own cipher makes the latter
+# fast. In the child of a fork, another thread of the emulator may have held a lock of glib's
+# allocator, so that the child waits for ever before it executes a program. malloc's locks are safe
+# there.
 find_program(WEFT_ENV env)
 mark_as_advanced(WEFT_ENV)
 set(CMAKE_CROSSCOMPILING_EMULATOR "${WEFT_ENV}" G_SLICE=always-malloc qemu-aarch64 -L "${root}" -cpu max,pauth-impdef=on)

@@ -208,7 +208,7 @@ static void each_element_arrives_once(void) {
     }
 }
 
-// ---- Closing wakes; references keep.
+// ---- Closing wakes waiters; references keep the channel.
 
 struct waiters {
     run_chan_t* chan;

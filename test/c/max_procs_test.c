@@ -29,7 +29,7 @@ static void none_is_the_usual_number(void) {
     CHECK_OK(run_set_max_procs(at_first, NULL));
 }
 
-// ---- Nothing is lost meanwhile.
+// ---- Nothing is lost during the change.
 
 enum { messages = 2000 };
 

@@ -27,7 +27,7 @@ static uint64_t gave_way(void) {
     return counts.preempted + counts.interrupted;
 }
 
-// ---- Where there is nothing to do.
+// ---- Calls without an effect.
 
 static void hook_and_marks_do_nothing(void) {
     CHECK_OK(run_preempt_enable());

@@ -172,7 +172,7 @@ static void checkpoints_let_others_run(void) {
     run_wait_group_free(group);
 }
 
-// ---- Ending from within.
+// ---- A green thread ends itself.
 
 static int depth_reached;
 

@@ -172,7 +172,7 @@ static void nothing_to_wait_for_is_soon_done(void) {
     CHECK_OK(run_scheduler_stop_for(RUN_FOREVER, NULL));
 }
 
-// ---- Who may call it.
+// ---- Permitted callers.
 
 static void stop_is_not_for_me(void* done) {
     CHECK_STATUS(RUN_INVALID, run_scheduler_stop_for(1, NULL));

@@ -17,7 +17,7 @@ namespace {
 
 class Misuse : public DeathTest {};
 
-// ---- Waiting for oneself.
+// ---- A green thread waits for itself.
 
 TEST_F(Misuse, AFunctionThatWaitsForItsOwnResult) {
     EXPECT_ABORT(as_culprit([] {

@@ -180,7 +180,7 @@ WEFT_TEST_OPAQUE int mistakes(long seed) {
     return wrong;
 }
 
-// ---- Giving way.
+// ---- Yielding.
 
 TEST_P(Instrumented, AComputationGivesWayWhenAsked) {
     std::atomic<bool> had_its_turn = false;
@@ -490,7 +490,7 @@ TEST_P(Instrumented, OneThatEndsWhileItIsKeptLeavesItsThreadToOthers) {
     EXPECT_LT(rt().stats().threads, 40U);
 }
 
-// ---- Where it is not to give way.
+// ---- Where it must not yield.
 
 TEST_P(Instrumented, PlainThreadsAreLeftAlone) {
     int result = 0;

@@ -121,7 +121,7 @@ void send_datagrams(books& all, prng random) {
     what.ends(ec ? ec : sending, just(outcome::done));
 }
 
-// ---- Who is too slow.
+// ---- Slow clients.
 
 namespace {
 
@@ -286,7 +286,7 @@ void look_a_name_up(books& all, prng random) {
     what.ends(ec, is_short ? either(outcome::done, outcome::timed_out) : just(outcome::done));
 }
 
-// ---- Others.
+// ---- Other operations.
 
 void write_and_read_a_file(books& all, prng random, const std::string& folder, uint64_t number) {
     operation what(all, errand::file);

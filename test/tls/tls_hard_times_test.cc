@@ -148,7 +148,7 @@ TEST_P(TlsHardTimes, SlowAndSilentClientsAreCutAndOthersServed) {
     });
 }
 
-// ---- Others that go away.
+// ---- Peers that disconnect.
 
 TEST_P(TlsHardTimes, AResetInTheMiddleOfAReadOrAWrite) {
     const std::string much(std::size_t{16} << 20, 'x');

@@ -28,6 +28,6 @@ int main() {
         while (weft::stats().waiting < others) weft::yield();
         stop_here();
         requests.close();
-        std::exit(0);  // the sleeper sleeps on
+        std::exit(0);  // the sleeper still sleeps
     });
 }
