@@ -1,5 +1,6 @@
-// spin_lock_model.cc: spin_lock and guarded_word: mutual exclusion, what a holder wrote is seen by the next one, and the
-// object may be destroyed as soon as the store that frees the lock is seen.
+// spin_lock_model.cc: spin_lock and guarded_word. They exclude each other's holders, the next
+// holder sees what the previous one wrote, and the object may be destroyed as soon as the store
+// that frees the lock is visible.
 //
 // mutants: LOCK_RELAXED UNLOCK_RELAXED LOCK_BITS_RELAXED LOCK_BLINDLY TOUCHED_AFTER_UNLOCK
 #include "model.h"
@@ -73,7 +74,7 @@ struct bits : rl::test_suite<bits, 3> {
     }
 };
 
-// The second holder finds that the first is done and destroys the object.
+// The second holder finds that the first is done, and destroys the object.
 struct destroyed : rl::test_suite<destroyed, 2> {
     struct object {
         guarded_word word;
