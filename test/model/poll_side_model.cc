@@ -4,7 +4,7 @@
 // - Data for several waiters reaches all of them, although an edge wakes one.
 //
 // src/poll/poll_side.cc and src/sync/wait.cc are compiled as they are. The file is a number: how
-// much there is to be read. The suites play the steps of a call, I1 to I5.
+// much can be read. The suites play the steps of a call, I1 to I5.
 //
 // mutants: EDGE_NOT_COUNTED LOOK_LEFT_OUT NOT_PASSED_ON WAITING_FORGOTTEN CLOSED_IN_SILENCE EDGES_RELAXED COUNTED_AFTER_TRYING
 // mutants: KEPT_BY_WHO_IS_LATE
