@@ -69,9 +69,9 @@ if(weft_sanitize_flags)
   add_link_options(${weft_sanitize_flags})
 endif()
 
-# weft_sanitized_programs(): sanitized code in this directory is not optimized. Compiling a test
-# then takes a third of the time of -O1. The library always has the optimization of the build. GCC,
-# and Clang without sanitizers, also test the library's inline functions optimized.
+# weft_sanitized_programs(): does not optimize sanitized code in this directory. Compiling a test
+# then takes a third of the time of -O1. The library keeps the optimization of the build. Its inline
+# functions are tested optimized by GCC and Clang builds without sanitizers.
 macro(weft_sanitized_programs)
   if(WEFT_SANITIZE)
     add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-O0>")

@@ -1,4 +1,5 @@
-# weft_install.cmake: headers, library, CMake package and pkg-config file. The installed tree may be moved.
+# weft_install.cmake: headers, library, CMake package and pkg-config file. The installed tree may be
+# moved.
 include(CMakePackageConfigHelpers)
 
 set(weft_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")

@@ -48,7 +48,8 @@ PRIVATE = [
 LABEL = re.compile(r"(?<![\w-])D(?:[1-9]|1\d|20)(?![\w-])")
 LABEL_HOME = re.compile(r"^(?:#+\s|\*\*|[-*]\s+\*\*)?\W*(D\d{1,2})\b")
 
-# Hosts that the documentation may point to. Downloads come from package managers, never from an address.
+# Hosts that the documentation may point to. Downloads come from package managers, never from an
+# address.
 HOSTS = {
     "www.boost.org", "boost.org", "en.cppreference.com", "eel.is", "open-std.org", "www.open-std.org", "go.dev", "golang.org", "research.swtch.com",
     "man7.org", "www.kernel.org", "docs.kernel.org", "kernel.org", "lwn.net", "github.com", "llvm.org", "clang.llvm.org",

@@ -1,17 +1,16 @@
 // program.h: the programs of the corpus, each in two versions: with a bug that really happened, and
 // with its fix.
 //
-// A program is a class. run() is its main green thread; it starts others, which refer to the
-// program's members. buggy() tells which version runs. A program calls it in the one place where
-// the versions differ.
+// A program is a class. run() is its main green thread, which starts others that refer to the
+// program's members. The versions differ in one place, which asks buggy().
 //
-// Most of the bugs need a bad order of events. A program names the events that matter, its moments,
-// and its green threads wait for them. So the buggy version fails each time, on any number of
-// processors. The fixed version runs in two ways: forced through the same order, if that is still
-// possible, and free, without waits for moments.
+// Most bugs need a bad order of events. A program names the events that matter, its moments, and
+// its green threads wait for them. So the buggy version fails each time, on any number of
+// processors. The fixed version runs forced, through the same order if that is still possible, and
+// free, without waits for moments.
 //
-// Memory that is allocated belongs to the program, and not to a green thread's stack. A green
-// thread that never ends would leak it.
+// The program owns what it allocates, because a green thread that never ends would leak what its
+// stack owns.
 //
 //     class hang : public program {
 //     public:
@@ -22,12 +21,12 @@
 //     WEFT_BUG(Project123, hang, {"main", "mutex lock"}, {"worker", "chan send"});
 //
 // The last line makes two tests. TheBuggyOneHangs runs the program until nothing more can happen in
-// its runtime. It then compares the green threads of a dump, and what each waits for, with the
-// list; both must match exactly. TheFixedOneEnds runs the program many times to its end.
+// its runtime. The green threads in a dump, and what each waits for, must then match the list
+// exactly. TheFixedOneEnds runs the program many times to its end.
 //
 // A missing unlock is found even if no other thread locks afterwards, because destroying a locked
-// mutex is fatal. WEFT_MISSING_UNLOCK(Project123, hang) makes a third test of that. leave_locked()
-// is then the part of the program that leaves its mutex locked.
+// mutex is fatal. WEFT_MISSING_UNLOCK(Project123, hang) makes a third test of that, which runs
+// leave_locked(): the part of the program that leaves its mutex locked.
 #pragma once
 
 #include <memory>

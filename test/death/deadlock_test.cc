@@ -256,8 +256,7 @@ TEST_F(Deadlock, OfAServerThatNobodyCallsAnyMore) {
             std::thread client([&] {
                 while (!enough) {
                     static_cast<void>(requests.try_send(1));
-                    std::this_thread::sleep_for(
-                        50us);  // std::this_thread::sleep_for(50us); // a rate at which all Ms go idle between two requests
+                    std::this_thread::sleep_for(50us);  // a rate at which all Ms go idle between two requests
                 }
             });
             eventually([&] {
@@ -527,7 +526,7 @@ TEST_F(Deadlock, OfARuntimeObjectIsReportedOnDemand) {
 // complains if the report reads any of it.
 TEST_F(Deadlock, IsReportedWhileAnotherThreadEndsIt) {
     constexpr int count = 90;    // fewer than a report lists
-    constexpr int reports = 10;  // constexpr int reports = 10; // that have been read
+    constexpr int reports = 10;  // that have been read
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     ::fcntl(ends[1], F_SETPIPE_SZ, 4096);  // so that a report is still being written when its beginning is read

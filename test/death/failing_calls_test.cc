@@ -1,10 +1,10 @@
 // failing_calls_test.cc: any one system call may fail without ending the process or losing
 // anything.
 //
-// A program that does a bit of everything runs in a child. In the first run, the first call of one
-// kind fails; in the second run, the second one; and so on until the program makes fewer calls of
-// that kind. An operation that reports an error is repeated once or twice, since only one call
-// fails. Its result must then be right.
+// A program that does a bit of everything runs in a child. The first run fails the first call of
+// one kind, the second run the second one, and so on while the program makes that many. An
+// operation that reports an error is repeated once or twice, since only one call fails, and must
+// then succeed.
 
 #include <pthread.h>
 #include <sys/mman.h>

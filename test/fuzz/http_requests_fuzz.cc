@@ -69,7 +69,7 @@ struct wanted {
     std::string range;  // after "bytes="
     std::size_t first = 0;
     std::size_t last = 0;
-    bool is_known = false;  // it has a condition that is met by the known version
+    bool is_known = false;  // a condition says that the client has this version
     bool is_json = false;
     std::size_t body_size = 0;
     bool is_good_body = false;

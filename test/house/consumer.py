@@ -2,11 +2,11 @@
 """consumer.py [--installed] BUILD: foreign projects build against weft and run, in three ways.
 
 The build is installed, and the installed tree is then moved, since a package may be: nothing in it
-may depend on where it was made. consumer/main.cc and main.c are compiled against that tree with
-find_package and with pkg-config; main.c also in projects without C++. They are also compiled with
-add_subdirectory against the sources, but not with --installed, because the result is the same for
-all builds. All of this happens outside the repository, so that nothing is found by accident. The
-components tls (secured.cc) and asio (adapted.cc) are included where they are available.
+may depend on where it was made. consumer/main.cc and main.c are compiled with find_package and with
+pkg-config against that tree, main.c also in projects without C++; and with add_subdirectory against
+the sources. --installed leaves out the last, which is the same for all builds. All of this happens
+outside the repository, so that nothing is found by accident. The components tls (secured.cc) and
+asio (adapted.cc) are included where they are available.
 
 Finally two plug-ins (consumer/plug_in.cc) are built against the installed tree. A program that does
 not use weft opens, runs and closes them (consumer/host.cc). Two programs, main.cc and the first of

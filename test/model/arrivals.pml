@@ -18,7 +18,7 @@
  * PATIENCE pieces of the others before an arrival runs. Any P begins at most EVERY, whatever
  * happens to the others. No P runs two arrivals in a row.
  *
- * Defines that begin with MUTANT omit one thing from the protocol. The checks must find each.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that.
  * See docs/models.md.
  */
 /* spin: one         expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DARRIVALS=3 -DGIFTS=2" */

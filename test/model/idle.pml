@@ -4,32 +4,29 @@
  * Green threads are counts: in rings, in the global queue, in the hands of an M that moves them.
  * A running one pushes others, sets a timer, waits for it or continues, and ends or computes for
  * ever. Every choice is explored. What the code does under idle.lock with data that only the
- * lock's holder touches is one step. Scans of queues and timers take one step for each place, in
- * the order of the code, with the lock held where the code holds it. So does every move from one
- * place to another.
+ * holder touches is one step. Scans of queues and timers take one step for each place, in the
+ * order and under the locks of the code. So does every move from one place to another.
  *
  * Store buffers (TSO). Pushes, timers, and the store that frees the lock, with the counters
- * written under it, wait in the buffer of their thread and leave it in order, at any moment.
- * Locked instructions and full fences empty the thread's own buffer. The heavy fence empties
- * those of all threads, one after the other. A thread sees its own stores at once.
+ * written under it, wait in their thread's buffer and leave it in order, at any moment. Locked
+ * instructions and full fences empty the thread's own buffer, the heavy fence those of all
+ * threads, one after the other. A thread sees its own stores at once.
  *
  * Time. A timed sleep may end at any moment. Whether the sentinel (lookout in the code) then
- * stays near or goes far is a free choice. This covers all lengths and all numbers of scans
- * without result. With TIMELY a sleep ends only when nothing else can move, because an interval
- * is long.
+ * stays near or goes far is a free choice. This covers all lengths and all numbers of fruitless
+ * scans. With TIMELY a sleep ends only when nothing else can move, because an interval is long.
  *
  * The poller (netpoll.h), with NEVENT. Events come at any moment and wait to be fetched; each
- * makes a green thread ready. An M that goes idle may sleep there instead of on its note, two at
- * most. An interrupt ends that sleep. It stays until an M that sleeps there takes it, whichever
- * was meant. The thread that notifies an M counts it and then interrupts, in two steps. There is
- * no poller before a green thread adds the first file: that is the first thing it does, or with
- * OPENS comes at any moment. An M that polls in passing may act late on having seen that no M
- * sleeps there.
+ * makes a green thread ready. An M that goes idle may sleep in the poller instead of on its
+ * note, two at most. An interrupt wakes one of them, whichever was meant; it stays pending until
+ * then. A thread that notifies an M counts it and then interrupts, in two steps. The poller
+ * exists once a green thread has added the first file: at once, or with OPENS at any moment. An
+ * M that polls in passing may act late on having seen that no M sleeps there.
  *
  * With ENDS a surplus M may end whenever it has slept for a while. It may have had the timeout.
  *
- * Checked, when nothing can move (safety): no green thread is queued and no timer is due while a
- * P is idle and an M is available. Work that is queued while a P is idle at the end of an
+ * Checked: when nothing can move, no green thread is queued and no timer is due while a P is
+ * idle and an M is available (safety). Work that is queued while a P is idle at the end of an
  * interval has started before the end of the next (bound, with TIMELY). The ring of an idle P is
  * empty. Only spinning Ms are counted as spinning (I1), so every notified M has woken up. No
  * event waits to be fetched while a P is idle and an M is available, and no fetched event is
@@ -40,8 +37,8 @@
  * hands over what it has fetched; that takes OVERFLOW, and more Ms than Ps. With NO_THREADS,
  * creating a thread may fail.
  *
- * Defines that begin with MUTANT omit one thing from the protocol. The checks must find each.
- * See docs/models.md.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that. See
+ * docs/models.md.
  */
 /* spin: pushes             expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=3 -DOVERFLOW" */
 /* spin: outside            expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNOUT=2 -DNPUSH=1" */

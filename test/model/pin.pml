@@ -17,7 +17,7 @@
  * available. With STOP no M is asleep. The run refused shows that M 0 does not retry for ever:
  * each cycle passes one of the progress labels.
  *
- * Defines that begin with MUTANT omit one thing from the protocol. The checks must find each.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that.
  * See docs/pin.md and docs/models.md.
  */
 /* spin: one            expect=ok   pan="-E -m200000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DNM=2 -DNPUSH=2 -DNREADY=2 -DNOUT=1" */

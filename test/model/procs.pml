@@ -55,7 +55,7 @@
  * When nothing can move, the change has ended, and nothing is queued and no timer is due while a
  * P is idle and an M is available.
  *
- * Defines that begin with MUTANT omit one thing from the protocol. The checks must find each.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that.
  * See docs/models.md.
  */
 /* spin: down        expect=ok   pan="-E -m200000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DDOWN -DNPUSH=1 -DNTIMER=1" */

@@ -10,17 +10,17 @@
  *
  * Store buffers (TSO): the Ms' plain stores to in_runtime and run_next wait in a buffer and
  * leave it in order, at any moment. Locked instructions and full fences empty the thread's own
- * buffer. The heavy fence empties those of all threads, one after the other. The owner word is
- * one word, changed by locked instructions. Each attempt of a compare-exchange loop is one step.
+ * buffer, the heavy fence those of all threads, one after the other. The owner word is one word,
+ * changed by locked instructions. Each attempt of a compare-exchange loop is one step.
  *
  * Checked: between a successful enter and the next leave, an M has the P to itself, and the P is
  * its own (inside). No green thread runs twice or is lost. P and M are never handed off twice.
- * When nothing can move, the lock is free, and no work is queued on an M that computes for ever
- * while another M is asleep, or on an idle P. The run progress shows that the monitor does not
+ * When nothing can move, the lock is free, and no work is queued on an idle P, or on an M that
+ * computes for ever while another M is asleep. The run progress shows that the monitor does not
  * retry for ever.
  *
- * Defines that begin with MUTANT omit one thing from the protocol. The checks must find each.
- * See docs/retake.md and docs/models.md.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that. See
+ * docs/retake.md and docs/models.md.
  */
 /* spin: one          expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DWAKES=2" */
 /* spin: hurry        expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=3 -DTHIEVES=1 -DHURRIES=1" */

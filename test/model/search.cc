@@ -135,9 +135,8 @@ uint64_t number_from(const char* variable) {
     return number;
 }
 
-// Limits a search. For mutants, a first part of every search runs alone (WEFT_MODEL_EXECUTIONS): it
-// finds most defects at once. For the rest, WEFT_MODEL_PERCENT limits the number of random walks.
-// Searches in order are always complete.
+// WEFT_MODEL_EXECUTIONS replaces every search by a short random one: mutants run that first, since
+// it finds most defects at once. WEFT_MODEL_PERCENT shortens the random searches only.
 search bounded(search how) {
     static const uint64_t most = number_from("WEFT_MODEL_EXECUTIONS");
     static const uint64_t percent = number_from("WEFT_MODEL_PERCENT");

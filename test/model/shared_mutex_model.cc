@@ -1,8 +1,8 @@
 // shared_mutex_model.cc: the shared mutex.
 //
 // - A writer is alone. Readers and writers see what it wrote.
-// - No waiter is forgotten, with readers that share the word or are spread, whichever waiters give
-//   up.
+// - No waiter is forgotten, whether readers share the word or are spread, and whichever waiters
+//   give up.
 // - It may be destroyed as soon as no thread holds it.
 //
 // weft/shared_mutex.h, src/sync/shared_mutex.cc, reader_slots.h and wait.cc are compiled as they

@@ -4,28 +4,29 @@
  * There is one process for each P, whichever M holds it. Green threads are counts. A running one
  * pushes, sets a timer and continues or waits for it, ends, or computes for ever. On g0 it fires
  * its timer, takes from its ring, takes a batch from the global queue, steals, or makes its P
- * idle. Of the idle protocol (idle.pml) only the counts are modelled. An idle P may at any
- * moment be taken by an M that searches for work, or by an M in user code that had lost its own
- * (take_back_p); WAKES bounds how often. So it need not find anything: the property says nothing
- * while a P is idle. A P that is handed off for a blocking call counts as spinning, until it
- * turns out that no thread is available to take it. It then returns to its M, which makes its
- * call. While the monitor is near, it may retake a P from a green thread that computes, and hand
- * it to another M. An idle P that is about to get a new M also counts as spinning, until it
- * turns out that no thread is available. It then lacks an M, and counts as absent, until a P is
- * given up.
+ * idle.
  *
- * What the code does under idle.lock with data that only the lock's holder touches is one step.
- * Scans of queues and timers take one step for each place, in the order of the code. So does
- * every move from one place to another.
+ * Of the idle protocol (idle.pml) only the counts are modelled. An idle P may at any moment be
+ * taken by an M that searches for work, or by an M in user code that had lost its own
+ * (take_back_p); WAKES bounds how often. That M need not find anything, because the property
+ * says nothing while a P is idle. A P that is handed off for a blocking call counts as spinning
+ * until no thread turns out to be available; its M then has it back, and calls the monitor.
+ * While the monitor is near, it may retake a P from a green thread that computes, and hand it to
+ * another M. An idle P that is about to get a new M also counts as spinning until no thread
+ * turns out to be available. It then lacks an M, and counts as absent until a P is given up.
+ *
+ * What the code does under idle.lock with data that only the holder touches is one step. Scans
+ * of queues and timers take one step for each place, in the order of the code. So does every
+ * move from one place to another.
  *
  * Store buffers (TSO). Pushes, timers, and the store that frees the lock, with what was written
- * under it, wait in the buffer of their thread and leave it in order, at any moment. Locked
- * instructions and full fences empty the thread's own buffer. The heavy fence empties those of
- * all threads, one after the other.
+ * under it, wait in their thread's buffer and leave it in order, at any moment. Locked
+ * instructions and full fences empty the thread's own buffer, the heavy fence those of all
+ * threads, one after the other.
  *
  * Time. How long the monitor stays near is a free choice once it has seen nothing queued. When
- * it is far, a call wakes it, or the deadline that it knows, or a short timeout, if it has
- * decided so.
+ * it is far, it is woken by a call, by the deadline that it knows, or soon, if it has decided
+ * so.
  *
  * A change of the number of Ps (look_soon) must reach the monitor whatever else happens: C1 to
  * C4 against T1 and T2. It occurs once, or twice.
@@ -34,8 +35,8 @@
  * the idle ones lack an M), no M spins and the monitor sleeps without a timeout. It never sleeps
  * so with an unseen change.
  *
- * Defines that begin with MUTANT omit one thing from the protocol. The checks must find each.
- * See docs/models.md.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that. See
+ * docs/models.md.
  */
 /* spin: pushes      expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DWAKES=2" */
 /* spin: overflow    expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DOVERFLOW" */

@@ -91,11 +91,11 @@ using namespace model;
 // The counts of an execution.
 struct {
     scheduler* the_default;
-    G* call;         // the green thread for a call, if it is taken
-    int taken;       // how often it was
-    int given_back;  // and given back
+    G* call;         // the green thread for a call
+    int taken;       // how often it was taken
+    int given_back;  // how often it was given back
     int called;
-    int destroyed;  // functions
+    int destroyed;  // the number of destroyed functions
 } books;
 
 extern const timed_function* const the_function;

@@ -1,14 +1,14 @@
 """link.py: two network namespaces, and a bad link between them.
 
 The process that makes a Link is itself in one of the namespaces ("near", see enter()). The other
-namespace ("far") belongs to a process that does nothing and ends when this one does, however that
-ends. So nothing is left behind that would have to be removed. Addresses: NEAR and FAR.
+one ("far") belongs to a process that does nothing and ends when this one does, however that ends.
+So nothing has to be removed. Addresses: NEAR and FAR.
 
-There are three kinds. VethLink is a pair of virtual Ethernet devices, of which one may be down; it
-has no faults. NetemLink is the same with the kernel's netem, where the kernel has it. TunLink has a
-TUN device at each end, and a thread in this process that forwards packets from one to the other:
-late, twice, out of order, slowly, or not at all. The kernel's TCP on both sides sees no difference.
-Its random decisions come from a seed.
+VethLink is a pair of virtual Ethernet devices, of which one may be down; it injects no other
+faults. NetemLink is the same with the kernel's netem, where the kernel has it. TunLink has a TUN
+device at each end, and a thread in this process that forwards packets from one to the other: late,
+twice, out of order, slowly, or not at all. The kernel's TCP on both sides sees no difference. Its
+random decisions come from a seed.
 """
 import fcntl
 import heapq

@@ -3,15 +3,15 @@
 //
 //     soak [--seconds=N] [--period=MILLISECONDS] [--seed=N] [--canary=WHAT]
 //
-// A period is load, and then a moment without any operation: every green thread has ended, every
-// socket is closed. Then the test takes a picture (picture.h) and prints a line. Every eighth
-// period begins with a load in another runtime, which is then stopped. The test fails if an
-// operation ends in an unexpected way, if a byte was wrong, or if anything grows after the warm-up,
-// which is the first fifth of all periods.
+// A period is load, and then a moment without any: every green thread has ended, every socket is
+// closed. Then the test takes a picture (picture.h) and prints a line. Every eighth period begins
+// with a load in another runtime, which is then stopped. The test fails if an operation ends
+// unexpectedly, if a byte was wrong, or if anything grows after the warm-up, which is the first
+// fifth of all periods.
 //
 // --seed, or WEFT_SEED: makes the same decisions again, as far as the system's scheduling allows.
 // --canary=fd, green, thread, memory, mapping, byte: leaks (or damages) one of these in each
-// period. The test must find it.
+// period, which the test must find.
 //
 // See: docs/soak.md
 #include <fcntl.h>

@@ -37,7 +37,8 @@ void print_descriptors();
 
 class album {
 public:
-    // judges_memory: whether resident memory and mappings are this program's own (not a sanitizer's).
+    // judges_memory: whether resident memory and mappings belong to this program, and not to a
+    // sanitizer.
     album(std::size_t warm_up, bool judges_memory) : warm_up_(warm_up), judges_memory_(judges_memory) {}
 
     // The maxima of what is counted exactly. During the warm-up they are unlimited.

@@ -1,10 +1,10 @@
 // steal_storm_test.cc: green threads change their OS thread all the time, and check that their
-// state moved with them.
+// state moves with them.
 //
-// Values in registers, on the stack and exceptions in flight must survive every wait, on whichever
-// OS thread the green thread runs. What belongs to the OS thread (errno, thread-local variables,
-// its id) must be that of the new one. Whether this holds depends on how the code is compiled. So
-// this test is built and run at -O2, as -fPIC against the shared library, and under LTO.
+// Registers, stacks and exceptions in flight must survive every wait, on whichever OS thread the
+// green thread resumes. What belongs to the OS thread (errno, thread-local variables, its id) must
+// be that of the new one. This depends on how the code is compiled, so the test is built and run at
+// -O2, as -fPIC against the shared library, and under LTO.
 
 #include <array>
 #include <atomic>

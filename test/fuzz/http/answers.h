@@ -1,9 +1,8 @@
 // answers.h: parses the answers of an HTTP server strictly.
 //
-// Checks of every answer: it is complete and well-formed (RFC 9112). It has one of the statuses
-// that the server documents, with the fields that belong to it. It agrees with its line in the
-// access log, and is the last one if it says so. Its content is a public file, a part of one, JSON
-// or a reason, and never a secret.
+// Every answer is complete and well-formed (RFC 9112). It has one of the statuses that the server
+// documents, with the fields for it. It agrees with its line in the access log, and is the last one
+// if it says so. Its content is a public file, a part of one, JSON or a reason, and never a secret.
 #pragma once
 
 #include <map>

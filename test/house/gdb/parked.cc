@@ -1,4 +1,5 @@
-// parked.cc: a program that gdb_recipe.py stops in stop_here(), while green threads wait in places with known names.
+// parked.cc: a program that gdb_recipe.py stops in stop_here(), while green threads wait in known
+// functions.
 #include <chrono>
 #include <cstdlib>
 
