@@ -249,26 +249,25 @@ bool looks_are_the_monitors() {
 }
 
 TEST_F(Deadlock, OfAServerThatNobodyCallsAnyMore) {
-    EXPECT_DEADLOCK(
-        run_main([] {
-            const chan<int> requests(1);
-            std::atomic<bool> enough{false};
-            std::thread client([&] {
-                while (!enough) {
-                    static_cast<void>(requests.try_send(1));
-                    std::this_thread::sleep_for(50us);  // a rate at which all Ms go idle between two requests
-                }
-            });
-            eventually([&] {
-                for (int i = 0; i < 100; ++i) requests.recv();
-                return looks_are_the_monitors();
-            });
-            enough = true;
-            blocking([&] { client.join(); });
-            static_cast<void>(requests.try_recv());
-            requests.recv();
-        }),
-        "weft:     green thread 1 \"main\": chan receive at 0x%x");
+    EXPECT_DEADLOCK(run_main([] {
+                        const chan<int> requests(1);
+                        std::atomic<bool> enough{false};
+                        std::thread client([&] {
+                            while (!enough) {
+                                static_cast<void>(requests.try_send(1));
+                                std::this_thread::sleep_for(50us);  // a rate: Ms go idle between two requests
+                            }
+                        });
+                        eventually([&] {
+                            for (int i = 0; i < 100; ++i) requests.recv();
+                            return looks_are_the_monitors();
+                        });
+                        enough = true;
+                        blocking([&] { client.join(); });
+                        static_cast<void>(requests.try_recv());
+                        requests.recv();
+                    }),
+                    "weft:     green thread 1 \"main\": chan receive at 0x%x");
 }
 
 TEST_F(Deadlock, OfAPinnedGreenThread) {
