@@ -58,7 +58,7 @@ void await_gone(int pid) {
     eventually([&] { return ::kill(pid, 0) != 0 && errno == ESRCH; });
 }
 
-// Waits, deadlines, kills, and leaves.
+// Waits for, times out, kills and abandons child processes.
 void use_processes() {
     process three({"sh", "-c", "exit 3"});
     require(three.wait().code == 3, 10);

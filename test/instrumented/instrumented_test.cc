@@ -276,7 +276,7 @@ TEST_P(Instrumented, TheNextFunctionGivesWay) {
     EXPECT_EQ(times, 1U);
 }
 
-// ---- What it computes.
+// ---- Results.
 
 TEST_P(Instrumented, EveryKindOfFunctionComputesTheSame) {
     std::atomic<int> wrong = 0;

@@ -364,7 +364,7 @@ leg_clang21() {
     root_leg sid clang21 && step "C++26" test/legs/root.sh sid "$(root_packages sid)" python3 test/house/compiles.py --jobs "$jobs" clang++-21:26
 }
 
-# ---- Running them.
+# ---- Running legs.
 
 # left_behind FOLDER MARK: prints what a leg has left behind, and fails if there is anything: files
 # in its temporary directory, and processes. Only processes can hold sockets.

@@ -82,7 +82,7 @@ inline int let_others_in(weft::detail::spin_lock& lock) {
 #undef lock
 #undef unlock
 
-// ---- The rest of the library, as far as it is needed.
+// ---- What the model needs of the rest of the library.
 
 namespace {
 

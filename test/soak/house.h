@@ -25,7 +25,7 @@
 
 namespace weft::test {
 
-// ---- Kinds of streams: how one listens and connects.
+// ---- Kinds of streams: how to listen and connect.
 
 struct at_tcp {
     using stream = net::tcp_stream;

@@ -244,7 +244,7 @@ TEST_P(TlsHardTimes, TheOtherSideGoesWithoutAWord) {
     });
 }
 
-// ---- Much, and many.
+// ---- High volume, and many connections.
 
 TEST_P(TlsHardTimes, MuchThroughSmallBuffersInParts) {
     const auto size = static_cast<std::size_t>(scaled(4 << 20));
@@ -445,7 +445,7 @@ TEST_P(TlsHardTimes, ANumberThatIsUsedAgain) {
     EXPECT_GT(used_again, 0);
 }
 
-// ---- A server that ends.
+// ---- Server shutdown.
 
 TEST_P(TlsHardTimes, WhatWasBegunIsAnsweredWhenARuntimeStops) {
     runtime server({.procs = procs()});
