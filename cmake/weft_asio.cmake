@@ -1,7 +1,9 @@
-# weft_asio.cmake: weft::asio, headers for Boost.Asio and Boost.Beast. Whoever includes them brings his own Boost.
+# weft_asio.cmake: weft::asio, headers for Boost.Asio and Boost.Beast. The including project
+# provides Boost.
 #
-# They are installed with the package, whether or not there is a Boost where it is built: there is nothing to compile. Tests and
-# examples of them want one: WEFT_ASIO is AUTO (where Boost 1.81 or later is found), ON, or OFF.
+# They are installed with the package, whether or not the build has Boost, because there is nothing
+# to compile. Their tests and examples need it: WEFT_ASIO is AUTO (where Boost 1.81 or later is
+# found), ON, or OFF.
 if(NOT WEFT_ASIO MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "weft: WEFT_ASIO is \"${WEFT_ASIO}\"; it may be AUTO, ON or OFF")
 endif()

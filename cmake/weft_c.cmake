@@ -1,6 +1,7 @@
 # weft_c.cmake: the C compiler, for tests and examples in C. The library itself needs none.
 #
-# It is the one that belongs to the C++ compiler, so that sanitizers, cross builds and warnings agree.
+# It is the compiler that belongs to the C++ compiler, so that sanitizers, cross builds and warnings
+# agree.
 if(NOT DEFINED CMAKE_C_COMPILER)
   get_filename_component(weft_cxx_name "${CMAKE_CXX_COMPILER}" NAME)
   get_filename_component(weft_cxx_dir "${CMAKE_CXX_COMPILER}" DIRECTORY)
@@ -15,7 +16,7 @@ if(NOT DEFINED CMAKE_C_COMPILER)
 endif()
 enable_language(C)
 
-# A program in C99, warned about, with weft.
+# A C99 program that links weft, with warnings.
 function(weft_c_program target)
   set_target_properties(${target} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
   target_link_libraries(${target} PRIVATE weft::weft)

@@ -1,8 +1,9 @@
 # weft_flags.cmake: how our own code is compiled.
 #
-# weft_own_flags(target) gives a target the code generation that backtraces, guard regions and indirect-branch
-# protection need; weft_library_flags what a library needs besides; weft_warnings and weft_strict_warnings the warnings. Sanitizers and link-time optimization
-# are settings of the whole build: everything in it, GoogleTest too, has to agree.
+# weft_own_flags(target) adds the code generation that backtraces, guard regions and indirect-branch
+# protection need. weft_library_flags adds what a library needs besides. weft_warnings and
+# weft_strict_warnings add warnings. Sanitizers and link-time optimization are settings of the whole
+# build, because everything in it, including GoogleTest, must agree.
 include(CheckCXXCompilerFlag)
 include(CheckCXXSourceCompiles)
 include(weft_target)
@@ -17,7 +18,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   set(weft_clang TRUE)
 endif()
 
-# weft_add_if_known(list flag...): adds the flags that the compiler knows to the list.
+# weft_add_if_known(list flag...): adds those flags to the list that the compiler knows.
 function(weft_add_if_known list)
   foreach(flag IN LISTS ARGN)
     string(MAKE_C_IDENTIFIER "weft_has${flag}" known)
@@ -31,16 +32,17 @@ endfunction()
 set(weft_codegen -g -fno-omit-frame-pointer)
 weft_add_if_known(weft_codegen -mno-omit-leaf-frame-pointer -fstack-clash-protection)
 
-# Code that may end up in a shared object: the static library, too, which plug-ins link. It costs next to nothing in a program:
-#   -fno-semantic-interposition   functions of the same file are inlined and called directly all the same
+# Code that may end up in a shared object, including the static library, which plug-ins link. It
+# costs next to nothing in a program:
+#   -fno-semantic-interposition   functions of the same file are still inlined and called directly
 #   -ftls-model=initial-exec      a thread-local is read by two instructions, which the linker turns into one in a program, and without
 #                                 a call into the dynamic linker that a signal handler may not make. A plug-in takes its 66 bytes from the
 #                                 reserve that the dynamic linker keeps for that (docs/building.md)
-#   -fno-gnu-unique               no variable of one plug-in is used by another one
+#   -fno-gnu-unique               plug-ins do not share variables
 set(weft_shareable)
 weft_add_if_known(weft_shareable -fno-semantic-interposition -ftls-model=initial-exec -fno-gnu-unique)
 
-# Indirect-branch protection. The assembler files look at the macros that these flags set.
+# Indirect-branch protection. The assembler files test the macros that these flags define.
 set(weft_branch_protection)
 if(weft_processor STREQUAL "x86_64")
   check_cxx_compiler_flag(-fcf-protection weft_has_cf_protection)
@@ -67,8 +69,9 @@ if(weft_sanitize_flags)
   add_link_options(${weft_sanitize_flags})
 endif()
 
-# weft_sanitized_programs(): in this directory sanitized code is not optimized. To compile a test costs a third of what -O1 costs. The
-# library has the optimization of the build in any case; what its headers inline is seen optimized by GCC and by Clang without sanitizers.
+# weft_sanitized_programs(): does not optimize sanitized code in this directory. Compiling a test
+# then takes a third of the time of -O1. The library keeps the optimization of the build. Its inline
+# functions are tested optimized by GCC and Clang builds without sanitizers.
 macro(weft_sanitized_programs)
   if(WEFT_SANITIZE)
     add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-O0>")
@@ -79,8 +82,8 @@ if(WEFT_LTO)
   set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
 endif()
 
-# The inline form of the context switch is for plain builds: a sanitizer wants to see the switch, and a link-time
-# optimizer may inline what must not be inlined.
+# The inline form of the context switch is for plain builds. A sanitizer must see the switch, and a
+# link-time optimizer may inline what must not be inlined.
 if(NOT WEFT_CONTEXT MATCHES "^(auto|asm)$")
   message(FATAL_ERROR "weft: WEFT_CONTEXT is \"${WEFT_CONTEXT}\"; it may be auto or asm")
 endif()
@@ -120,21 +123,23 @@ function(weft_warnings target)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
 endfunction()
 
-# For what ships: the library and the examples. A test compares sizes with literals all day long.
+# For what ships: the library and the examples. Tests compare sizes with literals too often.
 function(weft_strict_warnings target)
   weft_warnings(${target})
   target_compile_options(${target} PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wconversion;-Wsign-conversion;-Wold-style-cast>")
 endfunction()
 
-# Precompiled headers without the time of day in them, so that a compiler cache finds what was compiled with them.
+# Precompiled headers without a timestamp, so that a compiler cache finds what was compiled with
+# them.
 function(weft_reproducible_precompile target)
   if(weft_clang)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
 endfunction()
 
-# Before version 20, libc++ has std::stop_token only with -fexperimental-library. Then weft's users need that flag, too.
+# Before version 20, libc++ has std::stop_token only with -fexperimental-library. Then weft's users
+# need that flag too.
 function(weft_need_stop_token target)
   set(program "#include <stop_token>\nint main() { return std::stop_source().stop_requested(); }")
   set(CMAKE_REQUIRED_FLAGS "${CMAKE_CXX20_STANDARD_COMPILE_OPTION}")

@@ -1,6 +1,8 @@
-# weft_googletest.cmake: GoogleTest from Debian's source package, compiled with the flags of this very build.
+# weft_googletest.cmake: GoogleTest from Debian's source package, compiled with the flags of this
+# build.
 #
-# A sanitizer, another compiler, or a cross build each need their own copy, and this way they need no other package.
+# A sanitizer, another compiler, or a cross build each need their own copy. This way they need no
+# other package.
 set(googletest_dir /usr/src/googletest CACHE PATH "Where the sources of GoogleTest lie")
 
 if(NOT EXISTS "${googletest_dir}/googletest/src/gtest-all.cc")
@@ -16,7 +18,7 @@ target_include_directories(weft_googletest SYSTEM PUBLIC
 target_include_directories(weft_googletest PRIVATE
   "${googletest_dir}/googletest" "${googletest_dir}/googlemock")
 target_compile_features(weft_googletest PUBLIC cxx_std_20)
-target_compile_options(weft_googletest PRIVATE -w -O0)  # half of what it costs to compile
+target_compile_options(weft_googletest PRIVATE -w -O0)  # halves the compile time
 target_link_libraries(weft_googletest PUBLIC Threads::Threads)
 
 add_library(weft_googletest_main STATIC "${googletest_dir}/googlemock/src/gmock_main.cc")

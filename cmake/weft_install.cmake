@@ -1,4 +1,5 @@
-# weft_install.cmake: headers, library, CMake package and pkg-config file. The installed tree may be moved.
+# weft_install.cmake: headers, library, CMake package and pkg-config file. The installed tree may be
+# moved.
 include(CMakePackageConfigHelpers)
 
 set(weft_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
@@ -32,7 +33,7 @@ install(EXPORT weft_asio_targets
   FILE weft-asio-targets.cmake
   DESTINATION "${weft_package_dir}")
 
-# What the C++ compiler links by itself and a C compiler has to be told: the C++ standard library.
+# The C++ standard library, which the C++ compiler links implicitly and a C compiler does not.
 set(weft_cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 list(FILTER weft_cxx_runtime INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|c\\+\\+abi|m)$")
 list(REMOVE_DUPLICATES weft_cxx_runtime)
@@ -51,7 +52,7 @@ install(FILES
   "${CMAKE_CURRENT_LIST_DIR}/weft_instrument.cmake"
   DESTINATION "${weft_package_dir}")
 
-# pkg-config finds the tree from where its own file lies.
+# pkg-config finds the tree relative to its own file.
 file(RELATIVE_PATH weft_pc_to_prefix
   "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 set(weft_dl_flag)

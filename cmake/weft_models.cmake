@@ -1,14 +1,16 @@
 # weft_models.cmake: the model checks of test/model.
 #
-# x_model.cc is a program for the Relacy model checker that includes the library's own headers, compiled with WEFT_MODEL=1
-# and not linked with weft. A line "// mutants: A B" in it (there may be several such lines) makes two more programs, compiled
-# with MUTANT_A and MUTANT_B; these must fail, or the check proves nothing. Headers in test/model/stand_in come before the library's.
+# x_model.cc is a program for the Relacy model checker. It includes the library's own headers, is
+# compiled with WEFT_MODEL=1 and is not linked with weft. A line "// mutants: A B" in it (there may
+# be several) makes two more programs, compiled with MUTANT_A and MUTANT_B. These must fail, or the
+# check proves nothing. Headers in test/model/stand_in come before the library's.
 #
 # x.pml is a model for Spin. Each comment line of the form
 #     /* spin: NAME expect=ok|fail pan="-a -m200000" defs="-DTSO" cc="-O2 -DSAFETY" */
 # is one run of it; see test/house/spin_run.py.
 #
-# test/house/model_record.py runs them for ./dev model and ./dev test, and keeps the record of what they found. The tests here are for ctest.
+# test/house/model_record.py runs them for ./dev model and ./dev test, and keeps the record of their
+# results. The tests here are for ctest.
 #
 # They check algorithms, not builds: one native GCC build is enough.
 if(CMAKE_CROSSCOMPILING OR WEFT_SANITIZE OR WEFT_LTO OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -27,7 +29,7 @@ if(model_files AND NOT relacy_include)
 endif()
 
 function(weft_model_flags target)
-  # What stands in for a header of the library comes before it.
+  # Stand-ins for headers of the library come before them.
   target_include_directories(${target} PRIVATE
     "${model_dir}/stand_in" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
   target_include_directories(${target} SYSTEM PRIVATE "${relacy_include}")
@@ -35,23 +37,23 @@ function(weft_model_flags target)
   target_compile_definitions(${target} PRIVATE WEFT_MODEL=1 ${ARGN})
 endfunction()
 
-# The checker itself, compiled once and well: that is where a model's time goes.
+# The checker itself, compiled once with optimization, because a model spends its time there.
 if(model_files)
   add_library(model_search OBJECT EXCLUDE_FROM_ALL "${model_dir}/search.cc")
   weft_model_flags(model_search)
 endif()
 
-# Models compile longer than they run; -O0 would refer to what a model does without.
+# Models take longer to compile than to run. -O0 would refer to symbols that a model does not have.
 function(weft_model_options target)
   target_compile_options(${target} PRIVATE -O1 -g0)
 endfunction()
 
-# What all of them include is compiled once, too. The defects come after it.
+# The headers that all models include are also compiled once. Mutants come after them.
 if(model_files)
   add_library(model_headers OBJECT EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/test/support/headers.cc")
   weft_model_flags(model_headers)
   weft_model_options(model_headers)
-  # The standard's before model.h: that makes macros of some of their words.
+  # The standard headers come before model.h, which defines macros with some of their names.
   target_precompile_headers(model_headers PRIVATE
     <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint> <cstdlib> <cstring> <exception> <functional>
     <future> <iterator> <limits> <memory> <mutex> <new> <optional> <source_location> <stdexcept> <stop_token> <string>

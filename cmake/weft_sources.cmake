@@ -1,10 +1,11 @@
-# weft_sources.cmake: which files of src/ belong to this platform.
+# weft_sources.cmake: selects the files of src/ for this platform.
 #
-# A file named x_linux.cc, x_darwin.cc or x_windows.cc is for that system, x_x86_64.S or x_aarch64.cc for that
-# processor, x_linux_aarch64.S for the two together; all other files are for everybody. Where there is a file for a system, one of the same name
-# without a system is for the others. There is no list to keep.
+# A file named x_linux.cc, x_darwin.cc or x_windows.cc is for that system. x_x86_64.S or
+# x_aarch64.cc is for that processor, and x_linux_aarch64.S for the two together. All other files
+# are for every platform. Where a file for a system exists, the file of the same name without a
+# system is for the other systems. There is no list to maintain.
 
-# The last path component without its ending, and without the _test of a unit test.
+# The last path component without its extension, and without the _test of a unit test.
 function(weft_stem path result)
   get_filename_component(stem "${path}" NAME_WE)
   string(REGEX REPLACE "_test$" "" stem "${stem}")
@@ -29,7 +30,7 @@ else()
   set(weft_processor none)
 endif()
 
-# Removes from the list in the variable files what another system's or processor's name ends in.
+# Removes files from the list in the variable files whose names end in another system or processor.
 function(weft_keep_platform files)
   set(kept)
   foreach(file IN LISTS ${files})
@@ -61,7 +62,7 @@ endfunction()
 function(weft_glob_sources result)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cc" "${PROJECT_SOURCE_DIR}/src/*.S")
   list(FILTER found EXCLUDE REGEX "_test\\.cc$")
-  list(FILTER found EXCLUDE REGEX "/src/(instrument|tls)/")  # libraries of their own
+  list(FILTER found EXCLUDE REGEX "/src/(instrument|tls)/")  # separate libraries
   weft_keep_platform(found)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()

@@ -4,7 +4,8 @@
 #   -fstack-clash-protection   a large frame touches its pages one by one, so that it meets the guard region below
 #                              a green stack instead of stepping over it;
 #   -fno-omit-frame-pointer    the backtraces in weft::dump reach through the target's functions.
-# Nothing depends on them for correct programs. Installed with the package: find_package(weft) defines it.
+#
+# Correct programs do not depend on them. Installed with the package: find_package(weft) defines it.
 include_guard(GLOBAL)
 include(CheckCXXCompilerFlag)
 
@@ -22,9 +23,10 @@ function(weft_target target)
   endif()
 endfunction()
 
-# weft_check_mutexes(target): links an executable so that locks of std::mutex and pthread_mutex_t in what is linked statically into it are
-# counted. A green thread that leaves its OS thread (waits, yields, ends) while it holds one is reported: see docs/deadlocks.md. For
-# debugging: each lock costs some tens of nanoseconds more.
+# weft_check_mutexes(target): links an executable so that locks of std::mutex and pthread_mutex_t
+# are counted in all code that is linked statically into it. A green thread that leaves its OS
+# thread (waits, yields, ends) while it holds one is reported: see docs/deadlocks.md. For debugging:
+# each lock costs some tens of nanoseconds more.
 function(weft_check_mutexes target)
   if(NOT TARGET ${target})
     message(FATAL_ERROR "weft_check_mutexes: there is no target \"${target}\"")
@@ -32,6 +34,7 @@ function(weft_check_mutexes target)
   foreach(name lock trylock timedlock clocklock unlock)
     target_link_options(${target} PRIVATE "LINKER:--wrap=pthread_mutex_${name}")
   endforeach()
-  # Beside a weak pthread_mutex_lock, as ThreadSanitizer's is, the reference is weak, too, and would not fetch it from the library.
+  # Beside a weak pthread_mutex_lock, as ThreadSanitizer's is, the reference is weak too. It would
+  # not pull the wrapper out of the library.
   target_link_options(${target} PRIVATE "LINKER:--undefined=__wrap_pthread_mutex_lock")
 endfunction()

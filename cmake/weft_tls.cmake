@@ -1,6 +1,8 @@
-# weft_tls.cmake: weft::tls, a library of its own: TLS streams by OpenSSL 3. Where that is not found it is left out.
+# weft_tls.cmake: weft::tls, a separate library: TLS streams by OpenSSL 3. Without OpenSSL 3 it is
+# left out.
 #
-# The library weft knows nothing of it, and needs nothing that it needs. Its headers, include/weft/tls/, are installed with it only.
+# The library weft is independent of it and of what it needs. The headers include/weft/tls/ are
+# installed only with it.
 add_custom_target(weft_components)  # those that are built
 if(NOT WEFT_TLS MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "weft: WEFT_TLS is \"${WEFT_TLS}\"; it may be AUTO, ON or OFF")

@@ -1,8 +1,9 @@
 # weft_together.cmake: compiles several sources as one.
 #
-# weft_together(result SIZE source...) sets result to generated sources that include SIZE of the given ones each. That takes a third of the
-# time of compiling them one by one. CMake's own UNITY_BUILD writes absolute paths, so a compiler cache would miss in another clone of
-# the repository; these paths are relative. Sources with the property WEFT_ALONE are passed through.
+# weft_together(result SIZE source...) sets result to generated sources that include SIZE of the
+# given ones each. That takes a third of the time of compiling them one by one. CMake's own
+# UNITY_BUILD writes absolute paths, so a compiler cache would miss in another clone of the
+# repository; these paths are relative. Sources with the property WEFT_ALONE are passed through.
 include_guard(GLOBAL)
 
 function(weft_together result size)

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""docs.py [ROOT]: the documentation says what is so.
+"""docs.py [ROOT]: checks that the documentation matches the repository.
 
-  1. Every relative link in a Markdown file leads to a file, and its #anchor to a heading.
-  2. Every Markdown file that any text file names exists.
-  3. A ```cpp block under a line <!-- example: examples/x.cc --> equals that file.
-  4. A block under a line <!-- lines: examples/x.cc --> holds lines that follow one another in that file. Indentation does not
-     matter; a line of dots (…) stands for any lines left out.
-  5. Where a Markdown file says that something is missing ("not there yet", "waits for sysmon"), tools/missing.txt agrees: else such
-     sentences outlive what they speak of. Each line there is a file and words of the line in question; it says that somebody
-     has looked. One that fits nothing any more is to go.
-  6. ARCHITECTURE.md names every header and source under src/ and include/, except unit tests, and names none that is not there.
+1. Every relative link in a Markdown file leads to a file, and its #anchor to a heading.
+2. Every Markdown file that any text file names exists.
+3. A ```cpp block under a line <!-- example: examples/x.cc --> equals that file.
+4. A block under a line <!-- lines: examples/x.cc --> holds consecutive lines of that file.
+   Indentation does not matter. A line of dots (…) stands for any omitted lines.
+5. Where a Markdown file says that something is missing ("not there yet", "waits for sysmon"),
+   tools/missing.txt must agree. Otherwise such sentences outlive what they describe. Each line
+   there is a file and words of the line in question, and means that the sentence was verified. A
+   line that matches nothing must be removed.
+6. ARCHITECTURE.md names every header and source under src/ and include/, except unit tests, and
+   names only files that exist.
 """
 import os
 import re
@@ -30,7 +32,7 @@ SKIPPED_FOLDERS = {".git", "build", "install", "__pycache__", ".cache", "node_mo
 
 
 def text_files(root):
-    """The files of the repository, as git sees them; without git, those that are not build results."""
+    """The files of the repository according to git. Without git, those that are not build results."""
     listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"],
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) if has_git(root) else None
     if listed is not None and listed.returncode == 0:
@@ -102,7 +104,7 @@ def broken_links(root, path, text):
 
 
 def missing_documents(root, path, text, known):
-    """Names of Markdown files that no file here has."""
+    """Names of Markdown files that do not exist here."""
     basenames = {os.path.basename(name) for name in known}
     for number, line in enumerate(text.splitlines(), start=1):
         if "://" in line:
@@ -115,7 +117,9 @@ def missing_documents(root, path, text, known):
 
 
 def block_after(lines, number):
-    """The fenced block that begins after so many lines, without its last line; None if there is none."""
+    """The fenced block that begins after line `number`, without its last line; None if there is
+    none.
+    """
     begin = next((i for i in range(number, len(lines)) if lines[i].strip()), len(lines))
     end = next((i for i in range(begin + 1, len(lines)) if lines[i].strip() == "```"), None)
     if end is None or not lines[begin].startswith("```"):
@@ -124,7 +128,7 @@ def block_after(lines, number):
 
 
 def first_not_quoted(block, file):
-    """Where a quotation leaves the file: the first line of the run of lines that is not in it; None if all are."""
+    """The first line of a run of quoted lines that is not in the file; None if all are."""
     runs = [[]]
     for line in block:
         if line in ("…", "// …"):
@@ -183,7 +187,9 @@ def stale_examples(root, path, text):
 
 
 def said_to_be_missing(text):
-    """The lines outside of code blocks that say that something is not there: their numbers and they themselves."""
+    """Yields number and text of each line outside of code blocks that says that something is
+    missing.
+    """
     fenced = False
     for number, line in enumerate(text.splitlines(), start=1):
         if FENCE.match(line):
@@ -193,7 +199,9 @@ def said_to_be_missing(text):
 
 
 def stale_gaps(files):
-    """What is said to be missing and is not in the list of that, and what is in the list and is said nowhere."""
+    """Complaints about sentences that are not in the list of what is missing, and about entries
+    that match no sentence.
+    """
     allowed = []
     for number, line in enumerate((files.get(MISSING_LIST) or "").splitlines(), start=1):
         if line and not line.startswith("#"):
@@ -237,7 +245,7 @@ def check(root):
             complaints += broken_links(root, path, text)
             complaints += stale_examples(root, path, text)
             complaints += stale_quotes(root, path, text)
-        # The tests of the checkers name files that do not exist on purpose.
+        # The tests of the checkers name files that intentionally do not exist.
         if not path.startswith("tools/"):
             complaints += missing_documents(root, path, text, known)
     complaints += stale_gaps(files)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs_test.py: each rule of docs.py catches what is planted, and nothing else."""
+"""docs_test.py: docs.py reports what violates each rule, and nothing else."""
 import os
 import sys
 import tempfile
@@ -61,11 +61,11 @@ class Docs(unittest.TestCase):
         self.assertEqual(self.complaints({"docs/a.md": "It is there.\n```\nnot yet\n```\n"}), [])
         for text in text, "Not there\n", "Their number is fixed\n", "| 1 | x | waits for sysmon |\n":
             self.assertIn("docs/a.md:1: says that", self.complaints({"docs/a.md": text})[0])
-            # Allowed elsewhere, and in other words.
+            # Listed for another file, and with other words.
             self.assertIn("docs/a.md:1: says that", self.complaints({"docs/a.md": text, "tools/missing.txt": "docs/b.md: t\n"})[0])
         self.assertEqual(self.complaints({"docs/a.md": "Here.\n", "tools/missing.txt": missing}), [
             "tools/missing.txt:1: docs/a.md says no such thing any more: take it out"])
-        # No words allow nothing.
+        # An entry without words allows nothing.
         self.assertEqual(len(self.complaints({"docs/a.md": "Not yet.\n", "tools/missing.txt": "docs/a.md: \n"})), 2)
 
     def test_map(self):

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""lint.py --build FOLDER [--all | --sample N] [--jobs J]: clang-tidy over the sources of the library.
+"""lint.py --build FOLDER [--all | --sample N] [--jobs J]: clang-tidy over the sources of the
+library.
 
-tools/lint_record.txt has one line, PATH HASH, for each source that clang-tidy had nothing to say about. HASH covers the source, the headers of
-this repository that it includes, .clang-tidy, and the flags. Without --all only sources without a current line are looked at, and one of the
-others, selected by N. A source that is clean gets its line. A line that is not current fails nothing; it costs the time of looking again.
+tools/lint_record.txt has one line, PATH HASH, for each source without clang-tidy complaints. HASH
+covers the source, the headers of this repository that it includes, .clang-tidy, and the flags.
+Without --all, only sources without a current line are checked, and one of the others, selected by
+N. A source without complaints gets its line. An outdated line is no failure; it only costs the time
+to check again.
 """
 import argparse
 import concurrent.futures
@@ -23,7 +26,7 @@ SETTINGS = [".clang-tidy", "cmake/weft_flags.cmake"]
 
 
 def sources(build):
-    """The sources of the library in this build: those of other systems are not in it."""
+    """The sources of the library in this build. Those of other systems are not in it."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         files = {os.path.relpath(entry["file"], ROOT) for entry in json.load(file)}
     return sorted(file for file in files if file.startswith("src/") and file.endswith(".cc") and not file.endswith("_test.cc"))

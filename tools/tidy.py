@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""tidy.py [ROOT]: rules that hold for every file here and that no compiler checks.
+"""tidy.py [ROOT]: rules for every file here that no compiler checks.
 
-Each complaint is one line: where, what, and what to do. A rule that stands in the way of better code is changed here.
+Each complaint is one line: where, what, and what to do. Change a rule here if it prevents better
+code.
 """
 import os
 import re
@@ -21,7 +22,7 @@ CODE = re.compile(r"\.(h|cc|S)$")
 INPUT = re.compile(r"^test/fuzz/corpus/")  # bytes, whatever they look like
 CHECKERS = re.compile(r"^tools/(tidy|docs)(_test)?\.py$")
 
-# In src/ and include/, outside tests: what the runtime has its own of, or must not have.
+# In src/ and include/, outside tests: what the runtime replaces with its own, or must not have.
 BANNED = [
     (re.compile(r"\bstd::(recursive_|timed_|shared_)?mutex\b"), "use base's or weft's own lock: a std::mutex blocks the OS thread"),
     (re.compile(r"\bstd::j?thread\b(?!::id)"), "threads come from os/: they need a signal stack, a name and a G"),
@@ -34,7 +35,7 @@ BANNED = [
 LEFT_BEHIND = re.compile(r"\b(FIX" r"ME|XX" r"X|HA" r"CK)\b")
 BARE_TODO = re.compile(r"\bTO" r"DO\b(?!\(\w)")
 
-# Things that mean something only to whoever wrote them.
+# References that mean something only to their author.
 PRIVATE = [
     (re.compile(r"(?<![\w.])/(?:home|root|mnt|srv|work|Users)/\w"), "a path of one machine: use a relative one"),
     (re.compile(r"\b(?:issue|ticket)s?\s+#?\d+\b", re.IGNORECASE), "a number that a reader cannot look up: say it in words"),
@@ -42,11 +43,13 @@ PRIVATE = [
     (re.compile(r"(?i)\b(?:this|an?other|earlier|previous|last|my) session\b"), "who worked when is not the reader's business"),
     (re.compile(r"(?i)\bas (?:requested|instructed|discussed)\b"), "say why, not who asked"),
 ]
-# A letter and a number name a rule of some list. The list has to be here: bold, a heading, or "D7." at a line's start.
+# A letter and a number name a rule of some list. The list must be here: bold, a heading, or "D7."
+# at the beginning of a line.
 LABEL = re.compile(r"(?<![\w-])D(?:[1-9]|1\d|20)(?![\w-])")
 LABEL_HOME = re.compile(r"^(?:#+\s|\*\*|[-*]\s+\*\*)?\W*(D\d{1,2})\b")
 
-# Hosts that the documentation may point to. Downloads come from package managers, never from an address.
+# Hosts that the documentation may point to. Downloads come from package managers, never from an
+# address.
 HOSTS = {
     "www.boost.org", "boost.org", "en.cppreference.com", "eel.is", "open-std.org", "www.open-std.org", "go.dev", "golang.org", "research.swtch.com",
     "man7.org", "www.kernel.org", "docs.kernel.org", "kernel.org", "lwn.net", "github.com", "llvm.org", "clang.llvm.org",
@@ -148,7 +151,9 @@ ORDER_WORDS = r"\b(relaxed|acquire|release|acq_rel|seq_cst|[RAF][0-9])\b"
 
 
 def explained_beside(lines, number):
-    """Whether a memory order on line number (from 1) is explained on the comment line above, or where its statement ends."""
+    """Whether a memory order on line number (from 1) is explained on the comment line above, or
+    where its statement ends.
+    """
     above = lines[number - 2].strip() if number >= 2 else ""
     if above.startswith("//") and re.search(ORDER_WORDS, above):
         return True

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tidy_test.py: each rule of tidy.py catches what is planted, and nothing else."""
+"""tidy_test.py: tidy.py reports what violates each rule, and nothing else."""
 import os
 import sys
 import tempfile

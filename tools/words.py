@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""words.py [ROOT]: the language of comments and documentation: the field's words, and sentences that can be read once.
+"""words.py [ROOT]: the language of comments and documentation: the field's words, and sentences
+that are easy to read.
 
 Two rules, for the comments of C and C++ sources and the paragraphs of Markdown files:
 
-  1. No word of WORDS. Each has the word to use instead; docs/glossary.md explains the terms.
-  2. No sentence of more than LONGEST words.
+1. No word of WORDS. Each has the word to use instead; docs/glossary.md explains the terms.
+2. No sentence of more than LONGEST words.
 
-tools/words_left.txt lists the files that have not been rewritten: they are not looked at. A file that passes must not be in the list.
+tools/words_left.txt lists the files that have not been rewritten. They are not checked. A file that
+passes must not be in the list.
 """
 import os
 import re
@@ -51,8 +53,8 @@ LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)]|[A-Z]{1,2}\d{0,2}[.:]?(?= {2}))\s+
 
 
 def prose_of_code(text):
-    """[(line number, text, whether it is trailing)]: the lines of comments, without what looks like code or drawings. A trailing comment stands
-    behind code, and begins a sentence."""
+    """[(line number, text, whether it is trailing)]: the lines of comments, without what looks like
+    code or drawings. A trailing comment stands after code, and begins a sentence."""
     found = []
     for match in LITERAL_OR_COMMENT.finditer(text):
         comment = match.group()
@@ -88,7 +90,8 @@ def sentences(lines):
         for sentence in SENTENCE_END.split("\n".join(paragraph)):
             yield at, " ".join(sentence.split())
             at += sentence.count("\n")
-            # The line break that the split has eaten counts if the next sentence begins on a line of its own; near enough for a report.
+            # The line break that the split consumes counts if the next sentence begins on its own
+            # line. This is exact enough for a report.
 
     for number, line, begins in [*lines, (None, "", False)]:
         new = begins or LIST_ITEM.match(line) or not line.strip() or (last is not None and number != last + 1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""words_test.py: the rules of words.py catch what is planted, and nothing else."""
+"""words_test.py: words.py reports what violates each rule, and nothing else."""
 import os
 import sys
 import tempfile

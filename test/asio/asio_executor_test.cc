@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Procs, AsioExecutor, ::testing::Values(1U, 2U, 4U));
 TEST_P(AsioExecutor, HandlersAreGreenThreadsAndMayWait) {
     chan<uint64_t> ids(2);
     const chan<int> gate;
-    // They wait for each other.
+    // The handlers wait for each other.
     boost::asio::post(here_.get_executor(), [=]() mutable {
         static_cast<void>(gate.recv());
         ids.send(this_g::id());
@@ -71,7 +71,7 @@ TEST_P(AsioExecutor, HandlersAreGreenThreadsAndMayWait) {
     EXPECT_NE(here_.get_executor(), other.get_executor());
 }
 
-// On both kinds of strands; in Asio's own, handlers must not wait.
+// Holds for both kinds of strands. Handlers on Asio's own must not wait.
 TEST_P(AsioExecutor, AStrandRunsOneAtATime) {
     const auto count_on = [](const boost::asio::any_io_executor& strand, bool may_wait) {
         int sum = 0;

@@ -1,4 +1,4 @@
-// asio_http_test.cc: HTTP by Boost.Beast over sockets of weft, plain and secured.
+// asio_http_test.cc: HTTP by Boost.Beast over weft's sockets, plain and with TLS.
 
 #include <algorithm>
 #include <array>
@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-// Requests until the other side has no more: each is answered with its own body, twice.
+// Answers requests until the peer sends no more. Each answer has the request's body, twice.
 template <typename Stream>
 void serve(Stream below) {
     asio::stream connection(std::move(below));
@@ -128,7 +128,7 @@ TEST(AsioErrors, BecomeAsiosWhereItHasThem) {
     EXPECT_EQ(asio::to_boost(errc::channel_closed).message(), make_error_code(errc::channel_closed).message());
 }
 
-// Each green thread on a fresh stack of the usual size, of which only the top page was touched before.
+// Each green thread runs on a fresh stack of the usual size, with only the top page touched before.
 TYPED_TEST(AsioHttp, FitsTheUsualStack) {
     if (built_with_sanitizer) GTEST_SKIP() << "frames are larger";
     const environment_variable measured("RUN_DEBUG", "stack_use=1");

@@ -1,4 +1,4 @@
-// asio_use_weft_test.cc: asynchronous operations of Boost.Asio as calls that wait.
+// asio_use_weft_test.cc: asynchronous operations of Boost.Asio as blocking calls.
 
 #include <array>
 #include <atomic>
@@ -37,7 +37,7 @@ using asio::use_weft;
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-// An io_context that a thread runs, as long as this exists.
+// An io_context that a thread runs, during the lifetime of this object.
 class run_by_thread {
 public:
     ~run_by_thread() {
@@ -55,8 +55,8 @@ private:
 
 class AsioUseWeft : public ::testing::TestWithParam<unsigned> {
 protected:
-    // body(executor), as a green thread: on an io_context that a thread runs, and on the runtime's own executor, whose operations may be
-    // cancelled on a strand only.
+    // Runs body(executor) as a green thread: on an io_context that a thread runs, and on the
+    // runtime's own executor. Operations of the latter can be cancelled only on a strand.
     void on_each(const std::function<void(boost::asio::any_io_executor)>& body) {
         {
             SCOPED_TRACE("io_context");
@@ -95,7 +95,7 @@ TEST_P(AsioUseWeft, CallsReturnTheirResults) {
                       sent.size());
             EXPECT_EQ(got, sent);
         }
-        boost::asio::post(on, use_weft);  // nothing but the turn
+        boost::asio::post(on, use_weft);  // it only waits for its turn
     });
 }
 
@@ -127,7 +127,8 @@ TEST_P(AsioUseWeft, ErrorsAreThrownOrReported) {
         } catch (const boost::system::system_error& e) {
             EXPECT_EQ(e.code(), boost::asio::error::eof);
         }
-        // Another one: Asio waits for the next event on a socket whose end it has seen, and there is none.
+        // On a new pair: Asio would wait for the next event of a socket whose end it has seen, and
+        // none comes.
         auto [other, gone] = socket_pair(on);
         gone.close();
         error_code ec = boost::asio::error::fault;
@@ -162,13 +163,14 @@ TEST_P(AsioUseWeft, AnInterruptedCallerCancelsTheOperation) {
             all.cancel();
         });
         EXPECT_TRUE(was_cancelled);
-        // And the socket goes on working.
+        // The socket still works.
         boost::asio::async_write(far, boost::asio::buffer("abcd", 4), use_weft);
         EXPECT_EQ(boost::asio::async_read(near, boost::asio::buffer(b), use_weft), 4U);
     });
 }
 
-// At times the one, at times the other: never neither, and never a frame that is gone.
+// Sometimes one wins, sometimes the other. Exactly one must, and no frame may be used after it has
+// ended.
 TEST_P(AsioUseWeft, CompletionsRaceWithCancellation) {
     on_each([](const boost::asio::any_io_executor& on) {
         wait_group all;
@@ -184,7 +186,7 @@ TEST_P(AsioUseWeft, CompletionsRaceWithCancellation) {
     });
 }
 
-// An operation of somebody's own: its handler takes these.
+// A user-defined operation, whose handler takes these arguments.
 template <typename... Args, typename Body, typename Token>
 auto initiate(Body body, Token token) {
     return boost::asio::async_initiate<Token, void(Args...)>([](auto handler, Body b) { b(std::move(handler)); }, token,
@@ -204,7 +206,7 @@ TEST_P(AsioUseWeft, AllKindsOfHandlers) {
         initiate<std::exception_ptr>(at_once(std::exception_ptr()), use_weft);
         EXPECT_THROW(initiate<std::exception_ptr>(at_once(std::make_exception_ptr(std::runtime_error("x"))), use_weft),
                      std::runtime_error);
-        // By another thread, which cannot be told to stop.
+        // Completed by another thread, which cannot be told to stop.
         std::thread other;
         EXPECT_THROW(with_timeout(2ms,
                                   [&] {
@@ -232,7 +234,7 @@ TEST_P(AsioUseWeft, AnOperationThatIsGivenUpFails) {
         EXPECT_THROW(initiate<>([](auto handler) { static_cast<void>(handler); }, use_weft),
                      boost::system::system_error);
     });
-    // What was posted to an io_context that goes.
+    // A handler that was posted to an io_context which is destroyed.
     auto io = std::make_unique<boost::asio::io_context>();
     std::atomic<bool> failed = false;
     const uint64_t parks = rt_.stats().parks;
@@ -247,7 +249,8 @@ TEST_P(AsioUseWeft, AnOperationThatIsGivenUpFails) {
     EXPECT_TRUE(failed);
 }
 
-// An operation that ends while its caller is interrupted was the last work there was: nobody runs the context any more.
+// The operation that ends while its caller is interrupted was the last work of the context, so no
+// thread runs the context afterwards.
 struct wait_once {
     boost::asio::steady_timer& timer;
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>& until_begun;

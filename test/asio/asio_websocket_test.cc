@@ -1,4 +1,4 @@
-// asio_websocket_test.cc: WebSockets by Boost.Beast over sockets of weft, plain and secured.
+// asio_websocket_test.cc: WebSockets by Boost.Beast over weft's sockets, plain and with TLS.
 
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>

@@ -1,4 +1,5 @@
-// both_kinds.h: pairs of connected streams for tests of what stands on them: plain ones, and secured ones where weft::tls is built.
+// both_kinds.h: pairs of connected streams for tests of layers above: plain ones, and TLS ones if
+// weft::tls is built.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +51,7 @@ using both_kinds = ::testing::Types<plain>;
 template <typename Kind>
 class both_kinds_test : public ::testing::Test {
 protected:
-    // body(runtime, make_pair), for some numbers of processors.
+    // Runs body(runtime, make_pair) for several numbers of processors.
     template <typename Body>
     void on_each(Body body) {
         for (const unsigned procs : {1U, 2U, 4U}) {
@@ -65,7 +66,7 @@ private:
     Kind kind_;
 };
 
-// The deepest stack of those that have ended on rt, which runs with RUN_DEBUG=stack_use=1.
+// The deepest stack use of green threads that have ended on rt. Requires RUN_DEBUG=stack_use=1.
 [[nodiscard]] inline std::size_t deepest_stack(const runtime& rt) {
     std::vector<stack_use_at> places(20);
     places.resize(std::min(rt.stack_use(places), places.size()));

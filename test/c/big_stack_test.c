@@ -1,4 +1,4 @@
-// big_stack_test.c: calls with more stack, and how deep stacks were used.
+// big_stack_test.c: calls with more stack, and how much of their stacks green threads have used.
 #include <string.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// blocking_test.c: declared blocking calls.
+// blocking_test.c: announced blocking calls.
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>

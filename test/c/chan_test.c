@@ -33,7 +33,7 @@ static void a_buffer_keeps_the_order(void) {
             CHECK(x == i);
         }
         CHECK(run_chan_len(c) == 0);
-        // One more before the next round, so that it begins elsewhere.
+        // One more element before the next round, so that it begins at another slot.
         CHECK_OK(run_chan_send(c, &x));
         CHECK_OK(run_chan_recv(c, NULL));
     }
@@ -83,7 +83,7 @@ static void null_is_refused(void) {
     run_chan_release(c);
 }
 
-// ---- Elements of any size, between a sender and a receiver, through buffers of any size.
+// ---- Elements of any size, from a sender to a receiver, through buffers of any size.
 
 struct stream {
     run_chan_t* chan;
@@ -132,7 +132,7 @@ static void elements_of_any_size_arrive_whole_and_in_order(void) {
     }
 }
 
-// ---- Many on both sides, green and plain.
+// ---- Many senders and receivers, green and plain.
 
 enum { senders = 4, receivers = 4 };
 
@@ -208,7 +208,7 @@ static void each_element_arrives_once(void) {
     }
 }
 
-// ---- Closing wakes; references keep.
+// ---- Closing wakes waiters; references keep the channel.
 
 struct waiters {
     run_chan_t* chan;
@@ -265,7 +265,7 @@ static void a_deadline_that_is_not_needed_changes_nothing(void) {
         CHECK_OK(run_chan_recv_for(c, &x, INT64_C(60) * 1000000000));
         CHECK(x == 17);
     }
-    // The last sender may still be on its way out.
+    // The last sender may not have returned yet.
     CHECK_STATUS(RUN_TIMEOUT, run_chan_recv_for(c, NULL, 1000000));
     run_chan_release(c);
 }

@@ -1,7 +1,7 @@
-// check.h: what the tests of the C interface share: checks that end the program, and the threads a test is run in.
+// check.h: checks that end the program, and the threads in which a test runs.
 //
-// A test is a function without arguments. RUN_TEST runs it once; RUN_EVERYWHERE in a plain thread, and as the main green thread of
-// schedulers with 1, 2 and 4 processors.
+// A test is a function without arguments. RUN_TEST runs it once. RUN_EVERYWHERE runs it in a plain
+// thread, and as the main green thread of schedulers with 1, 2 and 4 processors.
 #ifndef WEFT_TEST_C_CHECK_H
 #define WEFT_TEST_C_CHECK_H
 
@@ -46,7 +46,7 @@ static void check_failed(const char* file, int line, const char* function, const
     abort();
 }
 
-// Lets others run: as a green thread, or the system's.
+// Yields: to other green threads if called by one, otherwise to other OS threads.
 static inline void step_aside(void) {
     if (run_g_id() == 0 || !run_yield()) sched_yield();
 }
@@ -54,19 +54,20 @@ static inline void step_aside(void) {
 #define WAIT_UNTIL(condition) \
     while (!(condition)) step_aside()
 
-// pthread_self() as it is now: the C library declares that it never changes, but a green thread may have moved.
+// The current pthread_self(). The C library declares that it never changes, but a green thread may
+// have moved to another OS thread.
 static __attribute__((noinline, unused)) pthread_t thread_now(void) {
     __asm__ volatile("" ::: "memory");
     return pthread_self();
 }
 
-// With RUN_DEBUG=retake=always processors are taken away all the time.
+// With RUN_DEBUG=retake=always processors are retaken all the time.
 static inline bool in_storm(void) {
     const char* debug = getenv("RUN_DEBUG");
     return debug != NULL && strstr(debug, "retake=always") != NULL;
 }
 
-// A counter of several threads.
+// A counter that several threads share.
 static inline int load(const int* counter) { return __atomic_load_n(counter, __ATOMIC_ACQUIRE); }
 
 static inline void store(int* counter, int value) { __atomic_store_n(counter, value, __ATOMIC_RELEASE); }
@@ -103,7 +104,7 @@ static inline void everywhere(void (*test)(void)) {
         everywhere(test);      \
     } while (0)
 
-// A plain thread that runs fn(arg); to be joined.
+// Starts a plain thread that runs fn(arg). The caller must join it.
 static inline pthread_t plain_thread(void* (*fn)(void*), void* arg) {
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, fn, arg) == 0);

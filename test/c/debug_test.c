@@ -20,7 +20,7 @@ static void counts_are_filled_in(void) {
     CHECK(run_scheduling_latency_ns(0.5) <= run_scheduling_latency_ns(1.0));
     run_external_waker_begin();
     run_external_waker_end();
-    // An older program knows less; what it does not know is not touched.
+    // An older program has a smaller struct. What lies beyond it is not touched.
     run_counts_t fewer = RUN_COUNTS_INIT;
     fewer.size = offsetof(run_counts_t, threads);
     fewer.threads = 4711;
@@ -30,7 +30,7 @@ static void counts_are_filled_in(void) {
     CHECK_STATUS(RUN_INVALID, run_stats(&fewer));
     CHECK_STATUS(RUN_INVALID, run_stats(NULL));
 
-    // A newer one knows more: it is told how much of it there is.
+    // A newer program has a larger struct. It learns how much of it was filled.
     struct {
         run_counts_t known;
         uint64_t unknown;
@@ -41,7 +41,7 @@ static void counts_are_filled_in(void) {
     CHECK(more.known.size == sizeof(run_counts_t) && more.unknown == 4711 && more.known.procs == counts.procs);
 }
 
-// With one processor, and whoever asks on it, nobody moves meanwhile.
+// On one processor, and with the caller running on it, nothing moves during the calls.
 static void queues_and_threads_are_counted(void) {
     enum { normal = 7, high = 3, low = 2 };
 
@@ -68,7 +68,8 @@ static void queues_and_threads_are_counted(void) {
     CHECK_OK(run_scheduler_stop());
 }
 
-// The main green thread computes until another one has run, which needs a processor taken away: the monitor has looked.
+// The main green thread computes until another one has run. That takes a retake, so the monitor has
+// made a check.
 static void looks_are_counted(void) {
     int done = 0;
     CHECK_OK(run_spawn(count, &done));
@@ -142,7 +143,7 @@ static void a_dump_names_them_and_where_they_were_started(void) {
     CHECK_STATUS(RUN_INVALID, run_dump(-1));
 }
 
-// The main green thread, parked on the stack of its thread, as another one sees it.
+// The main green thread, parked on the stack of its OS thread, as the dump of another one shows it.
 static char main_text[65536];
 
 static void* dump_from_outside(void* argument) {
@@ -173,7 +174,7 @@ static void a_dump_shows_main_on_its_own_stack(void) {
     const char* frames = strstr(main_text, "\"main\" [chan receive");
     CHECK(frames != NULL && strstr(frames, "#0") != NULL);
     CHECK(strstr(frames, "check.h:") != NULL && strstr(frames, "in_scheduler") != NULL);
-    CHECK(strstr(frames, "#2") != NULL);  // run_chan_recv, this function, who called it …
+    CHECK(strstr(frames, "#2") != NULL);  // run_chan_recv, this function, its caller …
     run_chan_release(o.chan);
 }
 

@@ -19,7 +19,7 @@ static void the_result_is_what_the_function_returned(void) {
         CHECK(result == &number && number == 42);
         CHECK(run_future_is_ready(future));
         result = NULL;
-        CHECK_OK(run_future_wait(future, &result));  // as often as one likes
+        CHECK_OK(run_future_wait(future, &result));  // any number of times
         CHECK_OK(run_future_wait_for(future, NULL, 0));
         CHECK(result == &number);
         run_future_release(future);

@@ -1,4 +1,4 @@
-// local_test.c: a pointer of which each green thread has its own.
+// local_test.c: a pointer with one value for each green thread.
 #include "check.h"
 
 enum { gs = 50 };
@@ -42,7 +42,7 @@ static void each_has_its_own_and_it_ends_with_it(void) {
     CHECK_OK(run_wait_group_make(&group));
     for (int i = 0; i < gs; ++i) CHECK_OK(run_wait_group_go(group, use_keys, &k));
     CHECK_OK(run_wait_group_wait(group));
-    CHECK(load(&destroyed) == gs);  // before whoever joins goes on
+    CHECK(load(&destroyed) == gs);  // before the joining thread resumes
     run_wait_group_free(group);
     CHECK_OK(run_local_key_delete(k.owned));
     CHECK_OK(run_local_key_delete(k.plain));
@@ -73,7 +73,7 @@ static void those_of_main_end_with_the_scheduler(void) {
     CHECK_OK(run_scheduler_init());
     CHECK(run_local_get(key) == NULL);
     CHECK_OK(run_local_set(key, malloc(1)));
-    CHECK_OK(run_local_key_delete(key));  // the caller's goes with it
+    CHECK_OK(run_local_key_delete(key));  // the caller's value goes with it
     CHECK(load(&destroyed) == 2);
     CHECK_OK(run_scheduler_stop());
 }

@@ -29,7 +29,7 @@ static void none_is_the_usual_number(void) {
     CHECK_OK(run_set_max_procs(at_first, NULL));
 }
 
-// ---- Nothing is lost meanwhile.
+// ---- Nothing is lost during the change.
 
 enum { messages = 2000 };
 
@@ -68,7 +68,7 @@ static void messages_survive_changes(void) {
     CHECK_OK(run_set_max_procs(at_first, NULL));
 }
 
-// A plain thread speaks of the default scheduler, and starts it if need be.
+// The calls of a plain thread refer to the default scheduler, and start it if necessary.
 static void a_plain_thread_has_the_default_one(void) {
     CHECK(run_procs() == 0);
     CHECK_OK(run_set_max_procs(3, NULL));

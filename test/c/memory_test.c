@@ -102,7 +102,7 @@ static void contexts_switch(void) {
     run_stack_free(stack);
 }
 
-// ---- An entry that returns ends its green thread.
+// ---- An entry function that returns ends its green thread.
 
 struct ending {
     run_context_t here;
@@ -135,7 +135,7 @@ static void an_entry_that_returns_ends_the_green_thread(void) {
     CHECK_OK(run_wait_group_wait(group));
     CHECK(load(&e.reached) == 1);
     run_wait_group_free(group);
-    // The processor is off that stack once it runs something else.
+    // The processor has left that stack once it runs something else.
     int done = 0;
     while (done++ < 100) step_aside();
 }

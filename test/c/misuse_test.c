@@ -1,4 +1,4 @@
-// misuse_test.c: what ends the process, and with which words.
+// misuse_test.c: misuse that ends the process, and the messages.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-// Runs f in a child process, and looks for text in what that says before it aborts.
+// Runs f in a child process, which must abort, and searches its output for text.
 static void expect_abort(void (*f)(void), const char* text) {
     int ends[2];
     CHECK(pipe(ends) == 0);
@@ -110,7 +110,7 @@ static void use_up_the_stack_of_main(void) {
     overflow(&first);
 }
 
-// The main green thread of a scheduler on a stack that the C library has made.
+// The main green thread of a scheduler, on a stack that the C library has made.
 static void* be_main_and_use_up_the_stack(void* argument) {
     run_scheduler_init();
     overflow(argument);

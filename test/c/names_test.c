@@ -1,7 +1,8 @@
-// names_test.c: snippets in the words of the GMP design, written from that document alone: docs/c_api.md#names.
+// names_test.c: snippets with the names of the GMP design, written from that document alone:
+// docs/c_api.md#names.
 //
-// What the design leaves to the scheduler's own code (queues, lists, the loop) is looked at by the accessors; where a function differs from the
-// design's, the snippet uses it as it is here.
+// Accessors inspect what the design leaves to the scheduler's own code (queues, lists, the loop).
+// Where a function differs from the design's, the snippet uses it as it is in this library.
 #include <unistd.h>
 
 #include "check.h"
@@ -251,7 +252,7 @@ static void a_p_whose_m_is_in_a_call_says_so_until_others_take_it(void) {
     bool seen = false;
     for (int64_t end = run_now_ns() + 20 * 1000000; run_now_ns() < end && !seen; step_aside())
         seen = some_p_is_in_a_syscall();
-    // With one P it has been handed over: else this code would not run.
+    // The only P was handed off: otherwise this code would not run.
     if (run_procs() == 1) CHECK(!seen);
     CHECK(write(c.fds[1], "x", 1) == 1);
     WAIT_UNTIL(load(&c.read) == 1);
@@ -263,7 +264,7 @@ static void a_p_whose_m_is_in_a_call_says_so_until_others_take_it(void) {
 
 static void* stack_alloc_fixed(void) {
     void* mem = run_vmem_alloc(RUN_STACK_SIZE);
-    // Bottom page is a guard
+    // The bottom page is a guard.
     run_vmem_protect(mem, RUN_GUARD_SIZE, RUN_VMEM_NONE);
     return mem;
 }
@@ -282,7 +283,7 @@ static void* stack_alloc_growable(void) {
     const size_t max = run_stack_max_size();
     void* mem = run_vmem_alloc_reserve(max);
     if (mem == NULL) return NULL;
-    // Commit the top
+    // Commit the top.
     void* commit_start = (char*)mem + max - RUN_STACK_INITIAL;
     run_vmem_protect(commit_start, RUN_STACK_INITIAL, RUN_VMEM_READWRITE);
     return mem;
@@ -302,7 +303,7 @@ static void stacks_are_as_large_as_the_environment_says(void) {
     if (getenv("RUN_STACK_MAX") == NULL && getenv("RUN_STACK_POLICY") == NULL) {
         CHECK(run_stack_max_size() == RUN_STACK_MAX);
     }
-    CHECK(setenv("RUN_STACK_MAX", "1M", 1) == 0);  // the design's own size
+    CHECK(setenv("RUN_STACK_MAX", "1M", 1) == 0);  // the size in the design
     CHECK(run_stack_max_size() == 1024 * 1024);
     CHECK_OK(run_scheduler_init());
     CHECK(run_stack_max_size() == 1024 * 1024);
@@ -312,7 +313,7 @@ static void stacks_are_as_large_as_the_environment_says(void) {
     CHECK_OK(run_scheduler_stop());
 }
 
-// ---- Phase 1, in whole: one P, one M, N Gs, a channel.
+// ---- Phase 1, complete: one P, one M, N Gs, a channel.
 
 static void produce(void* chan) {
     for (int i = 1; i <= 100; ++i) CHECK_OK(run_chan_send(chan, &i));

@@ -1,4 +1,4 @@
-// once_test.c: what is to happen once.
+// once_test.c: one-time initialisation.
 #include "check.h"
 
 static run_once_t for_the_program = RUN_ONCE_INIT;

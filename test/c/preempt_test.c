@@ -1,11 +1,13 @@
-// preempt_test.c: code in C that may be interrupted anywhere, and code that checks by itself whether it is to give way.
+// preempt_test.c: C code that may be interrupted anywhere, and code that itself checks whether it
+// must yield.
 //
-// Slices are short, so that the monitor asks soon. Nothing here relies on it that a processor is taken away: what is counted is who gave way.
+// Time slices are short, so that the monitor asks soon. No test relies on a retake: they count the
+// green threads that yielded.
 #include "check.h"
 
 static uint64_t step(uint64_t x) { return x * 6364136223846793005U + 1442695040888963407U; }
 
-// Arithmetic without calls, whose result any lost bit changes.
+// Arithmetic without calls. Any lost bit changes the result.
 static __attribute__((noinline)) uint64_t compute(uint64_t x, int n) {
     uint64_t a = x;
     uint64_t b = ~x;
@@ -18,14 +20,14 @@ static __attribute__((noinline)) uint64_t compute(uint64_t x, int n) {
     return a ^ b ^ (uint64_t)d;
 }
 
-// How often somebody has given way in the midst of computing.
+// How often green threads yielded in the middle of a computation.
 static uint64_t gave_way(void) {
     run_counts_t counts = RUN_COUNTS_INIT;
     CHECK_OK(run_stats(&counts));
     return counts.preempted + counts.interrupted;
 }
 
-// ---- Where there is nothing to do.
+// ---- Calls without an effect.
 
 static void hook_and_marks_do_nothing(void) {
     CHECK_OK(run_preempt_enable());
@@ -55,7 +57,8 @@ static void a_plain_thread_has_nothing_to_end(void) {
     CHECK_OK(run_preempt_disable());
 }
 
-// ---- Under a monitor that asks. One more than processors compute, so that somebody waits.
+// ---- Under a monitor that asks. One green thread more than there are processors computes, so that
+// one always waits.
 
 struct work {
     int over;
@@ -72,7 +75,8 @@ static void do_work(void* argument) {
     CHECK_OK(run_wait_group_done(w->group));
 }
 
-// Who has lost its processor is not asked any more: so now and then each queues for one, much later than a slice is over.
+// A green thread that has lost its processor is not asked again. So each queues for a processor
+// from time to time, at intervals much longer than a slice.
 enum { batch = 400, short_batch = 20000 };
 
 static void compute_marked(void* argument) {
@@ -93,7 +97,7 @@ static void compute_marked_as_a_whole(void* argument) {
     struct work* w = argument;
     while (load(&w->over) == 0) {
         for (int i = 0; i < batch && load(&w->over) == 0; ++i) CHECK(compute(42, steps) == w->expected);
-        run_yield();  // also allowed where all is marked
+        run_yield();  // also allowed in marked code
     }
 }
 
@@ -118,7 +122,8 @@ static void watch(void* argument) {
     store(&w->over, 1);
 }
 
-// fn: what as many do as there are processors, started with opts. last: what the main green thread does meanwhile. n: steps of one computation.
+// Starts fn with opts in as many green threads as there are processors, and calls last in the main
+// green thread beside them, until enough of them have yielded. n: the steps of one computation.
 static void until_they_gave_way(const run_spawn_opts_t* opts, void (*fn)(void*), void (*last)(void*), int n) {
     for (unsigned procs = 1; procs <= 4; procs *= 2) {
         run_scheduler_opts_t short_slices = RUN_SCHEDULER_OPTS_INIT;
@@ -158,7 +163,7 @@ int main(void) {
     RUN_TEST(a_plain_thread_has_nothing_to_end);
     RUN_EVERYWHERE(hook_and_marks_do_nothing);
     RUN_TEST(one_end_is_for_all_beginnings);
-    // With RUN_DEBUG=retake=always processors are gone before anybody is asked.
+    // With RUN_DEBUG=retake=always a processor is retaken before its green thread is asked.
     if (in_storm()) return 0;
     RUN_TEST(who_asks_by_itself_gives_way);
     if (NO_SIGNALS) return 0;

@@ -6,7 +6,7 @@
 
 static void count(void* counter) { add(counter, 1); }
 
-// ---- Becoming a green thread, and a plain one again.
+// ---- A plain thread becomes a green thread, and a plain one again.
 
 static void the_caller_becomes_the_main_green_thread(void) {
     CHECK(run_g_id() == 0);
@@ -43,7 +43,7 @@ static void any_plain_thread_may_be_the_main_one(void) {
     join(plain_thread(start_count_and_stop, NULL));
 }
 
-// ---- What is not allowed, and says so.
+// ---- Calls that are not allowed, and their errors.
 
 static void* init_is_busy(void* unused) {
     (void)unused;
@@ -81,7 +81,7 @@ static void options_are_checked_and_then_nothing_has_happened(void) {
     opts.size = 1;
     CHECK_STATUS(RUN_INVALID, run_scheduler_init_with(&opts));
     CHECK(run_g_id() == 0);
-    // An older program's struct ends after procs: the rest is as if it were not set.
+    // The struct of an older program ends after procs. Later members count as not set.
     opts.size = offsetof(run_scheduler_opts_t, procs) + sizeof(opts.procs);
     opts.procs = 3;
     opts.stack_size = 1;
@@ -94,7 +94,7 @@ static void options_are_checked_and_then_nothing_has_happened(void) {
     CHECK_OK(run_scheduler_stop());
 }
 
-// ---- The main green thread is one like any other.
+// ---- The main green thread is like any other.
 
 struct relay {
     run_chan_t* there;
@@ -128,7 +128,7 @@ static void main_parks_and_others_run(void) {
     run_chan_release(r.there);
 }
 
-// Keeps the P of whoever started it busy, so that main is stolen.
+// Keeps the P of the green thread that started it busy, so that main is stolen.
 static void hog_until(void* released) {
     while (load(released) == 0) {}
 }
@@ -143,7 +143,7 @@ static void main_moves_to_other_threads_and_comes_back(void) {
         CHECK_OK(run_scheduler_init_with(&opts));
         int released = 0;
         CHECK_OK(run_spawn(hog_until, &released));
-        run_yield();  // the hog runs on our thread, if nobody takes it first, and we go on on another one
+        run_yield();  // the hog runs on our OS thread, unless it is stolen first, and main resumes on another
         if (!pthread_equal(thread_now(), home)) ++moved;
         store(&released, 1);
         CHECK_OK(run_scheduler_stop());
@@ -163,7 +163,7 @@ static int use_stack(int depth) {
     return below + 1;
 }
 
-// 1 MiB: more than any green thread's default stack, less than a thread's own.
+// 1 MiB: more than the default stack of any green thread, less than the stack of an OS thread.
 static void main_has_the_stack_of_its_thread(void) { CHECK(use_stack(1000) == 1000); }
 
 // ---- The end.
@@ -195,13 +195,13 @@ static void others_are_abandoned(void) {
     WAIT_UNTIL(load(&f.begun) == 10);
     for (int i = 0; i < 10; ++i) CHECK_OK(run_spawn(never_started, NULL));
     CHECK_OK(run_scheduler_stop());
-    CHECK_STATUS(RUN_WOULD_BLOCK, run_chan_try_send(f.never, "x"));  // nobody is left in its queue
+    CHECK_STATUS(RUN_WOULD_BLOCK, run_chan_try_send(f.never, "x"));  // its queue is empty
     run_chan_release(f.never);
 }
 
 // ---- Options that change what the monitor does.
 
-// Computes for so long, and does not come to the scheduler.
+// Computes for ns without entering the scheduler.
 static void hog_for_ns(int64_t ns) {
     const int64_t began = run_now_ns();
     while (run_now_ns() - began < ns) {}
@@ -239,7 +239,7 @@ static bool is_handled(int signal) {
     return (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL;
 }
 
-// Marked code is what the handler is installed for.
+// The handler is installed because of marked code.
 static void mark_some_code(const run_scheduler_opts_t* opts) {
     CHECK_OK(run_scheduler_init_with(opts));
     CHECK_OK(run_preempt_enable());

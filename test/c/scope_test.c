@@ -50,7 +50,7 @@ static void the_first_failure_cancels_the_others(void) {
         CHECK_OK(run_scope_begin(&scope));
         for (int k = 0; k < 5; ++k) CHECK_OK(run_scope_go(scope, wait_for_ever, never));
         CHECK_OK(run_scope_go(scope, fail, &code));
-        CHECK_STATUS(RUN_CANCELLED, run_chan_recv(never, NULL));  // the opener too
+        CHECK_STATUS(RUN_CANCELLED, run_chan_recv(never, NULL));  // the thread that opened the scope, too
         CHECK(run_scope_is_cancelled(scope));
         CHECK_STATUS(RUN_FAILED, run_scope_join(scope, &failure));
         CHECK(failure == 42 && load(&interrupted) == 5);
@@ -80,7 +80,7 @@ static void a_scope_may_be_cancelled_by_anybody(void) {
     run_chan_release(never);
 }
 
-// ---- Every cancellation point says so.
+// ---- Every cancellation point reports it.
 
 struct things {
     run_chan_t* chan;
@@ -98,7 +98,7 @@ struct things {
 };
 
 static void* outlast(void* event) {
-    // Not in the scope of who has started it.
+    // It is outside of the scope of the green thread that started it.
     CHECK_OK(run_event_wait(event));
     return NULL;
 }
@@ -189,13 +189,13 @@ static void every_wait_of_those_that_can_be_is_interrupted(void) {
         CHECK_STATUS(RUN_CANCELLED, by(&t, i, RUN_FOREVER));
         CHECK_STATUS(RUN_CANCELLED, by(&t, i, 3600 * 1000 * ms));
         CHECK_STATUS(RUN_CANCELLED, run_scope_join(scope, NULL));
-        // Cancelled while it waits, or just before.
+        // Cancelled during its wait, or just before.
         CHECK_OK(run_scope_begin(&scope));
         const pthread_t other = plain_thread(cancel_it, scope);
         CHECK_STATUS(RUN_CANCELLED, by(&t, i, RUN_FOREVER));
         join(other);
         CHECK_STATUS(RUN_CANCELLED, run_scope_join(scope, NULL));
-        // A deadline around it; its own one is later, or earlier.
+        // A deadline around the scope. The scope's own deadline is later, or earlier.
         opts.timeout_ns = ms;
         CHECK_OK(run_scope_begin_with(&scope, &opts));
         CHECK_STATUS(RUN_EXPIRED, by(&t, i, RUN_FOREVER));

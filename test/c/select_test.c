@@ -109,7 +109,7 @@ struct producer {
 };
 
 static void produce(void* argument) {
-    const struct producer p = *(const struct producer*)argument;  // it may go once the channel is closed
+    const struct producer p = *(const struct producer*)argument;  // *argument may go once the channel is closed
     for (int i = 0; i < each; ++i) {
         const int value = p.first + i;
         CHECK_OK(run_chan_send(p.chan, &value));
@@ -168,7 +168,7 @@ struct meeting {
     int left;
 };
 
-// Either sends on a and receives from b, or the other way round, in one select.
+// Sends on a and receives from b, or the other way round, in one select.
 static void meet(void* argument) {
     struct meeting* m = argument;
     for (int i = 0; i < each; ++i) {
@@ -195,7 +195,8 @@ static void selects_meet_selects(void) {
     CHECK_OK(run_spawn(meet, &m));
     const pthread_t first = plain_thread(plain_meet, &m);
     const pthread_t second = plain_thread(plain_meet, &m);
-    // Of an even number of meetings two at a time, none is left alone, unless the last two are of the same select: help it.
+    // Meetings take place in pairs. With an even number none is left over, unless the last two are
+    // in the same select: this loop helps that one.
     for (;;) {
         const int one = 1;
         int x = 0;

@@ -85,7 +85,7 @@ static void options_count(void) {
     CHECK(fegetround() == FE_TONEAREST);
     opts.size = 3;
     CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, count, &done));
-    opts.size = sizeof(opts) + 100;  // that of a newer program: what is known is used
+    opts.size = sizeof(opts) + 100;  // the size in a newer program; the known members are used
     CHECK(sizeof(opts) >= sizeof(size_t));
     CHECK_STATUS(RUN_INVALID, run_spawn(NULL, &done));
     CHECK_STATUS(RUN_INVALID, run_spawn_with(&opts, NULL, &done));
@@ -153,7 +153,7 @@ static void on_one_processor_they_take_turns(void) {
     CHECK(load(&done) == 0);
     CHECK(run_yield());
     CHECK(load(&done) == 3);
-    CHECK(!run_yield());  // nobody is left
+    CHECK(!run_yield());  // no other green thread is left
 }
 
 static void work_with_checkpoints(void* argument) {
@@ -172,7 +172,7 @@ static void checkpoints_let_others_run(void) {
     run_wait_group_free(group);
 }
 
-// ---- Ending from within.
+// ---- A green thread ends itself.
 
 static int depth_reached;
 
@@ -263,7 +263,7 @@ static void high_ones_go_first_and_low_ones_last(void) {
     CHECK_OK(run_spawn(say_normal, &o));
     opts.priority = RUN_PRIORITY_HIGH;
     CHECK_OK(run_spawn_with(&opts, say_high, &o));
-    CHECK_OK(run_sleep_ns(2000000));  // a low one runs when nobody else wants to
+    CHECK_OK(run_sleep_ns(2000000));  // low priority runs when nothing else is runnable
     CHECK(o.length == 3);
     CHECK(memcmp(o.text, "hnl", 3) == 0);
 }
@@ -308,7 +308,7 @@ static void one_may_stay_on_ones_thread(void) {
         CHECK_OK(run_pin());
         CHECK_STATUS(RUN_INVALID, run_unpin());
     }
-    // The default scheduler never ends, so nobody would join the last OS thread that has.
+    // The default scheduler never ends, so no thread would join the last OS thread that ends.
     const bool for_good = run_g_id() != 0;
     for (int i = 0; i < 3; ++i) {
         CHECK_OK(run_spawn(stay, &p));
@@ -325,7 +325,7 @@ static void main_may_be_pinned(void) {
     for (int i = 0; i < 3; ++i) CHECK_OK(run_spawn(yield_often, &p));
     WAIT_UNTIL(load(&p.others) == 3);
     CHECK(pthread_equal(here, thread_now()));
-    // run_scheduler_stop() follows, with the pin.
+    // run_scheduler_stop() follows. It ends the pin.
 }
 
 int main(void) {

@@ -1,10 +1,10 @@
-// stop_test.c: run_scheduler_stop_for: waits end, functions return, and what is left is counted.
+// stop_test.c: run_scheduler_stop_for: waits end, functions return, and the rest is counted.
 #include "check.h"
 
 static const int64_t ms = 1000000;
 static const int64_t patience_ns = 60 * 1000000000LL;
 
-// What the green threads wait for; nothing of it ever comes.
+// What the green threads wait for. None of it ever happens.
 struct things {
     run_chan_t* chan;
     run_event_t* event;
@@ -34,7 +34,7 @@ static void free_things(struct things* t) {
 
 static void expect_cancelled(struct things* t, run_status_t status) {
     CHECK_STATUS(RUN_CANCELLED, status);
-    CHECK_STATUS(RUN_CANCELLED, run_sleep_ns(patience_ns));  // and so are those that begin later
+    CHECK_STATUS(RUN_CANCELLED, run_sleep_ns(patience_ns));  // and so are waits that begin later
     add(&t->cancelled, 1);
 }
 
@@ -115,7 +115,7 @@ static void every_wait_ends_and_all_return(void) {
     }
 }
 
-// ---- What is left when the time is up.
+// ---- Green threads that are left at the timeout.
 
 static void lock_for_ever(void* argument) {
     struct things* t = argument;
@@ -143,7 +143,7 @@ static void what_waits_for_a_lock_is_abandoned(void) {
         CHECK_OK(run_spawn(receive, &t));
         WAIT_UNTIL(load(&t.waiting) == 3);
         run_stop_outcome_t done = RUN_STOP_OUTCOME_INIT;
-        // The time is up although one of them returns at once.
+        // The time limit passes although one of them returns at once.
         CHECK_OK(run_scheduler_stop_for(50 * ms, &done));
         CHECK(done.drained <= 1);
         CHECK(done.drained + done.abandoned == 3);
@@ -172,7 +172,7 @@ static void nothing_to_wait_for_is_soon_done(void) {
     CHECK_OK(run_scheduler_stop_for(RUN_FOREVER, NULL));
 }
 
-// ---- Who may call it.
+// ---- Permitted callers.
 
 static void stop_is_not_for_me(void* done) {
     CHECK_STATUS(RUN_INVALID, run_scheduler_stop_for(1, NULL));
@@ -189,7 +189,7 @@ static void only_the_main_green_thread_stops(void) {
     outcome.size = 1;
     CHECK_STATUS(RUN_INVALID, run_scheduler_stop_for(1, &outcome));
     CHECK(run_g_id() == 1);
-    // An older program's struct ends after drained.
+    // The struct of an older program ends after drained.
     outcome.size = offsetof(run_stop_outcome_t, cancelled);
     outcome.cancelled = 12345;
     CHECK_OK(run_scheduler_stop_for(patience_ns, &outcome));

@@ -1,5 +1,5 @@
-// straggler_test.c: a green thread that never comes back, when the scheduler stops. Its thread is left behind: alone in a program, since leak
-// checkers say so.
+// straggler_test.c: a green thread that never ends, when the scheduler stops. Its OS thread is left
+// behind. Leak checkers report that, so this test is a program of its own.
 #include "check.h"
 
 static int straggler_may_end;
@@ -16,7 +16,7 @@ static void who_never_comes_back_is_left_behind(void) {
     CHECK_OK(run_scheduler_init_with(&opts));
     const pthread_t home = thread_now();
     CHECK_OK(run_spawn(straggle, &begun));
-    // Let it be taken by another thread: this one only waits for that.
+    // The main green thread only waits here, so that another OS thread takes the straggler.
     while (load(&begun) == 0) {}
     CHECK_STATUS(RUN_TIMEOUT, run_scheduler_stop());
     CHECK(pthread_equal(thread_now(), home));

@@ -64,7 +64,7 @@ static void one_that_is_stopped_does_not_tick(void) {
     CHECK(prevented);
     CHECK_OK(run_timer_wait(timer, NULL));
     run_timer_free(timer);
-    run_timer_free(make(0, 0));  // whether it has ticked or not
+    run_timer_free(make(0, 0));  // whether or not it has fired
     run_timer_free(NULL);
 }
 

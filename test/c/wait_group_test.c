@@ -17,7 +17,7 @@ static void wait_returns_when_all_is_done(void) {
         for (int k = 0; k < pieces; ++k) CHECK_OK(run_wait_group_go(group, work, &done));
         CHECK_OK(run_wait_group_wait(group));
         CHECK(load(&done) == pieces);
-        run_wait_group_free(group);  // at once: whoever was last does not touch it any more
+        run_wait_group_free(group);  // at once: the last run_wait_group_done() does not touch it after the wait
     }
 }
 
@@ -73,7 +73,7 @@ static void null_is_refused(void) {
     run_wait_group_free(NULL);
     CHECK_OK(run_wait_group_make(&group));
     CHECK_STATUS(RUN_INVALID, run_wait_group_go(group, NULL, &done));
-    CHECK_OK(run_wait_group_wait(group));  // it was not counted
+    CHECK_OK(run_wait_group_wait(group));  // the failed call did not count
     CHECK_OK((run_wait_group_go)(group, work, &done));
     CHECK_OK(run_wait_group_wait(group));
     CHECK(load(&done) == 1);

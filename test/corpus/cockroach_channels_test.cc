@@ -1,4 +1,5 @@
-// cockroach_channels_test.cc: bugs of CockroachDB's in which a channel waits for somebody who has left, or who waits himself.
+// cockroach_channels_test.cc: bugs of CockroachDB in which a channel waits for a peer that has
+// left, or that itself waits.
 
 #include <array>
 #include <atomic>
@@ -10,8 +11,9 @@
 namespace weft::test {
 namespace {
 
-// cockroach 1462. A producer looks whether it is to stop, and then sends, come what may. Whoever received leaves as soon as it is to stop. So
-// a stop between the look and the sending leaves the producer behind, and whoever joins it.
+// cockroach 1462. A producer checks whether it must stop, and then sends unconditionally. The
+// receiver leaves as soon as it must stop. A stop between the check and the send blocks the
+// producer for ever, and with it the thread that joins it.
 class look_then_send : public program {
 public:
     using program::program;
@@ -61,8 +63,8 @@ private:
 
 WEFT_BUG(Cockroach1462, look_then_send, {"main", "wait group"}, {"producer", "chan send"});
 
-// cockroach 2448. Two loops feed each other. One sends events to the other; handling an event may mean to send a function back. Both send at
-// the same time, and neither receives.
+// cockroach 2448. Two loops feed each other. One sends events to the other; handling an event may
+// send a function back. Both send at the same time, and neither receives.
 class two_loops : public program {
 public:
     using program::program;
@@ -83,7 +85,8 @@ public:
 private:
     static constexpr int events = 5;
 
-    // The buggy one hands each event over before it does anything else. The fixed one keeps those that nobody has taken yet.
+    // The buggy version sends each event before it does anything else. The fixed one keeps the
+    // events that were not received yet.
     void run_protocol() {
         int made = 0;
         for (bool stopped = false; !stopped;) {
@@ -123,7 +126,7 @@ private:
     const chan<int> events_;
     const chan<token> calls_to_make_;
     const chan<token> stopping_;
-    std::deque<int> kept_;  // the protocol's: events that nobody has taken yet
+    std::deque<int> kept_;  // the protocol's: events that were not received yet
     int handled_ = 0;
     int calls_ = 0;
 
@@ -134,8 +137,8 @@ private:
 
 WEFT_BUG(Cockroach2448, two_loops, {"main", "wait group"}, {"protocol", "select"}, {"store", "select"});
 
-// cockroach 24808. Starting a service puts a first wake-up into its channel, and only then starts whoever receives. If there is a wake-up in it
-// already, the channel is full and the service never starts.
+// cockroach 24808. Starting a service puts a first wake-up into its channel, and only then starts
+// the receiver. If the channel already holds a wake-up, it is full and the service never starts.
 class wake_before_start : public program {
 public:
     using program::program;
@@ -179,8 +182,8 @@ private:
 
 WEFT_BUG(Cockroach24808, wake_before_start, {"main", "chan send"});
 
-// cockroach 25456. Something went wrong, which is worth a line in the log unless the server is shutting down. To find out, it receives from the
-// channel that is closed at shutdown: not a question, but a wait.
+// cockroach 25456. An error should be logged unless the server is shutting down. To find out, the
+// code receives from the channel that is closed at shutdown: this blocks instead of testing.
 class wait_for_an_answer : public program {
 public:
     using program::program;
@@ -210,7 +213,8 @@ private:
 
 WEFT_BUG(Cockroach25456, wait_for_an_answer, {"main", "chan receive"});
 
-// cockroach 35073. The consumer of a row channel fails before it has begun, and says so to nobody. Producers fill the channel and wait.
+// cockroach 35073. The consumer of a row channel fails before it begins, and reports that to no
+// other thread. Producers fill the channel and wait.
 class consumer_that_never_began : public program {
 public:
     using program::program;
@@ -253,8 +257,9 @@ private:
 
 WEFT_BUG(Cockroach35073, consumer_that_never_began, {"main", "chan send"}, {"producer", "chan send"});
 
-// cockroach 35931. Cancelling tells each input of a flow, one after the other, through its channel. The first is full, because the flow reads
-// from the second: which would have ended it, had it been told.
+// cockroach 35931. Cancelling notifies each input of a flow, one after the other, through its
+// channel. The first channel is full, because the flow reads from the second. A notification on the
+// second would have ended the flow.
 class told_one_by_one : public program {
 public:
     using program::program;

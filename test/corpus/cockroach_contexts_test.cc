@@ -1,4 +1,5 @@
-// cockroach_contexts_test.cc: bugs of CockroachDB's in which somebody waits for a cancellation that is not for him, or never comes.
+// cockroach_contexts_test.cc: bugs of CockroachDB in which a thread waits for a cancellation that
+// does not reach it, or never comes.
 //
 // A Go context with a cancel function is here a std::stop_source and with_stop_token(), or a scope.
 
@@ -12,8 +13,9 @@
 namespace weft::test {
 namespace {
 
-// cockroach 10790. A command waits for those before it. Cancelled, it leaves that to a green thread of its own, outside of what was
-// cancelled. But those before it were cancelled as well, and never report.
+// cockroach 10790. A command waits for those before it. When it is cancelled, it leaves that wait
+// to a new green thread outside of what was cancelled. But the commands before it were cancelled
+// too, and never report.
 class heir_of_the_cancelled : public program {
 public:
     using program::program;
@@ -78,7 +80,7 @@ private:
     }
 
     const std::array<chan<token>, before> those_before_{};
-    const chan<token> over_;  // closed when nobody will report any more
+    const chan<token> over_;  // closed when no more reports will come
     std::stop_source stop_;
     int reports_ = 0;
     int waited_ = 0;
@@ -90,7 +92,8 @@ private:
 
 WEFT_BUG(Cockroach10790, heir_of_the_cancelled, {"heir", "chan receive"});
 
-// cockroach 13197. Each transaction has a green thread that waits for it to be cancelled. This one is neither committed nor rolled back.
+// cockroach 13197. Each transaction has a green thread that waits until the transaction is
+// cancelled. This transaction is neither committed nor rolled back.
 class forgotten_transaction : public program {
 public:
     using program::program;
@@ -117,7 +120,8 @@ private:
 
 WEFT_BUG(Cockroach13197, forgotten_transaction, {"watcher", "select"});
 
-// cockroach 13755. The same with the rows of a query: whoever reads them leaves at the second one, and does not close the rest.
+// cockroach 13755. The same with the rows of a query: the reader returns at the second row, and
+// does not close the rest.
 class rows_left_open : public program {
 public:
     using program::program;
@@ -136,7 +140,7 @@ public:
     }
 
 private:
-    // The fix: who leaves closes, on whichever way.
+    // The fix: the reader closes the rows on every path.
     struct cursor {
         explicit cursor(rows_left_open& p) : of(p) {
             start("watcher", [&p] {
@@ -168,8 +172,8 @@ private:
 
 WEFT_BUG(Cockroach13755, rows_left_open, {"watcher", "select"});
 
-// cockroach 18101. Cancelling reaches the consumer of a channel, which leaves; not the producer, which was started outside of what can be
-// cancelled and fills the channel.
+// cockroach 18101. Cancelling reaches the consumer of a channel, which returns. It does not reach
+// the producer, which was started outside of what is cancelled, and which fills the channel.
 class consumer_cancelled_alone : public program {
 public:
     using program::program;
@@ -209,7 +213,7 @@ private:
             }
             while (ready_.recv()) {
                 ++taken_;
-                weft::select(cancellation());  // the spans are imported elsewhere, until somebody stops it
+                weft::select(cancellation());  // the spans are imported elsewhere, until that is stopped
                 throw_if_cancelled();
             }
         });

@@ -1,4 +1,4 @@
-// cockroach_locks_test.cc: bugs of CockroachDB's in which somebody waits for a mutex.
+// cockroach_locks_test.cc: bugs of CockroachDB in which a thread waits for a mutex.
 
 #include <atomic>
 #include <map>
@@ -11,8 +11,8 @@
 namespace weft::test {
 namespace {
 
-// cockroach 584. A loop that waits for news leaves by break when the service is closed, with the lock held; the next function that
-// takes the lock finds it taken for ever, by its own green thread.
+// cockroach 584. A loop that waits for news leaves by break, with the lock held, when the service
+// is closed. The next function that takes the lock blocks for ever: its own green thread holds it.
 class loop_left_with_the_lock : public program {
 public:
     using program::program;
@@ -49,8 +49,8 @@ private:
 WEFT_BUG(Cockroach584, loop_left_with_the_lock, {"main", "mutex lock"});
 WEFT_MISSING_UNLOCK(Cockroach584, loop_left_with_the_lock);
 
-// cockroach 1055. Shutting down holds the lock while it waits for the workers. A worker that is about to begin a task wants the lock,
-// and so does not learn that it is to end.
+// cockroach 1055. Shutdown holds the lock while it waits for the workers. A worker that is about to
+// begin a task wants the lock, and so does not learn that it must end.
 class shutdown_under_the_lock : public program {
 public:
     using program::program;
@@ -104,7 +104,8 @@ WEFT_BUG(Cockroach1055,
          {"worker", "mutex lock"},
          {"worker", "mutex lock"});
 
-// cockroach 7504. Looking a name up locks the cache, then the entry. Releasing an entry locks the entry, then the cache.
+// cockroach 7504. A lookup of a name locks the cache, then the entry. Releasing an entry locks the
+// entry, then the cache.
 class cache_and_entry : public program {
 public:
     using program::program;
@@ -122,7 +123,7 @@ public:
         EXPECT_TRUE(is_free(entry_.lock));
     }
 
-    static constexpr bool order_survives_fix = false;  // each has one of the locks and wants the other
+    static constexpr bool order_survives_fix = false;  // each holds one of the locks and wants the other
 
 private:
     struct entry {
@@ -163,8 +164,8 @@ private:
 
 WEFT_BUG(Cockroach7504, cache_and_entry, {"lookup", "mutex lock"}, {"main", "wait group"}, {"release", "mutex lock"});
 
-// cockroach 9935. Writing to a log takes its lock. If the file cannot be made, the function that reports so, and would take the lock, is
-// called with it held.
+// cockroach 9935. Writing to a log takes its lock. If the file cannot be created, the write calls
+// the function that reports the error with the lock held, and that function takes the lock too.
 class log_that_reports_itself : public program {
 public:
     using program::program;
@@ -204,8 +205,9 @@ private:
 
 WEFT_BUG(Cockroach9935, log_that_reports_itself, {"main", "mutex lock"});
 
-// cockroach 10214. Sending what was queued holds the queue's lock and tells each member, which takes the member's lock. A member's tick holds
-// the member's lock, two of them in fact, and puts something into the queue.
+// cockroach 10214. Sending what was queued holds the queue's lock and notifies each member, which
+// takes the member's lock. A member's tick holds its lock (in fact two locks) and puts something
+// into the queue.
 class queue_and_members : public program {
 public:
     using program::program;

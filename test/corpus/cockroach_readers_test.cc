@@ -1,4 +1,5 @@
-// cockroach_readers_test.cc: bugs of CockroachDB's in which a reader locks shared what he has locked shared, and a writer has come in between.
+// cockroach_readers_test.cc: bugs of CockroachDB in which a reader takes a shared lock a second
+// time while a writer waits.
 
 #include <mutex>
 #include <shared_mutex>
@@ -9,8 +10,8 @@
 namespace weft::test {
 namespace {
 
-// cockroach 3710. A scan of all replicas is a reader. Deep in what it calls for each, also under the queue's lock, the status is asked for, which reads
-// again.
+// cockroach 3710. A scan of all replicas is a reader. Deep in what it calls for each replica, also
+// under the queue's lock, the code asks for the status, which takes the shared lock again.
 class scan_asks_for_status : public program {
 public:
     using program::program;
@@ -62,8 +63,8 @@ private:
 
 WEFT_BUG(Cockroach3710, scan_asks_for_status, {"raft", "shared mutex lock"}, {"scan", "shared mutex lock shared"});
 
-// cockroach 6181. Each lookup reads a cache, then writes it. While it reads it writes a line into the log, for which the cache describes itself: it
-// reads again. One lookup is already at writing.
+// cockroach 6181. Each lookup reads a cache, then writes it. During the read it logs a line, for
+// which the cache describes itself: it reads again. Another lookup is already at its write.
 class cache_describes_itself : public program {
 public:
     using program::program;
@@ -114,8 +115,8 @@ WEFT_BUG(Cockroach6181,
          {"lookup", "shared mutex lock shared"},
          {"main", "wait group"});
 
-// cockroach 16167. The lock of a condition is the reading side of a configuration's lock: two names for one lock. Statements hold it by one, and read the
-// configuration by the other.
+// cockroach 16167. The lock of a condition is the reading side of a configuration's lock: two names
+// for one lock. Statements hold it by one name, and read the configuration by the other.
 class two_names_for_one_lock : public program {
 public:
     using program::program;

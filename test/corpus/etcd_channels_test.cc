@@ -1,4 +1,4 @@
-// etcd_channels_test.cc: bugs of etcd's in which channels and locks wait for each other.
+// etcd_channels_test.cc: bugs of etcd in which channels and locks wait for each other.
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,8 @@
 namespace weft::test {
 namespace {
 
-// etcd 6857. A node answers questions until it is stopped. Who asks afterwards waits for an answer.
+// etcd 6857. A node answers questions until it is stopped. A caller that asks afterwards waits for
+// an answer for ever.
 class question_to_the_stopped : public program {
 public:
     using program::program;
@@ -64,8 +65,8 @@ private:
 
 WEFT_BUG(Etcd6857, question_to_the_stopped, {"asker", "chan send"});
 
-// etcd 6873. Stopping holds the lock, closes the channel of a loop and waits for the loop to end. The loop has one message left, and needs
-// the lock for it.
+// etcd 6873. Stopping holds the lock, closes the channel of a loop and waits for the loop to end.
+// The loop has one message left, and needs the lock to process it.
 class stop_with_one_left : public program {
 public:
     using program::program;
@@ -109,8 +110,9 @@ private:
 
 WEFT_BUG(Etcd6873, stop_with_one_left, {"loop", "mutex lock"}, {"main", "chan receive"});
 
-// etcd 7443. The only reader of a channel of addresses sends into it himself: a connection that goes is told to the balancer, which holds its
-// lock and puts a new set of addresses into the channel. There is room for one, and it is taken. Closing the balancer waits for the lock.
+// etcd 7443. The only reader of a channel of addresses also sends into it. A connection that goes
+// down is reported to the balancer, which holds its lock and puts a new set of addresses into the
+// channel. The channel has room for one, and is full. Closing the balancer waits for the lock.
 class reader_sends_to_itself : public program {
 public:
     using program::program;
@@ -175,7 +177,8 @@ private:
         put(first | second | third);
     }
 
-    // Requires: lock_ is held. The fixed one keeps only the latest set: the one that nobody has read is out of date.
+    // Requires: lock_ is held. The fixed version keeps only the latest set: a set that was not read
+    // yet is out of date.
     void put(addresses set) {
         if (buggy()) {
             notify_.send(set);
@@ -206,8 +209,8 @@ private:
 
 WEFT_BUG(Etcd7443, reader_sends_to_itself, {"main", "mutex lock"}, {"watcher", "chan send"});
 
-// etcd 7492. Whoever is given a token holds the lock while he tells the keeper, through a channel with room for one. When it is time to take
-// old tokens away, the keeper wants the lock.
+// etcd 7492. Assigning a token holds the lock while it notifies the keeper, through a channel with
+// room for one. When it is time to remove old tokens, the keeper wants the lock.
 class keeper_of_tokens : public program {
 public:
     using program::program;
@@ -280,8 +283,8 @@ WEFT_BUG(Etcd7492,
          {"user", "chan send"},
          {"user", "mutex lock"});
 
-// etcd 7902. Members of an election end their round under a common lock. A follower's end is to wait until the leader's has come; the leader's
-// waits for the lock.
+// etcd 7902. Members of an election end their rounds under a common lock. A follower's end waits
+// for the end of the leader's round; the leader waits for the lock.
 class rounds_under_a_lock : public program {
 public:
     using program::program;

@@ -1,4 +1,4 @@
-// etcd_locks_test.cc: bugs of etcd's in which one green thread locks what it has locked.
+// etcd_locks_test.cc: bugs of etcd in which a green thread takes a lock that it already holds.
 
 #include <mutex>
 #include <shared_mutex>
@@ -8,8 +8,8 @@
 namespace weft::test {
 namespace {
 
-// etcd 5509. A client is locked shared as long as it is used, if it can be: where it turns out to be closed, it stays locked. Closing it does so in two
-// parts, and waits before the second.
+// etcd 5509. A client is locked shared while it is in use. If it turns out to be closed, it stays
+// locked. Closing it happens in two parts, and waits before the second.
 class closed_client_stays_locked : public program {
 public:
     using program::program;
@@ -68,7 +68,8 @@ private:
 WEFT_BUG(Etcd5509, closed_client_stays_locked, {"main", "shared mutex lock"});
 WEFT_MISSING_UNLOCK(Etcd5509, closed_client_stays_locked);
 
-// etcd 6708. Synchronising a client locks it. One way to choose an endpoint is to ask the leader, through the same client, which locks it shared.
+// etcd 6708. Synchronising a client locks it. One way to choose an endpoint is to ask the leader,
+// through the same client, which takes the lock shared.
 class asks_through_itself : public program {
 public:
     using program::program;
@@ -105,7 +106,8 @@ private:
 
 WEFT_BUG(Etcd6708, asks_through_itself, {"main", "shared mutex lock shared"});
 
-// etcd 10492. Renewing a lease holds the lock and calls back whoever wants to write checkpoints. The one who was registered calls the function that locks.
+// etcd 10492. Renewing a lease holds the lock and calls the function that was registered to write
+// checkpoints. The registered function locks too.
 class renewal_calls_back : public program {
 public:
     using program::program;

@@ -1,4 +1,5 @@
-// grpc_channels_test.cc: bugs of grpc-go's in which somebody waits for a channel that nobody serves.
+// grpc_channels_test.cc: bugs of grpc-go in which a thread waits for a channel that no other thread
+// serves.
 
 #include <atomic>
 #include <chrono>
@@ -13,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// grpc 660. Each call is made by a green thread of its own, which reports when it is done. The loop that makes them is stopped instead of
-// taking the report.
+// grpc 660. Each call is made by its own green thread, which reports when the call is done. The
+// loop that makes the calls is stopped before it receives the report.
 class stopped_before_the_report : public program {
 public:
     using program::program;
@@ -42,7 +43,7 @@ private:
     }
 
     const chan<bool> unbuffered_;
-    const chan<bool> buffered_{1};  // room for the report that nobody waits for: the fix
+    const chan<bool> buffered_{1};  // the fix: room for the report that is never received
     const chan<token> stopping_;
     int made_ = 0;
     std::atomic<int> reported_ = 0;
@@ -51,8 +52,8 @@ private:
 
 WEFT_BUG(Grpc660, stopped_before_the_report, {"call", "chan send"});
 
-// grpc 862. Dialling starts a green thread that connects again and again. The caller gives up meanwhile, so there is no connection to return, and
-// nobody who could close it.
+// grpc 862. Dialling starts a green thread that connects again and again. The caller gives up, so
+// there is no connection to return, and no owner that could close it.
 class dial_given_up : public program {
 public:
     using program::program;
@@ -81,7 +82,7 @@ private:
     void connect() {
         for (bool closed = false; !closed;) {
             ++tried_;
-            // The next attempt; the network says when. Nobody answers.
+            // The next attempt, at a time that the network determines. No answer comes.
             weft::select(on_recv(retry_, [](auto) {}), on_cancel([&] { closed = true; }));
         }
         ++closed_;
@@ -96,8 +97,8 @@ private:
 
 WEFT_BUG(Grpc862, dial_given_up, {"connector", "select"});
 
-// grpc 1275. Who reads from a stream waits for data. Closing the stream ought to wake him with an empty message, and does not; whoever closed it
-// gives up waiting for him.
+// grpc 1275. The reader of a stream waits for data. Closing the stream should wake the reader with
+// an empty message, but does not. The closer stops waiting for the reader.
 class closed_without_a_word : public program {
 public:
     using program::program;
@@ -125,7 +126,8 @@ private:
 
 WEFT_BUG(Grpc1275, closed_without_a_word, {"reader", "chan receive"});
 
-// grpc 1424. A watcher is to close a channel when it ends. It ends when its own channel is closed, and does not.
+// grpc 1424. A watcher must close a channel when it ends. It ends when its own channel is closed,
+// and does not close the other.
 class end_not_reported : public program {
 public:
     using program::program;

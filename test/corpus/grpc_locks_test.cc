@@ -1,4 +1,4 @@
-// grpc_locks_test.cc: bugs of grpc-go's in which somebody waits for a mutex.
+// grpc_locks_test.cc: bugs of grpc-go in which a thread waits for a mutex.
 
 #include <chrono>
 #include <mutex>
@@ -11,7 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// grpc 795. A graceful stop may be asked for several times. The first leaves with the lock held; the others lock where they mean to unlock.
+// grpc 795. A graceful stop may be requested several times. The first request returns with the lock
+// held; the others lock where they should unlock.
 class stop_twice : public program {
 public:
     using program::program;
@@ -55,8 +56,8 @@ private:
 WEFT_BUG(Grpc795, stop_twice, {"main", "mutex lock"});
 WEFT_MISSING_UNLOCK(Grpc795, stop_twice);
 
-// grpc 1353. New addresses are sent to the watcher with the lock held. The watcher, still at the last ones, takes a connection down, which wants the
-// lock.
+// grpc 1353. New addresses are sent to the watcher with the lock held. The watcher is still
+// processing the previous ones: it takes a connection down, which wants the lock.
 class update_under_the_lock : public program {
 public:
     using program::program;
@@ -77,7 +78,7 @@ public:
 private:
     static constexpr int updates = 5;
 
-    // The fixed one never waits: an update that nobody has taken is out of date.
+    // The fixed version never waits: an update that was not received yet is out of date.
     void update(int number) {
         const std::lock_guard hold(lock_);
         if (number == 1) updating_.come();
@@ -110,8 +111,8 @@ private:
 
 WEFT_BUG(Grpc1353, update_under_the_lock, {"main", "chan send"}, {"watcher", "mutex lock"});
 
-// grpc 1460. While there is no stream, the keepalive sleeps until it is woken, and keeps the lock. Who opens a stream needs the lock, and
-// would wake it then.
+// grpc 1460. While there is no stream, the keepalive sleeps until it is woken, and keeps the lock.
+// The thread that opens a stream, and would then wake the keepalive, needs the lock.
 class sleep_under_the_lock : public program {
 public:
     using program::program;
@@ -145,7 +146,7 @@ private:
         if (++streams_ == 1) (void)wake_.try_send(token{});
     }
 
-    const chan<token> wake_{buggy() ? 0U : 1U};  // with room for a wake-up that comes early: the other half of the fix
+    const chan<token> wake_{buggy() ? 0U : 1U};  // the other half of the fix: room for an early wake-up
     mutex lock_;
     int streams_ = 0;     // guarded by lock_
     bool awake_ = false;  // the same
@@ -154,8 +155,9 @@ private:
 
 WEFT_BUG(Grpc1460, sleep_under_the_lock, {"keepalive", "chan receive"}, {"main", "mutex lock"});
 
-// grpc 3017. A connection that is dropped stays in a cache for a while, until a timer removes it. Taken out again, it calls the timer off. The timer's function
-// may have been called already, and be waiting for the lock: it is told to do nothing, and does not even unlock.
+// grpc 3017. A dropped connection stays in a cache for a while, until a timer removes it. Taking it
+// out again stops the timer. The timer's function may already have been called and wait for the
+// lock: it is told to do nothing, and does not even unlock.
 class called_off_too_late : public program {
 public:
     using program::program;
@@ -201,7 +203,7 @@ private:
         timer_.stop();
     }
 
-    // The fix is to unlock on both ways.
+    // The fix is to unlock on both paths.
     void expire(int number = 1) {
         std::unique_lock hold(lock_);
         if (!cached_ || number != number_) {

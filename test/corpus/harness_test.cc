@@ -1,4 +1,5 @@
-// harness_test.cc: what the tests of the corpus stand on: that a program which hangs is told from one which does not.
+// harness_test.cc: checks that the harness of the corpus distinguishes a program that hangs from
+// one that does not.
 
 #include <chrono>
 #include <string>

@@ -1,4 +1,4 @@
-// hugo_test.cc: bugs of Hugo's.
+// hugo_test.cc: bugs of Hugo.
 
 #include <chrono>
 #include <map>
@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// hugo 3251. Each address has a lock, in a map that has one. To lock an address means to lock the map, and then the address, while the map is locked. To
-// unlock it one has to look into the map.
+// hugo 3251. Each address has a lock, in a map that has a lock too. Locking an address locks the
+// map, and then the address with the map still locked. Unlocking the address needs the map.
 class map_of_locks : public program {
 public:
     using program::program;
@@ -69,8 +69,9 @@ private:
 WEFT_BUG(
     Hugo3251, map_of_locks, {"first", "shared mutex lock shared"}, {"main", "wait group"}, {"second", "mutex lock"});
 
-// hugo 5379. A page's content is made once, by a helper, under a lock, and waited for a limited time. Making it counts its words, for which its plain text is
-// made once, under the same lock.
+// hugo 5379. A page's content is made once, by a helper, under a lock, and waited for with a
+// timeout. Making it counts the words of its plain text, which is also made once, under the same
+// lock.
 class made_while_being_made : public program {
 public:
     using program::program;

@@ -1,4 +1,4 @@
-// istio_serving_syncthing_test.cc: bugs of Istio's, Knative Serving's and Syncthing's.
+// istio_serving_syncthing_test.cc: bugs of Istio, Knative Serving and Syncthing.
 
 #include <atomic>
 #include <chrono>
@@ -16,7 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// istio 16224. A handler reports through a channel what it has seen, with the lock held. Whoever waits for the report takes the lock first.
+// istio 16224. A handler reports through a channel what it has seen, with the lock held. The
+// receiver of the report takes the lock first.
 class report_under_the_lock : public program {
 public:
     using program::program;
@@ -60,8 +61,8 @@ private:
 
 WEFT_BUG(Istio16224, report_under_the_lock, {"main", "mutex lock"}, {"monitor", "chan send"});
 
-// istio 17860. An agent takes the exit status of each epoch of its process, and ends when none is active. The process is restarted after that, and its
-// status is taken by nobody.
+// istio 17860. An agent takes the exit status of each epoch of its process, and ends when no epoch
+// is active. The process is then restarted, and its status is never taken.
 class restarted_after_the_end : public program {
 public:
     using program::program;
@@ -115,8 +116,9 @@ private:
 
 WEFT_BUG(Istio17860, restarted_after_the_end, {"epoch", "chan send"});
 
-// istio 18454. A change starts a timer anew. To be sure that no old tick is left, the loop waits for it if the timer had fired; it had received it before. So
-// it waits for ever, and whoever tells it of changes, too, when there is no room for more.
+// istio 18454. A change restarts a timer. To discard an old tick, the loop receives it if the timer
+// had fired, but the loop has already received it. So the loop blocks for ever, and so do the
+// senders of changes once the channel is full.
 class tick_received_twice : public program {
 public:
     using program::program;
@@ -164,8 +166,9 @@ private:
 
 WEFT_BUG(Istio18454, tick_received_twice, {"main", "chan send"}, {"pacer", "chan receive"});
 
-// serving 2137. Of two requests one may be active, the other has to queue. Each is held up by a lock of its own, and they are let go one after the other,
-// waiting for each: for the first, which queues behind the second, which is not let go.
+// serving 2137. One of two requests may be active, the other has to queue. Each is held up by its
+// own lock, and they are released one after the other, waiting for each. The first to be released
+// queues behind the second, which is not released.
 class let_go_one_by_one : public program {
 public:
     using program::program;
@@ -213,7 +216,8 @@ private:
 
 WEFT_BUG(Serving2137, let_go_one_by_one, {"first", "chan send"}, {"main", "chan receive"}, {"second", "mutex lock"});
 
-// syncthing 4829. Removing a mapping locks it and clears its addresses; if there were any, those who want to know are told, by a function that reads them.
+// syncthing 4829. Removing a mapping locks it and clears its addresses. If there were any,
+// subscribers are notified by a function that reads the addresses, and so takes the lock.
 class clearing_tells : public program {
 public:
     using program::program;
@@ -252,7 +256,8 @@ private:
 
 WEFT_BUG(Syncthing4829, clearing_tells, {"main", "shared mutex lock shared"});
 
-// syncthing 5795. The dispatcher of a connection calls the model for each message. The model closes the connection, which waits for the dispatcher to end.
+// syncthing 5795. The dispatcher of a connection calls the model for each message. The model closes
+// the connection, which waits for the dispatcher to end.
 class closed_by_its_own_dispatcher : public program {
 public:
     using program::program;

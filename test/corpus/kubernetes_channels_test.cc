@@ -1,4 +1,5 @@
-// kubernetes_channels_test.cc: bugs of Kubernetes' in which somebody waits for a channel that nobody serves.
+// kubernetes_channels_test.cc: bugs of Kubernetes in which a thread waits for a channel that no
+// other thread serves.
 
 #include <array>
 #include <chrono>
@@ -13,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// kubernetes 5316. A request is worked on by a green thread of its own, which sends what came of it: a result or an error. Whoever waits for either
-// also looks at the clock, and goes.
+// kubernetes 5316. Each request has its own green thread, which sends a result or an error. The
+// receiver waits for either with a timeout, and leaves.
 class answer_too_late : public program {
 public:
     using program::program;
@@ -59,8 +60,9 @@ private:
 
 WEFT_BUG(Kubernetes5316, answer_too_late, {"request", "chan send"}, {"request", "chan send"});
 
-// kubernetes 25331. A watch is given an error, cancels itself, and has to deliver the error; but the one who stopped it does not read any more. In
-// weft a cancelled send does not wait, unless it is shielded, as here.
+// kubernetes 25331. A watch is given an error, cancels itself, and has to deliver the error. But
+// the thread that stopped it no longer reads. In weft a cancelled send does not wait, unless it is
+// shielded, as here.
 class error_delivered_come_what_may : public program {
 public:
     using program::program;
@@ -98,7 +100,8 @@ private:
 
 WEFT_BUG(Kubernetes25331, error_delivered_come_what_may, {"watch", "chan send"});
 
-// kubernetes 38669. A watcher first delivers what has been before, and then looks whether it was stopped. It was, and nobody receives.
+// kubernetes 38669. A watcher first delivers past events, and then checks whether it was stopped.
+// It was, and nothing receives.
 class stopped_before_it_began : public program {
 public:
     using program::program;
@@ -137,8 +140,9 @@ private:
 
 WEFT_BUG(Kubernetes38669, stopped_before_it_began, {"watcher", "chan send"});
 
-// kubernetes 70277. A poller ticks until a channel is closed. Waiting for a condition starts one and, when the condition is true, goes; the channel it
-// gave to the poller is the caller's, who did not know that he was to close it, and is waiting for that himself.
+// kubernetes 70277. A poller ticks until a channel is closed. Waiting for a condition starts a
+// poller and returns when the condition is true. The channel it gave to the poller is the caller's.
+// The caller does not know that it must close the channel, and itself waits for that.
 class nobody_closes_it : public program {
 public:
     using program::program;

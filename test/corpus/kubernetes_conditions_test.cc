@@ -1,4 +1,4 @@
-// kubernetes_conditions_test.cc: bugs of Kubernetes' with readers, writers and condition variables.
+// kubernetes_conditions_test.cc: bugs of Kubernetes with readers, writers and condition variables.
 
 #include <deque>
 #include <mutex>
@@ -10,8 +10,9 @@
 namespace weft::test {
 namespace {
 
-// kubernetes 11298. A service holds the lock; a helper of its own waits for the condition, and gives the lock up meanwhile. Told to end, the service
-// notifies and waits for the helper: which has not begun to wait.
+// kubernetes 11298. A service holds the lock. Its helper waits for the condition, and releases the
+// lock during the wait. To end, the service notifies and waits for the helper, which has not begun
+// to wait.
 class notified_before_the_wait : public program {
 public:
     using program::program;
@@ -96,8 +97,9 @@ private:
 
 WEFT_BUG(Kubernetes11298, notified_before_the_wait, {"helper", "condition wait"}, {"service", "chan receive"});
 
-// kubernetes 26980. Notifications are queued under a lock. The one who takes them out delivers each while he holds it: so nobody can queue another one, and
-// the one who waits for that does not take delivery.
+// kubernetes 26980. Notifications are queued under a lock. The thread that takes them out delivers
+// each with the lock held, so no other thread can queue one. The receiver waits for such a
+// notification before it accepts delivery.
 class delivery_under_the_lock : public program {
 public:
     using program::program;
@@ -169,8 +171,9 @@ WEFT_BUG(Kubernetes26980,
          {"main", "wait group"},
          {"pop", "select"});
 
-// kubernetes 58107. Workers on two queues are readers of one lock, also while they wait for something in their queue. One queue is empty; a writer waits for
-// its worker; and the worker of the other queue, where there is something, waits for the writer.
+// kubernetes 58107. Workers on two queues are readers of one lock, even while they wait for an item
+// in their queue. One queue is empty. A writer waits for that queue's worker, and the worker of the
+// other queue, which has items, waits for the writer.
 class waits_as_a_reader : public program {
 public:
     using program::program;
@@ -199,7 +202,7 @@ public:
         EXPECT_TRUE(is_free(lock_));
     }
 
-    static constexpr bool order_survives_fix = false;  // nobody waits as a reader
+    static constexpr bool order_survives_fix = false;  // no thread waits as a reader
 
 private:
     struct queue {
@@ -251,7 +254,8 @@ WEFT_BUG(Kubernetes58107,
          {"main", "chan receive"},
          {"sync", "shared mutex lock"});
 
-// kubernetes 62464. A state gives out a set, or the default one: a reader that calls two others. Removing a container reads, and then writes.
+// kubernetes 62464. A state returns a set, or the default one: a reader that calls two others.
+// Removing a container reads, and then writes.
 class reader_calls_reader : public program {
 public:
     using program::program;

@@ -1,4 +1,4 @@
-// kubernetes_locks_test.cc: bugs of Kubernetes' in which somebody waits for a mutex.
+// kubernetes_locks_test.cc: bugs of Kubernetes in which a thread waits for a mutex.
 
 #include <map>
 #include <memory>
@@ -9,7 +9,8 @@
 namespace weft::test {
 namespace {
 
-// kubernetes 1321. Events are given to all watchers with the lock held. A watcher that does not want any more needs the lock to say so.
+// kubernetes 1321. Events are given to all watchers with the lock held. A watcher that wants to
+// leave needs the lock for that.
 class watcher_leaves : public program {
 public:
     using program::program;
@@ -38,7 +39,7 @@ private:
 
     struct watcher {
         chan<int> result;
-        chan<token> leaving;  // closed without the lock, before: the fix
+        chan<token> leaving;  // the fix: closed before the removal, without the lock
     };
 
     void distribute(int event) {
@@ -70,8 +71,8 @@ private:
 
 WEFT_BUG(Kubernetes1321, watcher_leaves, {"distributor", "chan send"}, {"main", "mutex lock"});
 
-// kubernetes 6632. Writing resets a timer, through a channel, with the lock held. The one who receives from it is told to close, and wants the
-// lock for that.
+// kubernetes 6632. Writing resets a timer, through a channel, with the lock held. The receiver of
+// the channel is told to close, and wants the lock for that.
 class reset_nobody_takes : public program {
 public:
     using program::program;
@@ -110,7 +111,7 @@ private:
         }
         monitor_left_.come();
         if (!buggy()) {
-            // Somebody takes what is still sent.
+            // A green thread receives what is still sent.
             drained_.go({.name = "drain"}, [this] {
                 while (resets_.recv()) ++taken_;
             });
@@ -137,7 +138,8 @@ private:
 
 WEFT_BUG(Kubernetes6632, reset_nobody_takes, {"monitor", "mutex lock"}, {"writer", "chan send"});
 
-// kubernetes 10182. A new status is sent with the lock held. The one who receives needs the lock for each that he has received.
+// kubernetes 10182. A new status is sent with the lock held. The receiver needs the lock for each
+// status that it has received.
 class status_under_the_lock : public program {
 public:
     using program::program;
@@ -178,8 +180,9 @@ private:
 
 WEFT_BUG(Kubernetes10182, status_under_the_lock, {"main", "chan send"}, {"syncer", "mutex lock"});
 
-// kubernetes 13135. Filling a cache locks the cache, then the store; the store, when it is filled, calls back to unlock the cache. Adding to the
-// store locks the store and calls back to the cache, which locks itself.
+// kubernetes 13135. Filling a cache locks the cache, then the store. A store that is filled calls
+// back to unlock the cache. Adding to the store locks the store and calls back to the cache, which
+// locks itself.
 class cache_and_store : public program {
 public:
     using program::program;
@@ -242,8 +245,9 @@ private:
 
 WEFT_BUG(Kubernetes13135, cache_and_store, {"adder", "mutex lock"}, {"filler", "mutex lock"});
 
-// kubernetes 30872. Taking from a queue locks it and calls the informer, which locks itself. Asking the informer whether it is up to date locks it and
-// asks the queue. Stopping the informer comes too late: it is locked.
+// kubernetes 30872. Taking from a queue locks it and calls the informer, which locks itself. Asking
+// the informer whether it is up to date locks it and asks the queue. Stopping the informer comes
+// too late: it is locked.
 class queue_and_informer : public program {
 public:
     using program::program;
@@ -263,7 +267,7 @@ public:
         EXPECT_TRUE(is_free(informer_lock_));
     }
 
-    static constexpr bool order_survives_fix = false;  // the popper keeps the queue while the reconciler asks for it
+    static constexpr bool order_survives_fix = false;  // the popper holds the queue while the reconciler asks for it
 
 private:
     void pop() {

@@ -1,4 +1,4 @@
-// moby_channels_test.cc: bugs of Moby's in which somebody sends what nobody receives.
+// moby_channels_test.cc: bugs of Moby in which a value is sent that is never received.
 
 #include <array>
 #include <atomic>
@@ -14,7 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// moby 4395. A helper runs a function beside, and returns the channel into which its result will be sent. The caller does not look at it.
+// moby 4395. A helper runs a function in a new green thread, and returns the channel into which the
+// result will be sent. The caller ignores the channel.
 class result_not_wanted : public program {
 public:
     using program::program;
@@ -46,8 +47,9 @@ private:
 
 WEFT_BUG(Moby4395, result_not_wanted, {"worker", "chan send"});
 
-// moby 21233. Transfers report their progress into one channel. The test that reads from it sees something unexpected, and its reader ends. So the
-// transfers wait, and whoever releases them.
+// moby 21233. Transfers report their progress into one channel. The test that reads from it sees
+// something unexpected, and its reader ends. So the transfers wait, and so does the thread that
+// releases them.
 class reader_ends_early : public program {
 public:
     using program::program;
@@ -100,7 +102,8 @@ WEFT_BUG(Moby21233,
          {"transfer", "chan send"},
          {"transfer", "chan send"});
 
-// moby 33293. A function returns a channel with the error in it, if there is one. It puts it there before anybody else has the channel.
+// moby 33293. A function returns a channel that holds the error, if there is one. It sends the
+// error before any other thread has the channel.
 class error_before_the_channel : public program {
 public:
     using program::program;
@@ -124,7 +127,8 @@ private:
 
 WEFT_BUG(Moby33293, error_before_the_channel, {"main", "chan send"});
 
-// moby 33781. A monitor starts a probe now and then, and waits for its result, or a while. Stopped meanwhile, it leaves at once; the probe cannot.
+// moby 33781. A monitor starts a probe at intervals, and waits for its result with a timeout. A
+// monitor that is stopped in that wait returns at once; the probe cannot.
 class stopped_during_a_probe : public program {
 public:
     using program::program;

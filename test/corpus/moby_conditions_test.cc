@@ -1,4 +1,4 @@
-// moby_conditions_test.cc: bugs of Moby's in which somebody waits for a condition.
+// moby_conditions_test.cc: bugs of Moby in which a thread waits for a condition.
 
 #include <mutex>
 #include <system_error>
@@ -8,8 +8,9 @@
 namespace weft::test {
 namespace {
 
-// moby 27782. Who follows a file takes its events until he is to end. Then he has the file removed from those that are watched, and waits for the reader of
-// events to confirm. The reader has another event for him first.
+// moby 27782. The follower of a file takes its events until it must end. Then it has the file
+// removed from the watched ones, and waits for the reader of events to confirm. The reader has
+// another event to deliver to the follower first.
 class confirmation_after_the_event : public program {
 public:
     using program::program;
@@ -37,7 +38,7 @@ private:
         ended_.fetch_add(1);
     }
 
-    // The fixed one does not wait for the confirmation, of which nobody makes use.
+    // The fixed version does not wait for the confirmation, which has no use.
     void remove() {
         std::unique_lock hold(lock_);
         if (buggy()) removed_.wait(hold, [this] { return !watched_; });
@@ -74,8 +75,9 @@ private:
 
 WEFT_BUG(Moby27782, confirmation_after_the_event, {"follower", "condition wait"}, {"reader", "select"});
 
-// moby 29733. Plugins are waited for until they are active. When a new kind of handler is registered all of them are made inactive, in order to be
-// activated again; which nobody does who would also say so.
+// moby 29733. Callers wait until plugins are active. Registering a new kind of handler makes all
+// plugins inactive, so that they are activated again. But no code that also notifies the waiters
+// activates them.
 class made_inactive_for_good : public program {
 public:
     using program::program;
@@ -122,7 +124,8 @@ private:
 
 WEFT_BUG(Moby29733, made_inactive_for_good, {"main", "wait group"}, {"waiter", "condition wait"});
 
-// moby 30408. A plugin is waited for until it is active. Its activation fails: there is an error, and it will never be active, and nobody says so.
+// moby 30408. Callers wait until a plugin is active. Its activation fails: there is an error, the
+// plugin will never be active, and the waiters are not notified.
 class failed_is_not_active : public program {
 public:
     using program::program;

@@ -1,4 +1,5 @@
-// moby_locks_test.cc: bugs of Moby's in which somebody waits for a mutex, or for a group that is counted wrongly.
+// moby_locks_test.cc: bugs of Moby in which a thread waits for a mutex, or for a group with a wrong
+// count.
 
 #include <atomic>
 #include <chrono>
@@ -13,8 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// moby 4951. Deleting a device locks the set of devices and then the device; while it waits for the device to go, it lets go of the set, and locks it
-// again. Whoever deletes the same device meanwhile has the set and waits for the device.
+// moby 4951. Deleting a device locks the set of devices and then the device. While it waits for the
+// device to go, it releases the set, and then locks it again. Another deletion of the same device
+// takes the set in that time, and waits for the device.
 class set_and_device : public program {
 public:
     using program::program;
@@ -72,7 +74,8 @@ private:
 
 WEFT_BUG(Moby4951, set_and_device, {"first", "mutex lock"}, {"second", "mutex lock"});
 
-// moby 7559. A proxy locks, dials, and goes on to the next attempt if that fails: with the lock held.
+// moby 7559. A proxy locks, dials, and if that fails continues with the next attempt, with the lock
+// held.
 class left_out_with_the_lock : public program {
 public:
     using program::program;
@@ -108,7 +111,8 @@ private:
 WEFT_BUG(Moby7559, left_out_with_the_lock, {"main", "mutex lock"});
 WEFT_MISSING_UNLOCK(Moby7559, left_out_with_the_lock);
 
-// moby 17176. Cleaning up returns early, with the lock held, if there is nothing to do. Who comes next waits for ever; who waits for him, a while.
+// moby 17176. Cleaning up returns early, with the lock held, if there is nothing to do. The next
+// caller waits for ever; the thread that waits for that one has a timeout.
 class nothing_to_clean_up : public program {
 public:
     using program::program;
@@ -154,7 +158,8 @@ private:
 WEFT_BUG(Moby17176, nothing_to_clean_up, {"other", "mutex lock"});
 WEFT_MISSING_UNLOCK(Moby17176, nothing_to_clean_up);
 
-// moby 25384. A group counts all plugins and is waited for after each has been started: the first wait is for those that have not been.
+// moby 25384. A group counts all plugins, and is waited for after each one is started. The first
+// wait is also for those that have not been started.
 class waited_for_in_the_loop : public program {
 public:
     using program::program;
@@ -184,8 +189,9 @@ private:
 
 WEFT_BUG(Moby25384, waited_for_in_the_loop, {"main", "wait group"});
 
-// moby 28462. Stopping the monitor of a container holds the container's lock and hands the monitor a message. The monitor, which looked for messages a
-// moment ago, is about to probe the container, and wants the lock.
+// moby 28462. Stopping the monitor of a container holds the container's lock and sends the monitor
+// a message. The monitor, which checked for messages a moment ago, is about to probe the container,
+// and wants the lock.
 class monitor_stopped_under_the_lock : public program {
 public:
     using program::program;
@@ -198,7 +204,7 @@ public:
         if (buggy()) {
             stop_.send(token{});
         } else {
-            stop_.close();  // waits for nobody
+            stop_.close();  // waits for no receiver
         }
     }
 
@@ -234,7 +240,8 @@ private:
 
 WEFT_BUG(Moby28462, monitor_stopped_under_the_lock, {"main", "chan send"}, {"monitor", "mutex lock"});
 
-// moby 36114. Adding disks locks the machine and, on the way, calls the function that removes disks, which locks the machine.
+// moby 36114. Adding disks locks the machine and calls, among others, the function that removes
+// disks, which locks the machine too.
 class add_calls_remove : public program {
 public:
     using program::program;

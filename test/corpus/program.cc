@@ -21,9 +21,10 @@ namespace {
 constexpr unsigned procs_tried[] = {1, 2, 4};
 constexpr int hangs = 5;                   // on each number of processors
 constexpr int ends = 200;                  // the same
-constexpr std::chrono::seconds slack(15);  // waits that run out of patience report better than the watchdog
+constexpr std::chrono::seconds slack(15);  // waits that time out report better than the watchdog
 
-// The headline of a green thread in a dump: green thread 7 "name" [state or wait reason, for how long, P0]:
+// The headline of a green thread in a dump: green thread 7 "name" [state or wait reason, duration,
+// P0]:
 constexpr std::string_view headline = "green thread ";
 
 std::string_view between(std::string_view text, char open, char close) {
@@ -91,7 +92,8 @@ void expect_hang(maker make, std::vector<blocked> expected) {
     for (const unsigned procs : procs_tried) {
         for (int round = 0; round < scaled(hangs); ++round) {
             SCOPED_TRACE("P=" + std::to_string(procs));
-            // The program outlives the runtime's green threads; it is destroyed while it looks as they have left it.
+            // The program outlives the runtime's green threads. Destroyed, it is in the state that
+            // they left.
             const std::unique_ptr<program> p = make({.buggy = true, .forced = true});
             runtime rt({.procs = procs});
             const watchdog dog = watch(rt);

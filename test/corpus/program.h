@@ -1,13 +1,16 @@
-// program.h: the programs of the corpus, each with a bug that really happened and each with its fix.
+// program.h: the programs of the corpus, each in two versions: with a bug that really happened, and
+// with its fix.
 //
-// A program is a class. run() is its main green thread; it starts others, which refer to its members; it is told whether it is to be the
-// buggy one or the fixed one, and says in one place, by buggy(), where the two differ.
+// A program is a class. run() is its main green thread, which starts others that refer to the
+// program's members. The versions differ in one place, which asks buggy().
 //
-// Most of the bugs need a bad order of events. A program names the events that matter, its moments, and its green threads wait for them:
-// so the buggy version fails each time, on any number of processors. The fixed version is run both ways: through the same order, if it still
-// can happen, and free, when nobody waits for moments.
+// Most bugs need a bad order of events. A program names the events that matter, its moments, and
+// its green threads wait for them. So the buggy version fails each time, on any number of
+// processors. The fixed version runs forced, through the same order if that is still possible, and
+// free, without waits for moments.
 //
-// What is allocated belongs to the program, and not to a green thread's stack: of one that never ends it would be a leak.
+// The program owns what it allocates, because a green thread that never ends would leak what its
+// stack owns.
 //
 //     class hang : public program {
 //     public:
@@ -17,11 +20,13 @@
 //     };
 //     WEFT_BUG(Project123, hang, {"main", "mutex lock"}, {"worker", "chan send"});
 //
-// The last line makes two tests. TheBuggyOneHangs runs the program until nothing can happen in its runtime any more, and compares what the
-// dump then says of each green thread, and of no other, with the list. TheFixedOneEnds runs it many times to the end.
+// The last line makes two tests. TheBuggyOneHangs runs the program until nothing more can happen in
+// its runtime. The green threads in a dump, and what each waits for, must then match the list
+// exactly. TheFixedOneEnds runs the program many times to its end.
 //
-// Who forgets to unlock is found even if nobody comes to lock: destroying a locked mutex is fatal. WEFT_MISSING_UNLOCK(Project123, hang) makes a
-// third test of that; leave_locked() is then the part of the program that leaves its mutex locked.
+// A missing unlock is found even if no other thread locks afterwards, because destroying a locked
+// mutex is fatal. WEFT_MISSING_UNLOCK(Project123, hang) makes a third test of that, which runs
+// leave_locked(): the part of the program that leaves its mutex locked.
 #pragma once
 
 #include <memory>
@@ -39,7 +44,7 @@
 
 namespace weft::test {
 
-// Which version of a program, and whether its moments are waited for.
+// Which version of a program runs, and whether its moments are waited for.
 struct setting {
     bool buggy;
     bool forced;
@@ -57,7 +62,8 @@ public:
 
     virtual void check() {}
 
-    // A program whose bad order cannot happen any more once it is fixed says so by one of its own that is false.
+    // False, by a member of the same name, in a program whose bad order is impossible once it is
+    // fixed.
     static constexpr bool order_survives_fix = true;
 
     [[nodiscard]] bool buggy() const noexcept { return setting_.buggy; }
@@ -65,7 +71,7 @@ public:
     [[nodiscard]] bool forced() const noexcept { return setting_.forced; }
 
 protected:
-    // Starts f under a name. f and what it refers to live in the program.
+    // Starts f under a name. f, and what it refers to, must belong to the program.
     template <typename F>
     static void start(const char* name, F&& f) {
         weft::go({.name = name}, std::forward<F>(f));
@@ -75,7 +81,7 @@ private:
     setting setting_;
 };
 
-// An event of the bad order: it has come when come() was called the given number of times.
+// An event of the bad order. It has happened when come() was called the given number of times.
 class moment {
 public:
     explicit moment(const program& of, int times = 1) : forced_(of.forced()) {
@@ -95,12 +101,13 @@ private:
     wait_group left_;
 };
 
-// A wait group with n pieces of work from the start.
+// A wait group that starts with n pieces of work.
 struct group_of : wait_group {
     explicit group_of(int n) { add(n); }
 };
 
-// Returns once somebody waits to lock m, which others have locked shared: from now on readers wait, too.
+// Returns once a thread waits to lock m, which others hold shared. From then on new readers wait
+// too.
 inline void await_writer(shared_mutex& m) {
     eventually([&m] {
         if (!m.try_lock_shared()) return true;
@@ -109,10 +116,10 @@ inline void await_writer(shared_mutex& m) {
     });
 }
 
-// What is sent where only the sending matters.
+// A value for channels on which only the send matters.
 struct token {};
 
-// Whether nobody holds m, now that everybody has ended.
+// Whether m is free, after all threads have ended.
 template <typename Mutex>
 [[nodiscard]] bool is_free(Mutex& m) {
     if (!m.try_lock()) return false;
@@ -120,7 +127,8 @@ template <typename Mutex>
     return true;
 }
 
-// A copy of value, of which another one is kept: what green threads that never end hold is then no leak, although nobody will free it.
+// Returns a copy of value, and keeps another copy. So what green threads that never end refer to is
+// no leak, although it is never freed.
 template <typename T>
 [[nodiscard]] T kept_for_ever(T value) {
     static std::vector<T>& kept = *new std::vector<T>;
@@ -145,15 +153,16 @@ std::unique_ptr<program> make(setting s) {
     return std::make_unique<Program>(s);
 }
 
-// Runs p's run() on rt and returns once nothing can happen there any more: no green thread runs or may run, and there is no timer. Returns
-// what is left, sorted; dump: the report it was read from. p and rt must not be used by anything else.
+// Runs p's run() on rt. Returns once nothing more can happen there: no green thread runs or is
+// runnable, and there is no timer. Returns the green threads that are left, sorted. dump receives
+// the report they were read from. Nothing else may use p and rt.
 [[nodiscard]] std::vector<blocked> left_when_quiet(runtime& rt, program& p, std::string& dump);
 
 // The two tests of a program.
 void expect_hang(maker make, std::vector<blocked> expected);
 void expect_end(maker make, bool forced_too);
 
-// The process of a death test.
+// The child process of a death test.
 template <typename Program>
 void leave_locked() {
     Program({.buggy = true, .forced = false}).leave_locked();

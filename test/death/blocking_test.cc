@@ -1,4 +1,5 @@
-// blocking_test.cc: what must not be done inside weft::blocking, where the caller counts as a plain thread.
+// blocking_test.cc: calls that are forbidden inside weft::blocking, where the caller counts as a
+// plain thread.
 
 #include <stdexcept>
 
@@ -55,7 +56,7 @@ TEST_F(BlockingMisuse, UsingALocal) {
                  message, where);
 }
 
-// Other misuse there is reported as that of the green thread, too.
+// Other misuse there is also reported as that of the green thread.
 TEST_F(BlockingMisuse, UnlockingWhatIsNotLocked) {
     EXPECT_ABORT(in_a_call([] {
                      mutex m;
@@ -85,7 +86,7 @@ TEST_F(BlockingMisuse, MainInIt) {
                  fatal_line("weft::main() was called from a green thread; call the function directly"));
 }
 
-// It travels out of the call, and then leaves the green thread.
+// The exception travels out of the call, and then leaves the green thread.
 TEST_F(BlockingMisuse, AnExceptionThatNobodyCatches) {
     EXPECT_ABORT(in_a_call([] { throw std::runtime_error("too late"); }),
                  "weft: fatal: an exception of type std::runtime_error (too late) left green thread %d \"culprit\" %s");

@@ -1,4 +1,5 @@
-// cancel_test.cc: interruptions that leave where nothing may leave, and channels that die under a select.
+// cancel_test.cc: interruptions that leave functions which no exception may leave, and channels
+// that are destroyed under a select.
 
 #include <chrono>
 #include <memory>
@@ -26,7 +27,7 @@ TEST_F(Interruption, ThatLeavesADetachedGreenThread) {
         "weft: fatal: an exception of type weft::timed_out left green thread %d \"culprit\" (started by %s");
 }
 
-// A destructor that runs because a function returns is interrupted as everything else.
+// A destructor that runs because a function returns is interrupted like any other code.
 TEST_F(Interruption, ThatLeavesADestructor) {
     struct waits_at_the_end {
         ~waits_at_the_end() { wait_for_ever(); }

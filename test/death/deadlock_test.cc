@@ -1,4 +1,5 @@
-// deadlock_test.cc: programs all of whose green threads wait for ever end with a report, and others do not.
+// deadlock_test.cc: a program all of whose green threads wait for ever ends with a report; other
+// programs do not.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -32,13 +33,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// ThreadSanitizer has a thread of its own, which might be one that wakes somebody.
+// ThreadSanitizer has a thread of its own, which the runtime must take for a possible waker.
 void look_at_green_threads_only() {
     if (!weft::detail::os::can_ask)
         setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
 }
 
-// How many processors the programs below have: each is run with several numbers of them.
+// The number of processors of the programs below. Each program runs with several numbers.
 unsigned procs = 0;
 
 template <typename F>
@@ -57,14 +58,14 @@ class Deadlock : public DeathTest {};
             << n << " processors";                                                             \
     }
 
-// Ends well, and says nothing.
+// The process exits with 0 and prints nothing.
 #define EXPECT_NO_DEADLOCK(statement)                                                     \
     for (const unsigned n : {1U, 2U, 4U}) {                                               \
         procs = n;                                                                        \
         EXPECT_EXIT(statement, ::testing::ExitedWithCode(0), "^$") << n << " processors"; \
     }
 
-// ---- Those that are.
+// ---- Deadlocks.
 
 TEST_F(Deadlock, OfTwoMutexesLockedInDifferentOrder) {
     EXPECT_DEADLOCK(run_main([] {
@@ -237,7 +238,8 @@ TEST_F(Deadlock, AfterMuchWork) {
                     "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
 }
 
-// Whether nobody sets an alarm for the look for a deadlock any more: idle.h.
+// Whether idle Ms set no more timeouts to check for a deadlock, because the monitor watches for it:
+// idle.h.
 bool looks_are_the_monitors() {
     weft::detail::idle_state& idle = weft::detail::current_m()->home->idle;
     idle.lock.lock();
@@ -253,7 +255,7 @@ TEST_F(Deadlock, OfAServerThatNobodyCallsAnyMore) {
                         std::thread client([&] {
                             while (!enough) {
                                 static_cast<void>(requests.try_send(1));
-                                std::this_thread::sleep_for(50us);  // a rate: all lie down between two requests
+                                std::this_thread::sleep_for(50us);  // a rate: Ms go idle between two requests
                             }
                         });
                         eventually([&] {
@@ -300,7 +302,7 @@ TEST_F(Deadlock, WithStrictSearchAlthoughThereIsAnotherThread) {
         "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
 }
 
-// The other one is busy when main begins to wait, and for longer than main's own looks.
+// The other runtime is busy when main begins to wait, and for longer than main's own checks take.
 TEST_F(Deadlock, OfARuntimeThatWasTheLastToWork) {
     procs = 2;
     EXPECT_EXIT(run_main([] {
@@ -332,7 +334,7 @@ TEST_F(Deadlock, BesideARuntimeThatWasLeftToAStragglerWhichIsBack) {
                     "weft:     green thread 1 \"main\": chan receive (nil chan)%s");
 }
 
-// ---- Those that are not. Each is given more time than the search takes.
+// ---- No deadlocks. Each program gets more time than the search takes.
 
 constexpr auto long_enough = 200ms;
 
@@ -380,7 +382,8 @@ TEST_F(Deadlock, IsNoneIfAWaitHasADeadline) {
     }));
 }
 
-// Starts a process that connects after a while. It does so by hand: under ThreadSanitizer no runtime can be started in it.
+// Starts a process that connects after a while. It uses system calls directly: under
+// ThreadSanitizer no runtime can be started in it.
 pid_t connects_later(const net::tcp_listener& listener) {
     const uint16_t port = listener.local_endpoint().port();
     const pid_t other = ::fork();
@@ -394,7 +397,7 @@ pid_t connects_later(const net::tcp_listener& listener) {
     ::_exit(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 ? 0 : 1);
 }
 
-// What is at the other end of a socket is not known.
+// The runtime cannot know what is at the other end of a socket.
 TEST_F(Deadlock, IsNoneWhileOneWaitsForAConnection) {
     EXPECT_NO_DEADLOCK(run_main([] {
         net::tcp_listener listener(net::endpoint::loopback(0));
@@ -404,7 +407,7 @@ TEST_F(Deadlock, IsNoneWhileOneWaitsForAConnection) {
     }));
 }
 
-// It was added to the poller of a runtime in which nobody waits any more.
+// The listener was added to the poller of a runtime in which no green thread waits by then.
 TEST_F(Deadlock, IsNoneWhileOneWaitsForAFileOfAnotherRuntimesPoller) {
     EXPECT_NO_DEADLOCK(run_main([] {
         net::tcp_listener listener(net::endpoint::loopback(0));
@@ -504,7 +507,7 @@ TEST_F(Deadlock, IsNotLookedForIfNotWanted) {
     });
 }
 
-// A runtime object may be waited for by whoever has it.
+// Any code with access to a runtime object may wait for it.
 TEST_F(Deadlock, OfARuntimeObjectIsReportedOnDemand) {
     runtime rt({.procs = 2});
     const chan<int> values;
@@ -518,7 +521,8 @@ TEST_F(Deadlock, OfARuntimeObjectIsReportedOnDemand) {
     EXPECT_FALSE(rt.report_deadlock(STDERR_FILENO)) << "nobody waits any more";
 }
 
-// What was waited for may be gone by then: a sanitizer says so if anything of it is looked at.
+// The object that a green thread waited for may be gone when the report is written. A sanitizer
+// complains if the report reads any of it.
 TEST_F(Deadlock, IsReportedWhileAnotherThreadEndsIt) {
     constexpr int count = 90;    // fewer than a report lists
     constexpr int reports = 10;  // that have been read

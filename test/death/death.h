@@ -1,4 +1,4 @@
-// death.h: how the tests say what a process is to print before it ends.
+// death.h: how tests state what a process must print before it ends.
 #pragma once
 
 #include <csignal>
@@ -15,13 +15,14 @@
 
 namespace weft::test {
 
-// The statement runs in a process of its own, which has no threads and no runtime yet.
+// The statement runs in its own process, which has no threads and no runtime yet.
 class DeathTest : public ::testing::Test {
 protected:
     DeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-// Matches a text that has lines of these forms (see form.h), in this order; others may stand between them.
+// Matches a text that has lines of these forms (see form.h), in this order. Other lines may stand
+// between them.
 class says {
 public:
     using is_gtest_matcher = void;
@@ -48,11 +49,11 @@ private:
     std::vector<std::string> forms_;
 };
 
-// What fatal() says first.
+// The first line that fatal() prints.
 inline std::string fatal_line(std::string_view message) { return "weft: fatal: " + std::string(message); }
 
 }  // namespace weft::test
 
-// The statement ends the process by abort(), after it has printed lines of these forms.
+// The statement ends the process by abort(), after printing lines of these forms.
 #define EXPECT_ABORT(statement, ...) \
     EXPECT_EXIT(statement, ::testing::KilledBySignal(SIGABRT), ::weft::test::says({__VA_ARGS__}))

@@ -1,4 +1,5 @@
-// default_runtime_test.cc: the runtime that plain threads get on first use. Once in a process, so each test has one of its own.
+// default_runtime_test.cc: the runtime that plain threads get on first use. There is one in a
+// process, so each test has its own process.
 
 #include <cstdlib>
 

@@ -1,4 +1,5 @@
-// exception_test.cc: an exception that leaves a detached green thread ends the process, and says whose it was.
+// exception_test.cc: an exception that leaves a detached green thread ends the process, and the
+// report names the thread.
 
 #include <chrono>
 #include <exception>
@@ -59,7 +60,7 @@ TEST_F(EscapedException, NeedNotBeAStdException) {
     asm volatile("" ::: "memory");
 }
 
-// Nothing was unwound: the frames that threw are in the report.
+// Nothing was unwound: the report has the frames that threw.
 TEST_F(EscapedException, ShowsTheFramesThatThrew) {
     EXPECT_EXIT(as_cook([] { caller(); }), ::testing::KilledBySignal(SIGABRT),
                 ::testing::Truly([](const std::string& text) {
@@ -98,7 +99,7 @@ TEST_F(EscapedException, TerminateWithoutAnExceptionNamesTheG) {
                  fatal_line("std::terminate was called in green thread %d \"cook\" (started by %d at %s)"), frame_line);
 }
 
-// What was there before us has its say afterwards.
+// The terminate handler that was installed before ours runs afterwards.
 TEST_F(EscapedException, ThenGoesToTheHandlerThatWasThereBefore) {
     EXPECT_EXIT(
         {
@@ -117,13 +118,14 @@ TEST_F(EscapedException, OfAPlainThreadIsNoneOfOurBusiness) {
         ::testing::KilledBySignal(SIGABRT), ::testing::Not(::testing::HasSubstr("weft: ")));
 }
 
-// ---- A fatal error that an exception has led to: a destructor finds what it destroys in use.
+// ---- A fatal error that an exception caused: a destructor finds its object in use.
 
 class ExceptionInFlight : public DeathTest {};
 
 constexpr const char* destroyed_too_early = "a weft::event was destroyed while it was waited for";
 
-// Throws what fault() throws while a green thread waits for an event, which goes with the frame.
+// Throws what fault() throws while a green thread waits for an event, which is destroyed with the
+// frame.
 template <typename F>
 void leave_a_waiter_behind(F fault) {
     runtime rt({.procs = 1});

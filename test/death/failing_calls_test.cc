@@ -1,8 +1,10 @@
-// failing_calls_test.cc: any one system call may fail: the process does not end, and nothing is lost.
+// failing_calls_test.cc: any one system call may fail without ending the process or losing
+// anything.
 //
-// A program that does a bit of everything runs in a child. Of one kind of calls the first fails, in another run the second, and so on, until
-// the program makes fewer calls of that kind. An operation that reports an error is repeated once or twice, since only one call
-// fails; its result has to be right then.
+// A program that does a bit of everything runs in a child. The first run fails the first call of
+// one kind, the second run the second one, and so on while the program makes that many. An
+// operation that reports an error is repeated once or twice, since only one call fails, and must
+// then succeed.
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -42,7 +44,7 @@ constexpr unsigned positions = 200;
 constexpr unsigned each_position = 25;  // from there on every eighth
 constexpr auto limit = 60s;
 
-// f() tells whether it has got what it should.
+// f() tells whether it got the right result.
 template <typename F>
 void until_it_works(const char* what, F f) {
     for (int i = 0; i < tries; ++i) {
@@ -127,7 +129,7 @@ bool files_keep_their_content() {
     return fs::read_file(path) == content;
 }
 
-// More than idle, so that most of them end soon: the environment says after 1 ms.
+// More threads than may stay idle, so that most of them end soon: the environment sets 1 ms.
 bool threads_come_and_go() {
     constexpr int calls = 6;
     int done[calls] = {};
@@ -146,7 +148,8 @@ bool threads_come_and_go() {
     return all == calls;
 }
 
-// Two that compute in code that may be interrupted anywhere, on two processors, and one that has to wait for them.
+// Two green threads compute in code that can be interrupted anywhere, on two processors. A third
+// has to wait for them.
 bool what_computes_gives_way() {
     bool ran = false;
     scope([&](task_scope& s) {
@@ -200,7 +203,8 @@ int program() {
     return lost;
 }
 
-// The C library aborts if a thread's stack cannot be unmapped. The kernel does not refuse that: nothing is merged with such a stack.
+// The C library aborts if a thread's stack cannot be unmapped. The kernel never refuses that,
+// because no other mapping is merged with such a stack.
 unsigned size_of_thread_stacks() {
     pthread_attr_t usual;
     std::size_t size = 0;
@@ -250,7 +254,7 @@ std::vector<call_kind> kinds() {
     };
 }
 
-// How a run ended badly; empty: it did not.
+// How a run failed; empty if it did not.
 std::string complaint(const supervised& run) {
     if (!run.in_time) return "does not end";
     if (WIFSIGNALED(run.status)) return "is ended by signal " + std::to_string(WTERMSIG(run.status));
@@ -278,10 +282,12 @@ INSTANTIATE_TEST_SUITE_P(, FailingCalls, ::testing::ValuesIn(kinds()), [](const 
     return std::string(p.param.name);
 });
 
-// ---- The limit itself. Threads end while the process has as many mappings as it may have: the alternate signal stacks of some were merged
-// with their neighbours, and unmapping one needs a mapping more.
+// ---- The limit itself. Threads end while the process has as many mappings as it may have. The
+// alternate signal stacks of some were merged with their neighbours, so that unmapping one takes
+// one mapping more.
 
-// Makes mappings until the system refuses, of which no two can be merged. False: it never does.
+// Makes mappings, no two of which can be merged, until the system refuses. Returns false if it
+// never does.
 bool use_up_mappings() {
     constexpr std::size_t at_once = 8192;
     constexpr int times_max = 256;

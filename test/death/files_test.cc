@@ -1,4 +1,5 @@
-// files_test.cc: files where io_uring is switched off, forbidden or missing, and in the child of a fork: processes of their own.
+// files_test.cc: files where io_uring is switched off, forbidden or missing, and in the child of a
+// fork. Each test has its own process.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ constexpr std::size_t blocks = 500;
 
 class FilesDeath : public DeathTest {};
 
-// How often green threads have waited while they read the file from disk, or -1 if they did not find what is in it.
+// How often green threads waited while they read the file from disk; -1 if what they read was
+// wrong.
 int waits_for_disk(const std::string& path) {
     evict(path);
     runtime rt({.procs = 2});
@@ -86,7 +88,8 @@ TEST_F(FilesDeath, AreReadSilentlyWhereIoUringIsForbiddenOrMissing) {
     }
 }
 
-// As long as the kernel makes a thread of its own for a request, it says no: then the read is made by hand.
+// The ring refuses every submission, with transient errors and with others. The read is then an
+// ordinary system call.
 TEST_F(FilesDeath, AreReadWhereTheRingTakesNothing) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
     const temp_folder folder;
@@ -112,7 +115,7 @@ TEST_F(FilesDeath, ASettingThatIsNoneIsSaid) {
             runtime rt;
             rt.run([&] {
                 fs::file(path, {.mode = fs::access::write, .create = true}).sync();
-            });  // a read would ask only where it has to wait: not where files lie in memory
+            });  // a read checks the setting only where it has to wait, which it need not for files in memory
             std::_Exit(0);
         },
         ::testing::ExitedWithCode(0), "RUN_IO_URING=\"never\" is not a number from 0 to 1; using 1");
@@ -129,7 +132,7 @@ TEST_F(FilesDeath, WithIoUringGreenThreadsWaitForIt) {
                 "^$");
 }
 
-// Green threads of the parent are in the middle of reads; the child has a ring of its own.
+// Green threads of the parent are in the middle of reads. The child has its own ring.
 TEST_F(FilesDeath, TheChildOfAForkReadsByItself) {
     if (built_with_tsan || emulated) GTEST_SKIP() << "neither knows processes that fork with threads and start some";
     const temp_folder folder;

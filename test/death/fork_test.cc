@@ -1,4 +1,5 @@
-// fork_test.cc: what a child of fork() must not do ends it with a message, instead of a hang.
+// fork_test.cc: a forbidden operation in the child of fork() ends the child with a message instead
+// of a hang.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ protected:
     }
 };
 
-// The process ends as its child does, which is what in_child has to see to.
+// The process ends the way its child does. in_child must end the child.
 void die_as_child(auto in_child) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -49,7 +50,7 @@ TEST_F(ForkDeath, StartingAGreenThreadOnTheParentsRuntime) {
         fatal_line("a runtime of the parent was" + ending));
 }
 
-// None of them takes a lock that a thread of the parent may have held.
+// None of these calls takes a lock that a thread of the parent may have held.
 TEST_F(ForkDeath, LookingAtTheParentsRuntime) {
     const auto look = [](auto f) {
         runtime rt;

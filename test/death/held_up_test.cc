@@ -1,4 +1,5 @@
-// held_up_test.cc: a program ends when its main green thread returns, whoever holds on to whatever thread.
+// held_up_test.cc: a program ends when its main green thread returns, whatever occupies its
+// threads.
 
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ namespace {
 
 class HeldUp : public DeathTest {};
 
-// main starts as many of f as there are Ps, waits until all have begun, and returns.
+// main starts one f for each P, waits until all have begun, and returns.
 template <typename F>
 void end_beside(unsigned procs, int code, F f) {
     static std::atomic<unsigned> began = 0;
@@ -34,7 +35,7 @@ void end_beside(unsigned procs, int code, F f) {
 }
 
 void compute_for_ever() {
-    for (;;) asm volatile("");  // without it a loop that never ends may be left out
+    for (;;) asm volatile("");  // without the asm, the compiler may remove an endless loop
 }
 
 void read_for_ever() {

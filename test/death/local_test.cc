@@ -1,4 +1,4 @@
-// local_test.cc: what must not be done with weft::local.
+// local_test.cc: misuse of weft::local.
 
 #include <thread>
 

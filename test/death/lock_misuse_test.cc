@@ -1,4 +1,5 @@
-// lock_misuse_test.cc: what must not be done with a lock ends the process, with one line that says what, and who did it.
+// lock_misuse_test.cc: misuse of a lock ends the process, with one line that names the mistake and
+// the culprit.
 
 #include <memory>
 #include <mutex>
@@ -133,7 +134,7 @@ TEST_F(LockMisuse, UnlockSharedOfASharedMutexThatIsNotLockedShared) {
                      m.unlock_shared();
                  }),
                  message, culprit);
-    // Where readers are spread, the next writer finds out.
+    // With spread readers, the next writer detects it.
     EXPECT_ABORT(as_culprit([] {
                      shared_mutex m;
                      spread_for_test::spread(m);

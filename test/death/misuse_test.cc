@@ -1,4 +1,5 @@
-// misuse_test.cc: what a program must not do ends it, with one line that says what, and who did it.
+// misuse_test.cc: a forbidden operation ends the program, with one line that names the mistake and
+// the culprit.
 
 #include <memory>
 #include <mutex>
@@ -16,7 +17,7 @@ namespace {
 
 class Misuse : public DeathTest {};
 
-// ---- Waiting for oneself.
+// ---- A green thread waits for itself.
 
 TEST_F(Misuse, AFunctionThatWaitsForItsOwnResult) {
     EXPECT_ABORT(as_culprit([] {
@@ -239,7 +240,7 @@ TEST_F(Misuse, MainBesideMain) {
                  plain_thread);
 }
 
-// ---- Against all rules: what only a broken program or a bug of ours can bring about.
+// ---- Internal errors, which only a broken program or a bug in the library can cause.
 
 TEST_F(Misuse, EndingAWaitThatNothingCanEnd) {
     EXPECT_ABORT(as_culprit([] {
@@ -279,7 +280,7 @@ TEST_F(Misuse, ABugOfTheRuntimeSaysWhichCheckFailedAndWhere) {
     EXPECT_ABORT(fail(), message);
 }
 
-// The report must not wait for, or be mixed up with, that of another thread.
+// The report must neither wait for that of another thread, nor be mixed up with it.
 TEST_F(Misuse, TwoThreadsThatDieAtOnceEndTheProcess) {
     EXPECT_ABORT(
         {

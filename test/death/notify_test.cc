@@ -1,4 +1,5 @@
-// notify_test.cc: signals and the end of processes: deadlocks that are none, default actions, the child of a fork.
+// notify_test.cc: signals and the end of processes: waits that are no deadlock, default actions,
+// the child of a fork.
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's
 #include <sys/wait.h>
@@ -29,7 +30,7 @@ void look_at_green_threads_only() {
         setenv("RUN_DEBUG", "deadlock=strict", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
 }
 
-// Another process sends it after a while: nothing in this one could know.
+// Another process sends the signal after a while, so that nothing in this process can expect it.
 void send_later(int signal, std::chrono::milliseconds after) {
     const pid_t here = ::getpid();
     if (::fork() != 0) return;
@@ -66,7 +67,7 @@ TEST_F(NotifyDeath, WhoWaitsForASignalIsInNoDeadlock) {
     }
 }
 
-// A subscription alone wakes nobody.
+// A subscription alone wakes no waiter.
 TEST_F(NotifyDeath, ADeadlockIsOneAlthoughThereIsASubscription) {
     for (const unsigned procs : {1U, 2U, 4U}) {
         EXPECT_EXIT(
@@ -84,7 +85,7 @@ TEST_F(NotifyDeath, ADeadlockIsOneAlthoughThereIsASubscription) {
     }
 }
 
-// Nobody can wake who waits for a signal that was taken back.
+// A waiter for a subscription that was cancelled can never be woken.
 TEST_F(NotifyDeath, WhoWaitsForWhatWasTakenBackIsInADeadlock) {
     EXPECT_EXIT(
         {
@@ -126,7 +127,7 @@ TEST_F(NotifyDeath, TheSignalThatPreemptsIsRefused) {
                 } catch (const std::invalid_argument& e) {
                     return std::string(e.what()).find("the runtime uses it") != std::string::npos ? 0 : 2;
                 }
-                return weft::detail::os::can_ask ? 1 : 0;  // there are no such signals with ThreadSanitizer
+                return weft::detail::os::can_ask ? 1 : 0;  // ThreadSanitizer has no such signals
             }));
         },
         ::testing::ExitedWithCode(0), "^$");
@@ -148,7 +149,7 @@ TEST_F(NotifyDeath, TheChildOfAForkHasNoSubscriptions) {
                     if (fresh.run([&] { return own.recv(); }) != SIGUSR1) std::_Exit(1);
                     if (s.try_recv()) std::_Exit(2);
                 }
-                ::raise(SIGTERM);  // as before anybody subscribed
+                ::raise(SIGTERM);  // acts as if there had been no subscription
                 std::_Exit(3);
             }
             int status = 0;

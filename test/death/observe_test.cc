@@ -1,4 +1,5 @@
-// observe_test.cc: what a process writes to stderr while it runs: traces, dumps on a signal, the watchdog.
+// observe_test.cc: what a process writes to stderr while it runs: traces, dumps on a signal, the
+// watchdog.
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,7 +26,7 @@ using namespace std::chrono_literals;
 
 class Observe : public DeathTest {};
 
-// Runs body as main, in a process with this in RUN_DEBUG, and ends with 0.
+// Runs body as main, in a process that has RUN_DEBUG=debug, and exits with 0.
 template <typename F>
 void run_main(const char* debug, unsigned procs, F&& body) {
     setenv("RUN_DEBUG", debug, 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
@@ -34,7 +35,7 @@ void run_main(const char* debug, unsigned procs, F&& body) {
 
 #define EXPECT_SAYS(statement, ...) EXPECT_EXIT(statement, ::testing::ExitedWithCode(0), says({__VA_ARGS__}))
 
-// Enough for a monitor that has to share its core with much else.
+// Enough for a monitor that shares its core with much else.
 constexpr auto some_time = 1200ms;
 
 TEST_F(Observe, ATraceIsWrittenWhileAllPsCompute) {
@@ -48,16 +49,17 @@ TEST_F(Observe, ATraceIsWrittenWhileAllPsCompute) {
                 "runqueue=%d [ %d %d ] schedticks=[ %d %d ]");
 }
 
-// From now on stderr is a pipe of one page, and full. Returns its other end.
+// Makes stderr a pipe of one page, which is full. Returns the other end.
 int make_stderr_a_full_pipe() {
     static const two_ends ends = two_ends::of_small_pipe();
     ends.fill();
     dup2(ends.write_end(), STDERR_FILENO);
-    alarm(100);  // what goes wrong now cannot be said
+    alarm(100);  // from here on no error can be printed
     return ends.read_end();
 }
 
-// Whether the only P of rt is taken away from who computes until it is over. wait_until(condition) says whether it became true.
+// Whether the only P of rt is retaken from a green thread that computes until over is set.
+// wait_until(condition) tells whether the condition became true.
 template <typename F>
 bool is_taken_away(runtime& rt, std::atomic<bool>& over, F&& wait_until) {
     std::atomic<bool> began = false;
@@ -70,7 +72,7 @@ bool is_taken_away(runtime& rt, std::atomic<bool>& over, F&& wait_until) {
     return wait_until([&] { return ran.load(); });
 }
 
-// As is_taken_away; gives up with the process.
+// Like is_taken_away, but ends the process if the P is not retaken.
 void expect_taken_away(runtime& rt, std::atomic<bool>& over) {
     const auto in_the_end = [](auto&& condition) {
         eventually(condition);
@@ -79,7 +81,7 @@ void expect_taken_away(runtime& rt, std::atomic<bool>& over) {
     static_cast<void>(is_taken_away(rt, over, in_the_end));
 }
 
-// It took a processor away from nobody then, and stop() waited for it for ever.
+// A monitor that blocks on stderr would retake no P, and stop() would wait for it for ever.
 TEST_F(Observe, AStderrThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
     EXPECT_EXIT(
         {
@@ -95,7 +97,7 @@ TEST_F(Observe, AStderrThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
         ::testing::ExitedWithCode(0), "^$");
 }
 
-// And tells how much was left out when somebody does.
+// The runtime reports how much it left out once the pipe is read.
 TEST_F(Observe, WhatNobodyReadIsCounted) {
     EXPECT_EXIT(
         {
@@ -104,7 +106,7 @@ TEST_F(Observe, WhatNobodyReadIsCounted) {
             const runtime rt({.procs = 1});
             std::string text;
             while (text.find("pieces of reports were left out: nobody read\n") == std::string::npos) {
-                std::this_thread::sleep_for(50ms);  // for some traces: of these the pipe takes one
+                std::this_thread::sleep_for(50ms);  // for some traces; the pipe has room for one
                 char page[4096];
                 const ssize_t n = read(other_end, page, sizeof(page));
                 if (n > 0) text.append(page, static_cast<std::size_t>(n));
@@ -114,19 +116,21 @@ TEST_F(Observe, WhatNobodyReadIsCounted) {
         ::testing::ExitedWithCode(0), "^$");
 }
 
-// From now on stderr is a terminal, which nobody reads. Ends the process well where there is none.
+// Makes stderr a terminal that is never read. Ends the process with success where the system has no
+// terminals.
 void make_stderr_a_terminal() {
     static const two_ends ends = two_ends::of_terminal();
     if (!ends) std::_Exit(0);
     ends.fill();
-    // Some room: so that it does not look full.
+    // Makes some room, so that the terminal does not look full.
     char page[4096];
     static_cast<void>(read(ends.read_end(), page, sizeof(page)));
     dup2(ends.write_end(), STDERR_FILENO);
     alarm(100);
 }
 
-// A terminal counts as writable when it has room for anything, and a report that is longer waited for the rest of the room for ever.
+// A terminal counts as writable when it has any room at all. Writing a longer report must not wait
+// for ever for the rest of the room.
 TEST_F(Observe, ATerminalThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
     EXPECT_EXIT(
         {
@@ -144,7 +148,7 @@ TEST_F(Observe, ATerminalThatNobodyReadsDoesNotKeepTheMonitorFromItsWork) {
         ::testing::ExitedWithCode(0), "^$");
 }
 
-// A signal was taken for somebody who reads.
+// A wait that a signal interrupts must not count as a sign that stderr is being read.
 TEST_F(Observe, SignalsDoNotMakeAStopWaitForWhoDoesNotRead) {
     EXPECT_EXIT(
         {
@@ -167,14 +171,15 @@ TEST_F(Observe, SignalsDoNotMakeAStopWaitForWhoDoesNotRead) {
         ::testing::ExitedWithCode(0), "^$");
 }
 
-// Reads what a process with many green threads dumps, a page each millisecond, which takes it a while.
+// Reads the dump of a process with many green threads, one page each millisecond, so that the dump
+// takes a while.
 class slow_reader {
 public:
     static constexpr int many = 5'000;
 
     slow_reader() : fd_(make_stderr_a_full_pipe()) {}
 
-    // Until condition() is true; whether that was before the dump's end.
+    // Reads until condition() is true. Returns whether that was before the end of the dump.
     template <typename F>
     bool read_until(F&& condition) {
         while (!condition()) {
@@ -202,7 +207,8 @@ void start_many(runtime& rt) {
     eventually([&] { return rt.stats().waiting == slow_reader::many; });
 }
 
-// Whether rt takes its only P away from who computes while a dump is written to r, and stops before the end of the dump.
+// Whether rt retakes its only P from a green thread that computes while a dump is written to r, and
+// stops before the end of the dump.
 bool goes_on_during_the_dump(runtime& rt, slow_reader& r) {
     std::atomic<bool> over = false;
     const bool good = is_taken_away(rt, over, [&](auto&& condition) { return r.read_until(condition); });
@@ -211,7 +217,7 @@ bool goes_on_during_the_dump(runtime& rt, slow_reader& r) {
     return good;
 }
 
-// All processors were left to who had them until the dump was written.
+// Ms that compute must not keep their Ps until the dump is written.
 TEST_F(Observe, ProcessorsAreTakenAwayWhileADumpIsWritten) {
     EXPECT_EXIT(
         {
@@ -226,7 +232,7 @@ TEST_F(Observe, ProcessorsAreTakenAwayWhileADumpIsWritten) {
         ::testing::ExitedWithCode(0), "^$");
 }
 
-// The monitor of another runtime waited for its turn to dump, and did nothing else.
+// The monitor of another runtime must go on working while it waits for its turn to dump.
 TEST_F(Observe, ProcessorsAreTakenAwayWhileAnotherRuntimesDumpIsWritten) {
     EXPECT_EXIT(
         {
@@ -321,7 +327,7 @@ TEST_F(Observe, TheDumpOnASignalShowsTheFramesOfWhatComputes) {
                 "green thread 1 \"main\" [running, P0]:", "    (running on thread %d, with P0)", "    #0 %s");
 }
 
-// When the runtime was started nothing said that its threads would be asked.
+// When the runtime was started, nothing told it that its threads would be asked.
 TEST_F(Observe, ADumpOnASignalThatIsChosenLaterShowsTheFramesOfWhatComputes) {
     if (!weft::detail::os::can_ask) GTEST_SKIP() << "signals come later with ThreadSanitizer";
     EXPECT_SAYS(run_main("", 2,
@@ -371,7 +377,7 @@ TEST_F(Observe, TheWatchdogNamesWhoRunsForTooLong) {
 TEST_F(Observe, TheWatchdogNamesEachOnlyOnce) {
     EXPECT_EXIT(run_main("watchdog=50", 1, [] { compute_for(some_time); }), ::testing::ExitedWithCode(0),
                 ::testing::Truly([](const std::string& text) {
-                    // A monitor that was late itself forgets, and begins anew.
+                    // A monitor that was late itself forgets what it measured, and starts over.
                     const auto late = occurrences(text, "weft: watchdog: the monitor came");
                     const auto named = occurrences(text, "has run for");
                     return named <= 1 + late && (named >= 1 || late >= 1);
@@ -401,7 +407,8 @@ TEST_F(Observe, TheWatchdogNamesWhoIsNotRun) {
 }
 
 TEST_F(Observe, TheWatchdogIsQuietWhenAllIsWell) {
-    // Each of them runs, and is queued, for longer than that, but not in one stretch; and sleeps for longer.
+    // Each green thread runs, and is queued, for longer than the limit in total, but not in one
+    // stretch. It sleeps for longer than the limit.
     EXPECT_EXIT(run_main("watchdog=300", 2,
                          [] {
                              wait_group all;
@@ -421,7 +428,7 @@ TEST_F(Observe, TheWatchdogIsQuietWhenAllIsWell) {
                 }));
 }
 
-// Who is alone is not switched away from, and has come to the scheduler all the same.
+// A green thread that yields alone is not switched away from, but has entered the scheduler.
 TEST_F(Observe, TheWatchdogIsQuietAboutOneThatYieldsAlone) {
     EXPECT_EXIT(run_main("watchdog=100", 2,
                          [] {

@@ -1,4 +1,5 @@
-// overflow_test.cc: a green thread that runs out of stack is named; any other fault is somebody else's business.
+// overflow_test.cc: the report of a stack overflow names the green thread; any other fault is left
+// to other handlers.
 
 #include <signal.h>
 #include <unistd.h>
@@ -25,7 +26,8 @@ namespace {
 
 class Overflow : public DeathTest {};
 
-// Calls itself until the stack is used up. Says on the way where it will return to: an address that the report must show.
+// Calls itself until the stack is used up. Prints its return address on the way; the report must
+// show it.
 [[gnu::noinline]] int recurse(int depth) {
     volatile char some[128];
     some[0] = static_cast<char>(depth);
@@ -53,7 +55,7 @@ public:
     void DescribeNegationTo(std::ostream* out) const { *out << "has fewer frames of the recursion"; }
 };
 
-// The fault of a guard, in whichever way the system guards.
+// The fault of a guard, with whichever kind of guard the system has.
 #define EXPECT_OVERFLOW(statement, ...)                        \
     EXPECT_EXIT(statement, ::testing::KilledBySignal(SIGABRT), \
                 ::testing::AllOf(::weft::test::says({__VA_ARGS__}), shows_the_recursion()))
@@ -152,7 +154,7 @@ TEST_F(Overflow, OnAThreadThatWasReusedIsTheNewGs) {
         fatal_line("stack overflow in green thread %d \"guilty\" (%s"));
 }
 
-// ---- Each policy: a stack that has no guard to install, and one whose guard lies below little.
+// ---- Each policy: a stack that has no guard to install, and one that is small above its guard.
 
 void overflow_with(stack_policy policy, unsigned procs = 2) {
     runtime rt({.procs = procs, .stacks = policy});
@@ -237,7 +239,7 @@ TEST_F(Overflow, OfTheOwnStackAfterABigOneHasTheOwnBounds) {
         fatal_line("stack overflow in green thread %d \"deep\" (%s"), "weft: its stack of 25%d KiB, %s", frame_line);
 }
 
-// ---- Without a guard: the lowest bytes of the stack are looked at when the G leaves it.
+// ---- Without a guard: the runtime checks the lowest bytes of the stack when the G leaves it.
 
 // A stack without a guard: no regions, no protection.
 void without_guards() { detail::refuse_guard_regions_for_test(true, 0); }
@@ -282,7 +284,7 @@ TEST_F(Overflow, WithoutAGuardIsFoundWhenTheGParks) {
         fatal_line("stack overflow in green thread %d \"deep\" (%s"), no_guard);
 }
 
-// Not in the next G that gets the stack.
+// The overflow is found then, and not in the next G that gets the stack.
 TEST_F(Overflow, WithoutAGuardIsFoundWhenTheGEnds) {
     EXPECT_ABORT(
         {
@@ -316,7 +318,7 @@ TEST_F(Overflow, OfABigStackWithoutAGuardIsFoundWhenItIsLeft) {
         "weft: its stack of 10%d KiB has no guard; the overflow was found at a switch; memory below it is damaged");
 }
 
-// A recursion that ends in time, then the next switch: as it happens.
+// A real overflow: a recursion that ends in time, and then the next switch.
 TEST_F(Overflow, WithoutAGuardARealOneIsFound) {
     if (built_with_sanitizer) GTEST_SKIP() << "frames lie elsewhere";
     EXPECT_ABORT(
@@ -392,7 +394,7 @@ TEST_F(Overflow, AnotherFaultEndsTheProcessAsEverWhereThereIsNoHandler) {
                 ::testing::Not(::testing::HasSubstr("weft: fatal")));
 }
 
-// No instruction is there to fault again.
+// A signal that was sent has no faulting instruction that would fault again.
 TEST_F(Overflow, AFaultSignalThatIsSentEndsTheProcessAtOnce) {
     if (built_with_sanitizer) GTEST_SKIP() << "the sanitizer has a handler";
     for (const int signal : {SIGSEGV, SIGBUS}) {
@@ -433,7 +435,7 @@ TEST_F(Overflow, AGuardThatNobodysStackStandsOnIsAnotherFault) {
             handle(SIGSEGV, [](int) { _exit(47); }, nullptr);
             runtime rt({.procs = 1});
             const std::byte* low = rt.run([] {
-                // A stack that goes back to the pool: its G is gone, its guard is not.
+                // A stack goes back to the pool: its G is gone, but its guard stays.
                 std::byte* seen = nullptr;
                 wait_group all;
                 all.go({.stack_size = std::size_t{1} << 20}, [&] { seen = detail::current_m()->g->stack->low; });

@@ -1,4 +1,4 @@
-// pin_test.cc: what must not be done with weft::pin.
+// pin_test.cc: misuse of weft::pin.
 
 #include <memory>
 #include <thread>

@@ -25,12 +25,13 @@ const chan<int> global_chan;
 wait_group global_group;
 mutex global_mutex;
 
-// Destroyed in the opposite order: the runtime stops when the others are gone.
+// Destroyed in the opposite order: the runtime stops after the others are gone.
 std::unique_ptr<runtime> global_runtime;
 std::unique_ptr<wait_group> owned_group;
 std::unique_ptr<mutex> owned_mutex;
 
-// Green threads that wait on each of them, and one that holds the mutex. They all wait when this returns.
+// Starts green threads that wait on each of the objects, and one that holds the mutex. All of them
+// wait when this returns.
 void wait_on_all() {
     const uint64_t before = stats().parks;
     go([] { global_chan.recv(); });
@@ -63,7 +64,8 @@ TEST_F(ProcessEnd, AfterMain) {
                 ::testing::ExitedWithCode(4), "^$");
 }
 
-// A thread's own objects are destroyed when its runtime does not schedule any more: what their destructors start runs on the default one.
+// The thread_local objects of a thread are destroyed after its runtime has stopped scheduling. What
+// their destructors start runs on the default runtime.
 TEST_F(ProcessEnd, WithAThreadLocalWhoseDestructorWaitsForAGreenThread) {
     struct late {
         ~late() {
@@ -108,7 +110,8 @@ TEST_F(ProcessEnd, InAGreenThread) {
                 ::testing::ExitedWithCode(5), "^$");
 }
 
-// Another M than the calling thread does not come back, so nobody is taken off what he waits on.
+// An M other than the calling thread does not come back, so waiters stay in the queues of what they
+// wait on.
 TEST_F(ProcessEnd, AfterMainThatLeftAThreadBehind) {
     EXPECT_EXIT(
         {
@@ -132,7 +135,7 @@ TEST_F(ProcessEnd, AfterMainThatLeftAThreadBehind) {
                             std::this_thread::sleep_for(1h);  // a call that does not come back
                         });
                     }
-                    stuck.wait();  // from here on we are on the thread that called main
+                    stuck.wait();  // from here on this is the thread that called main
                     return 6;
                 });
             }
@@ -159,7 +162,7 @@ TEST_F(ProcessEnd, WithARuntimeThatStopsAfterWhatItsGreenThreadsWaitedOn) {
         ::testing::ExitedWithCode(8), "^$");
 }
 
-// The thread that dumps waits until somebody reads, which happens after main.
+// The thread that dumps waits until its output is read, which happens after main.
 TEST_F(ProcessEnd, AfterMainThatDidNotWaitForADumpThatNobodyReads) {
     EXPECT_EXIT(
         {

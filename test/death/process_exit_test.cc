@@ -1,5 +1,5 @@
-// process_exit_test.cc: every way in which a process may end while green threads run, and objects with static storage that outlive them, or
-// do not. What is said here is told in docs/runtime.md.
+// process_exit_test.cc: every way in which a process can end while green threads run, and objects
+// with static storage that outlive them, or do not. docs/runtime.md describes the behaviour.
 
 #include <unistd.h>
 
@@ -28,14 +28,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the dying process says, in order.
+// Prints a line of the dying process. The lines stay in order.
 void say(const char* text) {
     const std::string line = std::string(text) + '\n';
     static_cast<void>(::write(2, line.data(), line.size()));
 }
 
-// Green threads on the default runtime, or the caller's, that compute, yield, sleep, block, and wait: all of them began when this returns.
-// On the heap for ever: they go on while the process ends.
+// Starts green threads, on the default runtime or the caller's, that compute, yield, sleep, block
+// and wait. All of them have begun when this returns. Their shared state is never freed, because
+// they run on while the process ends.
 void start_all_kinds() {
     struct shared {
         std::atomic<int> began = 0;
@@ -51,7 +52,7 @@ void start_all_kinds() {
         });
     };
     begin([](shared&) {
-        for (;;) asm volatile("");  // without it a loop that never ends may be left out
+        for (;;) asm volatile("");  // without the asm, the compiler may remove an endless loop
     });
     begin([](shared&) {
         for (;;) weft::yield();
@@ -72,18 +73,19 @@ void start_all_kinds() {
 class ProcessExit : public DeathTest {
 protected:
     void SetUp() override {
-        // What only the stacks of threads know that are stuck is a leak then; and some of these end by the thread of a green one.
+        // Memory that only the stacks of stuck threads refer to counts as a leak then, and some of
+        // these tests end by the OS thread of a green one.
         if (built_with_asan) GTEST_SKIP() << "the leak checker does not know green threads that go on";
     }
 };
 
-// ---- The end by a plain thread.
+// ---- Exit by a plain thread.
 
 TEST_F(ProcessExit, ByReturningFromMainWhileTheDefaultRuntimeWorks) {
     EXPECT_EXIT(
         {
             start_all_kinds();
-            std::exit(3);  // what the C library does with what main returns
+            std::exit(3);  // what the C library does with the result of main
         },
         ::testing::ExitedWithCode(3), "^$");
 }
@@ -120,8 +122,8 @@ TEST_F(ProcessExit, ByUnderscoreExitOfAPlainThread) {
         ::testing::ExitedWithCode(6), "^$");
 }
 
-// Who ends for want of work is joined by the next one to do so, and the last one when the process ends. ThreadSanitizer has it end with
-// a code of its own if one is not.
+// An M that ends because it is idle is joined by the next one that ends, and the last one when the
+// process ends. ThreadSanitizer makes the process exit with its own code if one is not joined.
 TEST_F(ProcessExit, WithThreadsThatHaveEndedBefore) {
     EXPECT_EXIT(
         {
@@ -151,7 +153,7 @@ TEST_F(ProcessExit, ByAbortOfAPlainThread) {
         ::testing::KilledBySignal(SIGABRT), "^$");
 }
 
-// ---- The end by a green thread: of weft::main, of the default runtime, and of a runtime object.
+// ---- Exit by a green thread: of weft::main, of the default runtime, and of a runtime object.
 
 // f ends the process.
 template <typename F>
@@ -178,7 +180,7 @@ void in_runtime_object(F f) {
     });
 }
 
-// f ends the process, as a green thread of each of these.
+// f ends the process, as a green thread of each kind of runtime.
 #define EXPECT_END(f, how, said)                                                                          \
     do {                                                                                                  \
         using body = std::remove_const_t<decltype(f)>;                                                    \
@@ -229,7 +231,8 @@ TEST_F(ProcessExit, ByExitOfAPinnedGreenThread) {
     EXPECT_END(f, ::testing::ExitedWithCode(11), "^$");
 }
 
-// The exit handlers run on the green thread, with all that a green thread may do. Others go on meanwhile.
+// The exit handlers run on the green thread, and may do what any green thread may do. Other green
+// threads run on.
 TEST_F(ProcessExit, HandlersOfAGreenThreadsExitMayWait) {
     const auto f = [] {
         std::atexit([] {
@@ -243,9 +246,10 @@ TEST_F(ProcessExit, HandlersOfAGreenThreadsExitMayWait) {
     EXPECT_END(f, ::testing::ExitedWithCode(12), "^received\n$");
 }
 
-// ---- Objects with static storage. Those of the statements below are made when they are first used, and destroyed by exit() in reverse.
+// ---- Objects with static storage. Those of the statements below are constructed on first use, and
+// destroyed by exit() in reverse order.
 
-// Talks to a green thread when it is destroyed.
+// Talks to a green thread in its destructor.
 class last_words {
 public:
     explicit last_words(const char* text) : text_(text) {}
@@ -274,7 +278,7 @@ TEST_F(ProcessExit, ADestructorMayUseTheDefaultRuntimeWhichNeverStops) {
         ::testing::ExitedWithCode(20), "^made after it\nmade before the runtime\n$");
 }
 
-// The runtime of weft::main is gone by then: the default one is started for it.
+// The runtime of weft::main is gone by then, so the default one is started.
 TEST_F(ProcessExit, ADestructorMayUseChannelsAfterWeftMain) {
     EXPECT_EXIT(
         {
@@ -343,7 +347,7 @@ TEST_F(ProcessExit, ARuntimeThatIsDestroyedFirstStopsWithItsGreenThreadsAtWork) 
                 });
             }
             eventually([] { return rt->stats().parks >= 12; });
-            m.unlock();  // one of them has it for ever
+            m.unlock();  // one of them holds it for ever
             std::exit(24);
         },
         ::testing::ExitedWithCode(24), "^$");
@@ -368,7 +372,7 @@ TEST_F(ProcessExit, ByExitOfAGreenThreadWhoseRuntimeHasStaticStorageLeavesThatAs
         ::testing::ExitedWithCode(25), "^$");
 }
 
-// Otherwise it is a mistake.
+// Without exit() this is a mistake.
 TEST_F(ProcessExit, AGreenThreadThatDestroysItsOwnRuntimeIsTold) {
     EXPECT_ABORT(
         {
@@ -378,9 +382,9 @@ TEST_F(ProcessExit, AGreenThreadThatDestroysItsOwnRuntimeIsTold) {
         fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside"));
 }
 
-// The green threads that hold the mutex, and wait for it, run until the very end.
+// The green threads that hold the mutex, and wait for it, run until the process ends.
 TEST_F(ProcessExit, LocksAreDestroyedUnderGreenThreadsThatUseThem) {
-    constexpr int times = 20;  // one in four would go wrong if a destructor unlocked
+    constexpr int times = 20;  // one in four would fail if a destructor unlocked
     for (int i = 0; i < times; ++i) {
         EXPECT_EXIT(
             {

@@ -1,4 +1,5 @@
-// process_test.cc: other programs where the system cannot tell of them, or tells somebody else: processes of their own.
+// process_test.cc: child processes where the system cannot report their end, or reports it
+// elsewhere. Each test has its own process.
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's
 #include <sys/utsname.h>
@@ -57,7 +58,7 @@ void await_gone(int pid) {
     eventually([&] { return ::kill(pid, 0) != 0 && errno == ESRCH; });
 }
 
-// Waits, deadlines, kills, and leaves.
+// Waits for, times out, kills and abandons child processes.
 void use_processes() {
     process three({"sh", "-c", "exit 3"});
     require(three.wait().code == 3, 10);
@@ -81,10 +82,10 @@ void use_processes() {
     require(!leader.kill(SIGTERM), 19);
     require(leader.kill_group(SIGKILL), 20);
     char b[1];
-    require(leader.out().read(b) == 0, 21);  // the other one had it, too
+    require(leader.out().read(b) == 0, 21);  // the other process had it open, too
 }
 
-// In green threads, on however many processors, and in plain ones.
+// Runs it in green threads, with several numbers of processors, and in a plain thread.
 void use_processes_everywhere() {
     for (const unsigned procs : {1U, 4U}) {
         runtime rt({.procs = procs});
@@ -105,7 +106,7 @@ TEST_F(ProcessDeath, AreWaitedForWithoutDescriptorsOfProcesses) {
                 left = ends.pid();
             }
             std::this_thread::sleep_for(100ms);
-            process next({"true"});  // whoever starts one looks after those that were left
+            process next({"true"});  // starting a process also reaps those that were left
             await_gone(left);
             next.wait();
             std::_Exit(0);
@@ -113,7 +114,7 @@ TEST_F(ProcessDeath, AreWaitedForWithoutDescriptorsOfProcesses) {
     }
 }
 
-// Filters of containers that are older than these calls refuse both.
+// The seccomp filters of containers that are older than these calls refuse both.
 TEST_F(ProcessDeath, AreKilledWhereSignalsByDescriptorAreRefused) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
     for (const uint32_t error : {EPERM, ENOSYS}) {
@@ -127,7 +128,7 @@ TEST_F(ProcessDeath, AreKilledWhereSignalsByDescriptorAreRefused) {
                     with_timeout(20ms, [] { static_cast<void>(run_process({"sleep", "1000"})); });
                     std::_Exit(60);
                 } catch (const timed_out&) {}
-                // Its end is not known to the object before the signal is sent.
+                // The object does not know that the process has ended before it sends the signal.
                 process ended({"true"});
                 siginfo_t info{};
                 require(::waitid(P_PID, static_cast<id_t>(ended.pid()), &info, WEXITED | WNOWAIT) == 0, 61);
@@ -140,7 +141,7 @@ TEST_F(ProcessDeath, AreKilledWhereSignalsByDescriptorAreRefused) {
     }
 }
 
-// SIGPIPE would end this process; and none stays pending on a thread that blocks it.
+// SIGPIPE would end this process. It must not stay pending either on a thread that blocks it.
 void write_to_nobody() {
     pipe_ends ends = make_pipe();
     ends.reader.close();
@@ -172,7 +173,7 @@ TEST_F(ProcessDeath, APipeWithoutReaderRaisesNothingWhereWritesKnowNoFlagForThat
     });
 }
 
-// One that was pending before is not ours to take.
+// The library must not consume one that was pending before.
 TEST_F(ProcessDeath, APendingSignalOfAnotherPipeStays) {
     if (emulated) GTEST_SKIP() << "the emulator has no filters";
     EXPECT_FINE({
@@ -192,7 +193,8 @@ TEST_F(ProcessDeath, APendingSignalOfAnotherPipeStays) {
     });
 }
 
-// The system forgets how children end. It may know nevertheless; if not, that is said.
+// The system forgets how children end. The library may know it all the same; if not, it reports
+// that.
 void wait_for_a_forgotten_one() {
     process p({"sh", "-c", "read x; exit 3"}, {.in = stdio::pipe});
     require(!p.wait_for(10ms), 30);
@@ -220,7 +222,7 @@ TEST_F(ProcessDeath, EndAlsoWhereSigchldIsIgnored) {
     });
 }
 
-// The zombie that counts as a member of the group is gone with the status.
+// The zombie that counts as a member of the group is gone together with its status.
 TEST_F(ProcessDeath, AnEmptyGroupIsNotKilledWhereSigchldIsIgnored) {
     EXPECT_FINE({
         ::signal(SIGCHLD, SIG_IGN);
@@ -236,7 +238,8 @@ TEST_F(ProcessDeath, AnEmptyGroupIsNotKilledWhereSigchldIsIgnored) {
     });
 }
 
-// How children end is known although the system forgets them at once, also of those that end before anybody has asked for them.
+// The library knows how children end although the system forgets it at once. This includes children
+// that end before the program asks for them.
 TEST_F(ProcessDeath, EndAtOnceWhereSigchldIsIgnored) {
     if (emulated) GTEST_SKIP() << "the emulator makes no descriptor together with a child";
     utsname system{};
@@ -289,7 +292,7 @@ TEST_F(ProcessDeath, EndAlsoWhereSomebodyWaitsForAnyChild) {
         ::sigaction(SIGCHLD, &action, nullptr);
         runtime rt({.procs = 2});
         rt.run([] {
-            // Whoever is faster.
+            // Either may be faster.
             for (int i = 0; i < 20; ++i) {
                 process p({"sh", "-c", "exit 3"});
                 std::error_code ec;
@@ -301,7 +304,7 @@ TEST_F(ProcessDeath, EndAlsoWhereSomebodyWaitsForAnyChild) {
     });
 }
 
-// Whoever waits for a program is woken from outside.
+// The waiter for a child process is woken from outside the process.
 TEST_F(ProcessDeath, WaitingForOneIsNoDeadlock) {
     for (const unsigned procs : {1U, 2U, 4U}) {
         EXPECT_FINE({
@@ -311,7 +314,7 @@ TEST_F(ProcessDeath, WaitingForOneIsNoDeadlock) {
     }
 }
 
-// The parent's children are not the child's, and its pollers neither.
+// Neither the parent's children nor its pollers belong to the child.
 TEST_F(ProcessDeath, InTheChildOfAFork) {
     if (built_with_tsan || emulated) GTEST_SKIP() << "neither knows processes that fork with threads and start some";
     EXPECT_FINE({

@@ -1,6 +1,7 @@
-// shared_signal_test.cc: preemption and the question where a thread is use the same signal, whoever's handler is in front.
+// shared_signal_test.cc: preemption and asking a thread for its location share one signal, with
+// either handler in front.
 //
-// Each order in a process of its own: handlers are installed once.
+// Handlers are installed once, so each order has its own process.
 
 #include <atomic>
 #include <chrono>
@@ -28,14 +29,15 @@ std::atomic<bool> over{false};
 std::atomic<int> tid{0};
 std::atomic<uint64_t> interrupted{0};
 
-// Asks the thread of the marked code where it is, until that has answered and been interrupted often enough. Returns the exit status.
+// Asks the thread of the marked code for its location until that thread has answered and been
+// interrupted often enough. Returns the exit status.
 int ask_until_enough() {
     std::atomic<unsigned> answers{0};
     const auto ends = std::chrono::steady_clock::now() + too_long;
     while ((answers < enough || interrupted < enough) && std::chrono::steady_clock::now() < ends) {
         if (tid == 0) continue;
         const auto count = [](void* all, const os::fault&) noexcept { ++*static_cast<std::atomic<unsigned>*>(all); };
-        static_cast<void>(os::ask_thread(tid, count, &answers));  // answers says it
+        static_cast<void>(os::ask_thread(tid, count, &answers));  // the result is in answers
     }
     over = true;
     return (answers < enough ? 1 : 0) + (interrupted < enough ? 2 : 0);
@@ -49,7 +51,7 @@ void compute_in_marked_code() {
             for (int i = 0; i < 100'000 && !over.load(std::memory_order_relaxed); ++i) {}
         }
         interrupted = times_interrupted();
-        yield();  // it may have lost its processor, and without one nobody interrupts it
+        yield();  // it may have lost its processor, and is not interrupted without one
     }
 }
 

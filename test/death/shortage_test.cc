@@ -1,4 +1,5 @@
-// shortage_test.cc: what a server says when there is no file descriptor for a connection: one line for the life of a process.
+// shortage_test.cc: a server without file descriptors for connections reports that with one line in
+// the life of a process.
 
 #include <sys/syscall.h>
 
@@ -20,7 +21,8 @@ namespace {
 
 class ShortageDeath : public DeathTest {};
 
-// Connections come, by one kind of stream and by the other, while there is no descriptor; then there are some. 0: all were accepted.
+// Connections come, through both kinds of streams, while there is no descriptor; then descriptors
+// are freed. Returns 0 if all were accepted.
 int accept_without_descriptors() {
     runtime rt({.procs = 2});
     int accepted = 0;
@@ -55,7 +57,7 @@ TEST_F(ShortageDeath, IsSaidOnce) {
                                 "left: raise its limit \\(ulimit -n\\), or close some\n"));
 }
 
-// The system's own limit, which nobody but it can reach: the call says so for ever.
+// The system-wide limit, which a test cannot reach: the call fails with it for ever.
 int accept_from_a_full_system() {
     fail_from_now_on(SYS_accept4, ENFILE);
     runtime rt({.procs = 2});

@@ -1,4 +1,5 @@
-// small_primitives_test.cc: what a program must not do with condition variables, semaphores, latches, barriers and events.
+// small_primitives_test.cc: misuse of condition variables, semaphores, latches, barriers and
+// events.
 
 #include <chrono>
 #include <memory>
@@ -203,7 +204,7 @@ TEST_F(SmallPrimitives, MoreArriveAtABarrierThanItExpects) {
                  fatal_line("1 arrived at a weft::barrier at which 0 were missing"), culprit);
 }
 
-// The phase is not over before the completion function has returned.
+// The phase ends only when the completion function has returned.
 TEST_F(SmallPrimitives, ArrivingInTheCompletionOfABarrier) {
     struct arrive_again {
         barrier<arrive_again>*& itself;

@@ -1,4 +1,5 @@
-// stack_policy_test.cc: what counts as memory of each kind of stack, in a process that may have little.
+// stack_policy_test.cc: how much memory each kind of stack counts for, in a process with a small
+// limit.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,7 +21,8 @@ class StackMemory : public DeathTest {};
 
 constexpr std::size_t mib = 1024 * 1024;
 
-// What the system counts as private writable memory of the process: it does so, too, where it does not overcommit.
+// What the system counts as private writable memory of the process. It keeps this count even where
+// it does not overcommit.
 std::size_t counted_memory() {
     std::size_t kib = 0;
     if (std::FILE* file = std::fopen("/proc/self/status", "re")) {
@@ -33,7 +35,7 @@ std::size_t counted_memory() {
     return kib * 1024;
 }
 
-// The process may have so much more from now on.
+// From here on the process may have this much more.
 void allow(std::size_t more) {
     const rlimit limit{counted_memory() + more, RLIM_INFINITY};
     if (setrlimit(RLIMIT_DATA, &limit) != 0) _exit(70);

@@ -21,7 +21,8 @@ namespace {
 
 class Stopped : private calm, public DeathTest {};
 
-// From now on the process runs for 3 ms, less than a time slice, and stands still for 15.
+// From here on the process runs for 3 ms, which is less than a time slice, and stands still for 15
+// ms.
 void be_stopped_again_and_again() {
     const pid_t self = ::getpid();
     if (::fork() != 0) return;
@@ -34,7 +35,7 @@ void be_stopped_again_and_again() {
     ::_exit(0);
 }
 
-// Milliseconds that all threads of the process have run for.
+// CPU time of all threads of the process, in milliseconds.
 long used_ms() { return static_cast<long>(std::clock() / (CLOCKS_PER_SEC / 1000)); }
 
 TEST_F(Stopped, WhoComputesGivesWayAfterASliceThatIsInPieces) {

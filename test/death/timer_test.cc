@@ -1,4 +1,5 @@
-// timer_test.cc: misuse of timers, what leaves their functions, and timers that outlive everything.
+// timer_test.cc: misuse of timers, exceptions that leave their functions, and timers that outlive
+// everything.
 
 #include <chrono>
 #include <cstdlib>
@@ -73,7 +74,7 @@ TEST_F(Timer, AnExceptionThatLeavesAFunctionEndsTheProcessAndSaysWhereItWasSet) 
                  "weft: use weft::async or weft::wait_group::go to pass exceptions on");
 }
 
-// ---- Ends of the process.
+// ---- The end of the process.
 
 TEST_F(Timer, MainMayReturnWhileTimersAreToCome) {
     EXPECT_EXIT(
@@ -106,7 +107,7 @@ TEST_F(Timer, ThoseOfPlainThreadsMayLastAsLongAsTheProcess) {
         ::testing::ExitedWithCode(7), "");
 }
 
-// A stack, or the default runtime, cannot be had: the call that asked throws, and can be repeated.
+// No stack, or no default runtime, is available: the call throws, and can be repeated.
 TEST_F(Timer, ThatCannotBeSetThrowsAndCanBeSetAgain) {
     const auto fails_then_works = [](detail::os::failure what, auto set) {
         detail::os::fail_nth_for_test(what, 1);
@@ -128,7 +129,7 @@ TEST_F(Timer, ThatCannotBeSetThrowsAndCanBeSetAgain) {
     EXPECT_EXIT(fails_then_works(detail::os::failure::thread, a_call), ::testing::ExitedWithCode(0), "");
 }
 
-// One that is not running and cannot be set again is as it was.
+// A timer that is not running and cannot be set again is unchanged.
 TEST_F(Timer, ThatCannotBeResetIsAsItWas) {
     EXPECT_EXIT(
         {

@@ -1,8 +1,10 @@
-// exception_state_test.cc: what a green thread has thrown and caught stays its own, wherever it waits and runs on.
+// exception_state_test.cc: the exceptions that a green thread has thrown and caught stay its own,
+// wherever it waits and resumes.
 //
-// The C++ library keeps the exceptions being handled and the count of those in flight per OS thread. A green thread that waits
-// inside a handler, or inside a destructor during unwinding, and then runs on another OS thread must find its own there,
-// and leave nothing of it to whoever runs in between.
+// The C++ library keeps the exceptions being handled, and the count of those in flight, for each OS
+// thread. A green thread may wait inside a handler, or inside a destructor during unwinding, and
+// then run on another OS thread. It must find its own state there, and the green threads that run
+// in between must find nothing of it.
 
 #include <atomic>
 #include <exception>
@@ -29,7 +31,7 @@ namespace {
 using ExceptionState = procs_test;
 WEFT_SWEEP(ExceptionState);
 
-// Only ever thrown with the number of the green thread that throws it.
+// Thrown only with the number of the green thread that throws it.
 struct tagged : std::runtime_error {
     explicit tagged(int n) : std::runtime_error("tagged"), number(n) {}
 
@@ -40,7 +42,8 @@ struct other_kind {
     int number;
 };
 
-// What went wrong, and how often a handler or destructor was left on another OS thread than it was entered on.
+// Errors, and how often a handler or destructor was left on another OS thread than it was entered
+// on.
 struct findings {
     std::atomic<int> wrong = 0;
     std::atomic<int> migrations = 0;
@@ -48,15 +51,15 @@ struct findings {
     void expect(bool holds) { wrong += !holds; }
 };
 
-// Waits; counts whether that led to another OS thread.
+// Waits, and counts whether the green thread then runs on another OS thread.
 void wait_somewhere(const crossroads& place, findings& found) {
     const int before = os_thread_id();
     place.cross();
     found.migrations += os_thread_id() != before;
 }
 
-// Runs story(number, place, found) in many green threads at once, again until the test has seen what it is about: waits that
-// ended on another OS thread. Checks that nothing went wrong.
+// Runs story(number, place, found) in many green threads at once. Repeats this until some waits
+// ended on another OS thread, which the test is about. Checks that there were no errors.
 template <typename Story>
 void tell_many(runtime& rt, int tellers, Story story) {
     findings found;
@@ -135,7 +138,7 @@ TEST_P(ExceptionState, HandlersWithinHandlersKeepApart) {
             }
             wait_somewhere(place, found);
             try {
-                throw;  // the outer one is the current one again
+                throw;  // the outer exception is the current one again
             } catch (const tagged& again) {
                 found.expect(again.number == i && &again == &outer);
             }
@@ -143,11 +146,11 @@ TEST_P(ExceptionState, HandlersWithinHandlersKeepApart) {
     });
 }
 
-// A destructor that waits while an exception flies past it.
+// A destructor that waits while an exception propagates past it.
 struct waits_when_destroyed {
     const crossroads& place;
     findings& found;
-    int in_flight;  // exceptions that are expected to fly meanwhile
+    int in_flight;  // exceptions that should be in flight at that time
 
     ~waits_when_destroyed() {
         found.expect(std::uncaught_exceptions() == in_flight);
@@ -172,7 +175,8 @@ TEST_P(ExceptionState, UncaughtExceptionsIsRightWhenDestructorsWait) {
     });
 }
 
-// A destructor that, while an exception flies past it, throws and catches one of its own, waiting all the time.
+// A destructor that throws and catches its own exception, with waits, while another exception
+// propagates past it.
 struct throws_and_catches_when_destroyed {
     const crossroads& place;
     findings& found;
@@ -279,7 +283,8 @@ TEST_P(ExceptionState, AGreenThreadStartedInAHandlerStartsClean) {
     EXPECT_EQ(found.wrong, 0);
 }
 
-// One that is abandoned inside its handler leaves nothing to those who run on that OS thread afterwards.
+// A green thread that is abandoned inside its handler leaves nothing to those that run on that OS
+// thread afterwards.
 TEST_P(ExceptionState, AnAbandonedHandlerLeavesNothingBehind) {
     if (built_with_asan) GTEST_SKIP() << "abandoned exceptions are leaks, as they should be";
     const chan<int> never;
@@ -302,7 +307,8 @@ TEST_P(ExceptionState, AnAbandonedHandlerLeavesNothingBehind) {
     }
 }
 
-// Every second one ends its life inside a scope that was left by an exception; its stack and G are reused at once.
+// Every second green thread ends inside a scope that an exception left. Its stack and G are reused
+// at once.
 TEST_P(ExceptionState, EndingAndStartingAmidExceptionsKeepsStatesApart) {
     const int waves = scaled(50);
     findings found;

@@ -1,4 +1,5 @@
-// exception_travel_test.cc: exceptions that go from one green thread to another: through futures, groups and channels.
+// exception_travel_test.cc: exceptions that pass from one green thread to another: through futures,
+// groups and channels.
 
 #include <atomic>
 #include <exception>
@@ -111,7 +112,7 @@ TEST_P(ExceptionTravel, APlainThreadCatchesWhatAGreenThreadThrew) {
     EXPECT_EQ(right, 3 * n);
 }
 
-// One exception object, held by many green threads at once.
+// Many green threads hold one exception object at once.
 TEST_P(ExceptionTravel, OneExceptionIsSharedThroughAChannel) {
     const int holders = scaled(200);
     const int right = rt().run([holders] {
@@ -167,7 +168,8 @@ TEST_P(ExceptionTravel, AGroupRethrowsInWhoeverWaits) {
     EXPECT_EQ(right, rounds);
 }
 
-// A send that throws because the channel was closed while it waited, in a green thread that is in a handler already.
+// A send throws because the channel was closed during its wait, in a green thread that is already
+// in a handler.
 TEST_P(ExceptionTravel, AClosedChannelThrowsIntoAHandler) {
     const int senders = scaled(500);
     const chan<int> c;

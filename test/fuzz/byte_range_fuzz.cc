@@ -1,4 +1,5 @@
-// byte_range_fuzz.cc: the field Range, of files of any size: eight bytes of size, then the field.
+// byte_range_fuzz.cc: the Range field, for files of any size. Input: eight bytes of size, then the
+// field.
 //
 // mutant: examples/http_server/byte_range.cc | std::min(*last, file_size - 1) | std::min(*last, file_size)
 #include <cstring>
@@ -14,7 +15,7 @@ namespace {
 using http_server::byte_range;
 using kind = byte_range::kind;
 
-// Digits; as much as fits, if there are too many.
+// The value of a text of digits, or the maximum if it does not fit.
 std::optional<uint64_t> number(std::string_view digits) {
     if (digits.empty()) return std::nullopt;
     uint64_t n = 0;

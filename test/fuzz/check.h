@@ -1,7 +1,8 @@
-// check.h: what a fuzz target says when a property does not hold, and how it reads its input.
+// check.h: how a fuzz target reports a property that does not hold, and how it reads its input.
 //
-// A target is a file x_fuzz.cc with the function LLVMFuzzerTestOneInput, which libFuzzer calls, or plain_main.cc where there is none. It
-// ends the process at the first property that does not hold; the input is kept by whoever called.
+// A target is a file x_fuzz.cc with the function LLVMFuzzerTestOneInput. libFuzzer calls it, or
+// plain_main.cc without libFuzzer. It ends the process at the first property that does not hold.
+// The caller keeps the input.
 //
 // See: docs/fuzzing.md
 #pragma once
@@ -13,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-// data is not null unless size is 0. Always 0.
+// Tests one input. data may be null only if size is 0. Always returns 0.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size);
 
 namespace fuzz {
@@ -22,7 +23,7 @@ namespace fuzz {
     return {reinterpret_cast<const char*>(data), size};
 }
 
-// One line, whatever is in it.
+// The text on one line, whatever is in it.
 [[nodiscard]] inline std::string shown(std::string_view text) {
     constexpr std::size_t most = 2000;
     std::string line;
@@ -35,7 +36,7 @@ namespace fuzz {
     return text.size() > most ? line + "…" : line;
 }
 
-// property: what should hold, in words; about: of what.
+// property: what should hold, in words. about: the input it should hold for.
 inline void check(bool holds, const char* property, std::string_view about) {
     if (holds) return;
     std::fprintf(stderr, "fuzz: it does not hold that %s: \"%s\"\n", property, shown(about).c_str());

@@ -1,6 +1,8 @@
-// endpoint_fuzz.cc: texts that are addresses with a port, or nearly; and addresses as a system might tell them.
+// endpoint_fuzz.cc: texts that are addresses with a port, or nearly, and addresses as a system
+// might return them.
 //
-// Texts are compared with what inet_pton and if_nametoindex make of their parts: what those take has to be taken, and nothing else.
+// The expected result of a text is what inet_pton and if_nametoindex make of its parts. Exactly
+// what these accept must be accepted.
 //
 // mutant: src/net/endpoint.cc | '%' + std::to_string(scope_) | '%' + std::to_string(scope_ & 0xff)
 #include <arpa/inet.h>
@@ -23,7 +25,7 @@ namespace {
 
 using weft::net::endpoint;
 
-// All of text, digits only.
+// The value of text, which must consist of digits only.
 std::optional<uint64_t> number(std::string_view text, uint64_t most) {
     if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
     uint64_t n = 0;
@@ -46,7 +48,7 @@ uint32_t scope_of(std::string_view text) {
     return ::if_nametoindex(std::string(text).c_str());
 }
 
-// What the text means, by other means.
+// The meaning of the text, found in another way.
 std::optional<endpoint> expected(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) return std::nullopt;
@@ -84,7 +86,7 @@ void check_written_and_read_again(const endpoint& e, std::string_view about) {
     fuzz::check(again->to_string() == written, "it is written the same way again", about);
 }
 
-// To the system and back. IPv4 by way of IPv6 comes back as itself.
+// Converts to a system address and back. IPv4 by way of IPv6 comes back as itself.
 void check_system_and_back(const endpoint& e, std::string_view about) {
     const auto back = weft::net::detail::socket_address(e).to_endpoint();
     constexpr std::array<uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -104,7 +106,7 @@ void try_text(std::string_view text) {
     check_system_and_back(*parsed, text);
 }
 
-// Whatever the system might tell.
+// Any address that the system might return.
 void try_told(std::string_view bytes) {
     weft::net::detail::socket_address told;
     if (bytes.size() > sizeof(told.storage)) return;

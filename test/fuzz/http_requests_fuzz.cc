@@ -1,8 +1,8 @@
-// http_requests_fuzz.cc: requests of which it is known what is to be answered, one after the other, made of the bytes of the input.
+// http_requests_fuzz.cc: sequences of requests, made of the input's bytes, with known answers.
 //
-// Each has a path of names that are there, are not, or are not to be had, encoded or not; conditions and a range; a body, chunked or not; a header
-// and a body of any size about their limits; or one thing that is wrong with it. After what ends a connection others follow, which are not
-// to be answered.
+// Each request has a path of names that exist, do not exist, or are forbidden, encoded or not. It
+// has conditions and a range; a body, chunked or not; a header and a body of sizes around their
+// limits; or a single fault. The requests after one that ends the connection must not be answered.
 //
 // needs: fuzz_http
 // mutant: examples/http_server/request_reader.cc | > allowed_.header_bytes) | > allowed_.header_bytes + 1)
@@ -26,7 +26,7 @@ using fuzz::http::allowed;
 
 constexpr int most_requests = 8;
 
-// The input, a byte at a time; zeros when it is used up.
+// The input, one byte at a time, and zeros after its end.
 class choices {
 public:
     choices(const uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
@@ -35,7 +35,7 @@ public:
 
     std::size_t below(std::size_t n) { return at_ == end_ ? 0 : *at_++ % n; }
 
-    // Of 16 bits.
+    // Takes 16 bits.
     std::size_t large_below(std::size_t n) {
         const std::size_t high = below(256);
         return (high * 256 + below(256)) % n;
@@ -64,12 +64,12 @@ struct wanted {
     bool is_1_1 = true;
     std::string relative;
     bool is_folder = true;
-    unsigned path_status = 0;  // of a path that is refused
+    unsigned path_status = 0;  // if the path is refused
     fault wrong = fault::none;
     std::string range;  // after "bytes="
     std::size_t first = 0;
     std::size_t last = 0;
-    bool is_known = false;  // it has a condition that says so
+    bool is_known = false;  // a condition says that the client has this version
     bool is_json = false;
     std::size_t body_size = 0;
     bool is_good_body = false;
@@ -93,7 +93,7 @@ std::string encoded(std::string_view name, std::size_t how) {
     return text;
 }
 
-// One more name of the path.
+// Adds a name to the path.
 void add_name(wanted& w, std::string_view name) {
     if (w.path_status != 0) return;
     w.is_folder = name.empty() || name == ".";
@@ -118,7 +118,7 @@ std::string make_target(choices& c, wanted& w) {
     for (std::size_t count = c.below(4); count > 0; --count) {
         const std::string_view name = c.one_of(names);
         target += c.below(8) == 7 ? "%2f" : "/";
-        if (target.ends_with("%2f") && target.size() == 3) target = "/%2f";  // the first one is no encoded one
+        if (target.ends_with("%2f") && target.size() == 3) target = "/%2f";  // the first slash is never encoded
         if (target.ends_with(".com%2f")) target.replace(target.size() - 3, 3, "/");
         if (const std::size_t slash = name.find('/'); slash != std::string_view::npos) {
             add_name(w, name.substr(0, slash));
@@ -252,7 +252,7 @@ expected_answer make_request(choices& c, std::string& text) {
     w.method = c.one_of(methods);
     w.is_1_1 = c.below(6) != 5;
     const std::string target = make_target(c, w);
-    // One thing at a time is wrong: then it is known what is said of it.
+    // At most one fault, so that the answer to it is known.
     if (c.below(6) == 5 && w.is_1_1) w.wrong = static_cast<fault>(c.below(static_cast<std::size_t>(fault::count)));
 
     std::string header = w.method + ' ' + target +
@@ -308,7 +308,7 @@ void compare(const std::vector<fuzz::http::answer>& answers,
                                   " and not " + std::to_string(wanted[i].status) + " for " + std::string(text);
         fuzz::check(answers[i].status == wanted[i].status, "the answer has the status that it should", about);
         fuzz::check(answers[i].is_last == wanted[i].is_last, "the connection is kept if it should be", about);
-        if (!wanted[i].body || answers[i].body.empty()) continue;  // of a HEAD, as answers.cc knows
+        if (!wanted[i].body || answers[i].body.empty()) continue;  // of a HEAD; answers.cc checks it
         fuzz::check(answers[i].body == *wanted[i].body, "the answer is what was asked for", about);
     }
     fuzz::check(answers.size() == wanted.size(), "all requests are answered up to the last", text);
@@ -318,7 +318,7 @@ void compare(const std::vector<fuzz::http::answer>& answers,
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     choices c(data, size);
-    const std::size_t cut_at = c.large_below(4096);  // behind it, or at 0: in one piece
+    const std::size_t cut_at = c.large_below(4096);  // 0 or beyond the end: in one piece
     std::string text;
     std::vector<expected_answer> wanted;
     bool is_over = false;

@@ -1,6 +1,8 @@
-// http_stream_fuzz.cc: any bytes, sent to the HTTP server: requests one after the other, in pieces or not.
+// http_stream_fuzz.cc: arbitrary bytes, sent to the HTTP server: pipelined requests, in pieces or
+// not.
 //
-// The first byte says how the rest is cut into pieces. Mutations are, every other time, of a kind that knows what requests consist of.
+// The first byte determines how the rest is cut into pieces. Every other mutation is of a kind that
+// knows the parts of requests.
 //
 // needs: fuzz_http
 // mutant: examples/http_server/document_root.cc | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS
@@ -22,7 +24,8 @@ namespace {
 
 constexpr std::size_t most_pieces = 24;
 
-// 0: all at once. Else pieces of so many bytes, and all that is left in the last one.
+// Size 0 gives one piece. Otherwise pieces have this size, up to a limit of pieces, and the last
+// one has the rest.
 std::vector<std::string_view> cut(std::string_view text, std::size_t size) {
     std::vector<std::string_view> pieces;
     while (size != 0 && text.size() > size && pieces.size() < most_pieces) {
@@ -118,13 +121,13 @@ constexpr auto targets = std::to_array<std::string_view>({
     "*",
 });
 
-// The end of some line, or anywhere.
+// The end of a line, or any place.
 std::size_t place_in(std::string_view text, unsigned chance) {
     const std::size_t line = text.find("\r\n", chance % (text.size() + 1));
     return chance % 2 == 0 || line == std::string_view::npos ? chance % (text.size() + 1) : line + 2;
 }
 
-// The next request asks for something else.
+// Changes the target of the next request.
 std::string with_target(const std::string& text, std::size_t at, std::string_view target) {
     const std::size_t end = text.find(" HTTP/", at);
     const std::size_t begin = end == 0 || end == std::string::npos ? std::string::npos : text.rfind(' ', end - 1);
@@ -141,10 +144,10 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(uint8_t* data, std::size_t size, 
     const std::size_t at = place_in(text, chance / 64);
     std::string changed = text.substr(0, at);
     switch (chance % 6) {
-        case 0:  // a line less
+        case 0:  // one line removed
             changed += text.substr(std::min(text.size(), text.find("\r\n", at)));
             break;
-        case 1:  // a piece twice
+        case 1:  // a piece duplicated
             changed += text.substr(at / 2);
             break;
         case 2:

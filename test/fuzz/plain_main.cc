@@ -1,7 +1,9 @@
-// plain_main.cc: main() of a fuzz target where there is no libFuzzer: the corpus, and mutations of it.
+// plain_main.cc: main() of a fuzz target without libFuzzer: it runs the corpus, and mutations of
+// it.
 //
-// It knows nothing of coverage, so it does not find much; but the same properties are checked by every compiler, and a seed gives the same run
-// everywhere. It is called as libFuzzer is: -seed=N -runs=N [-artifact_prefix=P] FOLDER... Other flags are ignored. An input that fails is in
+// It does not use coverage, so it does not find much. But every compiler checks the same
+// properties, and a seed gives the same run everywhere. Its command line is libFuzzer's: -seed=N
+// -runs=N [-artifact_prefix=P] FOLDER... Other flags are ignored. An input that fails is saved as
 // Pcrash.
 #include <algorithm>
 #include <csignal>
@@ -21,7 +23,7 @@
 
 extern "C" std::size_t LLVMFuzzerMutate(uint8_t* data, std::size_t size, std::size_t most);
 
-// Of targets that have one: changes data, which has room for most, and returns the new size.
+// Some targets have one. Changes data, which has room for most bytes, and returns the new size.
 extern "C" __attribute__((weak)) std::size_t LLVMFuzzerCustomMutator(uint8_t* data,
                                                                      std::size_t size,
                                                                      std::size_t most,
@@ -39,7 +41,7 @@ std::vector<input> corpus;
 
 std::size_t below(std::size_t n) { return static_cast<std::size_t>(chance() % n); }
 
-// A piece of some input of the corpus goes to where it was not.
+// Copies a piece of an input of the corpus to a random place.
 std::size_t insert_piece(uint8_t* data, std::size_t size, std::size_t most) {
     const input& from = corpus[below(corpus.size())];
     if (from.empty() || size == most) return size;
@@ -75,7 +77,7 @@ void read_corpus(const std::filesystem::path& folder) {
     }
 }
 
-// For the signal handler: what is being tried.
+// For the signal handler: the current input.
 const input* tried = nullptr;
 std::string kept_in = "crash";
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """run.py FLAG... PROGRAM CORPUS: runs a fuzz target, or checks that a mutant of it is found.
 
-  --runs=N        so many inputs, besides those of the corpus
-  --seconds=N     instead: for so long
-  --seed=N        of what is random; the same one does the same. Without: another one each time
-  --found=FOLDER  new inputs of interest are kept there, and tried first the next time; with --seed it is emptied before
+  --runs=N        the number of inputs, besides those of the corpus
+  --seconds=N     the time limit, instead of --runs
+  --seed=N        the seed of random decisions; without it, each run has another one
+  --found=FOLDER  keeps new inputs of interest there, and tries them first in the next run;
+                  with --seed it is emptied before
   --mutant        passes if and only if a property does not hold, or a sanitizer complains
 
-An input that fails is in the folder beside FOLDER whose name ends with .failed. To try it again: PROGRAM FILE (see docs/fuzzing.md).
+An input that fails is kept in the folder beside FOLDER whose name ends with .failed. To try it
+again: PROGRAM FILE (see docs/fuzzing.md).
 """
 import argparse
 import os

@@ -1,4 +1,5 @@
-// unix_address_fuzz.cc: paths and abstract names of Unix sockets, and addresses as a system might tell them.
+// unix_address_fuzz.cc: paths and abstract names of Unix sockets, and addresses as a system might
+// return them.
 //
 // mutant: src/net/unix_address.cc | if (path.find('\0') != std::string_view::npos) | if (path.front() == '\0')
 #include <algorithm>
@@ -45,7 +46,7 @@ void try_text(std::string_view text) {
                 "the system gets the address that was meant", text);
 }
 
-// Whatever the system might tell: the size that it says is in the first byte.
+// Any address that the system might return. The first byte is the size that it claims.
 void try_told(std::string_view bytes) {
     socket_address told;
     const std::string_view rest = bytes.substr(1);

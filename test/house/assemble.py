@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""assemble.py [ROOT]: src/context/*.S assembles for every object format we claim, and exports the same names in each.
+"""assemble.py [ROOT]: src/context/*.S assembles for every supported object format, and exports the
+same names in each.
 
-Nothing is run here: for macOS this is as far as a Linux machine goes; the switch for Windows is run by a unit test
-(windows_switch_x86_64_test.cc). For ELF the notes are checked too: no executable stack, and the property that says that every
-indirect entry is marked (IBT, BTI). For Windows, that the switch saves what its calling convention and its thread information block
-ask for, loads all of it again, and has unwind information.
+Nothing runs here. For macOS this is all that a Linux machine can check; a unit test runs the switch
+for Windows (windows_switch_x86_64_test.cc). For ELF the notes are checked too: no executable stack,
+and the property that every indirect entry is marked (IBT, BTI). For Windows, the switch must save
+what its calling convention and its thread information block require, load all of it again, and have
+unwind information.
 """
 import os
 import re
@@ -29,14 +31,17 @@ TARGETS = {
 SYSTEM_OF_FORMAT = {"elf": "linux", "macho": "darwin", "coff": "windows"}
 PROPERTY = {"x86_64": "IBT", "aarch64": "BTI"}
 
-# What Windows' switch has to save on the stack it leaves, and to load from the one it enters: patterns of instructions.
+# What Windows' switch must save on the stack it leaves, and load from the one it enters: patterns
+# of instructions.
 WINDOWS_SWITCH = "run_context_switch"
 WINDOWS_INTEGERS = ["%rbx", "%rbp", "%rdi", "%rsi", "%r12", "%r13", "%r14", "%r15", "%gs:0x8", "%gs:0x10", "%gs:0x1478"]
 WINDOWS_VECTORS = [f"%xmm{number}" for number in range(6, 16)]
 
 
 def formats_of(name, names):
-    """Yields (format, target, flags) for a file, by the system and processor its name ends in. names: of all files in its folder."""
+    """Yields (format, target, flags) for a file, by the system and processor at the end of its
+    name. names: of all files in its folder.
+    """
     stem = os.path.splitext(name)[0]
     processor = re.search(r"_(x86_64|aarch64)$", stem)
     if not processor:
@@ -45,7 +50,7 @@ def formats_of(name, names):
     for form, target, flags in TARGETS[processor.group(1)]:
         own = f"{stem[:processor.start()]}_{SYSTEM_OF_FORMAT[form]}{processor.group(0)}.S"
         if system is None and own in names:
-            continue  # that one has its place
+            continue  # that file handles it
         if system is None or SYSTEM_OF_FORMAT[form] == system.group(1):
             yield form, target, flags
 
@@ -60,13 +65,13 @@ def exported(path):
 
 
 def instructions_of(path, function):
-    """The instructions of a function, one a line."""
+    """The instructions of a function, one per line."""
     text = run("llvm-objdump-19", "-d", "--no-show-raw-insn", "--no-leading-addr", f"--disassemble-symbols={function}", path).stdout
     return [re.sub(r"\s+", " ", line).strip() for line in text.splitlines()]
 
 
 def windows_complaints(path):
-    """What the switch does not save, or not load again, in the same place."""
+    """Returns what the switch does not save, or does not load again from the same place."""
     instructions = instructions_of(path, WINDOWS_SWITCH)
     jump = next((i for i, line in enumerate(instructions) if line.startswith("jmpq *") and "%rdx" in line), None)
     if jump is None:

@@ -1,7 +1,9 @@
-"""closure.py: the files of this repository that a C++ source includes, directly or not, and hashes of them.
+"""closure.py: the files of this repository that a C++ source includes, directly or not, and hashes
+of them.
 
-Only files of the repository count, so that a result does not depend on the patch level of the standard library. Where it does,
-./dev test full finds it. Comments do not count, except those that a tool reads: NOLINT, and the lines "mutants:" and "spin:" of models.
+Only files of the repository count, so that a result does not depend on the patch level of the
+standard library. Where it does, ./dev test full finds it. Comments do not count, except those that
+a tool reads: NOLINT, and the lines "mutants:" and "spin:" of models.
 """
 import hashlib
 import os
@@ -9,7 +11,7 @@ import re
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
-# Literals come first: what looks like a comment in one is none.
+# Literals come first, because their contents may look like comments.
 COMMENT = re.compile(r'''R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/''', re.DOTALL)
 READ_BY_TOOLS = re.compile(r"NOLINT|^(//|/\*) *(mutants|spin):")
 
@@ -25,7 +27,7 @@ def without_comments(text):
 
 
 class closure:
-    """folders: where includes are looked for, in order, besides the folder of the file that includes."""
+    """folders: where includes are searched for, in order, besides the folder of the including file."""
 
     def __init__(self, root, folders):
         self.root = root

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""compiles.py [--jobs J] FOR...: other compilers, standard libraries and modes of the language take the library.
+"""compiles.py [--jobs J] FOR...: the library compiles with other compilers, standard libraries and
+language modes.
 
-Each FOR is a compiler, the year of the standard, and a standard library if it is not the compiler's usual one:
+Each FOR is a compiler, the year of the standard, and a standard library if it is not the compiler's
+usual one:
 
     g++:23   clang++-14:20   clang++-19:26:libc++
 
-With each of them every source of the library and every example is compiled alone, without code generation, under -Wall -Wextra -Wpedantic
--Wshadow -Werror; and one source that includes all public headers. With libc++ and C++20 every header is compiled alone, too, internal ones as
-well: its headers bring few others along. What needs Boost, OpenSSL or another library is left out.
+Each of them compiles every source of the library and every example alone, without code generation,
+under -Wall -Wextra -Wpedantic -Wshadow -Werror; and one source that includes all public headers.
+With libc++ and C++20, every header, including internal ones, is compiled alone too, because its
+headers include few others. What needs Boost, OpenSSL or another library is left out.
 """
 import argparse
 import concurrent.futures
@@ -105,7 +108,8 @@ def main():
                 continue
 
             def compile_one(path, command=command, work=work):
-                # A header is included: compiled itself it would be warned about for its #pragma once.
+                # A header is included, because compiling it directly would warn about its #pragma
+                # once.
                 source = path
                 if path.endswith(".h"):
                     source = os.path.join(work, re.sub(r"\W", "_", path) + ".cc")

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""consumer.py [--installed] BUILD: other people's projects build against weft and run, three ways.
+"""consumer.py [--installed] BUILD: foreign projects build against weft and run, in three ways.
 
-The build is installed, and the installed tree then moved, since a package may be: nothing in it may remember where it
-was made. consumer/main.cc and main.c are compiled with find_package and with pkg-config against that tree, main.c in projects without C++, too, and with
-add_subdirectory against the sources; but for the last, which is the same for all builds, with --installed. Outside the
-repository, so that nothing is found by accident. The components tls (secured.cc) and asio (adapted.cc), where they can be had.
+The build is installed, and the installed tree is then moved, since a package may be: nothing in it
+may depend on where it was made. consumer/main.cc and main.c are compiled with find_package and with
+pkg-config against that tree, main.c also in projects without C++; and with add_subdirectory against
+the sources. --installed leaves out the last, which is the same for all builds. All of this happens
+outside the repository, so that nothing is found by accident. The components tls (secured.cc) and
+asio (adapted.cc) are included where they are available.
 
-At last two plug-ins (consumer/plug_in.cc) are built against the installed tree, and a program that knows nothing of weft opens, runs and closes them
-(consumer/host.cc). And two programs, main.cc and the first of the examples, with each of the flags of FLAGS.
+Finally two plug-ins (consumer/plug_in.cc) are built against the installed tree. A program that does
+not use weft opens, runs and closes them (consumer/host.cc). Two programs, main.cc and the first of
+the examples, are built with each of the flags of FLAGS.
 """
 import os
 import shutil
@@ -18,7 +21,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 EXPECTED = "the sum of the first hundred squares is 338350\n"
-# How others compile programs that use the static library, which is compiled as it is.
+# Flags of programs that use the static library. The library is compiled without them.
 FLAGS = ["-fno-rtti", "-static", "-flto", "-D_GLIBCXX_DEBUG", "-D_GLIBCXX_ASSERTIONS", "-fcf-protection=full"]
 
 
@@ -75,7 +78,9 @@ def by_pkg_config(work, prefix, library_path, package="weft", source="main.cc"):
 
 
 class prepared:
-    """A compiler for sources that are compiled often, against the installed tree in a folder of the build: so a compiler cache finds them again."""
+    """A compiler for sources that are compiled often. It uses the installed tree in a folder of the
+    build, so that a compiler cache finds the results again.
+    """
 
     def __init__(self, prefix):
         self.prefix = prefix
@@ -95,7 +100,8 @@ class prepared:
 def in_plug_ins(prefix):
     compiler = prepared(prefix)
     host = compiler.build(os.path.join(HERE, "consumer", "host.cc"), "host", [], ["-pthread", "-ldl"])
-    # One of them without symbols that are unique in the process: they keep a module loaded by themselves.
+    # One of them has no symbols that are unique in the process: such symbols alone keep a module
+    # loaded.
     plug_ins = [
         compiler.build(os.path.join(HERE, "consumer", "plug_in.cc"), f"plug_in_{i}.so", ["-fPIC", "-shared", *more], compiler.libs)
         for i, more in enumerate((["-fno-gnu-unique"], []))
@@ -116,7 +122,7 @@ def by_flags(prefix):
 
 
 def check_nothing_remembers(prefix, *places):
-    """Text files of the package that name the build or the first prefix."""
+    """Yields the text files of the package that mention the build or the first prefix."""
     for folder, _, files in os.walk(prefix):
         for name in files:
             if name.endswith((".cmake", ".pc", ".h")):

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""gdb_recipe.py PROGRAM [PAGE]: the recipes for gdb in docs/debugging.md list the parked green threads of a program.
+"""gdb_recipe.py PROGRAM [PAGE]: the recipes for gdb in docs/debugging.md list the parked green
+threads of a program.
 
-They are taken from the page and run under gdb, in a process that stops at a known place. The one for core files reads memory only, so
-it is run there, too. 77: there is no gdb, or it may not trace processes here.
+They are taken from the page and run under gdb, in a process that stops at a known place. The recipe
+for core files only reads memory, so it runs there too. Exits with 77 if there is no gdb, or if it
+may not trace processes here.
 """
 import os
 import re
@@ -19,7 +21,9 @@ STARTED = "the recipe begins here"
 
 
 def recipes(page):
-    """The Python blocks of the section: the whole recipe for a live process, and its last part for a core file."""
+    """The Python blocks of the section: the whole recipe for a live process, and its last part for
+    a core file.
+    """
     with open(page, encoding="utf-8") as file:
         text = file.read()
     section = text[text.index(f"\n{HEADING}\n"):]
@@ -49,7 +53,7 @@ def complaints(kind, said):
     if not started or "Breakpoint 1, " not in before:
         yield f"{kind}: the program did not stop in stop_here"
         return
-    # What follows the line of a green thread, up to that of the next one, is its stack.
+    # A green thread's stack is the text from its line to that of the next one.
     parts = re.split(r"^green thread (\d+) (.*)$", listed, flags=re.MULTILINE)
     stacks = dict(zip(parts[2::3], parts[3::3]))
     if sorted(stacks) != sorted(EXPECTED):

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""headers.py --work FOLDER [--jobs J]: every public header compiles alone, under the flags of demanding users.
+"""headers.py --work FOLDER [--jobs J]: every public header compiles alone, under strict flags.
 
-Each header of include/weft is included first and alone in a program, as a header of the project, not of the system:
+Each header of include/weft is included first and alone in a program, as a header of the project,
+not of the system:
 
     gcc       -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wuseless-cast -Werror
-    clang     -Weverything -Werror, without the warnings listed below; with libc++, whose headers bring fewer others along
+    clang     -Weverything -Werror, without the warnings listed below; with libc++, whose headers include few others
     macros    min and max defined as macros, as headers of platforms do
     refused   C++17, and -fno-exceptions: one #error that says what to do, and nothing after it
 
-weft/tls is left out where OpenSSL is not installed, and weft/asio always: Boost itself does not compile under these flags. FOLDER keeps
-the generated sources, so that a compiler cache finds them again.
+weft/tls is left out where OpenSSL is not installed. weft/asio is always left out, because Boost
+itself does not compile under these flags. FOLDER keeps the generated sources, so that a compiler
+cache finds them again.
 """
 import argparse
 import concurrent.futures
@@ -22,7 +24,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GCC = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast", "-Wuseless-cast", "-Werror"]
 CLANG = ["clang++-19", "-std=c++20", "-stdlib=libc++", "-fexperimental-library", "-Weverything", "-Werror"]
-# Warnings about what C++20 code does, or about layout; and about exceptions without a key function, as the standard's are.
+# Warnings about what C++20 code does, about layout, and about exceptions without a key function, as
+# the standard's are.
 CLANG += ["-Wno-c++98-compat", "-Wno-c++98-compat-pedantic", "-Wno-pre-c++20-compat-pedantic", "-Wno-c++20-compat", "-Wno-padded",
           "-Wno-unsafe-buffer-usage", "-Wno-weak-vtables"]
 # Headers of libstdc++ do not survive the macros, so they come first.

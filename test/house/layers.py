@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """layers.py [ROOT]: the folders of src/ are layers; an include may only point down.
 
-  1. A folder of src/ includes only itself, include/weft/, and the folders listed before it in LAYERS.
-  2. Headers under include/weft/ include only the standard library and each other; adapters also what they adapt to.
-  3. Folders that must not know the operating system include only the standard library and the compiler's own headers.
-  4. #if on a system or a processor lives in the folders that exist for it.
-  5. Nobody includes what belongs to a component but the component itself.
+1. A folder of src/ includes only itself, include/weft/, and the folders listed before it in LAYERS.
+2. Headers under include/weft/ include only the standard library and each other. Adapters also
+   include what they adapt to.
+3. Folders that must not know the operating system include only the standard library and the
+   compiler's own headers.
+4. #if on a system or a processor lives in the folders that exist for it.
+5. Headers of a component are included only by the component itself.
 
 Unit tests (x_test.cc) are exempt: a test may use anything.
 """
@@ -15,13 +17,14 @@ import sys
 
 LAYERS = ["base", "os", "context", "instrument", "stack", "poll", "sched", "sync", "time", "net", "tls", "fs", "process", "signals", "debug", "c"]
 
-# Libraries of their own, which may be left out: nobody else includes theirs.
+# Separate libraries, which may be left out. Only they include their headers.
 COMPONENTS = ["tls", "asio"]
 
-# Layers that know no operating system: what they need from it they ask src/os for.
+# Layers that are independent of the operating system. They call src/os for what they need from it.
 WITHOUT_SYSTEM_HEADERS = ["base", "sched", "sync", "time"]
 PLATFORM_LAYERS = ["base", "os", "context", "poll"]
-# Instructions that users compile into their own code: no file of the library could be chosen for them.
+# Instructions that users compile into their own code, so the build cannot choose a file of the
+# library for them.
 INLINED_PLATFORM = {"include/weft/detail/call_at.h"}
 
 STANDARD_C = {name + ".h" for name in (
@@ -29,10 +32,10 @@ STANDARD_C = {name + ".h" for name in (
     "string time uchar wchar wctype").split()}
 COMPILER = re.compile(r"^(immintrin|x86intrin|cpuid|arm_acle|cet|cxxabi|unwind)\.h$|^(sanitizer|valgrind)/")
 
-# Adapters: what they adapt to.
+# Adapters, and what they adapt to.
 ADAPTERS = {"include/weft/asio/": re.compile(r"^boost/")}
 
-# The one door to the model checker.
+# The only include of the model checker.
 MODEL_CHECKER = re.compile(r"^relacy/")
 MODEL_DOORS = {"include/weft/detail/atomic.h"}
 

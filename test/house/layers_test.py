@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""layers_test.py: a planted violation of each rule of layers.py is caught, and what is allowed is not."""
+"""layers_test.py: layers.py reports a planted violation of each rule, and nothing that is allowed."""
 import os
 import sys
 import tempfile

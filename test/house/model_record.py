@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""model_record.py --build FOLDER [--all | --sample N] [--jobs J]: runs model checks, and keeps the record of what they found.
+"""model_record.py --build FOLDER [--all | --sample N] [--jobs J]: runs model checks, and keeps the
+record of their results.
 
-A proof does not get truer by repetition. test/model/record.txt has one line for each check of test/model, a program for Relacy or a run of
-Spin:
+Repeating a proof adds nothing. test/model/record.txt has one line for each check of test/model, a
+program for Relacy or a run of Spin:
 
     NAME HASH RESULT STATES
 
-HASH covers the inputs: the model, the headers of the library that it compiles, the flags, the version of the checker. RESULT is "ok" (searched,
-nothing found) or "caught" (a mutant, which has to fail). STATES are the states or executions that were searched; 0 for a mutant.
+HASH covers the inputs: the model, the headers of the library that it compiles, the flags, the
+version of the checker. RESULT is "ok" (searched, nothing found) or "caught" (a mutant, which must
+fail). STATES is the number of states or executions that were searched; 0 for a mutant.
 
-Without --all only the checks run that have no current line, and a sample: some of the others, selected by N. A check that does not give
-what it has to give fails. So does a check without a current line, even if it passes: its new line is in the file then, to be committed.
-With --all every check runs.
+Without --all, only the checks without a current line run, and a sample of the others, selected by
+N. A check fails if its result is not the expected one. A check without a current line also fails,
+even if its result is right: its new line is then in the file, and must be committed. With --all
+every check runs.
 """
 import argparse
 import concurrent.futures
@@ -49,7 +52,9 @@ def package_version(package):
 
 
 class check:
-    """One check: name, digest of its inputs, the result it has to give, target (a program to build, or None), command."""
+    """One check: name, digest of its inputs, expected result, target (a program to build, or None),
+    command.
+    """
 
     def __init__(self, name, digest, expect, target, command):
         self.name, self.digest, self.expect, self.target, self.command = name, digest, expect, target, command
@@ -150,7 +155,7 @@ def main():
                 failed.append(one.name)
             record[one.name] = (one.digest, one.expect, states)
             if one in stale:
-                write(record)  # a run that is interrupted keeps what it has found
+                write(record)  # an interrupted run keeps its results
     for name in gone | set(failed):
         record.pop(name, None)
     if stale or gone or failed:

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""mutant.py [--model] PROGRAM: passes if and only if the program, which has a defect planted in it, fails.
+"""mutant.py [--model] PROGRAM: passes if and only if the program, which has a planted defect,
+fails.
 
-A failure is a non-zero exit status or an abort. Any other signal means that the program is broken in a way that proves
-nothing. A model that finds something writes its history down and ends with status 1; there an abort proves nothing either.
+A failure is a non-zero exit status or an abort. Any other signal means that the program is broken
+in a way that proves nothing. A model that finds an error prints its history and exits with status
+1; for a model an abort proves nothing either.
 """
 import os
 import signal
@@ -21,7 +23,8 @@ def verdict(returncode, model=False):
 
 
 def run(program, **variables):
-    # Some are found late: the whole of each search, however little of it this run of all tests can afford.
+    # Some defects are found late. So each search is complete, even if this test run does only a
+    # part of other searches.
     variables.setdefault("WEFT_MODEL_PERCENT", "100")
     ended = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                            env=os.environ | variables)
@@ -32,7 +35,7 @@ def run(program, **variables):
 def main():
     model = sys.argv[1] == "--model"
     program = sys.argv[-1]
-    # Of a model a little of each search first: most defects are found by that, and at once.
+    # First a small part of each search of a model: it finds most defects at once.
     returncode = run(program, WEFT_MODEL_EXECUTIONS="20000") if model else 0
     returncode = returncode or run(program)
     passed, why = verdict(returncode, model)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""run_example.py [--expected FILE] -- PROGRAM ARGS...: runs an example and compares what it prints.
+"""run_example.py [--expected FILE] -- PROGRAM ARGS...: runs an example and compares its output.
 
-In the expected output, {{REGEX}} stands for what varies from run to run; everything else is compared as it is. Without
---expected the program only has to end with status 0. Standard error is shown, not compared.
+In the expected output, {{REGEX}} stands for what varies from run to run. Everything else must be
+equal. Without --expected the program only has to end with status 0. Standard error is shown, not
+compared.
 """
 import argparse
 import itertools
@@ -18,7 +19,7 @@ def line_pattern(line):
 
 
 def difference(expected, actual):
-    """Returns what is wrong with the first line that differs, or None."""
+    """Returns a message about the first line that differs, or None."""
     pairs = itertools.zip_longest(expected.splitlines(), actual.splitlines())
     for number, (want, got) in enumerate(pairs, start=1):
         if want is None or got is None or not re.fullmatch(line_pattern(want), got):

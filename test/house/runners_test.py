@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""runners_test.py: the verdicts of mutant.py, spin_run.py and run_example.py, and what closure.py hashes."""
+"""runners_test.py: the verdicts of mutant.py, spin_run.py and run_example.py, and the hashes of
+closure.py.
+"""
 import os
 import signal
 import sys

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""spin_run.py MODEL.pml RUN: checks a Spin model the way the line "/* spin: RUN ... */" in it says.
+"""spin_run.py MODEL.pml RUN: checks a Spin model as its line "/* spin: RUN ... */" says.
 
     /* spin: fenced   expect=ok   pan="-a -m200000" defs="-DFENCE" cc="-O2 -DSAFETY" */
     /* spin: unfenced expect=fail defs="-DTSO" */
 
-defs go to spin's preprocessor, cc to the compiler of the generated verifier, pan to the verifier. expect=ok asks for a
-search that was complete and found nothing; expect=fail for one that found an error: the mutants of a model.
+defs goes to spin's preprocessor, cc to the compiler of the generated verifier, pan to the verifier.
+expect=ok requires a search that was complete and found nothing. expect=fail requires one that found
+an error: the mutants of a model.
 """
 import argparse
 import os
@@ -74,12 +75,12 @@ def main():
     shutil.rmtree(args.work, ignore_errors=True)
     os.makedirs(args.work)
 
-    # -I is not passed on to spin's preprocessor from another folder, so the model comes here.
+    # spin does not pass -I on to its preprocessor, so the model is copied into this folder.
     shutil.copy(model, args.work)
     generate = [args.spin, "-a", *shlex.split(fields.get("defs", "")), os.path.basename(model)]
     flags = shlex.split(fields.get("cc", "-O2"))
     if fields["expect"] == "fail":
-        flags.append("-O0")  # an error is found at once: to optimize takes longer than to search
+        flags.append("-O0")  # an error is found at once, so optimizing would take longer than searching
     build = [args.cc, *flags, "-o", "pan", "pan.c"]
     check = ["./pan", *shlex.split(fields.get("pan", ""))]
     for command in (generate, build):

@@ -1,4 +1,5 @@
-// instrumented_test.cc: code compiled by weft_instrument(): it gives way when asked, and computes what it always did.
+// instrumented_test.cc: code compiled by weft_instrument(): it yields when asked, and its results
+// do not change.
 //
 // All of this file is instrumented. An asking thread stands for the monitor.
 
@@ -40,10 +41,10 @@ namespace {
 using Instrumented = procs_test;
 WEFT_SWEEP_OVER(Instrumented, 1U, 2U, 4U);
 
-// ---- Functions of all shapes, none of them inlined: each begins with a look.
+// ---- Functions of all shapes, none of them inlined: each begins with a check.
 
 WEFT_TEST_OPAQUE int fib(int n) {
-    asm volatile("");  // or a loop that does nothing else may be taken for one that never goes round
+    asm volatile("");  // without the asm, the loop may be taken for one with no iterations
     return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
 
@@ -107,7 +108,7 @@ WEFT_TEST_OPAQUE int from_alloca(int n) {
 
 WEFT_TEST_OPAQUE int throws_at(int depth) {
     if (depth == 0) throw std::runtime_error("from below");
-    const std::string kept = std::to_string(depth);  // to be destroyed on the way
+    const std::string kept = std::to_string(depth);  // destroyed when an exception passes
     return throws_at(depth - 1) + static_cast<int>(kept.size());
 }
 
@@ -119,7 +120,7 @@ WEFT_TEST_OPAQUE int catches(int depth) {
     }
 }
 
-// Computes while an exception is on its way.
+// Computes while an exception is in flight.
 struct computes_when_destroyed {
     int& result;
 
@@ -155,7 +156,7 @@ bool vectors_fine(double seed) { return !__builtin_cpu_supports("avx2") || vecto
 bool vectors_fine(double) { return true; }
 #endif
 
-// How many results are wrong.
+// The number of wrong results.
 WEFT_TEST_OPAQUE int mistakes(long seed) {
     int wrong = 0;
     const auto expect = [&wrong](bool right) { wrong += right ? 0 : 1; };
@@ -179,7 +180,7 @@ WEFT_TEST_OPAQUE int mistakes(long seed) {
     return wrong;
 }
 
-// ---- Giving way.
+// ---- Yielding.
 
 TEST_P(Instrumented, AComputationGivesWayWhenAsked) {
     std::atomic<bool> had_its_turn = false;
@@ -209,7 +210,7 @@ TEST_P(Instrumented, AllHaveTheirTurnInTurn) {
         wait_group all;
         for (auto& mine : rounds) {
             all.go([&] {
-                // Until each has computed for some turns.
+                // Until each has had three turns.
                 while (least < 3) {
                     const uint64_t before = times_preempted();
                     while (times_preempted() == before && least < 3) fib(8);
@@ -232,7 +233,8 @@ TEST_P(Instrumented, TheMonitorAsksAtTheEndOfATimeSlice) {
         wait_group all;
         for (unsigned i = 0; i <= procs(); ++i) {
             all.go([&] {
-                // On a machine that is busy elsewhere it may lose its processor before it hears that it is asked; then it comes back.
+                // On a busy machine it may lose its processor before it notices that it was asked.
+                // Then it yields and runs again.
                 while (!over) {
                     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
                     while (!over && std::chrono::steady_clock::now() < until) {
@@ -249,7 +251,7 @@ TEST_P(Instrumented, TheMonitorAsksAtTheEndOfATimeSlice) {
     EXPECT_GT(times, 0U);
 }
 
-// Nobody had anything to take from them any more, so nobody asked them, and stop() waited for ever.
+// An M without a P must still be asked, or stop() waits for ever.
 TEST_P(Instrumented, ARuntimeStopsAlthoughTheyHaveLostTheirProcessors) {
     const retakes_at_will storm;
     runtime own({.procs = procs()});
@@ -274,7 +276,7 @@ TEST_P(Instrumented, TheNextFunctionGivesWay) {
     EXPECT_EQ(times, 1U);
 }
 
-// ---- What it computes.
+// ---- Results.
 
 TEST_P(Instrumented, EveryKindOfFunctionComputesTheSame) {
     std::atomic<int> wrong = 0;
@@ -294,7 +296,7 @@ TEST_P(Instrumented, EveryKindOfFunctionComputesTheSame) {
     EXPECT_GT(times, 0U);
 }
 
-// Each function by itself, with a look that is heeded at its very beginning.
+// Each function by itself, asked so early that the check at its beginning yields.
 TEST_P(Instrumented, AFunctionMayBeStoppedAtItsFirstInstruction) {
     int wrong = 0;
     uint64_t times = 0;
@@ -334,7 +336,8 @@ TEST_P(Instrumented, AFunctionMayBeStoppedAtItsFirstInstruction) {
     EXPECT_GE(times, static_cast<uint64_t>(scaled(200)) * 8);
 }
 
-// Compilers take the address of errno for a constant, which it is not for who moves to another thread.
+// Compilers take the address of errno for a constant. It is not constant in code that moves to
+// another OS thread.
 WEFT_TEST_OPAQUE void set_errno(int value) { errno = value; }
 
 TEST_P(Instrumented, ErrnoIsKept) {
@@ -399,7 +402,7 @@ TEST_P(Instrumented, APreemptedOneGoesOnOnItsThreadUntilItLeavesByItself) {
         wait_group all;
         for (int who = 0; who < 6; ++who) {
             all.go([&] {
-                // On a busy machine it may be long until the monitor has its turn.
+                // On a busy machine it may take long until the monitor runs.
                 for (int round = 0; round < scaled(200) || times_preempted() == 0; ++round) {
                     const int mine = gettid();
                     for (int i = 0; i < 20; ++i) {
@@ -408,7 +411,7 @@ TEST_P(Instrumented, APreemptedOneGoesOnOnItsThreadUntilItLeavesByItself) {
                     }
                     weft::yield();
                     fib(4);
-                    pinned += this_g::pinned();  // being kept is no pin
+                    pinned += this_g::pinned();  // staying on its OS thread is no pin
                 }
             });
         }
@@ -424,7 +427,7 @@ TEST_P(Instrumented, AWaitEndsBeingKept) {
     rt().run([&] {
         std::atomic<bool> over = false;
         wait_group others;
-        // Somebody has to wait for our P, sooner or later, or nobody gives way to him.
+        // Other green threads must wait for our P at some time, or nothing makes ours yield.
         for (unsigned i = 0; i < procs(); ++i) {
             others.go([&] {
                 while (!over) weft::yield();
@@ -487,7 +490,7 @@ TEST_P(Instrumented, OneThatEndsWhileItIsKeptLeavesItsThreadToOthers) {
     EXPECT_LT(rt().stats().threads, 40U);
 }
 
-// ---- Where it is not to give way.
+// ---- Where it must not yield.
 
 TEST_P(Instrumented, PlainThreadsAreLeftAlone) {
     int result = 0;
@@ -498,7 +501,8 @@ TEST_P(Instrumented, PlainThreadsAreLeftAlone) {
     EXPECT_EQ(result, 610);
 }
 
-// Its move constructor computes, so a green thread would be stopped in it while it holds a channel's lock.
+// Its move constructor computes. So a green thread could be stopped in it while it holds a
+// channel's lock.
 struct slow_to_move {
     long value = 0;
 
@@ -537,7 +541,7 @@ TEST_P(Instrumented, NobodyIsStoppedWhileItHoldsALockOfTheRuntime) {
     EXPECT_EQ(sum, 4 * each * (each + 1) / 2);
 }
 
-// Is asked while it is moved, and looks.
+// Is asked to yield while it is moved, and checks.
 struct asked_when_moved {
     static inline std::atomic<int> moves = 0;
     static inline std::atomic<int> stops = 0;

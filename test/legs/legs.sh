@@ -1,15 +1,19 @@
-# legs.sh: what ./dev test consists of. Sourced by ./dev.
+# legs.sh: the parts of ./dev test. Sourced by ./dev.
 #
-# A leg is a function leg_NAME: one build and what runs in it. Its steps write to build/logs/NAME.log and print what matters; a leg fails with
-# its first step that fails. run_legs runs legs one after the other and ends with a table of their times and the five slowest tests.
+# A leg is a function leg_NAME: one build and what runs in it. Its steps write to
+# build/logs/NAME.log and print what matters. A leg fails with its first step that fails. run_legs
+# runs legs one after the other and ends with a table of their times and the five slowest tests.
 #
-# ./dev test is the gate: everything that has found faults, within a quarter of an hour on two cores when the compiler cache is filled.
-# ./dev test full runs every leg whole, from empty build directories and without the compiler cache. docs/testing.md says for each suite
-# what it finds, how long it takes, and in which of the two it runs. The functions of a leg ask is_full.
+# ./dev test is the gate: everything that has found faults, within a quarter of an hour on two cores
+# with a filled compiler cache. ./dev test full runs every leg completely, from empty build
+# directories and without the compiler cache. docs/testing.md says for each suite what it finds, how
+# long it takes, and in which of the two it runs. The functions of a leg call is_full.
 #
-# Everything the gate draws by lot, it draws from the hash of the commit: the same commit is always tested the same way.
+# The gate derives its random choices from the hash of the commit, so the same commit is always
+# tested in the same way.
 
-# One line each: the name, and what it is about. In the order in which they run: those that fail soonest come first.
+# One line each: the name, and a description. In the order in which they run: those that fail
+# soonest come first.
 legs() {
     cat <<'END'
 lint        format, layers, tidiness, words, documentation, clang-tidy
@@ -28,7 +32,7 @@ assemble    the context switch as ELF, Mach-O and COFF objects; what that for Wi
 END
 }
 
-# Those that only ./dev test full runs.
+# Legs that only ./dev test full runs.
 legs_of_full() {
     cat <<'END'
 modes       Clang 14 and 16; C++23 and C++26 with GCC, and with Clang and libc++: every source and example alone; every header with libc++
@@ -48,14 +52,15 @@ leg_names() {
 is_full() { [[ -n ${WEFT_TEST_FULL:-} ]]; }
 if_gate() { is_full || printf '%s' "$1"; }
 
-# drawn N: a number below N, the same each time for a commit.
+# drawn N: a random number below N, the same each time for a commit.
 drawn() {
     local hash
     hash=$(git rev-parse --verify -q HEAD 2>/dev/null) || hash=0
     printf '%d' $((16#${hash:0:8} % $1))
 }
 
-# ---- The compiler cache. It is keyed by relative paths, so a fresh clone finds what another one has compiled.
+# ---- The compiler cache. Its keys have relative paths, so a fresh clone finds what another one has
+# compiled.
 
 launcher=
 if command -v ccache >/dev/null; then launcher=ccache; fi
@@ -70,9 +75,10 @@ use_compiler_cache() {
     export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
 }
 
-# ---- Steps. They know the leg by the variables leg and log, which run_leg sets. within holds a command to run them under: a root of another system.
+# ---- Steps. The variables leg and log, which run_leg sets, tell them the leg. within is a command
+# to run them under: a root of another system.
 
-# Discards its input, but shows a line of it now and then, so that a long step looks alive.
+# Discards its input, but shows a line of it from time to time, so that a long step looks alive.
 heartbeat() {
     local line shown=$SECONDS
     while IFS= read -r line; do
@@ -83,7 +89,7 @@ heartbeat() {
     done
 }
 
-# step TEXT COMMAND...: runs the command with its output in the log.
+# step TEXT COMMAND...: runs the command, with its output in the log.
 step() {
     local text=$1 status=0 begun=$SECONDS
     shift
@@ -96,13 +102,13 @@ step() {
     return "$status"
 }
 
-# configure_step PRESET: options holds arguments of the leg for CMake.
+# configure_step PRESET: options has arguments of the leg for CMake.
 configure_step() {
     step "configure" ${within[@]+"${within[@]}"} cmake --preset "$1" -DWEFT_TEST_TOGETHER=ON -DWEFT_PRECOMPILE=ON \
         "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DCMAKE_C_COMPILER_LAUNCHER=$launcher" ${options[@]+"${options[@]}"}
 }
 
-# build_step PRESET [TARGET...]: goes on after an error, so that one run shows them all.
+# build_step PRESET [TARGET...]: continues after an error, so that one run shows all of them.
 build_step() {
     local preset=$1
     shift
@@ -110,7 +116,8 @@ build_step() {
         step "build" ${within[@]+"${within[@]}"} cmake --build --preset "$preset" -j "$jobs" ${@+--target "$@"} -- -k 0
 }
 
-# ctest_step PRESET ARGUMENTS...: ctest with its summary shown. wrapper may hold a command to run it under.
+# ctest_step PRESET ARGUMENTS...: runs ctest and shows its summary. wrapper may be a command to run
+# it under.
 ctest_step() {
     local preset=$1 status=0 before
     shift
@@ -123,8 +130,10 @@ ctest_step() {
     return "$status"
 }
 
-# Most tests are swept over 1, 2, 4 and 64 processors (the suffix P1, P2, P4, P64 of their names).
-# with_procs N...: in the gate, only those numbers run. Exports GTEST_FILTER, which the caller declares local.
+# Most tests run with 1, 2, 4 and 64 processors (the suffix P1, P2, P4, P64 of their names).
+#
+# with_procs N...: in the gate, only those numbers run. Exports GTEST_FILTER, which the caller
+# declares local.
 with_procs() {
     local p without=
     for p in 1 2 4 64; do
@@ -134,7 +143,7 @@ with_procs() {
     is_full || printf '  %s: processors %s\n' "$leg" "$*"
 }
 
-# Sets repeated: which of the checks that are on record as passed are to run again.
+# Sets repeated: which checks with a current record run again.
 repeat() {
     if is_full; then repeated=(--all); else repeated=(--sample "$(drawn 1000)"); fi
 }
@@ -143,7 +152,7 @@ repeat() {
 
 leg_lint() {
     need "${base_packages[@]}" "${component_packages[@]}" "${lint_packages[@]}"
-    # All of them, so that one run shows everything to repair.
+    # Runs all checks, so that one run shows everything to repair.
     local status=0 repeated
     repeat
     step "layers" python3 test/house/layers.py || status=1
@@ -168,7 +177,7 @@ leg_native() {
     ctest_step native -LE "^(model|spin$(if_gate '|long'))\$"
 }
 
-# The inner loop: what is compiled, and what waits for time to pass, is kept small.
+# The inner loop: it compiles little, and runs few tests that wait for time to pass.
 leg_quick() {
     need "${base_packages[@]}"
     local test_jobs=$((2 * jobs))
@@ -178,7 +187,8 @@ leg_quick() {
         ctest_step native -L '^(unit|conformance|death|exceptions|house)$' -E '^(files_without_io_uring|house.bench_.*)$'
 }
 
-# Not one of all legs: it takes as long as three of them. A part of it is in each of native, asan and tsan (label under_storm).
+# It is not among the usual legs, because it takes as long as three of them. Each of native, asan
+# and tsan has a part of it (label under_storm).
 leg_storm() {
     need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}"
     local -x RUN_SLICE=0.1 RUN_DEBUG=retake=always
@@ -189,7 +199,8 @@ leg_storm() {
     build_step tsan && ctest_step tsan -L "$suites"
 }
 
-# The gate verifies the record of the checks, and runs those that are not in it, and a sample; test/house/model_record.py.
+# The gate verifies the record of the checks, and runs those without a record and a sample of the
+# others; test/house/model_record.py.
 leg_model() {
     need "${base_packages[@]}" "${model_packages[@]}"
     local repeated
@@ -209,7 +220,8 @@ leg_clang() {
     fi
 }
 
-# Without precompiled headers, and against a library whose headers include few others: a missing include does not pass.
+# Without precompiled headers, and with a library whose headers include few others, a missing
+# include fails.
 leg_libcxx() {
     need "${base_packages[@]}" "${component_packages[@]}" "${clang_packages[@]}" libc++-19-dev libc++abi-19-dev
     local options=(-DWEFT_PRECOMPILE=OFF) targets=(weft weft_instrument 01_hello 02_ping_pong)
@@ -234,7 +246,8 @@ leg_lto() {
     build_step lto storm_tests && ctest_step lto -L '^storm$'
 }
 
-# What the gate runs under a sanitizer: the suites that test memory and races, and the canaries that the sanitizer has to find.
+# What the gate runs under a sanitizer: the suites that test memory and races, and the canaries,
+# which the sanitizer must find.
 sanitizer_suites='^(unit|conformance|corpus|exceptions|storm|canary)$'
 sanitizer_targets=({unit,conformance,corpus,exceptions,storm}_tests)
 
@@ -256,13 +269,14 @@ sanitizer_leg() {
 leg_asan() {
     need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" "${clang_packages[@]}"
     local GTEST_FILTER procs=(1 2 4)
-    with_procs "${procs[$(drawn 3)]}"  # a fault of memory is one with any number
+    with_procs "${procs[$(drawn 3)]}"  # a memory fault shows with any number
     sanitizer_leg asan heap_overflow integer_overflow
 }
 
 leg_tsan() {
     need "${base_packages[@]}" "${component_packages[@]}" "${example_packages[@]}" "${clang_packages[@]}"
-    # The sanitizer's shadow memory needs addresses that randomization may take. Some containers forbid to ask for it.
+    # The sanitizer's shadow memory needs addresses that randomization may occupy. Some containers
+    # forbid setarch.
     local wrapper=()
     setarch -R true 2>/dev/null && wrapper=(setarch -R)
     local GTEST_FILTER procs=(2 4)
@@ -275,7 +289,8 @@ leg_aarch64() {
     local -x WEFT_TEST_SCALE=${WEFT_TEST_SCALE:-10}
     local GTEST_FILTER suites=(unit exceptions storm) targets=() without='^files_without_io_uring$'
     if is_full; then
-        # An emulated thread is no weaker for being one of 64.
+        # 64 processors test nothing that other numbers do not: the emulator's memory model is not
+        # weaker for them.
         export GTEST_FILTER="-*/P1:*/P64"
         suites+=(conformance death corpus c instrumented instrumented_loops)
     else
@@ -295,7 +310,8 @@ leg_consumer() {
     build_step native weft weft_instrument weft_components && step "consumers" python3 test/house/consumer.py build/native
 }
 
-# Static programs of another C library. In the gate nothing is linked: the first link builds libc++, musl and more, for one or two minutes.
+# Static programs with another C library. The gate links nothing: the first link builds libc++, musl
+# and more, which takes one to two minutes.
 leg_musl() {
     need "${base_packages[@]}" python3-pip
     local -x CCACHE_COMPILERCHECK=content CCACHE_COMPILERTYPE=clang  # the compiler is a script, test/legs/zig.sh
@@ -315,21 +331,22 @@ leg_modes() {
         clang++-19:20:libc++ clang++-19:23:libc++ clang++-19:26:libc++
 }
 
-# suites_step PRESET: what every compiler has to pass, on two of the four numbers of processors: which ones is no matter of the compiler.
+# suites_step PRESET: what must pass with every compiler, on two of the four numbers of processors.
+# The choice does not depend on the compiler.
 suites_step() {
     local -x GTEST_FILTER="-*/P1:*/P64"
     build_step "$1" weft examples/all {unit,conformance}_tests && ctest_step "$1" -L '^(unit|conformance|example)$'
 }
 
-# root_leg SUITE COMPILER: a preset of the compiler's name, in a root of that release of Debian.
+# root_leg SUITE COMPILER: a preset with the compiler's name, in a root of that release of Debian.
 root_leg() {
-    local suite=$1 compiler=$2 options=() within launcher=  # there is no cache in a root
+    local suite=$1 compiler=$2 options=() within launcher=  # a root has no cache
     need "${base_packages[@]}" debootstrap
     within=(test/legs/root.sh "$suite" "$(root_packages "$suite")")
     suites_step "$compiler"
 }
 
-# One set for all legs of a release, or each of them would make its root anew.
+# One set for all legs of a release. Otherwise each leg would build its own root.
 root_packages() {
     printf 'cmake,ninja-build,googletest,python3,git,'
     case $1 in
@@ -348,10 +365,10 @@ leg_clang21() {
     root_leg sid clang21 && step "C++26" test/legs/root.sh sid "$(root_packages sid)" python3 test/house/compiles.py --jobs "$jobs" clang++-21:26
 }
 
-# ---- Running them.
+# ---- Running legs.
 
-# What a leg has left behind: files in its temporary directory, and processes, which alone can hold sockets. Prints it, and fails if there is anything.
-# left_behind FOLDER MARK
+# left_behind FOLDER MARK: prints what a leg has left behind, and fails if there is anything: files
+# in its temporary directory, and processes. Only processes can hold sockets.
 left_behind() {
     local folder=$1 mark=$2 status=0 process
     if [[ -n $(ls -A "$folder") ]]; then
@@ -380,7 +397,7 @@ run_leg() {
     : >"$log"
     local begun=$SECONDS status=0 folder mark="$$.$leg"
     folder=$(mktemp -d /tmp/weft-leg.XXXXXX)
-    chmod 711 "$folder"  # servers that tests start as another user reach their files in it
+    chmod 711 "$folder"  # servers that tests start as another user need their files in it
     (
         export TMPDIR=$folder TEST_TMPDIR=$folder WEFT_LEG_MARK=$mark
         "leg_$leg"
@@ -395,7 +412,8 @@ run_leg() {
     say "leg $leg FAILED after $(duration $leg_seconds); the errors in $log, and its end:"
     grep -nE '^FAILED: |(^|[^a-z_])(fatal )?error: |\*\*\*(Failed|Timeout|Exception)' "$log" | head -n 40 | cut -c 1-240
     tail -n 80 "$log" | cut -c 1-240
-    # Last, because some show the last lines only: each test that failed, with what it expected.
+    # Printed last, because some tools show only the last lines: each test that failed, with what it
+    # expected.
     grep -aE -A 4 '^([0-9]+: )?[^ ]+: Failure$|^([0-9]+: )?\[  FAILED  \] [^ ]+\.' "$log" | grep -aE 'Failure$|FAILED|Expected|Value of|Actual|Which|actual' |
         sed 's/^[0-9]*: //' | awk '!seen[$0]++' | tail -n 30 | cut -c 1-240
     return 1

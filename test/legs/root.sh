@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# root.sh SUITE PACKAGES COMMAND...: runs a command in a root of another release of Debian, build/roots/SUITE.
+# root.sh SUITE PACKAGES COMMAND...: runs a command in a root of another release of Debian,
+# build/roots/SUITE.
 #
-# The root is made by debootstrap, with the packages (separated by commas), from the mirror that this machine itself installs from. The repository and
-# the temporary directory lie at the same paths in it, and the command starts in the repository. Needs Debian, and to be root: it mounts, in a
-# namespace of its own, so nothing is mounted afterwards.
+# debootstrap makes the root, with the packages (separated by commas), from the mirror of this
+# machine. The repository and the temporary directory have the same paths in it, and the command
+# starts in the repository. It needs Debian and root privileges. It mounts in its own namespace, so
+# no mount is left afterwards.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 suite=$1 packages=$2
@@ -15,7 +17,7 @@ fail() {
     exit 1
 }
 
-# The mirror of the release that is installed here, as apt knows it.
+# The mirror of the installed release, according to apt.
 mirror() {
     local codename
     codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """slowest.py LEG...: the five slowest tests of the last run of these legs.
 
-Tests of GoogleTest come from the files in build/logs/results/LEG, all others from the lines of ctest in build/logs/LEG.log.
+Tests of GoogleTest come from the files in build/logs/results/LEG, all others from the lines of
+ctest in build/logs/LEG.log.
 """
 import glob
 import json

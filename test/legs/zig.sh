@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# zig.sh FOLDER: a compiler for static programs with musl and libc++, in FOLDER/bin: c++, cc, ar, ranlib.
+# zig.sh FOLDER: a compiler for static programs with musl and libc++, in FOLDER/bin: c++, cc, ar,
+# ranlib.
 #
-# It is Clang with the sources of musl and libc++, as the package ziglang of the Python index has it. The first program that is linked builds both,
-# in one to two minutes; FOLDER/cache keeps them.
+# It is Clang with the sources of musl and libc++, from the package ziglang of the Python index.
+# Linking the first program builds both, in one to two minutes. FOLDER/cache keeps them.
 set -euo pipefail
 version=0.17.1
 folder=$(realpath -m "$1")
@@ -16,7 +17,8 @@ if [[ $("$zig" version 2>/dev/null || true) != "$version" ]]; then
     }
 fi
 mkdir -p "$folder/bin"
-# Their text is what the compiler cache knows the compiler by, so it is the same in every clone of the repository.
+# The compiler cache identifies the compiler by the text of these scripts, so it is the same in
+# every clone of the repository.
 for tool in c++ cc ar ranlib; do
     target=
     [[ $tool != c* ]] || target=" -target x86_64-linux-musl"

@@ -1,19 +1,25 @@
-/* arrivals.pml: whose turn it is, those that have come back or those that were there: N1 to N3 and A1 to A3 of src/sched/arrivals.h.
+/* arrivals.pml: whether arrivals (the injected queue) or the other green threads run next: N1 to
+ * N3 and A1 to A3 of src/sched/arrivals.h.
  *
- * Each P always has green threads of its own to run; one piece of one of them is a step, and so is a piece of an arrival. A piece of the
- * others may last for ever (computes). The way through g0 is taken when the countdown is over, which begins at EVERY, or when a
- * request was found at the entry into the runtime. A P may change hands at any moment outside of the runtime, as it does when it is
- * retaken or given away, GIFTS times: then its owner word, with the request, is empty until its next M has it; and that M may have been
- * given a green thread along with it, and runs that one first.
+ * Each P always has green threads of its own to run. One piece of one of them is a step, and so
+ * is a piece of an arrival. A piece of the others may last for ever (computes). A P passes
+ * through g0 when the countdown, which begins at EVERY, is over, or when a request was found on
+ * entry into the runtime. A P may change hands GIFTS times, at any moment outside of the
+ * runtime, as in a retake or a hand-off. Its owner word, with the request, is then empty until
+ * the next M has it. That M may have been given a green thread along with the P, and runs that
+ * one first.
  *
- * Time is left out: pieces are of one length, so A3 is one schedule of the others for each arrival. Memory is sequentially consistent: a
- * request that is overlooked is a matter of time, which the look at every 61st schedule bounds (I2). That work is not left lying while
- * a P is idle is idle.pml's business, where arrivals are the global queue.
+ * Time is left out: all pieces have the same length, so A3 is one schedule of the others for
+ * each arrival. Memory is sequentially consistent: a missed request only costs time, which the
+ * check at every 61st schedule bounds (I2). That no work is left queued while a P is idle is
+ * checked by idle.pml, where arrivals are the global queue.
  *
- * Checked: while arrivals wait, a P that was asked, or has changed hands, begins no more than PATIENCE pieces of the others before one of
- * them has its turn; any P no more than EVERY, whatever becomes of the others; no P runs two arrivals in a row.
+ * Checked: while arrivals wait, a P that was asked, or has changed hands, begins at most
+ * PATIENCE pieces of the others before an arrival runs. Any P begins at most EVERY, whatever
+ * happens to the others. No P runs two arrivals in a row.
  *
- * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that.
+ * See docs/models.md.
  */
 /* spin: one         expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DARRIVALS=3 -DGIFTS=2" */
 /* spin: two         expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=2 -DARRIVALS=2" */
@@ -32,9 +38,9 @@
 
 byte arrivals = 0, to_come = ARRIVALS, taken = 0, gifts = GIFTS;
 
-/* ---- Of each P. */
+/* ---- State of each P. */
 bool held[NP], asked[NP];   /* the owner word */
-byte overtaken[NP];         /* pieces of the others that it has begun while one waits, since it was asked or has changed hands */
+byte overtaken[NP];         /* pieces of the others that it has begun while an arrival waits, since it was asked or changed hands */
 bool counts[NP], computes[NP];
 
 inline start_counting(q) { counts[q] = true; overtaken[q] = 0 }
@@ -46,7 +52,7 @@ proctype P(byte me) {
 user:   /* A piece of the others has run. */
     if
     :: computes[me] = true; false
-    :: gifts > 0 -> /* to an M that looks for work, or has been given a green thread to run */
+    :: gifts > 0 -> /* to an M that searches for work, or has been given a green thread to run */
            atomic { gifts--; held[me] = false; asked[me] = false };
            atomic { held[me] = true; if :: arrivals > 0 -> start_counting(me) :: else fi };
            if
@@ -70,7 +76,7 @@ user:   /* A piece of the others has run. */
     :: else
     fi;
 
-piece:  /* One of the others begins. */
+piece:  /* A piece of the others begins. */
     atomic {
         left--;
         after_arrival = false;

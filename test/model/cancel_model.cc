@@ -1,7 +1,12 @@
-// cancel_model.cc: contexts: a cancellation ends each wait that is open in it or in what is inside, once, whoever else ends it, and
-// each wait that begins later; nobody touches a wait or a context that is gone; who was interrupted finds the tokens stopped.
+// cancel_model.cc: contexts. A cancellation ends each wait that is open in the context or inside
+// it, and each wait that begins later.
 //
-// src/sync/cancel.cc, all of src/sync/wait.cc and fire_timers of src/sched/park.cc are compiled as they are.
+// - Each wait is ended once, whatever else ends it.
+// - No thread touches a wait or a context after its destruction.
+// - An interrupted waiter finds the tokens stopped.
+//
+// src/sync/cancel.cc, all of src/sync/wait.cc and fire_timers of src/sched/park.cc are compiled as
+// they are.
 //
 // mutants: WAIT_LEFT READY_IN_BOTH READY_IN_NEITHER CANCEL_BLINDLY UNLOCKED CLAIM_BLINDLY QUEUE_LEFT TOKEN_LAGS TOLD_TOO_EARLY
 #define WEFT_MODEL_CANCELS
@@ -40,7 +45,7 @@
 #define lock() word()
 #define unlock() word()
 #elif defined(MUTANT_TOKEN_LAGS)
-#define told_cancelled_ requested_  // so nobody is concerned
+#define told_cancelled_ requested_  // so no waiter is concerned
 #elif defined(MUTANT_TOLD_TOO_EARLY)
 #define request_stop(b) (beyond->lock_.lock(), beyond->told_cancelled_ = true, beyond->lock_.unlock(), request_stop(b))
 #endif
@@ -62,7 +67,7 @@ namespace weft::detail {
 
 cancel_context* ambient() noexcept { return model::ambient_of[rl::ctx().current_thread()]; }
 
-// What stands in for a std::stop_source.
+// Stands in for a std::stop_source.
 struct stop_bridge {
     atomic<int> owners{1};
     atomic<bool> stopped{false};
@@ -102,7 +107,7 @@ namespace {
 
 using namespace model;
 
-// What is waited for: a queue and its lock.
+// A queue and its lock, on which the threads wait.
 template <typename Suite, int Greens, int Plains>
 struct suite : program<Suite, Greens, Plains> {
     spin_lock lock;
@@ -112,7 +117,7 @@ struct suite : program<Suite, Greens, Plains> {
 
     suite() { std::memset(ambient_of, 0, sizeof(ambient_of)); }
 
-    // Waits in a context of its own inside parent, which it then closes.
+    // Waits in a new context inside parent, and then closes it.
     wait_result wait_in(unsigned me, cancel_context* parent, int64_t deadline_ns = never) {
         box<cancel_context> mine(parent, never);
         if (me < Greens) {
@@ -130,7 +135,7 @@ struct suite : program<Suite, Greens, Plains> {
         return result;
     }
 
-    // As that, with a token in a context around its own.
+    // Like wait_in, with a token in a context around its own.
     void wait_with_token(unsigned me, cancel_context* parent, int64_t deadline_ns) {
         box<cancel_context> mine(parent, deadline_ns);
         stop_bridge& token = mine->bridge(&stop_bridge::make);
@@ -157,7 +162,7 @@ struct suite : program<Suite, Greens, Plains> {
     }
 };
 
-// Cancelled from around, against a giver. The second wait does not wait.
+// Cancelled from an outer context, against a giver. The second wait does not block.
 struct around : suite<around, 1, 2> {
     cancel_context outer{nullptr, never};
 
@@ -171,7 +176,7 @@ struct around : suite<around, 1, 2> {
     }
 };
 
-// Somebody waits whom nobody gives anything.
+// A wait without a giver.
 struct ends : suite<ends, 1, 1> {
     cancel_context outer{nullptr, never};
 
@@ -181,7 +186,7 @@ struct ends : suite<ends, 1, 1> {
     }
 };
 
-// A token says what the wait says, also when the deadline was it.
+// A token agrees with the wait, also when the deadline ended it.
 struct tokens : suite<tokens, 1, 2> {
     cancel_context outer{nullptr, never};
 
@@ -192,7 +197,7 @@ struct tokens : suite<tokens, 1, 2> {
     }
 };
 
-// The token of a context around two.
+// One token, of a context around two waiters.
 struct shared_token : suite<shared_token, 2, 1> {
     cancel_context outer{nullptr, never};
     stop_bridge& token = outer.bridge(&stop_bridge::make);
@@ -205,7 +210,7 @@ struct shared_token : suite<shared_token, 2, 1> {
     void after() { suite::check_books(1); }
 };
 
-// Two contexts deep; two cancel at different heights.
+// Two nested contexts. Two threads cancel at different levels.
 struct heights : suite<heights, 1, 2> {
     cancel_context outer{nullptr, never};
     cancel_context inner{&outer, never};
@@ -222,7 +227,7 @@ struct heights : suite<heights, 1, 2> {
     }
 };
 
-// A green and a plain thread wait in the same scope, of which both end before it does.
+// A green and a plain thread wait in the same scope. Both end before it does.
 struct siblings : suite<siblings, 1, 3> {
     box<cancel_context> outer{nullptr, never};
     atomic<int> inside{2};
@@ -249,7 +254,8 @@ struct three_ways : suite<three_ways, 1, 3> {
     }
 };
 
-// The context of a future: its green thread lets go of what is around, which goes, while somebody cancels the future.
+// The context of a future. Its green thread leaves the outer context, which is then destroyed,
+// while another thread cancels the future.
 struct detached : suite<detached, 1, 2> {
     box<cancel_context> scope{nullptr, never};
     cancel_context state{&*scope, never};

@@ -1,8 +1,11 @@
-// chan_model.cc: channels: what is sent is received once and in order, closing wakes everybody and loses nothing, and an operation whose
-// deadline passes has either happened or not.
+// chan_model.cc: channels.
 //
-// weft/chan.h, chan_close in src/sync/sync.cc and all of src/sync/wait.cc are compiled as they are. Values are checked variables; a
-// channel's memory is rubbish once its last handle is gone.
+// - What is sent is received once and in order.
+// - Closing wakes every waiter and loses nothing.
+// - An operation whose deadline passes has either happened or not.
+//
+// weft/chan.h, chan_close in src/sync/sync.cc and all of src/sync/wait.cc are compiled as they are.
+// Values are checked variables. A channel's memory is overwritten once its last handle is gone.
 //
 // mutants: LOCK_RELAXED UNLOCK_RELAXED UNLOCKED WAITER_LEFT_LINKED REFILL_SKIPPED
 // mutants: CLOSE_FORGETS_SENDERS CLOSE_FORGETS_RECEIVERS CLOSE_WAKES_ONE TIMEOUT_ALWAYS TIMEOUT_IS_OK
@@ -51,7 +54,7 @@
 #include "sched/park.cc"
 #include "sync/wait.cc"
 
-// sync.cc has more than chan_close. Its hook is not for the checker.
+// Of sync.cc only chan_close is needed. The atomic hook in it is not for the checker.
 namespace weft::detail {
 template <typename T>
 struct plain_variable {
@@ -97,7 +100,7 @@ void warn(const char* /*format*/, ...) noexcept {}
 
 namespace weft::detail {
 
-// For who waits for a future; nobody does here.
+// For waiters on futures, which this model does not have.
 owner current_owner() noexcept { return {nullptr, 0}; }
 
 }  // namespace weft::detail
@@ -108,13 +111,13 @@ using namespace model;
 using weft::chan;
 using weft::chan_status;
 
-// The block of the one channel of an execution.
+// The block of the only channel of an execution.
 struct {
     alignas(64) std::byte block[1024];
     bool in_use;
 } memory;
 
-// Values that exist.
+// The number of live values.
 int alive;
 
 struct value {
@@ -149,7 +152,7 @@ void operator delete(void* block, std::align_val_t /*align*/) noexcept {
 
 namespace {
 
-// What was sent and received is counted by number; numbers are 1, 2, 3 …
+// Counts what was sent and received by number. Numbers are 1, 2, 3 …
 template <typename Suite, int Capacity, int Greens, int Plains>
 struct suite : program<Suite, Greens, Plains> {
     std::optional<chan<value>> c;
@@ -195,7 +198,8 @@ struct suite : program<Suite, Greens, Plains> {
     }
 };
 
-// A green sender, a plain receiver, and the other way round: in order. What fits the buffer needs no receiver.
+// A green sender and a plain receiver, or the other way round: values arrive in order. What fits
+// the buffer needs no receiver.
 template <int Capacity, bool GreenSends, int Sends, int Receives>
 struct in_order : suite<in_order<Capacity, GreenSends, Sends, Receives>, Capacity, 1, 1> {
     void run(unsigned me) {
@@ -251,7 +255,7 @@ struct closed_by_sender : suite<closed_by_sender<Capacity>, Capacity, 2, 1> {
     }
 };
 
-// Two senders; somebody closes. What was accepted before can still be received.
+// Two senders, and another thread closes. What was accepted before can still be received.
 template <int Capacity>
 struct closed_by_another : suite<closed_by_another<Capacity>, Capacity, 1, 2> {
     void run(unsigned me) {
@@ -296,7 +300,7 @@ struct late_thread : suite<late_thread, 1, 0, 3> {
     }
 };
 
-// Each thread has a handle; the last one to let go destroys the channel and what is buffered.
+// Each thread has a handle. The last one to be dropped destroys the channel and what is buffered.
 struct last_handle : program<last_handle, 0, 3> {
     std::optional<chan<value>> handles[3];
 

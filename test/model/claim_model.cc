@@ -1,15 +1,18 @@
-// claim_model.cc: waiters and the claim word: a wait that several parties may end is ended by one of them, once, and nobody touches
-// the waiter after that. src/sync/wait.cc and fire_timers of src/sched/park.cc are compiled as they are.
+// claim_model.cc: waiters and the claim word. A wait that several threads may end is ended by one
+// of them, once, and no thread touches the waiter after that.
 //
-// The rules of wait.h, and what is seen if one is broken:
-//   L1 claims under the lock that led to the waiter    a waiter used after its destruction, a race on its links
-//   L2 the loser unlinks and leaves it alone           as L1; a waiter that stays linked
-//   L3 the winner is done with the frame at ready()    a waiter used after its destruction
-//   L4 the woken side takes the lock of every queue    as L1; a wait that ends for no reason
-//   L5 a plain thread's note stays                     FUTEX_WAKE on memory that is gone
-//   L6 one queue: who unlinks has won                  a deadlock, or a value handed over and not taken
-//   L7 several queues: locks in one order              (two_queues does as a select would)
-// A green thread that is resumed before it was saved, or twice, is a race on its registers or an assertion on its state.
+// src/sync/wait.cc and fire_timers of src/sched/park.cc are compiled as they are. The rules of
+// wait.h, and how a violation shows:
+//   L1  claims under the lock that led to the waiter    a waiter used after its destruction, a race on its links
+//   L2  the loser unlinks and leaves it alone           as L1; a waiter that stays linked
+//   L3  the winner is done with the frame at ready()    a waiter used after its destruction
+//   L4  the woken side takes the lock of every queue    as L1; a wait that ends without a reason
+//   L5  a plain thread's note stays                     FUTEX_WAKE on memory that is gone
+//   L6  one queue: the thread that unlinks has won      a deadlock, or a value handed over and not taken
+//   L7  several queues: locks in one order              (two_queues does as a select would)
+//
+// Resuming a green thread before it was saved, or twice, is a race on its registers or violates an
+// assertion on its state.
 //
 // mutants: PUBLISH_RELAXED CLAIM_RELAXED PUBLISH_BLINDLY CLAIM_BLINDLY TIMEOUT_BLINDLY READY_IN_BOTH
 // mutants: READY_IN_NEITHER QUEUE_LEFT TIMER_LEFT TIMERS_UNLOCKED_BY_M TIMERS_UNLOCKED_BY_G QUEUE_UNLOCKED_BY_G
@@ -40,7 +43,7 @@
 
 namespace model {
 
-// By thread: the waiter that it hands a value over to.
+// By thread: the waiter to which it hands a value.
 inline const waiter* readied[threads_max];
 
 [[maybe_unused]] void touch_readied() {
@@ -91,12 +94,12 @@ using namespace model;
 
 constexpr int handed_over = 7;
 
-// What is waited for: a queue and its lock, and a value that is handed over.
+// A queue and its lock, and a value that is handed over.
 struct object {
     spin_lock lock;
     wait_queue waiters;
 
-    // Waits, until deadline_ns at most. True: was given a value.
+    // Waits, until deadline_ns at the latest. Returns whether it was given a value.
     bool take(int64_t deadline_ns) {
         guarded<int> value = 0;
         waiter me;
@@ -109,7 +112,7 @@ struct object {
         return me.ok;
     }
 
-    // Hands a value over to the oldest waiter whose wait nobody has ended yet.
+    // Hands a value to the oldest waiter whose wait has not ended yet.
     bool give() {
         lock.lock();
         waiter* w = waiters.pop_claimed();
@@ -145,7 +148,7 @@ struct suite : program<Suite, Greens, Plains> {
     }
 };
 
-// A green thread waits with a deadline; somebody gives, and the deadline passes.
+// A green thread waits with a deadline. Another thread gives, and the deadline passes.
 struct deadline : suite<deadline, 1, 2> {
     void run(unsigned me) {
         if (me == 0) taken += it.take(some_time) ? 1 : 0;
@@ -154,7 +157,7 @@ struct deadline : suite<deadline, 1, 2> {
     }
 };
 
-// As deadline, with another giver.
+// Like deadline, with a second giver.
 struct two_givers : suite<two_givers, 1, 3> {
     void run(unsigned me) {
         if (me == 0) taken += it.take(some_time) ? 1 : 0;
@@ -178,7 +181,7 @@ struct plain_deadline : suite<plain_deadline, 0, 3> {
     }
 };
 
-// A green and a plain thread wait, one of them with a deadline; all waits are ended at once.
+// A green and a plain thread wait, one of them with a deadline. All waits are ended at once.
 struct closing : suite<closing, 1, 3> {
     sleeper waits[2];
 
@@ -199,7 +202,7 @@ struct closing : suite<closing, 1, 3> {
     }
 };
 
-// A green giver readies a green thread; another one waits behind it, whose deadline passes.
+// A green giver readies a green thread. Another one, behind it in the queue, times out.
 struct three_greens : suite<three_greens, 3, 1> {
     void run(unsigned me) {
         if (me < 2) taken += it.take(some_time) ? 1 : 0;
@@ -211,8 +214,9 @@ struct three_greens : suite<three_greens, 3, 1> {
     }
 };
 
-// One wait in two queues, as of a select: two waiters, one claim. Whoever wins does so while the green thread is still on its way to
-// sleep, or after that; what the winner writes, it writes under the lock that the woken side takes.
+// One wait in two queues, like that of a select: two waiters, one claim. The winner claims while
+// the green thread is still parking, or after that. It writes its result under the lock that the
+// woken side takes.
 struct two_queues : program<two_queues, 1, 2> {
     object its[2];
     sleeper linked[2];

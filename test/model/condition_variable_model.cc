@@ -1,8 +1,12 @@
-// condition_variable_model.cc: condition variables: no notify is lost, not even to a waiter whose time is up at that moment; the
-// condition variable may be destroyed as soon as all have been notified, whoever is still on the way out.
+// condition_variable_model.cc: condition variables.
 //
-// weft/condition_variable.h, src/sync/condition_variable.cc, the mutex and src/sync/wait.cc are compiled as they are. A stop_token's
-// callbacks have a stand-in: one, which a thread of the model calls.
+// - No notification is lost, even if it reaches a waiter whose deadline passes at that moment.
+// - The condition variable may be destroyed as soon as all waiters have been notified, even if some
+//   have not returned.
+//
+// weft/condition_variable.h, src/sync/condition_variable.cc, the mutex and src/sync/wait.cc are
+// compiled as they are. The callbacks of a stop_token have a stand-in: a single callback, which a
+// thread of the model calls.
 //
 // mutants: NOT_QUEUED_YET NOTIFY_TRIES_ONCE UNLOCK_BITS_RELAXED LOCK_BITS_RELAXED TOUCHED_AFTER_NOTIFY
 // mutants: OVERTAKEN_NOT_COUNTED STOP_NOT_COUNTED RETURNS_NOT_AWAITED STOP_NOT_SEEN
@@ -28,14 +32,14 @@
 
 namespace model {
 
-// The one callback of an execution: registered, running, over or taken back.
+// The one callback of an execution: registered, running, over or deregistered.
 struct stop_state {
     static constexpr int idle = 0, registered = 1, running = 2, over = 3;
     weft::detail::atomic<int> state{idle};
     void (*call)(const void*) = nullptr;
     const void* callback = nullptr;
 
-    // As request_stop(): calls the callback if there is one now.
+    // Like request_stop(): calls the callback if one is registered.
     void request() {
         int expected = registered;
         if (!state.compare_exchange_strong(expected, running, acq_rel, relaxed)) return;
@@ -110,7 +114,7 @@ using weft::mutex;
 
 constexpr std::chrono::steady_clock::time_point soon{std::chrono::nanoseconds{some_time}};
 
-// One waits for a flag, another one sets it and notifies, under the lock or after it.
+// One thread waits for a flag. Another sets it and notifies, under the lock or after it.
 template <int Greens, int Plains, bool Under>
 struct flag : program<flag<Greens, Plains, Under>, Greens, Plains> {
     mutex m;
@@ -130,7 +134,7 @@ struct flag : program<flag<Greens, Plains, Under>, Greens, Plains> {
     }
 };
 
-// Two take turns, with one condition variable.
+// Two threads take turns, with one condition variable.
 template <int Greens, int Plains>
 struct turns : program<turns<Greens, Plains>, Greens, Plains> {
     mutex m;
@@ -152,8 +156,9 @@ struct turns : program<turns<Greens, Plains>, Greens, Plains> {
 // How the waiters of a suite below wait.
 enum class how { plainly, with_deadline, with_stop, with_both };
 
-// All are notified and the condition variable is destroyed at once, by thread 1. Whoever waits may be ended by something else at that
-// moment: by its deadline, which thread 2 lets pass if it is green, or by a stop, which the last thread requests.
+// Thread 1 notifies all and destroys the condition variable at once. Something else may end a
+// waiter's wait at that moment: its deadline, which thread 2 lets pass if it is green, or a stop,
+// which the last thread requests.
 template <int Greens, int Plains, how How, bool Fires>
 struct destroyed : program<destroyed<Greens, Plains, How, Fires>, Greens, Plains> {
     mutex m;
@@ -176,7 +181,7 @@ struct destroyed : program<destroyed<Greens, Plains, How, Fires>, Greens, Plains
             RL_ASSERT(lock.owns_lock());
         } else if (me == 1) {
             waits.sleep();
-            m.lock();  // it waits now, or has waited
+            m.lock();  // thread 0 waits now, or has waited
             m.unlock();
             c->notify_all();
             c.destroy();
@@ -188,7 +193,7 @@ struct destroyed : program<destroyed<Greens, Plains, How, Fires>, Greens, Plains
     }
 };
 
-// Who was notified destroys it, as soon as it is back.
+// The notified waiter destroys it as soon as it returns.
 template <int Greens, int Plains>
 struct destroyed_by_waiter : program<destroyed_by_waiter<Greens, Plains>, Greens, Plains> {
     mutex m;
@@ -210,7 +215,7 @@ struct destroyed_by_waiter : program<destroyed_by_waiter<Greens, Plains>, Greens
     }
 };
 
-// Two are notified at once.
+// Two waiters are notified at once.
 struct both_notified : program<both_notified, 1, 2> {
     mutex m;
     box<condition_variable> c;
@@ -232,8 +237,8 @@ struct both_notified : program<both_notified, 1, 2> {
     }
 };
 
-// One token and one notify for two waiters, of which the first gives up when its deadline passes. Whoever takes the token tells the
-// other one.
+// One token and one notification for two waiters, of which the first gives up when its deadline
+// passes. The waiter that takes the token tells the other one.
 struct not_lost : program<not_lost, 1, 3> {
     mutex m;
     condition_variable c;
@@ -251,7 +256,7 @@ struct not_lost : program<not_lost, 1, 3> {
         if (me == 0) {
             first_waits.call();
             if (c.wait_until(lock, soon) == std::cv_status::timeout) return;
-            if (!over) take();  // else the other one came first, and did not have to wait
+            if (!over) take();  // otherwise the other waiter came first, and did not have to wait
         } else if (me == 1) {
             c.wait(lock, [&] { return tokens != 0 || over; });
             if (!over) take();
@@ -269,7 +274,7 @@ struct not_lost : program<not_lost, 1, 3> {
     }
 };
 
-// A stop that comes before, while or after one waits ends the wait; nobody notifies.
+// A stop before, during or after the start of a wait ends the wait. No thread notifies.
 template <int Greens, int Plains>
 struct stopped : program<stopped<Greens, Plains>, Greens, Plains> {
     mutex m;

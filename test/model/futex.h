@@ -1,5 +1,8 @@
-// futex.h: the kernel's futex, for models: the word is read and the thread queued in one step with respect to wakes, a wake that comes
-// late finds the address only, sleepers may return for no reason. It orders nothing, so whoever uses it has to.
+// futex.h: the kernel's futex, for models.
+//
+// Reading the word and queueing the thread are one step with respect to wakes. A late wake-up only
+// finds the address. Sleepers may return without a reason. A futex orders no memory accesses, so
+// its users must.
 //
 // See: test/model/note_model.cc
 #pragma once
@@ -9,13 +12,13 @@
 
 namespace model {
 
-// Who sleeps in the kernel. One for all suites; each clears it before it starts.
+// The threads that sleep in the kernel. All suites share it; each clears it before it starts.
 struct futex_table {
     static constexpr int size = 4;
     const void* address[size];
     rl::thread_id_t thread[size];
-    bool woken_for_nothing;  // once in an execution is enough
-    const void* gone;        // memory that is no longer there, but may not be called either
+    bool woken_for_nothing;  // at most once in an execution
+    const void* gone;        // memory that is gone, and may not be woken either
     std::size_t gone_size;
 
     void clear() { std::memset(this, 0, sizeof(*this)); }
@@ -30,7 +33,8 @@ namespace weft::detail::os {
 bool futex_wait(atomic<uint32_t>& word, uint32_t expected, int64_t deadline_ns) noexcept {
     using model::futexes;
     rl::context& c = rl::ctx();
-    // An exchange that changes nothing reads the newest value; the next scheduling point is the sleep itself.
+    // An exchange that changes nothing reads the newest value. The next scheduling point is the
+    // sleep itself.
     if (word.fetch_add(0, relaxed) != expected) return true;
     int at = 0;
     while (futexes.address[at] != nullptr) ++at;
@@ -47,7 +51,7 @@ void futex_wake_one(atomic<uint32_t>& word) noexcept {
     using model::futexes;
     const auto* address = reinterpret_cast<const std::byte*>(&word);
     rl::context& c = rl::ctx();
-    c.sched();  // the call may come as late as it likes
+    c.sched();  // the wake-up may come at any later time
     const auto* gone = static_cast<const std::byte*>(futexes.gone);
     RL_ASSERT(gone == nullptr || address < gone || address >= gone + futexes.gone_size);
     for (int at = 0; at < model::futex_table::size; ++at) {

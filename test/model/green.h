@@ -1,11 +1,13 @@
-// green.h: green threads and plain threads that block, for models: the library's own src/sync/wait.cc and src/sched/park.cc over the
-// stand-ins of stand_in/.
+// green.h: green threads and plain threads that block, for models: the library's own
+// src/sync/wait.cc and src/sched/park.cc over the stand-ins of stand_in/.
 //
-// A suite derives from program<Suite, Greens, Plains> and says what each thread does in run(). Threads 0 … Greens - 1 are
-// green, those after them plain, the last ones (which run() never sees) what is left of an M when its green thread parks.
-// A thread that plays an M firing the timers of a P calls fire(). A wake-up that is lost shows as a deadlock.
+// A suite derives from program<Suite, Greens, Plains> and defines what each thread does in run().
+// Threads 0 … Greens - 1 are green, those after them plain. The last ones, which run() never sees,
+// are the rests of Ms whose green threads park. A thread that plays an M firing the timers of a P
+// calls fire(). A lost wake-up shows as a deadlock.
 //
-// A model includes model.h, wait.h, this, and then the two .cc files, with a defect planted before one of them in a mutant.
+// A model includes model.h, wait.h, this, and then the two .cc files. A mutant plants a defect
+// before one of them.
 #pragma once
 
 #include <weft/detail/cancel.h>
@@ -19,11 +21,11 @@
 
 namespace model {
 
-// What the threads of the current execution are.
+// The roles of the threads of the current execution.
 struct cast {
     M* green[threads_max];  // by thread of the checker
     thread_note* plain[threads_max];
-    sleeper* alarm[threads_max];  // whoever fires its deadline waits here until there is one
+    sleeper* alarm[threads_max];  // the thread that fires this deadline waits here until one is set
     bool later;                   // the clock has jumped; see monotonic_ns
 };
 
@@ -63,7 +65,7 @@ bool abandoned::may_be(bool /*waited_on*/) noexcept { return false; }
 
 bool abandoned::at_exit() noexcept { return false; }
 
-// The clock jumps once, by more than any threshold in the library, at any moment.
+// The clock jumps once, at any moment, by more than any threshold in the library.
 int64_t os::monotonic_ns() noexcept {
     constexpr int64_t jump_ns = 1'000'000'000;
     if (!model::now_playing.later) model::now_playing.later = rl::rand(2) != 0;
@@ -80,7 +82,7 @@ struct program : rl::test_suite<Suite, 2 * Greens + Plains> {
     static constexpr unsigned threads = Greens + Plains;
 
     scheduler home;
-    P ps[Greens + 1];  // the last one: of an M that fires timers
+    P ps[Greens + 1];  // the last one is that of an M that fires timers
     G gs[Greens + 1];
     M ms[Greens + 1];
     thread_note notes[Plains + 1];
@@ -102,7 +104,8 @@ struct program : rl::test_suite<Suite, 2 * Greens + Plains> {
         for (unsigned i = greens; i < threads; ++i) now_playing.plain[i] = &notes[i - greens];
     }
 
-    // The deadline of green thread i passes, as soon as there is one or later. One plain thread, as an M.
+    // Lets the deadline of green thread i pass, as soon as there is one or later. Called by one
+    // plain thread, as an M.
     void fire(unsigned i) {
         alarms[i].sleep();
         M* m = &ms[greens];
@@ -118,7 +121,7 @@ private:
     void green_thread(unsigned me) {
         if (me >= threads) run_rest(&ms[me - threads]);
         if (me >= greens) return;
-        leaves_timer();  // there will be no deadline any more
+        leaves_timer();  // no further deadline will be set
         await_rest(&ms[me]);
         ms[me].ends = true;
         ms[me].rest.call();

@@ -1,35 +1,44 @@
-/* idle.pml: the protocol of src/sched/idle.h: who sleeps, who looks for work, and why none is left lying.
+/* idle.pml: the protocol of src/sched/idle.h: which Ms sleep, which search for work, and why no
+ * work is left queued.
  *
- * Green threads are counts: in rings, in the global queue, in the hands of an M that moves them. One that runs pushes others, sets
- * a timer, waits for it or goes on, and ends or computes for ever: every choice is explored. What the code does under idle.lock with data that only the lock's
- * holder touches is one step. Looks at queues and timers are one step for each place, in the order of the code, with the
- * lock held where the code holds it; so is every move from one place to another.
+ * Green threads are counts: in rings, in the global queue, in the hands of an M that moves them.
+ * A running one pushes others, sets a timer, waits for it or continues, and ends or computes for
+ * ever. Every choice is explored. What the code does under idle.lock with data that only the
+ * holder touches is one step. Scans of queues and timers take one step for each place, in the
+ * order and under the locks of the code. So does every move from one place to another.
  *
- * Store buffers (TSO). Pushes, timers, and the store that frees the lock, with the counters written under it, wait in the buffer of their
- * thread and leave it in order, at any moment. Locked instructions and full fences empty the own buffer, the heavy fence
- * those of all threads, one after the other. A thread sees its own stores at once.
+ * Store buffers (TSO). Pushes, timers, and the store that frees the lock, with the counters
+ * written under it, wait in their thread's buffer and leave it in order, at any moment. Locked
+ * instructions and full fences empty the thread's own buffer, the heavy fence those of all
+ * threads, one after the other. A thread sees its own stores at once.
  *
- * Time. A timed sleep may end at any moment, and whether a lookout then stays near or goes far is a free choice: this covers all lengths
- * and all numbers of quiet looks. With TIMELY it ends only when nothing else can move: an interval is long.
+ * Time. A timed sleep may end at any moment. Whether the sentinel (lookout in the code) then
+ * stays near or goes far is a free choice. This covers all lengths and all numbers of fruitless
+ * scans. With TIMELY a sleep ends only when nothing else can move, because an interval is long.
  *
- * The poller (netpoll.h), with NEVENT. Events come at any moment and wait to be fetched; each makes a green thread ready. An M that
- * lies down may sleep there instead of on its note, two at most. It is fetched from there by an interrupt, which stays until somebody who
- * sleeps there takes it, whoever was meant; whoever tells an M counts it, and then interrupts, each in a step of its own. There is no poller
- * before a green thread adds the first file: that is the first thing one does, or with OPENS comes at any moment. Who looks in passing may be
- * late: it has seen that nobody sleeps there.
+ * The poller (netpoll.h), with NEVENT. Events come at any moment and wait to be fetched; each
+ * makes a green thread ready. An M that goes idle may sleep in the poller instead of on its
+ * note, two at most. An interrupt wakes one of them, whichever was meant; it stays pending until
+ * then. A thread that notifies an M counts it and then interrupts, in two steps. The poller
+ * exists once a green thread has added the first file: at once, or with OPENS at any moment. An
+ * M that polls in passing may act late on having seen that no M sleeps there.
  *
- * With ENDS an M that is one more than there are Ps may end whenever it has slept for a while; it may have been the one with the alarm.
+ * With ENDS a surplus M may end whenever it has slept for a while. It may have had the timeout.
  *
- * Checked: when nothing can move, no green thread is queued and no timer is due while a P is idle and an M could be had (safety);
- * what is queued while a P is idle at the end of an interval has started before the end of the next (bound, with TIMELY); the ring of an
- * idle P is empty, and nobody is counted as spinning who is not (I1), so whoever was told has woken up; no event waits to be fetched while
- * a P is idle and an M could be had, and none that was fetched is forgotten; at most two Ms are in the poller.
+ * Checked: when nothing can move, no green thread is queued and no timer is due while a P is
+ * idle and an M is available (safety). Work that is queued while a P is idle at the end of an
+ * interval has started before the end of the next (bound, with TIMELY). The ring of an idle P is
+ * empty. Only spinning Ms are counted as spinning (I1), so every notified M has woken up. No
+ * event waits to be fetched while a P is idle and an M is available, and no fetched event is
+ * lost. At most two Ms are in the poller.
  *
- * Left out: the age of a stolen run_next, stopping; Ms with pinned green threads; the monitor's looks at the poller, which are for when no P
- * is idle. An M that comes back from the poller and finds no P idle hands over what it has fetched; that takes OVERFLOW, and more Ms than
- * Ps. Creating a thread fails, or not, with NO_THREADS.
+ * Left out: the age of a stolen run_next; stopping; Ms with pinned green threads; the monitor's
+ * polling, which is for when no P is idle. An M that returns from the poller and finds no idle P
+ * hands over what it has fetched; that takes OVERFLOW, and more Ms than Ps. With NO_THREADS,
+ * creating a thread may fail.
  *
- * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that. See
+ * docs/models.md.
  */
 /* spin: pushes             expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=3 -DOVERFLOW" */
 /* spin: outside            expect=ok   pan="-E -m100000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNOUT=2 -DNPUSH=1" */
@@ -94,14 +103,14 @@
 #define NP 2            /* Ps */
 #endif
 #ifndef EXTRA
-#define EXTRA 0         /* Ms more than Ps, as calls leave behind: then all are there from the beginning, and sleep */
+#define EXTRA 0         /* Ms beyond the number of Ps, as blocking calls leave behind; all Ms then exist from the beginning, asleep */
 #endif
 #define NM (NP + EXTRA) /* Ms */
 #ifndef NPUSH
 #define NPUSH 0         /* pushes by green threads, together */
 #endif
 #ifndef NOUT
-#define NOUT 0          /* pushes from outside */
+#define NOUT 0          /* pushes by external threads */
 #endif
 #ifndef NTIMER
 #define NTIMER 0        /* timers set by green threads on P 0: 0 or 1 */
@@ -110,11 +119,11 @@
 #define NEVENT 0        /* events of files */
 #endif
 #define NONE    15
-#define LOOK    13      /* as a P: told to look, without one */
-#define OUTSIDE NM      /* the number of the outside thread's store buffer */
+#define LOOK    13      /* in place of a P: notified to scan, without one */
+#define OUTSIDE NM      /* the number of the external thread's store buffer */
 #define FAILED  14
 /* ---- Work. */
-byte ring[NP];                      /* as everybody sees it */
+byte ring[NP];                      /* as all threads see it */
 byte global_queue = 0;
 byte timer = 0;                     /* on P 0: 0 none, 1 set, 2 due */
 bool rang = false;                  /* its deadline has passed */
@@ -123,11 +132,11 @@ byte pushes = NPUSH, timers = NTIMER;
 /* ---- The poller. */
 #if NEVENT > 0
 byte to_come = NEVENT;
-byte events = 0;                    /* that have come, and nobody has fetched */
-byte readied = 0;                   /* green threads of those that somebody has */
-bool interrupted = false;           /* somebody has called interrupt() */
-bool in_use = false;                /* a file has been added: by the first green thread, or with OPENS by any */
-byte in_poller = 0;                 /* how many sleep there */
+byte events = 0;                    /* that have come and were not fetched */
+byte readied = 0;                   /* green threads of the fetched events */
+bool interrupted = false;           /* interrupt() was called */
+bool in_use = false;                /* a file was added: by the first green thread, or with OPENS by any */
+byte in_poller = 0;                 /* the number of Ms that sleep there */
 #else
 #define events 0
 #endif
@@ -145,17 +154,17 @@ bool lookout_near = false, lookout_alarm = false;
 #if NEVENT > 0
 byte polling[2];                    /* each set under the lock, cleared by that M itself */
 bool has_alarm[NM];                 /* while it sleeps there */
-short called_back = 0;              /* Ms that were told while in the poller, and are not back; a moment late */
+short called_back = 0;              /* Ms that were notified in the poller and have not returned; updated a moment late */
 #endif
 
 /* ---- Ms. */
 bool unborn[NM];                    /* no thread yet */
 byte p_of[NM];
-byte note[NM];                      /* NONE, or the P that comes with being told */
+byte note[NM];                      /* NONE, or the P that comes with the notification */
 bool timed[NM];                     /* asleep for an interval */
 #if NEVENT > 0
-bool elsewhere[NM];                 /* says the note: is in the poller, or on its way there or back */
-byte fetched[NM];                   /* green threads that it has come back with */
+bool elsewhere[NM];                 /* state of the note: the M is in the poller, or on its way there or back */
+byte fetched[NM];                   /* green threads with which it returned */
 #endif
 #ifdef ENDS
 byte too_many = EXTRA;              /* Ms that may end */
@@ -212,7 +221,7 @@ end:
 #define drain(t)         skip
 #endif
 
-/* ---- Pieces of idle.cc. Those that end in _locked are parts of an atomic step. */
+/* ---- Pieces of idle.cc. Those whose names end in _locked are parts of an atomic step. */
 #define LOCK(t) (EMPTY(t) && !lock) -> lock = true
 
 #ifdef MUTANT_NOT_WANTED
@@ -229,7 +238,7 @@ inline take_idle_p_locked(p) {
 
 inline forget_lookout_locked() { lookout = NONE; lookout_near = false; lookout_alarm = false }
 
-/* m: any idle M, but rather not the lookout, unless it only stays; NONE if there is none. */
+/* m: any idle M; the sentinel only if no other is idle, unless it stays; NONE if there is none. */
 #if NEVENT > 0
 #define SOMEBODY_POLLS (polling[0] != NONE || polling[1] != NONE)
 #define WAITS(i)       (polling[i] != NONE && idle_m[polling[i]])
@@ -258,8 +267,8 @@ inline take_idle_m_locked(m) {
     if :: m != NONE -> idle_m[m] = false :: else fi
 }
 
-/* m: a new thread; NONE when there are as many as Ps, for then one without a P is awake, on its way to sleep, and will look; FAILED
- * when there is none to be had. */
+/* m: a new thread. NONE if there are as many Ms as Ps: then one without a P is awake, on its way
+ * to sleep, and will scan. FAILED if no thread is available. */
 inline create_m(m) {
     m = 0;
     do :: m < NM && !unborn[m] -> m++ :: else -> break od;
@@ -301,7 +310,7 @@ inline wake_one(t, from_outside) {
     fi
 }
 
-/* Tells m that p is its, wherever it sleeps. */
+/* Notifies m, wherever it sleeps, that p is its P. */
 inline wake_m(t) {
 #if NEVENT > 0
     atomic { EMPTY(t) ->
@@ -329,7 +338,7 @@ inline wake_m(t) {
 #endif
 }
 
-/* Who looks in passing. Sets hand. */
+/* Polls in passing. Sets hand. */
 inline fetch() {
     hand = events; events = 0
 #ifdef MUTANT_INTERRUPT_TAKEN
@@ -367,7 +376,7 @@ inline look() {
 #define POLLS_TOO        false
 #endif
 
-/* Whether an M that stops looking, and runs, may leave it at that. */
+/* Whether an M that stops searching, and runs, may do so without waking another. */
 #ifdef MUTANT_NOT_ALONE
 #define IS_ALONE true
 #else
@@ -402,7 +411,7 @@ proctype M(byte me) {
     bool polls = false, joins = false, stays = false;
 #endif
 #ifdef ENDS
-    bool ends = false;          /* has slept for so long that it may, since it had a P */
+    bool ends = false;          /* it has slept long enough to end since it had a P */
 #endif
 
     if
@@ -520,7 +529,7 @@ again:  /* Step 3; the lock is held. */
 
 #if NEVENT > 0 && defined(OVERFLOW)
     if
-    :: fetched[me] > 0 ->   /* all Ps are taken: to the arrivals */
+    :: fetched[me] > 0 ->   /* all Ps are taken: to the injected queue */
            atomic { UNLOCK(me); global_queue = global_queue + fetched[me]; readied = readied + fetched[me]; fetched[me] = 0 };
            wake_one(me, true);
            atomic { LOCK(me) };
@@ -531,7 +540,7 @@ again:  /* Step 3; the lock is held. */
 
 #ifdef ENDS
     if
-    :: ends && too_many > 0 ->      /* end_idle_m; we are on no list */
+    :: ends && too_many > 0 ->      /* end_idle_m; this M is on no list */
            atomic {
                too_many--;
 #ifndef MUTANT_ENDS_IN_SILENCE
@@ -551,7 +560,7 @@ again:  /* Step 3; the lock is held. */
     fi;
 #endif
 
-lie_down:   /* Step 4. found says whether we are the lookout. */
+lie_down:   /* Step 4. found tells whether this M is the sentinel. */
     alarmed = (timer != 0);
     atomic {
         idle_m[me] = true;
@@ -571,7 +580,7 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
         :: !far && 0 < idle_ps && (idle_ps < NP || STAYS) ->
                if
                :: lookout == NONE || !lookout_near -> found = true
-               :: lookout != NONE && lookout_near -> found = true       /* our time is up before the lookout's … */
+               :: lookout != NONE && lookout_near -> found = true       /* its time is up before the sentinel's … */
                :: lookout != NONE && lookout_near                       /* … or not */
                fi;
                if :: found -> lookout_near = true; timed[me] = true :: else fi
@@ -584,7 +593,7 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
                if :: found -> lookout_near = false :: else fi
         fi;
 #if NEVENT > 0
-        /* Who joins is woken first: the other one has the alarm, if it can. */
+        /* An M that joins is woken first. The other one has the timeout, if possible. */
         if
         :: joins && lookout == NONE && (!alarmed || has_alarm[FIRST]) ->
                found = false;
@@ -605,7 +614,7 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
         joins = false;
 #endif
         one_is_idle = idle_ps > 0;
-        alarmed = alarmed && one_is_idle;     /* while no P is idle, timers are the business of those who have one */
+        alarmed = alarmed && one_is_idle;     /* while no P is idle, timers are left to the Ms with a P */
 #ifdef MUTANT_NOT_TIMED
         timed[me] = false;
 #endif
@@ -662,7 +671,7 @@ lie_down:   /* Step 4. found says whether we are the lookout. */
 #endif
            :: atomic { alarmed && rang -> in_poller-- }
            fi;
-           atomic { if :: elsewhere[me] -> elsewhere[me] = false :: else -> joins = true fi };   /* joins: was told there */
+           atomic { if :: elsewhere[me] -> elsewhere[me] = false :: else -> joins = true fi };   /* joins: was notified there */
 back:      atomic { if :: polling[0] == me -> polling[0] = NONE :: else -> polling[1] = NONE fi };
            atomic { if :: joins -> called_back--; joins = false :: else fi; found = called_back > 0 };
            atomic {
@@ -710,7 +719,7 @@ time_is_up:
     };
 #if NEVENT > 0
     if
-    :: in_use && !SOMEBODY_POLLS && fetched[me] == 0 ->     /* N3, if nobody has just looked */
+    :: in_use && !SOMEBODY_POLLS && fetched[me] == 0 ->     /* N3, unless another M has just polled */
            UNLOCK(me);
            atomic { EMPTY(me) -> fetch(); fetched[me] = hand; hand = 0 };
            atomic { LOCK(me) }
@@ -759,7 +768,7 @@ found_some:
                UNLOCK(me)
            };
            if
-           :: alone ->     /* Nobody else pushes, and another M is in the poller. */
+           :: alone ->     /* No other M pushes, and another M is in the poller. */
                   alone = false;
                   NO_CHAIN_FENCE(me);
                   NO_CHAIN_LOOK;
@@ -809,7 +818,7 @@ computing:
 #endif
 #endif
     :: goto loop            /* the green thread ends */
-    :: break                /* or never comes back */
+    :: break                /* or never returns */
     od;
     false;
 over:

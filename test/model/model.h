@@ -1,17 +1,20 @@
-// model.h: what the model checks of this folder share: the checker's view of the library, and the searches.
+// model.h: the checker's view of the library, and the searches, which all models of this folder
+// share.
 //
-// A model is a program that includes the library's own headers, compiled with WEFT_MODEL, so that atomics are those of
-// Relacy: each access is a point where another thread may run on, and a load may return any value that the C++ memory model
-// allows (of the last three stores). A suite is a class with the threads' code; check() runs it under three kinds of search:
+// A model is a program that includes the library's own headers, compiled with WEFT_MODEL. So
+// atomics are those of Relacy: at each access another thread may run, and a load may return any
+// value that the C++ memory model allows (of the last three stores). A suite is a class with the
+// threads' code. check() runs it under one of three kinds of search:
 //
-//   all        every interleaving and every choice of loads: a proof, for the threads and operations in the suite
-//   switches   every interleaving with up to n preemptions
-//   random     n executions drawn at random, with the same seed each time; loads may be older here than in the other two
+//     all        every interleaving and every choice of loads: a proof, for the threads and operations in the suite
+//     switches   every interleaving with up to n preemptions
+//     random     n executions drawn at random, with the same seed each time; loads may be older here than in the other two
 //
-// A program built with MUTANT_… has a defect planted in it and must fail. Defects are planted by redefining, before a header is
-// included, a memory order or a name that the header uses; the headers know nothing of it.
+// A program built with MUTANT_… has a planted defect and must fail. Before a header is included, a
+// mutant redefines a memory order or a name that the header uses. The headers know nothing of it.
 //
-// Include this first: atomic.h defines words like release as macros, which the standard library's headers do not expect.
+// Include this first: atomic.h defines words like release as macros, which the standard library's
+// headers do not expect.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +33,8 @@
 
 #include <weft/detail/atomic.h>
 
-// For mutants: an order that is weaker in one function. In the checker's namespace since the library also writes detail::acquire.
+// For mutants: an order that is weaker in one function. It is in the checker's namespace because
+// the library also writes detail::acquire.
 #define RELAXED_IN(function, otherwise) rl::relaxed_if(std::strcmp(__func__, function) == 0, otherwise), $
 
 namespace rl {
@@ -71,7 +75,7 @@ public:
 
     guarded& operator--() { return *this = get() - 1; }
 
-    // From void* to what it points to.
+    // Converts a void* to a pointer to the object.
     template <typename U>
         requires(std::is_same_v<T, void*> && !std::is_void_v<U>)
     explicit operator U*() const {
@@ -111,7 +115,7 @@ public:
     }
 };
 
-// What the headers expect of the library; in search.cc.
+// What the headers expect of the library. Defined in search.cc.
 void spin_backoff(uint32_t round) noexcept;
 [[noreturn]] void assert_failed(const char* condition, const char* file, int line) noexcept;
 [[noreturn]] void fatal(const char* format, ...) noexcept;
@@ -122,7 +126,7 @@ namespace model {
 
 using namespace weft::detail;
 
-// A T whose destruction is noticed: whoever touches it afterwards finds rubbish and fails.
+// A T with a detectable destruction: any later access finds overwritten memory and fails.
 template <typename T>
 class box {
 public:
@@ -153,7 +157,7 @@ private:
     bool destroyed_ = false;
 };
 
-// How to search, and how far: how many preemptions, how many executions.
+// How to search, and how far: the number of preemptions, or of executions.
 struct search {
     enum class kind { all, switches, random } how;
     uint64_t amount;
@@ -165,8 +169,9 @@ constexpr search switches(uint64_t preemptions) { return {search::kind::switches
 
 constexpr search random(uint64_t executions) { return {search::kind::random, executions}; }
 
-// A suite with its type taken away. The checker is a template over the suite, and takes longer to compile than all the rest of a
-// model: so it is compiled once, in search.cc, for one suite that plays this one, and not again for each suite and each mutant.
+// A suite without its type. The checker is a template over the suite, and takes longer to compile
+// than the rest of a model. So search.cc compiles it once, for one suite that plays this one,
+// instead of once for each suite and each mutant.
 struct erased_suite {
     unsigned threads;
     void (*construct)();
@@ -176,10 +181,10 @@ struct erased_suite {
     void (*destroy)();
 };
 
-// Threads of the checker in a suite: two to this many.
+// A suite has from two to this many threads of the checker.
 inline constexpr unsigned threads_max = 8;
 
-// As check().
+// See check().
 bool explore(const erased_suite& suite, const char* name, search how);
 
 // The one Suite that exists at a time.
@@ -190,7 +195,7 @@ struct the_suite {
     static Suite& get() { return *std::launder(reinterpret_cast<Suite*>(bytes)); }
 };
 
-// Explores Suite. Prints what was done; true if nothing was found.
+// Explores Suite and prints a summary. Returns true if no error was found.
 template <typename Suite>
 bool check(const char* name, search how) {
     using it = the_suite<Suite>;

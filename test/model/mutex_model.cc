@@ -1,8 +1,12 @@
-// mutex_model.cc: the mutex: one holder at a time, what it wrote is seen by the next one, no waiter is forgotten, in normal mode, in
-// starvation mode and between the two, when waiters give up too; it may be destroyed as soon as the last unlock has been called.
+// mutex_model.cc: the mutex.
 //
-// weft/mutex.h, src/sync/mutex.cc and src/sync/wait.cc are compiled as they are. The clock may jump beyond the threshold of starvation,
-// and beyond any deadline, at any look.
+// - It has one holder at a time. The next holder sees what the previous one wrote.
+// - No waiter is forgotten: in normal mode, in starvation mode and between the two, even when
+//   waiters give up.
+// - It may be destroyed as soon as the last unlock has been called.
+//
+// weft/mutex.h, src/sync/mutex.cc and src/sync/wait.cc are compiled as they are. At any reading,
+// the clock may jump beyond the starvation threshold, and beyond any deadline.
 //
 // mutants: LOCK_RELAXED UNLOCK_RELAXED LOCK_BITS_RELAXED UNLOCK_BITS_RELAXED LOCK_BLINDLY UNLOCK_BLINDLY
 // mutants: WAITING_FORGOTTEN GIFT_REFUSED GIFT_NOT_LOCKED TOUCHED_AFTER_UNLOCK ABANDONED_IGNORED
@@ -40,7 +44,7 @@
     compare_exchange_strong(expected, value, __VA_ARGS__) && \
         !(std::strcmp(__func__, "unlock") == 0 && state_.word().exchange(0, rl::mo_acq_rel, $) != 77)
 #endif
-#define private public  // so that a suite can play a green thread that will never run again
+#define private public  // so that a suite can play a green thread that never runs again
 #include <weft/mutex.h>
 #undef private
 #undef compare_exchange_strong
@@ -51,7 +55,7 @@
 #define wait(w, ...) wait(w, __VA_ARGS__), w.ok = false
 #elif defined(MUTANT_GIFT_NOT_LOCKED)
 #define unlock_bits(bits) unlock_bits(std::strcmp(__func__, "unlock_slow") == 0 ? (bits) & ~2U : (bits))
-#elif defined(MUTANT_WAKE_KEPT)  // a waiter whose time is up stays on its way for ever
+#elif defined(MUTANT_WAKE_KEPT)  // a waiter that has timed out counts as being on its way for ever
 #define unlock_bits(value) \
     unlock_bits((value) | (std::strcmp(#value, "bits") == 0 && std::strcmp(__func__, "contend") == 0 ? 4U : 0U))
 #elif defined(MUTANT_TRACE_LEFT)
@@ -97,7 +101,7 @@ struct counting : program<counting<Greens, Plains, Rounds>, Greens, Plains> {
     }
 };
 
-// Whoever finds that all others have been here destroys the mutex after its unlock.
+// The thread that finds that all others have been here destroys the mutex after its unlock.
 template <int Greens, int Plains>
 struct destroyed : program<destroyed<Greens, Plains>, Greens, Plains> {
     box<weft::mutex> m;
@@ -111,7 +115,8 @@ struct destroyed : program<destroyed<Greens, Plains>, Greens, Plains> {
     }
 };
 
-// A waiter whose runtime is stopped, while it is queued or after it was woken; another one must get the mutex all the same.
+// The runtime of a waiter stops, while the waiter is queued or after it was woken. Another waiter
+// must still get the mutex.
 struct abandoned_waiter : program<abandoned_waiter, 1, 2> {
     weft::mutex m;
     sleeper held, queued;
@@ -143,13 +148,13 @@ struct abandoned_waiter : program<abandoned_waiter, 1, 2> {
         m.waiters_.push_back(w);
         m.state_.unlock_bits(bits | weft::mutex::waiting);
         queued.call();
-        // As abandon_gs in src/sched/start.cc.
+        // As abandon_gs in src/sched/start.cc does.
         const uint32_t now_bits = m.state_.lock_bits();
         const bool linked = w.queue != nullptr;
         if (linked) m.waiters_.remove(w);
         m.state_.unlock_bits(now_bits);
         if (linked) return;
-        g.turn.sleep();  // whoever woke it is done with it
+        g.turn.sleep();  // the thread that woke it is done with it
 #if !defined(MUTANT_ABANDONED_IGNORED)
         w.pass_on(w, true);
 #endif
@@ -165,8 +170,9 @@ struct abandoned_waiter : program<abandoned_waiter, 1, 2> {
     }
 };
 
-// Nobody is left out, whoever gives up: the first Timed green threads have a deadline, so has the last plain one if Late; thread number
-// Firing lets that of the first pass. Each of the others locks Rounds times.
+// No waiter is left out, whichever waiters give up. The first Timed green threads have a deadline,
+// and the last plain one if Late. Thread number Firing lets the deadline of the first pass. Each of
+// the others locks Rounds times.
 template <int Greens, int Plains, int Timed, bool Late, int Firing, int Rounds>
 struct giving_up : program<giving_up<Greens, Plains, Timed, Late, Firing, Rounds>, Greens, Plains> {
     weft::mutex m;

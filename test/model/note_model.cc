@@ -1,5 +1,5 @@
-// note_model.cc: the note a thread sleeps on: no wake is lost, none is seen that was not given, and what the waker wrote
-// before it is visible to the sleeper.
+// note_model.cc: the note on which a thread sleeps. No wake-up is lost or invented, and the sleeper
+// sees what the waker wrote before.
 //
 // The kernel's half is in futex.h.
 //
@@ -63,7 +63,7 @@ struct told : rl::test_suite<told, 2> {
     }
 };
 
-// Two rounds on one note: the kernel's half of the first wake may come while the sleeper is in its second sleep.
+// Two rounds on one note. The kernel's half of the first wake-up may come during the second sleep.
 struct twice : rl::test_suite<twice, 3> {
     note it;
     guarded<int> message[2] = {0, 0};
@@ -90,8 +90,9 @@ struct twice : rl::test_suite<twice, 3> {
     }
 };
 
-// A sleep that may end by itself, as of an M or of a plain thread with a deadline: if the time is up, it takes itself off a list under a
-// lock; whoever was taken off by somebody else is sure to be told.
+// A sleep that may time out, like that of an M or of a plain thread with a deadline. After a
+// timeout, the thread removes itself from a list under a lock. If another thread has removed it,
+// that thread will wake it.
 struct timed : rl::test_suite<timed, 2> {
     note it;
     atomic<uint32_t> listed{1};
@@ -114,7 +115,7 @@ struct timed : rl::test_suite<timed, 2> {
     }
 };
 
-// As timed, with a second sleep after a time-out, as a lookout does.
+// Like timed, with a second sleep after a timeout, as the sentinel does.
 struct naps : rl::test_suite<naps, 2> {
     note it;
     guarded<int> message = 0;
@@ -132,8 +133,9 @@ struct naps : rl::test_suite<naps, 2> {
     }
 };
 
-// A sleep elsewhere, as of an M in its poller: something else may bring it back as well, and whoever tells it there fetches it. That
-// may come late, when the sleeper is back already, or has gone there again.
+// A sleep elsewhere, like that of an M in its poller. An event may also end it. The thread that
+// notifies the sleeper there interrupts the poller. The interrupt may come late, when the sleeper
+// has returned, or has gone there again.
 struct elsewhere : rl::test_suite<elsewhere, 2> {
     note it;
     atomic<uint32_t> fetched{0};

@@ -1,5 +1,8 @@
-// once_model.cc: call_once: one call at a time, no more than one succeeds, nobody returns before that or sleeps for ever, what the call
-// did is seen; the flag may be destroyed as soon as all have returned.
+// once_model.cc: call_once.
+//
+// - One call runs at a time, and at most one succeeds.
+// - No caller returns before that, or sleeps for ever. Each sees what the call did.
+// - The flag may be destroyed as soon as all callers have returned.
 //
 // weft/once.h, src/sync/once.cc and src/sync/wait.cc are compiled as they are.
 //
@@ -29,7 +32,7 @@
 #define acquire RELAXED_IN("is_done", rl::mo_acquire)
 #endif
 #include <weft/once.h>
-#if defined(MUTANT_LOOKED_ONCE)  // who was woken does not look whether the call has succeeded
+#if defined(MUTANT_LOOKED_ONCE)  // a woken waiter does not check whether the call has succeeded
 #define wait(...)      \
     wait(__VA_ARGS__); \
     return false
@@ -60,7 +63,8 @@ namespace {
 
 using namespace model;
 
-// Each calls once; the first Failures calls fail. Whoever comes back last destroys the flag.
+// Each thread calls once. The first Failures calls fail. The last thread to return destroys the
+// flag.
 template <int Greens, int Plains, int Failures>
 struct calling : program<calling<Greens, Plains, Failures>, Greens, Plains> {
     box<weft::once_flag> flag;

@@ -1,18 +1,24 @@
-/* pin.pml: the hand-over of Ps to and from the M of a pinned green thread (src/sched/pin.h), over the protocol of src/sched/idle.h.
+/* pin.pml: the hand-off of Ps to and from the M of a pinned green thread (src/sched/pin.h), over
+ * the protocol of src/sched/idle.h.
  *
- * M 0 has a pinned green thread, g, and runs nothing else while that lasts; all other green threads are counts. g is in one place: a
- * ring, the global queue, somebody's hand, parked, running, or gone. Those that run push others, make g ready, end, or compute for
- * ever; g also yields, parks, is unpinned, or ends while it is pinned, which retires M 0: every choice is explored.
+ * M 0 has a pinned green thread, g, and runs nothing else while g is pinned. All other green
+ * threads are counts. g is in one place: a ring, the global queue, an M's hand, parked, running,
+ * or gone. Running green threads push others, make g ready, end, or compute for ever. g also
+ * yields, parks, is unpinned, or ends while it is pinned, which retires M 0. Every choice is
+ * explored.
  *
- * Memory is sequentially consistent here: all that a hand-over adds happens under idle.lock or through a note. What rests on fences is in
- * idle.pml, whose sleep this shares, with looks at everything as one step.
+ * Memory is sequentially consistent here, because all that a hand-off adds happens under
+ * idle.lock or through a note. What depends on fences is in idle.pml. This model has the sleep
+ * of that one, with a scan of everything as one step.
  *
- * Checked: M 0 runs nothing but g, and g runs nowhere else; next_p of an M is never overwritten; when nothing can move any more, each P
- * is idle, or with an M that computes, or with M 0 that naps while g waits (H5); g is in nobody's hand, and nothing is queued while a P is
- * idle and an M could be had, and with STOP no M is asleep. The run refused shows that M 0 does not try again for ever: there is no cycle
- * without one of the progress labels.
+ * Checked: M 0 runs only g, and g runs only there. next_p of an M is never overwritten. When
+ * nothing can move, each P is idle, or with an M that computes, or with M 0 that naps while g
+ * waits (H5). g is in no M's hand, and nothing is queued while a P is idle and an M is
+ * available. With STOP no M is asleep. The run refused shows that M 0 does not retry for ever:
+ * each cycle passes one of the progress labels.
  *
- * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/pin.md and docs/models.md.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that.
+ * See docs/pin.md and docs/models.md.
  */
 /* spin: one            expect=ok   pan="-E -m200000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNP=1 -DNM=2 -DNPUSH=2 -DNREADY=2 -DNOUT=1" */
 /* spin: retires        expect=ok   pan="-E -m200000 -w24" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=3" */
@@ -42,16 +48,16 @@
 #define NP 2            /* Ps */
 #endif
 #ifndef NM
-#define NM 3            /* Ms, most of them not made yet */
+#define NM 3            /* Ms, most of them not created yet */
 #endif
 #ifndef NPUSH
 #define NPUSH 0         /* pushes of ordinary green threads by green threads, together */
 #endif
 #ifndef NREADY
-#define NREADY 0        /* times that ordinary ones make g ready */
+#define NREADY 0        /* times that ordinary green threads make g ready */
 #endif
 #ifndef NOUT
-#define NOUT 0          /* pushes from outside; each may also make g ready */
+#define NOUT 0          /* pushes by external threads; each may also make g ready */
 #endif
 #define NONE   15
 #define FAILED 14
@@ -82,7 +88,7 @@ byte idle_ps = 0, spinning = 0, lookout = NONE, unavailable = 0, made = 1;
 
 /* ---- Ms. M 0 is the pinned one. */
 bool pinned = true;                 /* M 0 still is */
-bool naps = false;                  /* M 0 keeps a P of which it may run nothing: there are no threads */
+bool naps = false;                  /* M 0 keeps a P of which it may run nothing: no thread is available */
 bool unborn[NM], ended[NM], told[NM], timed[NM], computes[NM];
 byte p_of[NM], next_p[NM], next_g[NM];
 
@@ -98,7 +104,8 @@ inline take_off_list(m) {
     if :: m == 0 && pinned -> unavailable-- :: else fi
 }
 
-/* m: an idle M that may run ordinary ones, or a new one; NONE: none is needed, for somebody is on the way to sleep; FAILED. */
+/* m: an idle M that may run ordinary green threads, or a new one; NONE if none is needed,
+   because an M is on its way to sleep; FAILED. */
 inline take_m(by_need) {
     if
 #ifdef MUTANT_TAKEN_FOR_OTHERS
@@ -167,7 +174,7 @@ inline after_push() {
     if :: wanted -> wake_one(false) :: else fi
 }
 
-/* Takes from ring i, or with i == NP from the global queue. */
+/* Takes from ring i, or from the global queue if i == NP. */
 inline take_from(i) {
     if
     :: i < NP && ring[i] > 0 -> ring[i]--; what = ORDINARY
@@ -247,7 +254,7 @@ again:  /* The lock is held. */
                UNLOCK;
                goto awake
 #else
-               p_of[me] = p; p = NONE; spins = true; far = false;     /* not by way of next_p, which is the givers' */
+               p_of[me] = p; p = NONE; spins = true; far = false;     /* not through next_p, which belongs to the givers */
                UNLOCK;
                goto loop
 #endif
@@ -285,7 +292,7 @@ progress_alarm:
     atomic { take_off_list(me); if :: far = true :: far = false fi };
     goto again;
 
-handed:     /* Meanwhile. Somebody else has to look in our place. */
+handed:     /* Another M must search in place of this one. */
 #ifndef MUTANT_LEFT_WITHOUT_LOOK
     if :: asleep -> wake_one(false) :: else fi;
 #endif
@@ -364,7 +371,7 @@ refused:    /* H5 */
     ring[p_of[me]]++;
     goto nap;
 #endif
-    atomic {        /* the queues' locks, one after the other: nobody else pushes to our ring */
+    atomic {        /* the queues' locks, one after the other: no other thread pushes to this ring */
         global_queue = global_queue + ring[p_of[me]] + 1; ring[p_of[me]] = 0;
         if :: g == p_of[me] -> g = GLOBAL :: else fi;
         what = NOTHING
@@ -386,7 +393,7 @@ refused:    /* H5 */
            fi
     :: else
     fi;
-nap:        /* One more round would find nothing else before one of these is so. */
+nap:        /* Another round would find something only if one of these holds. */
     what = NOTHING;
     naps = true;
     G_CAN_RUN || next_p[0] != NONE || stopping || TO_BE_HAD(1) || TO_BE_HAD(NM - 1) || (NP > 1 && ring[1 - p_of[me]] > 0);
@@ -405,7 +412,7 @@ progress_running:
     :: atomic { pushes > 0 -> pushes--; ring[p_of[me]]++ }; after_push()
     :: atomic { readies > 0 && g == PARKED -> readies--; g = p_of[me] }; after_push()
     :: goto loop                        /* ends */
-    :: break                            /* or never comes back */
+    :: break                            /* or never returns */
     od;
     computes[me] = true;
     false;
@@ -443,7 +450,7 @@ progress_retire:
     if :: m == FAILED -> m = NONE; goto retire :: else fi;
     told[m] = true; m = NONE;
 #ifndef MUTANT_RETIRED_UNSEEN
-    after_push()    /* who was to look may be the one that has the P now, and we do not lie down */
+    after_push()    /* the M that was to search may be the one that has the P now, and this one does not go idle */
 #endif
 #endif
 

@@ -1,11 +1,17 @@
-// poll_desc_model.cc: one number of a file, and the files that it means one after the other: a file is closed once, when nobody uses it
-// any more; closing, a new deadline, and the end of a poller wake whoever waits; no call and no event reaches the file that has the
-// number next; and whatever comes meanwhile, nobody misses what is there for him.
+// poll_desc_model.cc: one descriptor number, and the files that it denotes one after the other.
 //
-// src/poll/poll_desc.cc and poll_side.cc, src/net/fd_io.h, fd_io.cc and fd_handle.cc, and src/sync/wait.cc are compiled as they are. The
-// system is played: what the number means, what can be read and written there, to which poller it was added, and a poller's thread.
-// A call that finds its file closed, or another one in its place, fails; so does a second close(), one while a call goes on, one of a
-// file that is still on its poller, and an event that wakes somebody of another file.
+// - A file is closed once, when no call uses it.
+// - Closing, a new deadline, and the end of a poller wake every waiter.
+// - No call and no event reaches the file that gets the number next.
+// - No waiter misses an event for its file, whatever happens at the same time.
+//
+// src/poll/poll_desc.cc and poll_side.cc, src/net/fd_io.h, fd_io.cc and fd_handle.cc, and
+// src/sync/wait.cc are compiled as they are. The model plays the system: what the number denotes,
+// what can be read and written there, to which poller it was added, and a poller's thread.
+//
+// These fail: a call whose file is closed, or replaced by another one; a second close(); a close()
+// during a call, or of a file that is still on its poller; an event that wakes a waiter of another
+// file.
 //
 // mutants: EVENT_FOR_ANY COUNTED_IN_PASSING ENTERED_WITH_ANY CLOSED_WITH_ANY CLOSED_UNDER_CALLS ENDED_BLINDLY
 // mutants: LAST_STAYS READERS_FORGOTTEN WRITERS_FORGOTTEN ABANDONED_IN_SILENCE NUDGED_IN_SILENCE EVICTED_IN_SILENCE BEGUN_TWICE
@@ -21,7 +27,7 @@
 #endif
 #include "poll/poll_desc.h"
 
-// What a function of that name does otherwise.
+// For mutants of a single function.
 #define IN(function) (std::strcmp(__func__, function) == 0)
 
 #if defined(MUTANT_EVENT_FOR_ANY)
@@ -40,7 +46,7 @@
 
 namespace weft::detail {
 
-constexpr uint32_t generation = 0;  // for mutants: where there is no other
+constexpr uint32_t generation = 0;  // for mutants, where no other is in scope
 
 }  // namespace weft::detail
 #if defined(MUTANT_COUNTED_IN_PASSING)
@@ -97,9 +103,9 @@ using namespace model;
 
 constexpr int number = 3;     // of every file here
 constexpr int files_max = 4;  // 1, 2 …: they get the number in this order
-constexpr int at_once = 2;    // what a call can take; less is a short one
+constexpr int at_once = 2;    // the most that a call takes; less is a short read or write
 
-// In random walks every thread is about as fast as the others, but for those that wait a while first.
+// In random walks all threads are about equally fast, except those that first wait a while.
 bool dawdles = false;
 
 void dawdle() {
@@ -114,13 +120,14 @@ enum outcome : int { got_some, found_it_closed, time_was_up };
 
 class poller;
 
-// The system, as far as that number goes. What is no variable of the checker's is the kernel's own, and orders nothing.
+// The system's state for that number. Members that are no variables of the checker belong to the
+// kernel, and order nothing.
 struct kernel {
     atomic<int> meaning{0};      // the file; 0: none
     guarded<int> life = 0;       // written when a file is opened or closed, read in each call
     int there[files_max][2]{};   // by file and direction
     int closed[files_max]{};     // how often
-    bool given_away = false;     // the file is not the library's any more
+    bool given_away = false;     // the library does not own the file any longer
     poller* added_to = nullptr;  // where the file is registered …
     uint64_t token = 0;          // … and as what
 
@@ -139,7 +146,8 @@ struct kernel {
         ++closed[file];
     }
 
-    // What the number means now. (A load could return what it meant before; an exchange that changes nothing does not.)
+    // What the number denotes now. (A load could return an older value; an exchange that changes
+    // nothing does not.)
     int means() { return meaning.fetch_add(0, relaxed); }
 
     void await(int file) {
@@ -165,14 +173,14 @@ struct kernel {
 struct {
     kernel* system;
     poll_desc* desc;
-    poller* own;                     // of the runtime
-    poller* outside;                 // of plain threads
+    poller* own;                     // the runtime's
+    poller* outside;                 // that of plain threads
     int file_of[files_max + 2];      // by generation
     uint32_t used_by[threads_max];   // which generation each thread uses
     const void* party[threads_max];  // each thread's G or note
 } now;
 
-// A poller, with a thread of its own.
+// A poller, with its own thread.
 class poller final : public poll_backend {
 public:
     [[nodiscard]] int open() noexcept override { return 0; }
@@ -207,7 +215,8 @@ public:
         notify();
     }
 
-    // Its thread: until the suite's other threads are done, of which this is told by each.
+    // The poller's thread. It returns when the suite's other threads are done, each of which
+    // reports that.
     void run(int others) {
         for (;;) {
             if (pending_ != 0) {
@@ -229,7 +238,7 @@ public:
         notify();
     }
 
-    // Nobody may touch it from now on.
+    // From here on no thread may touch it.
     void end() { gone_ = true; }
 
     static void deliver(const poll_event& event) {
@@ -291,7 +300,8 @@ int add_to_outside_poller(poll_desc& d) noexcept { return d.home() != nullptr ? 
 
 namespace {
 
-// What the suites have in common: the system, the descriptor, two sockets that get the number one after the other.
+// Shared by the suites: the system, the descriptor, and two sockets that get the number one after
+// the other.
 template <typename Suite, int Greens, int Plains>
 struct with_file : program<Suite, Greens, Plains> {
     kernel system;
@@ -318,7 +328,8 @@ struct with_file : program<Suite, Greens, Plains> {
         RL_ASSERT(desc.in.waiters_for_test() == 0 && desc.out.waiters_for_test() == 0);
     }
 
-    // Handles that are still open close their files; then each file that has been open was closed, once.
+    // Handles that are still open close their files. Then each file that was open must have been
+    // closed exactly once.
     void close_all() {
         const int meant = system.means();
         { const fd_handle last = std::move(a); }
@@ -361,7 +372,7 @@ struct with_file : program<Suite, Greens, Plains> {
         }
     }
 
-    // A wait for a file that is not ours, until something can be read.
+    // Waits for a foreign file, until something can be read.
     outcome wait_borrowed() {
         const uint32_t generation = desc.borrow();
         if (generation == 0) return found_it_closed;
@@ -389,7 +400,7 @@ struct with_file : program<Suite, Greens, Plains> {
     }
 };
 
-// Closing wakes both directions; the last one to leave closes the file.
+// Closing wakes both directions. The last call to leave closes the file.
 struct closing_one : with_file<closing_one, 1, 2> {
     void run(unsigned me) {
         dawdle();
@@ -402,7 +413,7 @@ struct closing_one : with_file<closing_one, 1, 2> {
     }
 };
 
-// Two close it, while somebody reads.
+// Two threads close it while another reads.
 struct closing_twice : with_file<closing_twice, 0, 3> {
     void run(unsigned me) {
         dawdle();
@@ -417,7 +428,7 @@ struct closing_twice : with_file<closing_twice, 0, 3> {
     }
 };
 
-// Something comes while one waits, tries, or is about to be added, and another one closes.
+// Data arrives while one thread waits, tries, or is about to be added, and another one closes.
 template <bool Closes>
 struct arriving : with_file<arriving<Closes>, 1, Closes ? 2 : 1> {
     using base = with_file<arriving<Closes>, 1, Closes ? 2 : 1>;
@@ -437,7 +448,8 @@ struct arriving : with_file<arriving<Closes>, 1, Closes ? 2 : 1> {
     }
 };
 
-// A short read, and what comes after it; or a new deadline meanwhile, too, which is no reason to forget either.
+// A short read, and what arrives after it. With Moves, a new deadline at the same time, which must
+// not hide that either.
 template <bool Moves>
 struct drained : with_file<drained<Moves>, 1, Moves ? 2 : 1> {
     using base = with_file<drained<Moves>, 1, Moves ? 2 : 1>;
@@ -461,8 +473,8 @@ struct drained : with_file<drained<Moves>, 1, Moves ? 2 : 1> {
     }
 };
 
-// The number is used again at once, by a call's own closing or the other's, while calls on the file before it begin, and it
-// is closed once more.
+// The number is reused at once, after the closing by the call itself or by the other thread, while
+// calls on the previous file begin. It is then closed once more.
 struct used_again : with_file<used_again, 0, 3> {
     void run(unsigned me) {
         dawdle();
@@ -483,7 +495,7 @@ struct used_again : with_file<used_again, 0, 3> {
     }
 };
 
-// The same, with an event of the file before that is still on its way, and says that it has hung up.
+// The same, with an event of the previous file that is still on its way, and reports a hang-up.
 struct late_event : with_file<late_event, 1, 2> {
     poll_event late{};
 
@@ -514,7 +526,8 @@ struct late_event : with_file<late_event, 1, 2> {
     }
 };
 
-// The number goes to somebody else, and stays open: not while it is used, but whatever becomes of a socket that had it before.
+// The number is given away, and stays open. That cannot happen while it is in use, but is possible
+// whatever happens to a socket that had it before.
 struct detached : with_file<detached, 0, 3> {
     void before() {
         open(a, 1);
@@ -552,7 +565,7 @@ struct detached_in_use : with_file<detached_in_use, 0, 2> {
     }
 };
 
-// A deadline is set for a call that waits already.
+// A deadline is set for a call that already waits.
 struct deadline_moved : with_file<deadline_moved, 1, 1> {
     void run(unsigned me) {
         dawdle();
@@ -565,7 +578,8 @@ struct deadline_moved : with_file<deadline_moved, 1, 1> {
     }
 };
 
-// The poller that it was added to ends: who waits goes to another one. Or it is closed meanwhile.
+// The poller to which the file was added ends, and waiters move to another one. With Closes, the
+// file is closed at the same time.
 template <bool Closes>
 struct abandoned_poller : with_file<abandoned_poller<Closes>, 0, 3> {
     using base = with_file<abandoned_poller<Closes>, 0, 3>;
@@ -598,7 +612,7 @@ struct abandoned_poller : with_file<abandoned_poller<Closes>, 0, 3> {
     }
 };
 
-// A file that is not ours is waited for; its owner closes it, and the number is that of one of ours.
+// A thread waits for a foreign file. The owner closes it, and one of our files gets the number.
 struct evicted : with_file<evicted, 0, 3> {
     void before() { static_cast<void>(system.open(1)); }
 
@@ -622,8 +636,8 @@ struct evicted : with_file<evicted, 0, 3> {
     }
 };
 
-// A file that is not ours had the number before, was waited for, and lived on under another one: it is still on the poller, but
-// its events say that they are for the file of that time.
+// A foreign file had the number before, was waited for, and lives on under another number. It is
+// still on the poller, but its events are marked as those of the previous file.
 struct added_before : with_file<added_before, 0, 2> {
     void before() {
         static_cast<void>(system.open(1));
@@ -647,7 +661,7 @@ struct added_before : with_file<added_before, 0, 2> {
     void after() { close_all(); }
 };
 
-// Two use a file that is not ours, and each twice.
+// Two threads use a foreign file, each twice.
 struct borrowed_twice : with_file<borrowed_twice, 0, 2> {
     void before() { static_cast<void>(system.open(1)); }
 

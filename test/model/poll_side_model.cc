@@ -1,8 +1,10 @@
-// poll_side_model.cc: one direction of a file: no edge is lost, whoever tries, waits, gives up or is closed meanwhile; and what is
-// there for several reaches them all, though an edge wakes one.
+// poll_side_model.cc: one direction of a file.
 //
-// src/poll/poll_side.cc and src/sync/wait.cc are compiled as they are. The file is a number: how much there is to be read. What a call
-// does, steps I1 to I5, is played by the suites.
+// - No edge is lost, even if threads try, wait, give up or close at the same time.
+// - Data for several waiters reaches all of them, although an edge wakes one.
+//
+// src/poll/poll_side.cc and src/sync/wait.cc are compiled as they are. The file is a number: how
+// much can be read. The suites play the steps of a call, I1 to I5.
 //
 // mutants: EDGE_NOT_COUNTED LOOK_LEFT_OUT NOT_PASSED_ON WAITING_FORGOTTEN CLOSED_IN_SILENCE EDGES_RELAXED COUNTED_AFTER_TRYING
 // mutants: KEPT_BY_WHO_IS_LATE
@@ -20,7 +22,7 @@
 #define edge 0
 #elif defined(MUTANT_LOOK_LEFT_OUT)
 namespace weft::detail {
-constexpr uint32_t seen = 0;  // where there is no other
+constexpr uint32_t seen = 0;  // where no other is in scope
 }
 
 #define edges_of(bits) (static_cast<void>(bits), seen)
@@ -63,7 +65,7 @@ constexpr bool passes_late = true;
 
 enum outcome : int { got_one, gave_up, found_it_closed };
 
-// What the system and the descriptor know.
+// The state in the system and the descriptor.
 struct file {
     poll_side side;
     atomic<uint64_t> word{uint64_t{generation} << generation_shift};
@@ -79,7 +81,7 @@ struct file {
         return false;
     }
 
-    // late: once woken, its time is up before it tries.
+    // late: once woken, it times out before it tries.
     outcome read(int64_t deadline_ns, bool late = false) {
         for (;;) {
             const bool early = counts_late && take();
@@ -109,7 +111,7 @@ struct file {
     }
 };
 
-// Something comes while one looks for it: a green thread, or a plain one.
+// Data arrives while a green or a plain thread checks for it.
 template <int Greens>
 struct one_reader : program<one_reader<Greens>, Greens, 2 - Greens> {
     file f;
@@ -124,7 +126,7 @@ struct one_reader : program<one_reader<Greens>, Greens, 2 - Greens> {
     }
 };
 
-// Enough for both comes at once, and says so once.
+// Data for both arrives at once, with one edge.
 struct two_readers : program<two_readers, 2, 1> {
     file f;
 
@@ -138,7 +140,7 @@ struct two_readers : program<two_readers, 2, 1> {
     }
 };
 
-// The time is up at that moment: it has it, or leaves it.
+// The deadline passes at that moment: the reader takes the data, or leaves it.
 struct deadline : program<deadline, 1, 2> {
     file f;
 
@@ -159,7 +161,7 @@ struct deadline : program<deadline, 1, 2> {
     }
 };
 
-// One is woken too late for itself: the other one, who waits longer, is told.
+// One reader is woken after its deadline. The other one, which waits longer, must be woken.
 struct one_late : program<one_late, 2, 1> {
     file f;
 

@@ -1,50 +1,62 @@
-/* procs.pml: a design: changing the number of Ps while Ms steal, hand over, lose their Ps and sleep.
+/* procs.pml: a design: changing the number of Ps while Ms steal, hand off, lose their Ps and
+ * sleep.
  *
- * The problem. A P that is to go may be idle, running, on its way from one M to another, or held by an M that computes for ever; it may have
- * green threads in its ring and timers in its queue, and Ms without a P, which remember it as their last one.
+ * The problem. A P that must go may be idle, running, on its way from one M to another, or held
+ * by an M that computes for ever. It may have green threads in its ring and timers in its queue.
+ * Ms without a P may remember it as their last one.
  *
- * The protocol. ps[] has room for the maximum and never moves. A P is idle, running (or on its way), or dead; dead ones are on no list,
- * have nothing, and their timer queue is closed: who wants to add a timer looks at that under the queue's lock, and takes the queue of
- * P 0 instead, which never goes. procs is the number of Ps that are to be; it changes under idle.lock. dying counts Ps with
- * index >= procs that are not dead yet. One change at a time, from begin to end, under a lock of its own (not a spin lock).
+ * The protocol. ps[] has room for the maximum and never moves. A P is idle, running (or on its
+ * way), or dead. A dead P is on no list and has nothing. Its timer queue is closed: a thread
+ * that adds a timer checks that under the queue's lock, and uses the queue of P 0 instead, which
+ * never goes. procs is the target number of Ps; it changes under idle.lock. dying counts Ps with
+ * index >= procs that are not dead yet. One change runs at a time, from begin to end, under a
+ * separate lock (not a spin lock).
  *
  *   up      U1  idle.lock: the timer queues of [old, n) open; those Ps are put on the idle list; procs = n; publish wanted
- *           U2  as after a push from outside: full fence, and an M is woken unless somebody spins. What waits is found by it, and by the
- *               chain of wakes behind it; what it does not find need not be looked for
+ *           U2  as after an external push: full fence, and an M is woken unless one spins. That M, and the chain of
+ *               wake-ups behind it, find what waits. What they do not find needs no search
  *
- *   down    D1  idle.lock: procs = n; dying = the Ps of [n, old); the idle ones come off the idle list, and are the caller's; publish
+ *   down    D1  idle.lock: procs = n; dying = the Ps of [n, old); the idle ones leave the idle list, and belong to the
+ *               caller; publish
  *           D2  those are emptied: E1 to E3
  *           D3  the others are asked to hurry, and the monitor is told to come near
  *           D4  waits (parks, as any wait: its own P may be one of them) until dying == 0, or the runtime stops
  *
- *   An M that comes to g0 with a P of index >= procs empties it, and goes on without one, by the idle protocol from step 2 on. It looks
- *   each time before it looks for work, and, when it is about to put its P on the idle list, once more under idle.lock.
+ * An M that reaches g0 with a P of index >= procs empties it, and continues without one, by the
+ * idle protocol from step 2 on. It checks this each time before it searches for work, and once
+ * more under idle.lock when it is about to put its P on the idle list.
  *
- *   The monitor takes such a P away like any other, from an M that is outside of the runtime, by R1 to R4 of retake.h. No heir is needed,
- *   and it does not matter whether all others are busy. It then empties the P itself.
+ * The monitor retakes such a P like any other, from an M outside of the runtime, by R1 to R4 of
+ * retake.h. It needs no M to hand it to, and does not depend on whether all others are busy. It
+ * then empties the P itself.
  *
- *   emptying, by the one who owns the P, or has taken it off the list or away, which is the same:
- *           E1  under its lock the timer queue is closed; all timers go to P 0's, under that one's lock
- *           E2  run_next and the ring, one by one as any owner pops, since thieves are at them; high, low: to the global queues. Caches: to
- *               the pools
- *           E3  idle.lock: the owner word = 0, not under a thief's hands; dead; --dying, and the caller of the change is told
- *           E4  as after a push from outside: full fence; the monitor is called if it is far, and an M is woken unless somebody spins.
- *               It is no push from g0: nobody runs a green thread on this M next
+ *   emptying, by the owner of the P, or by the thread that took it off the list or retook it, which is the same:
+ *           E1  under its lock the timer queue is closed; all timers go to P 0's, under that queue's lock
+ *           E2  run_next and the ring, one by one as any owner pops, because thieves may be stealing; high, low: to the
+ *               global queues. Caches: to the pools
+ *           E3  idle.lock: the owner word = 0, not while a thief holds it; dead; --dying, and the caller of the change
+ *               is notified
+ *           E4  as after an external push: full fence; the monitor is called if it is far, and an M is woken unless one
+ *               spins. It is not like a push from g0, because this M runs no green thread next
  *
- *   Ms. m->p of an M that has lost its P may be dead: take_back_p prefers it only if it is idle. Whoever compares Ms with Ps
- *   (enough_ms_locked, busy in lie_down_locked, start_spinning) counts procs + dying; else an M with a P that is to go would pass
- *   for one on its way to sleep, and work beside an idle P would wait until that P is dead. Looks and thieves go over [0, reach): reach is
- *   the larger one of both numbers during a change: larger before D1 and U1, smaller when dying is 0. Dead ones are empty, so looking
- *   at one more than needed is no harm.
+ * Ms. m->p of an M that has lost its P may be dead: take_back_p prefers it only if it is idle.
+ * Comparisons of Ms with Ps (enough_ms_locked, busy in lie_down_locked, start_spinning) use
+ * procs + dying. Otherwise an M with a P that must go would pass for one on its way to sleep,
+ * and work beside an idle P would wait until that P is dead. Scans and thieves cover [0, reach).
+ * During a change reach is the larger of both numbers: it grows before D1 and U1, and shrinks
+ * when dying is 0. Dead Ps are empty, so scanning too many is harmless.
  *
- * Memory is sequentially consistent here, and the looks of one M at everything are one step: what rests on fences is in idle.pml,
- * retake.pml and sysmon.pml. An M whose green thread is in user code loses its P in one step.
+ * Memory is sequentially consistent here, and the scan of all places by an M is one step. What
+ * depends on fences is in idle.pml, retake.pml and sysmon.pml. An M whose green thread is in
+ * user code loses its P in one step.
  *
- * Checked: no green thread and no timer is lost or doubled; at the end of a change no P with index >= procs is held by anybody, or on the
- * list, or has anything; an M never takes a dead P; when nothing can move, the change has ended, and nothing is queued and no timer is
- * due while a P is idle and an M could be had.
+ * Checked: no green thread and no timer is lost or duplicated. At the end of a change, no P with
+ * index >= procs is held by an M, or on the list, or has anything. An M never takes a dead P.
+ * When nothing can move, the change has ended, and nothing is queued and no timer is due while a
+ * P is idle and an M is available.
  *
- * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that.
+ * See docs/models.md.
  */
 /* spin: down        expect=ok   pan="-E -m200000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DDOWN -DNPUSH=1 -DNTIMER=1" */
 /* spin: up          expect=ok   pan="-E -m200000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DUP -DNPUSH=3 -DNTIMER=1" */
@@ -62,7 +74,7 @@
 
 #define NP 2            /* Ps; P 1 comes and goes */
 #ifndef NM
-#define NM 3            /* Ms, most of them not made yet */
+#define NM 3            /* Ms, most of them not created yet */
 #endif
 #ifndef NPUSH
 #define NPUSH 0         /* pushes by green threads, together */
@@ -71,10 +83,10 @@
 #define NTIMER 0        /* timers set by green threads, together */
 #endif
 #ifndef NOUT
-#define NOUT 0          /* pushes from outside */
+#define NOUT 0          /* pushes by external threads */
 #endif
 #ifndef RETAKES
-#define RETAKES 0       /* times that the monitor takes a P for an heir */
+#define RETAKES 0       /* times that the monitor retakes a P for another M */
 #endif
 #ifdef DOWN
 #define AT_FIRST 2
@@ -101,7 +113,7 @@ byte idle_ps = AT_FIRST - 1, spinning = 0, lookout = NONE, off_p = 0, made = 1;
 /* ---- Ms and Ps. */
 bool unborn[NM], told[NM], timed[NM], in_user[NM], computes[NM];
 byte next_p[NM], owner[NP];
-bool changes = true;    /* a change goes on, or is to come */
+bool changes = true;    /* a change runs, or will run */
 
 #define LOCK   !lock -> lock = true
 #define UNLOCK lock = false
@@ -113,7 +125,7 @@ inline take_off_list(m) {
     if :: lookout == m -> lookout = NONE; lookout_near = false :: else fi
 }
 
-/* m: an idle M, or a new one; NONE: there is none, or somebody is on the way to sleep. */
+/* m: an idle M, or a new one; NONE if there is none, or an M is on its way to sleep. */
 inline take_m() {
     if
     :: listed[0] -> m = 0
@@ -228,7 +240,7 @@ loop:
            fi
     :: else
     fi;
-    /* Nothing: step 1 of idle.h. */
+    /* Nothing found: step 1 of idle.h. */
     atomic { LOCK;
 #ifndef MUTANT_DEAD_LISTED
         if :: p >= procs -> UNLOCK; goto loop :: else fi;
@@ -270,7 +282,7 @@ asleep_now:
     if
     :: told[me] -> goto awake
     :: timed[me] && !told[me]
-    :: lookout == me && (due_timers[0] > 0 || due_timers[1] > 0) && idle_ps > 0 && !told[me]   /* its alarm */
+    :: lookout == me && (due_timers[0] > 0 || due_timers[1] > 0) && idle_ps > 0 && !told[me]   /* its timeout */
     fi;
     atomic { LOCK; timed[me] = false };
     if
@@ -345,7 +357,7 @@ end:
     :: atomic { retakes > 0 && QUEUED && idle_ps == 0 && spinning == 0 && (TO_BE_RETAKEN(0) || TO_BE_RETAKEN(1)) && LOCK;
            retakes--;
            n = (TO_BE_RETAKEN(0) -> 0 : 1);
-           off_p++; take_m();                   /* an heir; without one it stays where it is */
+           off_p++; take_m();                   /* an heir; without one the P stays where it is */
            if
            :: m != NONE -> owner[n] = NONE; spinning++; next_p[m] = n; told[m] = true; m = NONE; PUBLISH_WANTED
            :: else -> off_p--

@@ -1,20 +1,26 @@
-/* retake.pml: the monitor takes a P away from an M in user code, R1 to R5 against E1 to E4 of src/sched/retake.h, with a thief at
- * run_next (T1 to T4 of src/sched/p.h) and requests to hurry in the same owner word.
+/* retake.pml: the monitor retakes a P from an M in user code, R1 to R5 against E1 to E4 of
+ * src/sched/retake.h, with a thief at run_next (T1 to T4 of src/sched/p.h) and requests to hurry
+ * in the same owner word.
  *
- * An M enters the runtime a few times. With its P it pushes, takes, leaves, gives the P to another M for a blocking call, or parks;
- * on g0 it runs what lies there, or makes the P idle. Without its P it works as a plain thread, takes an idle P back, or parks, and lies
- * down. In user code it may compute for ever. An M that is asleep is handed a P by the monitor, by who blocks, or by who has seen an
- * idle one. Every choice is explored.
+ * An M enters the runtime a few times. With its P it pushes, takes, leaves, hands the P to
+ * another M for a blocking call, or parks. On g0 it runs what is queued there, or makes the P
+ * idle. Without its P it works as a plain thread, takes an idle P back, or parks and goes idle.
+ * In user code it may compute for ever. A sleeping M is handed a P by the monitor, by an M that
+ * blocks, or by a thread that has seen an idle P. Every choice is explored.
  *
- * Store buffers (TSO): the Ms' plain stores to in_runtime and run_next wait in a buffer and leave it in order, at any moment. Locked
- * instructions and full fences empty the own buffer, the heavy fence those of all threads, one after the other. The owner word
- * is what it is: one word, changed by locked instructions; each attempt of a loop of exchanges is one step.
+ * Store buffers (TSO): the Ms' plain stores to in_runtime and run_next wait in a buffer and
+ * leave it in order, at any moment. Locked instructions and full fences empty the thread's own
+ * buffer, the heavy fence those of all threads, one after the other. The owner word is one word,
+ * changed by locked instructions. Each attempt of a compare-exchange loop is one step.
  *
- * Checked: between a successful enter and the next leave an M is alone with the P, and the P is its own (inside); no green thread runs
- * twice or is lost; P and M are never handed over twice; when nothing can move, the lock is free and no work lies with an M that computes
- * for ever while another M is asleep, or with an idle P. The run progress shows that the monitor does not try for ever.
+ * Checked: between a successful enter and the next leave, an M has the P to itself, and the P is
+ * its own (inside). No green thread runs twice or is lost. P and M are never handed off twice.
+ * When nothing can move, the lock is free, and no work is queued on an idle P, or on an M that
+ * computes for ever while another M is asleep. The run progress shows that the monitor does not
+ * retry for ever.
  *
- * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/retake.md and docs/models.md.
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that. See
+ * docs/retake.md and docs/models.md.
  */
 /* spin: one          expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=4 -DTHIEVES=1 -DWAKES=2" */
 /* spin: hurry        expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DENTRIES=3 -DTHIEVES=1 -DHURRIES=1" */
@@ -64,16 +70,16 @@
 byte owner[NP];
 bool asked[NP], preempt[NP], retake[NP];
 
-/* ---- What is the owner's. Green threads are 1, 2, 3 ... */
-byte run_next[NP];      /* as everybody sees it; 0: empty */
-byte inside[NP];        /* Ms that believe to be alone with the P */
+/* ---- Data of the owner. Green threads are 1, 2, 3 ... */
+byte run_next[NP];      /* as all threads see it; 0: empty */
+byte inside[NP];        /* Ms that take themselves to be alone with the P */
 byte pushed = 0, ran[ENTRIES + 1];
 
 /* ---- idle_state, guarded by lock. */
 bool lock = false, idle_p[NP], asleep[NM];
 
 /* ---- Ms. */
-bool in_runtime[NM];    /* as everybody sees it */
+bool in_runtime[NM];    /* as all threads see it */
 bool computes[NM];
 byte next_p[NM];
 byte left = ENTRIES;
@@ -143,7 +149,7 @@ inline leave() {
     atomic { nfull(buffer[m]) -> if :: has -> inside[p]-- :: else fi; buffer[m] ! IN_RUNTIME, 0 }
 }
 
-/* m, on no list, gets P number n, which nobody else can have. */
+/* m, which is on no list, gets P number n, which no other thread can have. */
 inline acquire_p(n) {
     drain(m);
     assert(owner[n] == NONE && !asked[n] && !retake[n] && !preempt[n]);
@@ -151,7 +157,7 @@ inline acquire_p(n) {
     comes_in()
 }
 
-/* What a locked exchange of the whole word to 0 leaves. */
+/* What remains after a locked exchange of the whole word with 0. */
 inline free_word(n) {
     owner[n] = NONE; preempt[n] = false;
 #ifndef MUTANT_BIT_LEFT
@@ -159,7 +165,8 @@ inline free_word(n) {
 #endif
 }
 
-/* try_disown_p_locked: not under a thief's hands. The M frees the lock, awaits the thief, and tries again. */
+/* try_disown_p_locked: fails while a thief holds the word. The M then frees the lock, waits for
+   the thief, and tries again. */
 #ifdef MUTANT_BIT_REFUSED
 #define MAY_DISOWN(n) (!asked[n] && !retake[n] && !preempt[n])
 #elif defined(MUTANT_DISOWNS_BLINDLY)
@@ -195,13 +202,13 @@ proctype M(byte m) {
 user:   /* In user code, with P number p or without it. */
     if
     :: atomic { left > 0 -> left-- }
-    :: computes[m] = true; false            /* it never comes back */
+    :: computes[m] = true; false            /* it never returns */
     fi;
     enter();
     if
     :: has ->
            if
-           :: seen = MINE;                  /* pushes; what lay there runs later, from the ring */
+           :: seen = MINE;                  /* pushes; what was there runs later, from the ring */
               atomic { nfull(buffer[m]) -> pushed++; STORE_RUN_NEXT(pushed) };
               if :: seen != 0 -> runs(seen) :: else fi
            :: seen = MINE;                  /* takes */
@@ -225,7 +232,7 @@ gives:        atomic { LOCK; drain(m) };
            goto user
     :: !has ->
            if
-           :: leave(); goto user            /* what does not park */
+           :: leave(); goto user            /* operations that do not park */
            :: atomic { LOCK; drain(m) };    /* take_back_p */
               if
               :: atomic { idle_p[0] -> idle_p[0] = false; UNLOCK; acquire_p(0) }; leave(); goto user

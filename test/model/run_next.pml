@@ -1,11 +1,13 @@
 /* run_next.pml: a thief at run_next, by the protocol T1 to T4, E1 to E3 of src/sched/p.h.
  *
- * Two Ms share one P, one after the other; each enters the runtime a few times, pushes, takes its own run_next, leaves, and at last gives
- * the P away. A thief sees the holder, sets asked, passes the heavy fence, and takes what lies there if the holder is in user code.
- * An M that has no P runs user code on another one: its in_runtime is 0.
+ * Two Ms have one P, one after the other. Each enters the runtime a few times, pushes, takes its
+ * own run_next, leaves, and finally hands the P off. A thief sees the holder, sets asked, passes
+ * the heavy fence, and takes what is there if the holder is in user code. An M without this P
+ * runs user code on another one: its in_runtime is 0.
  *
- * Store buffers (TSO): the Ms' plain stores to in_runtime and run_next wait in a buffer and leave it in order, at any moment. Locked
- * instructions empty the own buffer, the heavy fence those of all threads.
+ * Store buffers (TSO): the Ms' plain stores to in_runtime and run_next wait in a buffer and
+ * leave it in order, at any moment. Locked instructions empty the thread's own buffer, the heavy
+ * fence those of all threads.
  *
  * Checked: no green thread runs twice, and at the end none is lost.
  */
@@ -27,7 +29,7 @@
 
 byte owner = 0;         /* M 0 or 1, or NONE */
 bool asked = false;
-byte run_next = 0;      /* as everybody sees it; 0: empty */
+byte run_next = 0;      /* as all threads see it; 0: empty */
 bool in_runtime[2];
 
 byte pushed = 0;        /* green threads are 1, 2, 3 ... */
@@ -82,7 +84,7 @@ proctype M(byte m) {
         left--;
         enter();
         if
-        :: seen = MINE;                       /* push; what lay there runs later, from the ring */
+        :: seen = MINE;                       /* push; what was there runs later, from the ring */
            atomic { nfull(buffer[m]) -> pushed++; STORE_RUN_NEXT(pushed) }
 #ifdef MUTANT_LEFT_EARLY
            leave();
@@ -101,7 +103,7 @@ proctype M(byte m) {
         leave()
     :: left == 0 -> break
     od;
-    /* g0: nothing may be left when the P is given away. */
+    /* g0: nothing may be left when the P is handed off. */
     enter();
     seen = MINE;
     if :: seen != 0 -> atomic { nfull(buffer[m]) -> STORE_RUN_NEXT(0) } runs(seen) :: else fi;
@@ -131,7 +133,7 @@ proctype thief() {
        fi;
        g = run_next;
        if
-       :: g == 0                              /* nothing there: looks again, or gives up */
+       :: g == 0                              /* nothing there: tries again, or gives up */
        :: g == 0 -> break
        :: g != 0 ->
           if

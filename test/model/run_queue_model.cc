@@ -1,7 +1,8 @@
-// run_queue_model.cc: the ring of a P between its owner and thieves: every G is taken once, by one of them.
+// run_queue_model.cc: the ring of a P between its owner and thieves. Every G is taken once, by one
+// of them.
 //
-// Gs are checked variables: a G that is run twice, or before what its pusher wrote is visible, is a data race or a failed
-// assertion; one that is lost is missed at the end.
+// Gs are checked variables. A G that runs twice, or before the writes of its pusher are visible, is
+// a data race or a failed assertion. A lost G is missing at the end.
 //
 // mutants: PUSH_RELAXED STEAL_RELAXED BATCH_RELAXED POP_BLINDLY STEAL_BLINDLY
 #include <weft/detail/atomic.h>
@@ -122,7 +123,7 @@ struct thief_of_thief : suite<thief_of_thief, 3, 4> {
     }
 };
 
-// The ring runs full and goes round: half of it moves out when a G does not fit.
+// The ring becomes full and wraps around. Half of it moves out when a G does not fit.
 struct overflow : suite<overflow, 3, 7> {
     void thread(unsigned me) {
         if (me == 0) {

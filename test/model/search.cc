@@ -20,7 +20,7 @@ namespace weft::detail {
 
 namespace {
 
-// Before each block: its size.
+// The size is stored before each block.
 constexpr std::size_t header_size = alignof(std::max_align_t);
 
 }  // namespace
@@ -78,8 +78,8 @@ struct any_suite : rl::test_suite<any_suite<Threads>, Threads> {
     void after() { explored->after(); }
 };
 
-// Where Relacy writes: a history is printed only if something was found. It must not allocate, because in a model operator new
-// belongs to Relacy.
+// Collects Relacy's output. A history is printed only if an error was found. This must not
+// allocate, because in a model operator new belongs to Relacy.
 class report_buffer : public std::streambuf {
 public:
     void print() const { std::printf("%.*s\n", static_cast<int>(used_), text_); }
@@ -123,7 +123,7 @@ rl::test_result_e run(unsigned threads, rl::test_params& params, rl::ostringstre
     return run(threads, params, state, again, std::make_integer_sequence<unsigned, threads_max - 1>());
 }
 
-// The value of an environment variable that has to be a number above 0, or 0 if it is not set.
+// The value of an environment variable, which must be a number above 0; 0 if it is not set.
 uint64_t number_from(const char* variable) {
     const char* const text = std::getenv(variable);
     if (text == nullptr) return 0;
@@ -135,8 +135,8 @@ uint64_t number_from(const char* variable) {
     return number;
 }
 
-// Of a mutant, first: a little of every search (WEFT_MODEL_EXECUTIONS). Most defects are found by that, and at once. Of the rest as
-// much as there is time for (WEFT_MODEL_PERCENT): what is searched in order is searched whole, of the random walks there are fewer.
+// WEFT_MODEL_EXECUTIONS replaces every search by a short random one: mutants run that first, since
+// it finds most defects at once. WEFT_MODEL_PERCENT shortens the random searches only.
 search bounded(search how) {
     static const uint64_t most = number_from("WEFT_MODEL_EXECUTIONS");
     static const uint64_t percent = number_from("WEFT_MODEL_PERCENT");
@@ -187,7 +187,7 @@ bool explore(const erased_suite& suite, const char* name, search how) {
                 ok ? "ok" : rl::test_result_str(params.test_result));
     std::fflush(stdout);
     if (ok) return true;
-    // Once more, to write its history down.
+    // Runs it once more, to record its history.
     params.initial_state = state.str();
     params.collect_history = true;
     run(suite.threads, params, state, true);

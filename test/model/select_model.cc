@@ -1,7 +1,11 @@
-// select_model.cc: a select does exactly one of its cases, what it sends or receives is received or sent once, nobody waits for ever
-// beside a partner, and nothing of it is left in any queue.
+// select_model.cc: select.
 //
-// src/sync/select.cc, weft/detail/chan_state.h, all of src/sync/wait.cc and chan_close are compiled as they are.
+// - A select does exactly one of its cases. What it sends or receives is received or sent once.
+// - No thread waits for ever while a partner waits too.
+// - A finished select is in no queue.
+//
+// src/sync/select.cc, weft/detail/chan_state.h, all of src/sync/wait.cc and chan_close are compiled
+// as they are.
 //
 // mutants: LOCKS_UNSORTED UNLOCKED LOSERS_LEFT WINNER_MISTAKEN TOUCHED_AFTER_READY CLAIM_BLINDLY COUNT_NOT_MARKED
 #include <algorithm>
@@ -42,7 +46,7 @@
 #include "sync/wait.cc"
 #undef winner
 
-// sync.cc has more than chan_close. Its hook is not for the checker.
+// Of sync.cc only chan_close is needed. The atomic hook in it is not for the checker.
 namespace weft::detail {
 template <typename T>
 struct plain_variable {
@@ -65,7 +69,7 @@ struct plain_variable {
 
 #if defined(MUTANT_LOCKS_UNSORTED)
 namespace weft::detail {
-// For locks that are not const: those that are sorted.
+// An overload for locks that are not const: those that are sorted.
 inline uintptr_t address_as_the_thread_likes(guarded_word* lock) {
     const auto n = reinterpret_cast<uintptr_t>(lock);
     return rl::ctx().current_thread() == 0 ? n : ~n;
@@ -98,7 +102,7 @@ void warn(const char* /*format*/, ...) noexcept {}
 
 namespace weft::detail {
 
-// For who waits for a future; nobody does here.
+// For waiters on futures, which this model does not have.
 owner current_owner() noexcept { return {nullptr, 0}; }
 
 }  // namespace weft::detail
@@ -118,7 +122,7 @@ struct {
     int in_use;
 } memory;
 
-// Values that exist.
+// The number of live values.
 int alive;
 
 struct value {
@@ -145,7 +149,7 @@ void operator delete(void* /*block*/, std::align_val_t /*align*/) noexcept { --m
 
 namespace {
 
-// Two channels, and books of what went through them. Numbers are 1, 2, 3.
+// Two channels, and counts of what went through them. Numbers are 1, 2, 3.
 template <typename Suite, int Capacity, int Greens, int Plains>
 struct suite : program<Suite, Greens, Plains> {
     std::optional<chan<value>> c[channels];
@@ -207,7 +211,7 @@ struct suite : program<Suite, Greens, Plains> {
     }
 };
 
-// A select takes what two senders send, one after the other.
+// A select receives from two senders, one after the other.
 template <int Capacity>
 struct two_senders : suite<two_senders<Capacity>, Capacity, 1, 2> {
     void run(unsigned me) {
@@ -232,7 +236,8 @@ struct plain_select : suite<plain_select, 0, 0, 3> {
     }
 };
 
-// Two selects on the same channel, each of which may send and receive: one does this, and one that.
+// Two selects on the same channel, each of which may send and receive. One does this, the other
+// that.
 struct both_ways : suite<both_ways, 0, 2, 0> {
     void run(unsigned me) { send_or_recv(0, static_cast<int>(me) + 1, 0); }
 
@@ -242,7 +247,7 @@ struct both_ways : suite<both_ways, 0, 2, 0> {
     }
 };
 
-// Two selects that meet on either of two channels, named in opposite order.
+// Two selects that meet on either of two channels, which they name in opposite order.
 struct crossing : suite<crossing, 0, 2, 0> {
     void run(unsigned me) { send_or_recv(static_cast<int>(me), static_cast<int>(me) + 1, 1 - static_cast<int>(me)); }
 
@@ -252,7 +257,7 @@ struct crossing : suite<crossing, 0, 2, 0> {
     }
 };
 
-// A select whose deadline passes, against somebody who sends if there is a receiver.
+// A select whose deadline passes, against a thread that sends if there is a receiver.
 struct deadline : suite<deadline, 0, 1, 2> {
     void run(unsigned me) {
         if (me == 0) {
@@ -267,7 +272,7 @@ struct deadline : suite<deadline, 0, 1, 2> {
     }
 };
 
-// Both channels are closed; what was sent before that is not lost.
+// Both channels are closed. What was sent before that is not lost.
 struct closing : suite<closing, 1, 1, 2> {
     void run(unsigned me) {
         if (me == 0) {

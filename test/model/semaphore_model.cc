@@ -1,8 +1,11 @@
-// semaphore_model.cc: semaphores: a unit is held by one party at a time, what was done before release() is seen after acquire(), no unit
-// is lost or doubled, also when a deadline passes at that moment, and the semaphore may be destroyed as soon as the last acquire has
-// returned.
+// semaphore_model.cc: semaphores.
 //
-// weft/detail/semaphore_core.h, src/sync/semaphore.cc and src/sync/wait.cc are compiled as they are.
+// - One thread holds a unit at a time. What was done before release() is visible after acquire().
+// - No unit is lost or duplicated, even if a deadline passes at that moment.
+// - The semaphore may be destroyed as soon as the last acquire has returned.
+//
+// weft/detail/semaphore_core.h, src/sync/semaphore.cc and src/sync/wait.cc are compiled as they
+// are.
 //
 // mutants: ACQUIRE_RELAXED RELEASE_RELAXED LOCK_BITS_RELAXED UNLOCK_BITS_RELAXED TAKE_BLINDLY WAITING_FORGOTTEN LOOKED_ONCE
 // mutants: LOSER_SERVED TIMEOUT_SERVED TOUCHED_AFTER_STORE ABANDONED_IGNORED
@@ -29,7 +32,7 @@
 #elif defined(MUTANT_TAKE_BLINDLY)
 #define compare_exchange_weak(expected, value, ...) exchange(value, rl::mo_acq_rel, $) != 77
 #endif
-#define private public  // so that a suite can play a green thread that will never run again
+#define private public  // so that a suite can play a green thread that never runs again
 #include <weft/detail/semaphore_core.h>
 #undef private
 #undef compare_exchange_weak
@@ -70,7 +73,8 @@ namespace {
 
 using namespace model;
 
-// As weft::counting_semaphore, whose functions are named as memory orders are, which in a model are macros.
+// Like weft::counting_semaphore, whose functions have the names of memory orders. In a model these
+// are macros.
 struct semaphore : semaphore_core {
     explicit semaphore(uint32_t count) : semaphore_core(count) {}
 
@@ -104,7 +108,7 @@ struct exclusive : program<exclusive<Greens, Plains, Rounds>, Greens, Plains> {
     }
 };
 
-// Two parties give one unit each, one takes both and destroys the semaphore.
+// Two threads give one unit each. A third takes both and destroys the semaphore.
 template <int Greens, int Plains>
 struct completion : program<completion<Greens, Plains>, Greens, Plains> {
     static constexpr unsigned givers = Greens + Plains - 1;
@@ -145,7 +149,8 @@ struct two_at_once : program<two_at_once, 1, 2> {
     void after() { RL_ASSERT(!s.try_take()); }
 };
 
-// A deadline passes while the unit is given; the unit is taken in the end, and the semaphore is gone.
+// A deadline passes while the unit is given. The unit is taken in the end, and the semaphore is
+// destroyed.
 template <int Greens, int Plains>
 struct deadline : program<deadline<Greens, Plains>, Greens, Plains> {
     box<semaphore> s{0U};
@@ -166,7 +171,8 @@ struct deadline : program<deadline<Greens, Plains>, Greens, Plains> {
     }
 };
 
-// One whose time is up, one who is patient, one unit: the patient one gets it if the other does not, or when that gives it back.
+// One unit, a waiter that times out and a waiter without a deadline. The latter gets the unit,
+// directly or when the former gives it back.
 struct two_waiters_one_deadline : program<two_waiters_one_deadline, 1, 3> {
     semaphore s{0U};
 
@@ -185,7 +191,8 @@ struct two_waiters_one_deadline : program<two_waiters_one_deadline, 1, 3> {
     void after() { RL_ASSERT(!s.try_take()); }
 };
 
-// A waiter whose runtime is stopped, while it is queued or after it was handed the unit: somebody else takes it.
+// The runtime of a waiter stops, while the waiter is queued or after it was handed the unit.
+// Another thread takes the unit.
 struct abandoned_waiter : program<abandoned_waiter, 0, 2> {
     semaphore s{0U};
     sleeper queued;
@@ -211,13 +218,13 @@ struct abandoned_waiter : program<abandoned_waiter, 0, 2> {
         core.waiters_.push_back(w);
         core.state_.unlock_bits(bits | semaphore_core::waiting);
         queued.call();
-        // As unlink_waiter in src/sched/start.cc.
+        // As unlink_waiter in src/sched/start.cc does.
         const uint32_t now_bits = core.state_.lock_bits();
         const bool linked = w.queue != nullptr;
         if (linked) core.waiters_.remove(w);
         core.state_.unlock_bits(now_bits);
         if (linked) return;
-        g.turn.sleep();  // whoever served it is done with it
+        g.turn.sleep();  // the thread that served it is done with it
         semaphore_wait_abandoned(w);
     }
 

@@ -1,8 +1,12 @@
-// shared_mutex_model.cc: the shared mutex: a writer is alone, what it wrote is seen by readers and writers, nobody is forgotten, whether
-// readers share the word or are spread, whoever gives up; it may be destroyed as soon as nobody holds it.
+// shared_mutex_model.cc: the shared mutex.
 //
-// weft/shared_mutex.h, src/sync/shared_mutex.cc, reader_slots.h and wait.cc are compiled as they are. There are two slots, and a
-// reader may find itself on either at any time.
+// - A writer is alone. Readers and writers see what it wrote.
+// - No waiter is forgotten, whether readers share the word or are spread, and whichever waiters
+//   give up.
+// - It may be destroyed as soon as no thread holds it.
+//
+// weft/shared_mutex.h, src/sync/shared_mutex.cc, reader_slots.h and wait.cc are compiled as they
+// are. There are two slots, and a reader may be on either at any time.
 //
 // mutants: LOCK_RELAXED UNLOCK_RELAXED ENTER_RELAXED LEAVE_RELAXED LOCK_BITS_RELAXED UNLOCK_BITS_RELAXED
 // mutants: SLOT_ENTER_RELAXED SLOT_LEAVE_RELAXED OPEN_RELAXED CLOSE_RELAXED SLOTS_LEFT_OPEN SPREAD_BESIDE_WRITER
@@ -61,14 +65,14 @@
 #undef release
 #define release RELAXED_IN("unlock_shared", rl::mo_release)
 #endif
-#define private public  // so that a suite can play a green thread that will never run again, and spread readers at will
+#define private public  // so that a suite can play a green thread that never runs again, and spread readers at will
 #include <weft/shared_mutex.h>
 #undef private
 #include "os/os.h"
 
 #if defined(MUTANT_SPREAD_BESIDE_WRITER)
 #define flags (std::strcmp(__func__, "spread_readers") == 0 ? 1U : 255U)
-#elif defined(MUTANT_NOT_COUNTED)  // who is let in is not counted
+#elif defined(MUTANT_NOT_COUNTED)  // a reader that is let in is not counted
 #define unlock_bits(value) unlock_bits(std::strcmp(__func__, "settle") == 0 ? (value) & 255U : (value))
 #elif defined(MUTANT_LAST_READER_STAYS)  // with a writer waiting for it
 #define settle(value) settle(MUTATED_##value)
@@ -77,14 +81,14 @@
 #define MUTATED_m m
 #define MUTATED_state_ state_
 #define MUTATED_bits bits + (std::strcmp(__func__, "unlock_shared_slow") == 0 ? reader : 0U)
-#elif defined(MUTANT_TRACE_LEFT)  // who gives up just leaves
+#elif defined(MUTANT_TRACE_LEFT)  // a waiter that gives up just leaves
 #define wait_untold(...)                                    \
     ({                                                      \
         const wait_result ended = wait_untold(__VA_ARGS__); \
         if (ended != wait_result::served) return ended;     \
         ended;                                              \
     })
-#elif defined(MUTANT_WAKE_KEPT)  // a writer that gives up stays on its way for ever
+#elif defined(MUTANT_WAKE_KEPT)  // a writer that gives up counts as being on its way for ever
 #define timed_out served, state_.unlock_bits(state_.lock_bits() | woken), wait_result::timed_out
 #elif defined(MUTANT_GIFT_REFUSED)
 #define wait(w, ...) wait(w, __VA_ARGS__), w.ok = false
@@ -126,8 +130,8 @@ void expect_free(shared_mutex& m) {
 constexpr bool together = false;  // readers share the word
 constexpr bool apart = true;      // at first they are spread
 
-// Thread i writes if bit i of Writers is set, spreads the readers if bit i of Spreaders is set, reads otherwise; each of them Rounds
-// times.
+// Thread i writes if bit i of Writers is set, spreads the readers if bit i of Spreaders is set, and
+// reads otherwise, Rounds times each.
 template <int Greens, int Plains, unsigned Writers, unsigned Spreaders, bool Spread, int Rounds = 1>
 struct mixed : program<mixed<Greens, Plains, Writers, Spreaders, Spread, Rounds>, Greens, Plains> {
     shared_mutex m;
@@ -159,7 +163,8 @@ struct mixed : program<mixed<Greens, Plains, Writers, Spreaders, Spread, Rounds>
     }
 };
 
-// Thread 0 writes, thread 1 reads. Whoever finds that the other one has been in destroys the lock after its own section.
+// Thread 0 writes, thread 1 reads. The thread that finds that the other one has been in destroys
+// the lock after its own section.
 template <bool Spread>
 struct destroyed : program<destroyed<Spread>, 1, 1> {
     box<shared_mutex> m;
@@ -187,8 +192,8 @@ struct destroyed : program<destroyed<Spread>, 1, 1> {
     }
 };
 
-// A green writer with a deadline that a thread lets pass; the others read, and write if their bit in Writers is set, twice each. Whom it
-// kept out gets in.
+// A green writer with a deadline, which a thread lets pass. The others read, and write if their bit
+// in Writers is set, twice each. Threads that the writer kept out get in.
 template <int Plains, unsigned Writers, bool Fires>
 struct writer_gives_up : program<writer_gives_up<Plains, Writers, Fires>, 1, Plains> {
     shared_mutex m;
@@ -219,7 +224,7 @@ struct writer_gives_up : program<writer_gives_up<Plains, Writers, Fires>, 1, Pla
     void after() { expect_free(m); }
 };
 
-// A writer that has given up does not keep readers out beside the one that is still in.
+// A writer that has given up does not keep readers from joining the reader that is still in.
 struct gives_way : program<gives_way, 1, 2> {
     shared_mutex m;
     sleeper in, gave_up;
@@ -273,8 +278,8 @@ struct reader_gives_up : program<reader_gives_up, 1, 3> {
     }
 };
 
-// One that waits, and whose runtime is stopped, while it is queued or after it was let in or woken. Another one, a green thread, gets
-// the lock all the same. Held: what it waits for is a writer; Reads: it is a reader.
+// The runtime of a waiter stops, while the waiter is queued or after it was let in or woken.
+// Another green thread must still get the lock. Held: it waits for a writer. Reads: it is a reader.
 template <bool Held, bool Reads>
 struct abandoned_waiter : program<abandoned_waiter<Held, Reads>, 1, 2> {
     shared_mutex m;
@@ -313,12 +318,12 @@ struct abandoned_waiter : program<abandoned_waiter<Held, Reads>, 1, 2> {
         const uint32_t more = Reads ? shared_mutex::hungry : Held ? 0 : shared_mutex::pending;
         m.state_.unlock_bits(bits | shared_mutex::waiting | more);
         queued.call();
-        // As unlink_waiter in src/sched/start.cc.
+        // As unlink_waiter in src/sched/start.cc does.
         const uint32_t now_bits = m.state_.lock_bits();
         const bool linked = w.queue != nullptr;
         if (linked) queue.remove(w);
         m.state_.unlock_bits(now_bits);
-        if (!linked) g.turn.sleep();  // whoever ended its wait is done with it
+        if (!linked) g.turn.sleep();  // the thread that ended its wait is done with it
 #if !defined(MUTANT_ABANDONED_IGNORED)
         w.pass_on(w, !linked);
 #endif
@@ -333,7 +338,7 @@ struct abandoned_waiter : program<abandoned_waiter<Held, Reads>, 1, 2> {
 }  // namespace
 
 int main() {
-    // Those that find most come first, those that take longest last.
+    // The suites that find most come first, those that take longest last.
     const bool ok = check<mixed<1, 1, 0b01, 0, together>>("a green writer, a plain reader", switches(4)) &&
                     check<mixed<1, 1, 0b10, 0, together>>("a green reader, a plain writer", switches(3)) &&
                     check<mixed<0, 3, 0b001, 0, apart>>("a writer, two spread readers, plain", random(500'000)) &&

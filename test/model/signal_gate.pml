@@ -1,13 +1,17 @@
-/* signal_gate.pml: the gate through which the signal comes that interrupts a marked green thread: Q4 and G1 to G4 of src/sched/preempt.h.
+/* signal_gate.pml: the gate for the signal that interrupts a marked green thread: Q4 and G1 to
+ * G4 of src/sched/preempt.h.
  *
- * One M goes through SCOPES scopes of marked code and what lies between; two senders, one at a time, as they hold the bit asked. The system
- * delivers a pending signal that is not blocked at any moment, and at the latest before the thread returns from a system call. What runs
- * on the thread may block the signal, and ignore it, wherever it likes, MEDDLE times in all: that is a system call, too.
+ * One M runs through SCOPES scopes of marked code and the code between them. There are two
+ * senders, one at a time, because they hold the bit asked. The system delivers a pending signal
+ * that is not blocked at any moment, and at the latest before the thread returns from a system
+ * call. Code on the thread may block the signal, and ignore it, at any place, MEDDLE times in
+ * all. That is a system call too.
  *
- * Shown: nothing outside of marked code is interrupted but the call that lets the signal in; the M leaves each scope, whatever became of the
- * signal; a signal that comes to a thread that takes it is never given up; and there is never more than one on its way.
+ * Shown: outside of marked code, only the call that lets the signal in is interrupted. The M
+ * leaves each scope, whatever happened to the signal. A signal to a thread that accepts it is
+ * never given up. At most one signal is on its way.
  *
- * Sequentially consistent: all words of it are changed by exchanges.
+ * The model is sequentially consistent, because exchanges change all its words.
  */
 /* spin: plain                       expect=ok   defs="-DMEDDLE=0" */
 /* spin: meddled                     expect=ok   defs="-DMEDDLE=3" */
@@ -32,7 +36,7 @@ byte gate = SHUT;
 bit pending = 0;
 byte meddle = MEDDLE;
 bool blocked, ignored, asked;
-bool outside = true;        /* of marked code, and of the runtime */
+bool outside = true;        /* outside of marked code, and of the runtime */
 bool changes_mask;          /* the thread is in the call that does so */
 
 /* The system, which runs the handler. */

@@ -1,5 +1,6 @@
-// spin_lock_model.cc: spin_lock and guarded_word: mutual exclusion, what a holder wrote is seen by the next one, and the
-// object may be destroyed as soon as the store that frees the lock is seen.
+// spin_lock_model.cc: spin_lock and guarded_word. There is one holder at a time, the next holder
+// sees what the previous one wrote, and the object may be destroyed as soon as the store that frees
+// the lock is visible.
 //
 // mutants: LOCK_RELAXED UNLOCK_RELAXED LOCK_BITS_RELAXED LOCK_BLINDLY TOUCHED_AFTER_UNLOCK
 #include "model.h"
@@ -46,7 +47,8 @@ struct counting : rl::test_suite<counting<Threads>, Threads> {
     void after() { RL_ASSERT(count == 2 * Threads); }
 };
 
-// The object's own bits: each holder adds one to them, others change them by compare-exchange while the lock is free (I1).
+// The object's own bits: each holder adds one to them. Other threads change them by
+// compare-exchange while the lock is free (I1).
 struct bits : rl::test_suite<bits, 3> {
     static constexpr uint32_t one = 2;
     guarded_word word;
@@ -73,7 +75,7 @@ struct bits : rl::test_suite<bits, 3> {
     }
 };
 
-// The second holder finds that the first is done and destroys the object.
+// The second holder finds that the first is done, and destroys the object.
 struct destroyed : rl::test_suite<destroyed, 2> {
     struct object {
         guarded_word word;

@@ -1,32 +1,42 @@
-/* sysmon.pml: the monitor goes far, F1 to F4 against N1 to N3 of src/sched/sysmon.h: nothing waits for a P while all compute and the monitor
- * sleeps without end.
+/* sysmon.pml: the monitor goes far, F1 to F4 against N1 to N3 of src/sched/sysmon.h: no work
+ * waits for a P while all compute and the monitor sleeps without a timeout.
  *
- * There is one process for each P, whoever holds it; green threads are counts. One that runs pushes, sets a timer, and goes on or
- * waits for that, ends, or computes for ever. On g0 it fires its timer, takes from its ring, takes a batch from the global queue,
- * steals, or makes its P idle. The idle protocol (idle.pml) is left out but for its counts: an idle P may at any moment be taken by an
- * M that looks for work, or by an M in user code that had lost its own (take_back_p); WAKES bounds how often. So it need not find
- * anything: the property says nothing while a P is idle. A P that is given away for a blocking call counts as one that spins, until it
- * turns out that there is no thread to take it: then it is its M's again, and that one calls. While the monitor is near it may take a
- * P from a green thread that computes, and give it to an heir. An idle P that is to get a new M counts as one that spins, too, until
- * it turns out that there is no thread: then it lacks an M, and is as good as none, until a P is given up.
+ * There is one process for each P, whichever M holds it. Green threads are counts. A running one
+ * pushes, sets a timer and continues or waits for it, ends, or computes for ever. On g0 it fires
+ * its timer, takes from its ring, takes a batch from the global queue, steals, or makes its P
+ * idle.
  *
- * What the code does under idle.lock with data that only the lock's holder touches is one step. Looks at queues and timers are one step for
- * each place, in the order of the code; so is every move from one place to another.
+ * Of the idle protocol (idle.pml) only the counts are modelled. An idle P may at any moment be
+ * taken by an M that searches for work, or by an M in user code that had lost its own
+ * (take_back_p); WAKES bounds how often. That M need not find anything, because the property
+ * says nothing while a P is idle. A P that is handed off for a blocking call counts as spinning
+ * until no thread turns out to be available; its M then has it back, and calls the monitor.
+ * While the monitor is near, it may retake a P from a green thread that computes, and hand it to
+ * another M. An idle P that is about to get a new M also counts as spinning until no thread
+ * turns out to be available. It then lacks an M, and counts as absent until a P is given up.
  *
- * Store buffers (TSO). Pushes, timers, and the store that frees the lock, with what was written under it, wait in the buffer of
- * their thread and leave it in order, at any moment. Locked instructions and full fences empty the own buffer, the heavy fence
- * those of all threads, one after the other.
+ * What the code does under idle.lock with data that only the holder touches is one step. Scans
+ * of queues and timers take one step for each place, in the order of the code. So does every
+ * move from one place to another.
  *
- * Time. How long the monitor stays near is a free choice once it has seen nothing queued. Far, it is woken by a call, by the deadline
- * that it knows, or soon, if it has decided so.
+ * Store buffers (TSO). Pushes, timers, and the store that frees the lock, with what was written
+ * under it, wait in their thread's buffer and leave it in order, at any moment. Locked
+ * instructions and full fences empty the thread's own buffer, the heavy fence those of all
+ * threads, one after the other.
  *
- * Who changes the number of Ps (look_soon) tells it what it is to see whatever else goes on: C1 to C4 against T1 and T2. It does so once,
- * or twice.
+ * Time. How long the monitor stays near is a free choice once it has seen nothing queued. When
+ * it is far, it is woken by a call, by the deadline that it knows, or soon, if it has decided
+ * so.
  *
- * Checked: when nothing can move, nothing is queued and no timer is due while no P is idle, or the idle ones lack an M, nobody spins and the
- * monitor is asleep without end; and it does not sleep so with a change unseen.
+ * A change of the number of Ps (look_soon) must reach the monitor whatever else happens: C1 to
+ * C4 against T1 and T2. It occurs once, or twice.
  *
- * Defines that begin with MUTANT leave one thing out of the protocol; each must be found. See docs/models.md.
+ * Checked, when nothing can move: nothing is queued and no timer is due while no P is idle (or
+ * the idle ones lack an M), no M spins and the monitor sleeps without a timeout. It never sleeps
+ * so with an unseen change.
+ *
+ * Each define MUTANT_… omits one thing from the protocol; its check must find that. See
+ * docs/models.md.
  */
 /* spin: pushes      expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DWAKES=2" */
 /* spin: overflow    expect=ok   pan="-E -m100000 -w25" cc="-O1 -w -DSAFETY -DCOLLAPSE" defs="-DNPUSH=2 -DOVERFLOW" */
@@ -60,7 +70,7 @@
 #define NPUSH 0         /* pushes by green threads, together */
 #endif
 #ifndef NOUT
-#define NOUT 0          /* pushes from outside */
+#define NOUT 0          /* pushes by external threads */
 #endif
 #ifndef NTIMER
 #define NTIMER 0        /* timers set by green threads on P 0: 0 or 1 */
@@ -69,10 +79,10 @@
 #define WAKES 1         /* times that an idle P is taken */
 #endif
 #ifndef REFUSALS
-#define REFUSALS 0      /* times that a P is given away, and comes back since no thread is to be had */
+#define REFUSALS 0      /* times that a P is handed off, and returns because no thread is available */
 #endif
 #ifndef LACKS
-#define LACKS 0         /* times that an idle P is to get a new M, and no thread is to be had */
+#define LACKS 0         /* times that an idle P needs a new M, and no thread is available */
 #endif
 #ifndef CHANGES
 #define CHANGES 0       /* times that look_soon is called */
@@ -90,7 +100,7 @@
 #endif
 
 /* ---- Work. */
-byte ring[NP];                      /* as everybody sees it */
+byte ring[NP];                      /* as all threads see it */
 byte global_queue = 0;
 byte timer = 0;                     /* on P 0: 0 none, 1 set, 2 due */
 bool rang = false;                  /* its deadline has passed */
@@ -153,7 +163,8 @@ end:
     od
 }
 
-/* anything_to_do, but for timers. Sets found. What is in the own buffer was drained by the lock, or the fence. */
+/* anything_to_do, except timers. Sets found. The lock, or the fence, has drained the thread's
+   own buffer. */
 inline look() {
     found = (global_queue > 0);
     do
@@ -201,7 +212,7 @@ inline stop_spinning() {
     fi
 }
 
-/* ---- P number me, and whoever holds it. */
+/* ---- P number me, and the M that holds it. */
 proctype P(byte me) {
     bool spins = false, found = false;
     byte hand = 0, i = 0;
@@ -215,7 +226,7 @@ g0:
 #if NTIMER > 0
     if
     :: atomic { me == 0 && timer == 2 -> drain(me); timer = 0 };
-       b_ring[me]++         /* after_push leaves the monitor to execute */
+       b_ring[me]++         /* after_push leaves calling the monitor to execute */
     :: else
     fi;
 #endif
@@ -271,7 +282,7 @@ g0:
 
 idle:
     if
-    :: atomic { wakes > 0 && EMPTY(me) && !lock ->              /* an M that looks for work takes it */
+    :: atomic { wakes > 0 && EMPTY(me) && !lock ->              /* an M that searches for work takes it */
            wakes--; lock = true; idle_ps--; spinning++; spins = true; UNLOCK(me); goto g0 }
     :: atomic { wakes > 0 && EMPTY(me) && !lock ->              /* take_back_p */
            wakes--; lock = true; idle_ps--; UNLOCK(me) };
@@ -314,7 +325,7 @@ running:
        fi
 #endif
 #if REFUSALS > 0
-    :: atomic { refusals > 0 && EMPTY(me) && !lock -> refusals--; lock = true; spinning++; UNLOCK(me) };   /* for an heir */
+    :: atomic { refusals > 0 && EMPTY(me) && !lock -> refusals--; lock = true; spinning++; UNLOCK(me) };   /* to hand it to another M */
        atomic { EMPTY(me) && !lock -> lock = true; spinning--; UNLOCK(me) };
 #ifndef MUTANT_SILENT_REFUSAL
        call_monitor(me)
@@ -329,7 +340,7 @@ running:
 #endif
 #endif
     :: goto g0                              /* the green thread ends */
-    :: computes[me] = true; break           /* or never comes back */
+    :: computes[me] = true; break           /* or never returns */
     od;
     atomic { heir[me] -> heir[me] = false; spins = true; goto g0 }
 }

@@ -1,9 +1,13 @@
-// timer_model.cc: timers: a tick or a call happens or is prevented, and stop and reset say which; after them no tick of before is
-// received; the alarm is in one queue or in none; what was taken for a call is used or given back; the block is freed once, when
-// nobody touches it any more.
+// timer_model.cc: timers.
 //
-// src/time/timer.cc, weft/detail/chan_state.h, src/sched/timer_queue.h, fire_timers and src/sync/wait.cc are compiled as they are. The
-// green thread for a call is a number in the books.
+// - A tick or a call happens or is prevented, and stop and reset return which.
+// - After stop and reset, no earlier tick is received.
+// - The timeout is in at most one queue.
+// - What was taken for a call is used or given back.
+// - The block is freed once, when no thread touches it any longer.
+//
+// src/time/timer.cc, weft/detail/chan_state.h, src/sched/timer_queue.h, fire_timers and
+// src/sync/wait.cc are compiled as they are. The green thread for a call is only counted.
 //
 // mutants: DROP_LOOKS_EARLY TICK_LEFT STOP_UNSEEN RESET_UNSEEN ORPHAN_UNSEEN ALARM_LEFT FREED_ON_ITS_WAY PLACED_TWICE CALL_KEPT UNLOCKED
 // mutants: EARLIER_IS_LATER
@@ -78,20 +82,20 @@ inline int let_others_in(weft::detail::spin_lock& lock) {
 #undef lock
 #undef unlock
 
-// ---- The rest of the library, as far as it is needed.
+// ---- What the model needs of the rest of the library.
 
 namespace {
 
 using namespace model;
 
-// The books of an execution.
+// The counts of an execution.
 struct {
     scheduler* the_default;
-    G* call;         // the green thread for a call, if it is taken
-    int taken;       // how often it was
-    int given_back;  // and what became of it
+    G* call;         // the green thread for a call
+    int taken;       // how often it was taken
+    int given_back;  // how often it was given back
     int called;
-    int destroyed;  // functions
+    int destroyed;  // the number of destroyed functions
 } books;
 
 extern const timed_function* const the_function;
@@ -109,7 +113,7 @@ timer_place prepare_call(timer_state& /*t*/) {
 
 void give_back_call(G* /*g*/) noexcept { ++books.given_back; }
 
-// The call is over at once.
+// The call ends at once.
 void start_call(M* /*m*/, timer_state& t, int64_t /*now_ns*/) noexcept {
     t.starts = nullptr;
     if (t.keeps_itself) {
@@ -139,7 +143,7 @@ void chan_destroyed_while_waited_on() noexcept { RL_ASSERT(false); }
 
 namespace {
 
-// Later than any look at the clock, and earlier than an hour after one.
+// Later than any reading of the clock, and earlier than an hour after one.
 constexpr int64_t soon = 2'000'000'000;
 constexpr int64_t hour = 3'600'000'000'000;
 
@@ -151,7 +155,8 @@ constexpr timed_function counted{
 };
 const timed_function* const the_function = &counted;
 
-// One timer. fires() plays an M that fires what is due in the queue of P 0, as often as that is said.
+// One timer. fires() plays an M that fires what is due in the queue of P 0, the given number of
+// times.
 template <typename Suite, int Greens, int Plains>
 struct suite : program<Suite, Greens, Plains> {
     using base = program<Suite, Greens, Plains>;
@@ -187,7 +192,7 @@ struct suite : program<Suite, Greens, Plains> {
     }
 };
 
-// Started and stopped while an M fires; a third one receives.
+// Started and stopped while an M fires. A third thread receives.
 struct stop_against_fire : suite<stop_against_fire, 0, 3> {
     void run(unsigned me) {
         if (me == 0) {
@@ -208,7 +213,7 @@ struct stop_against_fire : suite<stop_against_fire, 0, 3> {
     }
 };
 
-// Started again while two Ms fire, once for later, once for now.
+// Started again while two Ms fire, for later or for now.
 template <int64_t Again>
 struct reset_against_fire : suite<reset_against_fire<Again>, 0, 3> {
     void run(unsigned me) {
@@ -249,7 +254,7 @@ struct brought_forward : suite<brought_forward, 0, 2> {
     }
 
     void after() {
-        fires(1, soon);  // whoever came too early comes again
+        fires(1, soon);  // a thread that fired too early fires again
         try_recv();
         RL_ASSERT(received == 1);
         drop();
@@ -270,7 +275,7 @@ struct put_off : suite<put_off, 0, 2> {
     }
 
     void after() {
-        fires(1, soon);  // too early, if that has not been
+        fires(1, soon);  // too early, if the timer was not put off yet
         try_recv();
         RL_ASSERT(received == 0);
         fires(1, 2 * hour);
@@ -280,7 +285,8 @@ struct put_off : suite<put_off, 0, 2> {
     }
 };
 
-// A green thread waits for the tick, or its own deadline, which fire together or one after the other.
+// A green thread waits for the tick, or its own deadline. They fire together or one after the
+// other.
 struct timeout_against_fire : suite<timeout_against_fire, 1, 1> {
     void run(unsigned me) {
         if (me == 0) {
@@ -318,7 +324,7 @@ struct waits_for_tick : suite<waits_for_tick, 1, 1> {
     }
 };
 
-// The timer and its channel are dropped while it fires. Of after(), the channel alone.
+// The timer and its channel are dropped while it fires. For after(), the channel alone.
 template <bool Detached>
 struct drop_against_fire : suite<drop_against_fire<Detached>, 0, 3> {
     std::optional<weft::recv_chan<tick>> c;
@@ -424,7 +430,7 @@ struct call_against_drop : suite<call_against_drop<Detached>, 0, 2> {
     }
 };
 
-// The runtime stops while others stop, start or drop a timer of it.
+// The runtime stops while other threads stop, start or drop one of its timers.
 template <bool Function>
 struct runtime_stops : suite<runtime_stops<Function>, 0, 3> {
     scheduler another;
@@ -443,7 +449,7 @@ struct runtime_stops : suite<runtime_stops<Function>, 0, 3> {
     }
 
     void after() {
-        end_timers(this->ps[0].timers);  // of who came after the first one and found it there
+        end_timers(this->ps[0].timers);  // timers that were added after the first call
         this->stop();
         RL_ASSERT(of_another.timers.size() == 0);
         this->drop();

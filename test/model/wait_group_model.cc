@@ -1,8 +1,11 @@
-// wait_group_model.cc: wait groups, and the count word that futures share with them: nobody waits for a count that is zero, what was done
-// before done() is seen after wait(), and the object may be destroyed as soon as the last wait has returned.
+// wait_group_model.cc: wait groups, and the count word that futures share with them.
 //
-// weft/wait_group.h and src/sync/wait.cc are compiled as they are. A group that is destroyed turns into rubbish at once, while the done()
-// that ended the wait may still be on its way out.
+// - No thread waits for a count that is zero.
+// - What was done before done() is visible after wait().
+// - The object may be destroyed as soon as the last wait has returned.
+//
+// weft/wait_group.h and src/sync/wait.cc are compiled as they are. The memory of a destroyed group
+// is overwritten at once. The done() that ended the wait may not have returned by then.
 //
 // mutants: DECREMENT_RELAXED ADD_RELAXED STORE_RELAXED ZERO_RELAXED TOUCHED_AFTER_STORE UNLOCKED_LATE
 // mutants: LOOKED_ONCE FORGOTTEN
@@ -64,7 +67,7 @@ namespace {
 using namespace model;
 using weft::wait_group;
 
-// Workers write something and are done; the waiter sees it and destroys the group.
+// Workers write something and call done(). The waiter sees what they wrote, and destroys the group.
 template <int Greens, int Plains>
 struct one_waiter : program<one_waiter<Greens, Plains>, Greens, Plains> {
     static constexpr unsigned workers = Greens + Plains - 1;
@@ -88,7 +91,7 @@ struct one_waiter : program<one_waiter<Greens, Plains>, Greens, Plains> {
     }
 };
 
-// A green and a plain waiter, one worker. Whoever is back last destroys the group.
+// A green and a plain waiter, one worker. The last to return destroys the group.
 struct two_waiters : program<two_waiters, 1, 2> {
     box<wait_group> group;
     guarded<int> work = 0;
@@ -133,7 +136,7 @@ struct growing : program<growing, 1, 2> {
     }
 };
 
-// The group is used again by the same waiter.
+// The same waiter uses the group again.
 struct again : program<again, 1, 1> {
     box<wait_group> group;
     sleeper second;
@@ -159,7 +162,7 @@ struct again : program<again, 1, 1> {
     }
 };
 
-// A future's wait with a deadline, then one without.
+// A wait for a future with a deadline, then one without.
 struct deadline : program<deadline, 1, 2> {
     box<count_word> count;
     guarded<int> work = 0;

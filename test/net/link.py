@@ -1,11 +1,14 @@
 """link.py: two network namespaces, and a bad link between them.
 
-Whoever makes a Link is in one of the namespaces himself ("near", see enter()); the other one ("far") belongs to a process that does nothing
-and ends when this one does, however that ends: nothing stays behind that somebody would have to remove. Addresses: NEAR and FAR.
+The process that makes a Link is itself in one of the namespaces ("near", see enter()). The other
+one ("far") belongs to a process that does nothing and ends when this one does, however that ends.
+So nothing has to be removed. Addresses: NEAR and FAR.
 
-Three kinds. VethLink is a pair of virtual Ethernet devices, of which one may be down; it has no weather. NetemLink is the same with the kernel's
-netem, where the kernel has it. TunLink has a TUN device at each end, and a thread here that takes the packets from one and gives them to the other:
-late, twice, in another order, slowly, or not at all. The kernel's TCP on both sides does not know the difference. Its lots are drawn from a seed.
+VethLink is a pair of virtual Ethernet devices, of which one may be down; it injects no other
+faults. NetemLink is the same with the kernel's netem, where the kernel has it. TunLink has a TUN
+device at each end, and a thread in this process that forwards packets from one to the other: late,
+twice, out of order, slowly, or not at all. The kernel's TCP on both sides sees no difference. Its
+random decisions come from a seed.
 """
 import fcntl
 import heapq
@@ -29,7 +32,7 @@ CLEAN = dict(delay_ms=0, jitter_ms=0, lose=0.0, double=0.0, rate_kbit=0)
 
 
 class Unavailable(Exception):
-    """This machine cannot do it; why."""
+    """This machine cannot do it. The message says why."""
 
 
 def call(*command):
@@ -40,7 +43,7 @@ def call(*command):
 
 
 def enter():
-    """The program starts again in a network namespace of its own, if it is not there yet."""
+    """Restarts the program in its own network namespace, unless it already is in one."""
     inside = "WEFT_NETWORK_TEST_INSIDE"
     if os.environ.get(inside) == str(os.getpid()):
         return
@@ -77,7 +80,7 @@ class Link:
         self.holder.wait()
 
     def start_far(self, *command, **options):
-        """Starts a program in the other namespace, which does not outlive this one."""
+        """Starts a program in the other namespace. It does not outlive this process."""
         return self.start_near(*self.in_far, *command, **options)
 
     @staticmethod
@@ -228,5 +231,5 @@ class TunLink(Link):
             self.count["passed"] += 1
             try:
                 os.write(self.ends[1 - direction], packet)
-            except OSError:  # the device is down, or has no room: that is what links do
+            except OSError:  # the device is down, or full: links drop packets then
                 self.count["lost"] += 1

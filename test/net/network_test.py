@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""network_test.py KIND FOLDER: programs that use weft's sockets, with a bad network of IP packets between them (link.py).
+"""network_test.py KIND FOLDER: programs that use weft's sockets, over a bad network of IP packets
+(link.py).
 
-KIND is netem, tun or veth; FOLDER is where the examples were built: 22_echo_server, http_server and reverse_proxy. Packets are late, lost, doubled,
-out of order and few, and for a while there are none; TCP does what it does about that, and the programs what they have promised. Ends with 77 where
-the machine cannot do it, and says why.
+KIND is netem, tun or veth. FOLDER is where the examples were built: 22_echo_server, http_server and
+reverse_proxy. Packets are late, lost, duplicated, out of order, rate-limited, and for a while
+blocked. TCP must recover from that, and the programs must do what they promise. Exits with 77 where
+the machine cannot do it, and prints why.
 """
 import http.client
 import random
@@ -34,7 +36,8 @@ WEATHERS = {
     "slow": dict(rate_kbit=20_000),
     "all of it": dict(delay_ms=2, jitter_ms=3, lose=0.01, double=0.02, rate_kbit=40_000),
 }
-# For a reverse_proxy whose packets are lost: a connection takes three seconds if two of its first ones are.
+# For a reverse_proxy whose packets are lost: a connection takes three seconds if two of its first
+# packets are.
 PATIENT = ("--fall=1000", f"--connect-time={PATIENCE}")
 the_link = None
 folder = Path()
@@ -52,7 +55,7 @@ def secret_bytes(key, size):
 
 
 def together(count, work):
-    """work(i) by a thread for each i; the first exception is the caller's."""
+    """Runs work(i) in a thread for each i. The first exception is raised in the caller."""
     errors = []
 
     def run(i):
@@ -157,7 +160,7 @@ class NetworkTest(unittest.TestCase):
 
 class Echo(NetworkTest):
     def exchange(self, address, key, expected=None):
-        """As much as does not fit into the system's buffers at once, both ways at the same time, and the end."""
+        """Sends more than the system buffers at once, both ways at the same time, and then the end."""
         sent = secret_bytes(key, 150_000)
         with socket.create_connection(address, PATIENCE) as s:
             def send():
@@ -186,7 +189,9 @@ class Echo(NetworkTest):
             self.exchange((FAR, 7777), 1, expected=2)
 
     def test_a_partition_heals(self):
-        """All connections stand still for as long as it lasts; then they go on where they were."""
+        """All connections stall for as long as the outage lasts. Then they continue where they
+        were.
+        """
         count = 6
         with echo_server(), reverse_proxy("--tcp", *PATIENT, f"{FAR}:7777"):
             answers = [0] * count
@@ -207,7 +212,7 @@ class Echo(NetworkTest):
             def cut():
                 eventually(lambda: min(answers) >= 5, "all of them talk")
                 the_link.partition()
-                time.sleep(0.1)  # what had arrived before is read
+                time.sleep(0.1)  # earlier data is read
                 before = list(answers)
                 time.sleep(0.5)
                 self.assertEqual(answers, before, "somebody was answered in the partition")
@@ -273,7 +278,9 @@ class Http(NetworkTest):
             self.fetch_large(proxy)
 
     def test_a_server_ends_in_time_in_a_partition(self):
-        """Half of a request has come when nothing comes any more: the server waits for the rest for as long as it has said."""
+        """Half of a request has come when the link goes down. The server waits for the rest as long
+        as it promises.
+        """
         with http_server(self.root, "--grace=1") as server:
             with socket.create_connection((FAR, 8080), PATIENCE) as s:
                 s.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -284,7 +291,7 @@ class Http(NetworkTest):
                 start = time.monotonic()
                 self.assertEqual(server.end(), 1, "a request was cut off, and that is what it says")
                 self.assertGreaterEqual(time.monotonic() - start, 0.9, "it has not waited")
-            server.process = subprocess.Popen(["sleep", str(PATIENCE)])  # what __exit__ ends
+            server.process = subprocess.Popen(["sleep", str(PATIENCE)])  # __exit__ ends this process instead
 
 
 def main():

@@ -22,7 +22,8 @@ constexpr uint64_t most_printed = 20;
 
 const char* name_of(errand what) { return errand_names[static_cast<std::size_t>(what)]; }
 
-// Of weft::tls::errc, which may not be built: the other side has gone without a goodbye, before or after the handshake.
+// Codes of weft::tls::errc, which may not be built: the peer disconnected without close_notify,
+// before or after the handshake.
 bool is_cut_off(const std::error_code& ec) noexcept {
     return std::string_view(ec.category().name()) == "weft.tls" && (ec.value() == 1 || ec.value() == 2);
 }
@@ -34,11 +35,12 @@ outcome outcome_of(const std::error_code& ec) noexcept {
     if (ec == errc::closed) return outcome::closed;
     if (ec == errc::timed_out) return outcome::timed_out;
     if (ec == errc::cancelled) return outcome::cancelled;
-    // The last of them from shutdown_send().
+    // The last of these comes from shutdown_send().
     if (ec == std::errc::connection_reset || ec == std::errc::broken_pipe || ec == std::errc::not_connected ||
         is_cut_off(ec))
         return outcome::cut;
-    // All ports are taken by connections that were closed in the last minute; the path of a listener is gone.
+    // All ports are taken by connections that were closed in the last minute, or the path of a
+    // listener is gone.
     if (ec == std::errc::connection_refused || ec == std::errc::address_not_available ||
         ec == std::errc::no_such_file_or_directory)
         return outcome::refused;
@@ -54,7 +56,7 @@ uint64_t books::line::all_ended() const noexcept {
 void books::ended(errand what, outcome how, outcomes expected, const std::error_code& ec) {
     if (how == outcome::count) {
         mistake(what, "has failed: " + ec.message());
-        how = outcome::cut;  // somewhere it has to stand
+        how = outcome::cut;  // a failure must count as some outcome
     } else if ((just(how) & expected) == 0) {
         mistake(what, std::string("has ended unexpectedly: ") + outcome_names[static_cast<std::size_t>(how)] + ", " +
                           ec.message());

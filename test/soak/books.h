@@ -1,9 +1,10 @@
-// books.h: what was begun, and how each of it has ended.
+// books.h: counts of the operations that began, and of how each ended.
 //
-// Every operation of the load is entered when it begins, and says once how it has ended and which ends were to be expected. What ends otherwise,
-// what comes with bytes that nobody has sent, and what never ends is a mistake: the first ones are printed when they happen, all are counted.
+// Every operation of the load is entered when it begins. It reports once how it ended and which
+// ends were expected. An unexpected end, bytes that were never sent, and an operation that never
+// ends are mistakes. All are counted, and the first ones are printed when they happen.
 //
-// Who: any thread.
+// Threads: any.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 
 namespace weft::test {
 
-// What there is to do.
+// The kinds of operations.
 enum class errand : uint8_t {
     tcp_client,
     tcp_server,
@@ -37,19 +38,19 @@ enum class errand : uint8_t {
     count
 };
 
-// How it may end.
+// How an operation can end.
 enum class outcome : uint8_t {
-    done,       // all of it, and every byte was right
-    cut,        // the other side has gone in the middle
+    done,       // completely, with every byte right
+    cut,        // the peer disconnected in the middle
     timed_out,  // a deadline of the socket, or around the caller
     cancelled,  // by the scope around it
-    closed,     // here, by another green thread
-    refused,    // nobody listened
-    lost,       // datagrams, each time
+    closed,     // by another green thread of this side
+    refused,    // no socket listened
+    lost,       // datagrams, on every try
     count
 };
 
-// Some of them.
+// A set of outcomes.
 using outcomes = uint32_t;
 
 [[nodiscard]] constexpr outcomes just(outcome o) noexcept { return outcomes{1} << static_cast<unsigned>(o); }
@@ -60,20 +61,20 @@ class books {
 public:
     void began(errand what) noexcept { ++row(what).began; }
 
-    // Ended, as expected or not. ec: for the message.
+    // Records an end, expected or not. ec is for the message.
     void ended(errand what, outcome how, outcomes expected, const std::error_code& ec);
 
-    // Something is wrong. Prints it, if it is one of the first.
+    // Counts a mistake. Prints it if it is one of the first.
     void mistake(errand what, const std::string& said);
 
-    // What must be so while nothing is under way: all that began has ended. Otherwise that is a mistake.
+    // While no operation runs, all that began must have ended. Otherwise this is a mistake.
     void check_all_ended();
 
     [[nodiscard]] uint64_t operations() const noexcept;
 
     [[nodiscard]] uint64_t mistakes() const noexcept { return mistakes_; }
 
-    // A table: how often each errand has ended in each way.
+    // Prints a table: how often each errand ended in each way.
     void print() const;
 
 private:
@@ -90,10 +91,10 @@ private:
     std::atomic<uint64_t> mistakes_{0};
 };
 
-// What an error means for who has met it: outcome::count, nothing that is known here.
+// What an error means for the operation that got it. outcome::count: it is unknown here.
 [[nodiscard]] outcome outcome_of(const std::error_code& ec) noexcept;
 
-// One operation, from its beginning to its end. One that goes without an end is a mistake.
+// One operation, from its beginning to its end. Destroying one that has not ended is a mistake.
 class operation {
 public:
     operation(books& all, errand what) noexcept : books_(all), what_(what) { all.began(what); }
@@ -110,7 +111,7 @@ public:
         books_.ended(what_, how, expected, ec);
     }
 
-    // With an error, or none.
+    // ec: the error, if any.
     void ends(const std::error_code& ec, outcomes expected) { ends(outcome_of(ec), expected, ec); }
 
     void mistake(const std::string& said) { books_.mistake(what_, said); }

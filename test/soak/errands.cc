@@ -37,7 +37,7 @@ std::string a_datagram(uint64_t key, std::size_t size) {
     return d + secret_bytes(key, 0, size);
 }
 
-// Whose it is; its bytes are right.
+// The sender's key of a datagram, after checking its bytes.
 uint64_t key_of(const std::string& datagram, operation& what) {
     uint64_t key = 0;
     if (datagram.size() < sizeof(key)) {
@@ -85,7 +85,7 @@ void udp_echo::ask(books& all, prng random) const {
         if (ec) break;
         s.set_read_deadline(std::chrono::steady_clock::now() + 300ms);
         std::string b(10'000, ' ');
-        // What comes late belongs to a try before this one, or to who had this port before.
+        // A late datagram belongs to an earlier try, or to the previous owner of this port.
         for (;;) {
             const auto got = s.receive(b, ec);
             if (ec) break;
@@ -121,7 +121,7 @@ void send_datagrams(books& all, prng random) {
     what.ends(ec ? ec : sending, just(outcome::done));
 }
 
-// ---- Who is too slow.
+// ---- Slow clients.
 
 namespace {
 
@@ -216,7 +216,7 @@ void watch_a_pipe(books& all, prng random) {
     };
     const bool selects = gives_up || random.one_in(2);
     while (selects && how == outcome::count) {
-        const watched_fd w(ends.read_end());  // anew each time: added and taken off
+        const watched_fd w(ends.read_end());  // each time a new one: added and removed
         for (int i = 0; i < 8 && how == outcome::count; ++i) {
             select(on_readable(w, look), on_recv(enough, [&](auto) { how = outcome::closed; }), on_timeout(75s, [&] {
                        what.mistake("nothing comes");
@@ -246,7 +246,8 @@ void use_a_number_again(books& all, prng random, std::atomic<uint64_t>& times_us
             char b[1];
             std::error_code ec;
             if (near.read_some(b, ec) != 0) what.mistake("a byte of another socket");
-            // Who was about to read may find the end of what he was reading instead, if there is one.
+            // A waiter that was about to read may instead find the end of its stream, if there is
+            // one.
             if (ec != errc::closed && (ec || !other_side_goes))
                 what.mistake("it was closed, and who waits hears: " + ec.message());
             ++ended;
@@ -256,7 +257,8 @@ void use_a_number_again(books& all, prng random, std::atomic<uint64_t>& times_us
     near.close();
     auto [next, other] = net::unix_stream::pair();
     if (next.native_handle() == number) ++times_used_again;
-    // The end of what the number meant before must not be the end of what it means now.
+    // The end of the previous connection of this number must not be taken for the end of the
+    // current one.
     if (other_side_goes) far.close();
     wait_group reader;
     std::error_code ec;
@@ -284,7 +286,7 @@ void look_a_name_up(books& all, prng random) {
     what.ends(ec, is_short ? either(outcome::done, outcome::timed_out) : just(outcome::done));
 }
 
-// ---- Others.
+// ---- Other operations.
 
 void write_and_read_a_file(books& all, prng random, const std::string& folder, uint64_t number) {
     operation what(all, errand::file);
@@ -299,7 +301,7 @@ void write_and_read_a_file(books& all, prng random, const std::string& folder, u
         b.resize(f.pread(b, static_cast<int64_t>(content.size() / 2)));
         if (b != content.substr(content.size() / 2)) what.mistake("a half that nobody has written");
         if (random.one_in(3)) f.sync_data();
-        // To somebody who reads it from a socket.
+        // Writes to a green thread that reads from a socket.
         auto [near, far] = net::unix_stream::pair();
         wait_group reader;
         reader.go([&, &s = far] {
@@ -383,7 +385,7 @@ void be_in_the_way(books& all, prng random) {
             block();
             break;
         default:
-            compute_for(5 * length);  // longer than a slice, now and then
+            compute_for(5 * length);  // sometimes longer than a slice
             break;
     }
     what.ends(outcome::done, just(outcome::done));

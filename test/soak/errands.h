@@ -1,6 +1,7 @@
-// errands.h: what else there is to do, besides conversations: each is begun, done, checked, and has ended when it returns.
+// errands.h: operations other than conversations. Each is begun, done and checked, and has ended
+// when the function returns.
 //
-// Who: green threads. Each takes its decisions from the generator that it is given.
+// Threads: green threads. Each takes its decisions from the generator that it is given.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@
 
 namespace weft::test {
 
-// A server of UDP that sends back what it gets, and one of its clients.
+// A UDP echo server and a client of it.
 class udp_echo {
 public:
     udp_echo() = default;
@@ -31,10 +32,11 @@ private:
     wait_group serving_;
 };
 
-// A server that cuts those who are too slow, and clients that are: by TCP, Unix sockets or TLS, silent, or a byte at a time.
+// A server that cuts slow clients, and such clients: over TCP, Unix sockets or TLS, silent, or one
+// byte at a time.
 class impatient_house {
 public:
-    // May be opened anew.
+    // May be called again after close().
     void open(books& all);
     void close();
     void be_slow_there(books& all, prng random) const;
@@ -50,28 +52,29 @@ private:
 // Datagrams between two Unix sockets arrive, in order.
 void send_datagrams(books& all, prng random);
 
-// A pipe of somebody else's, waited for by its number, alone and in a select.
+// Waits for a foreign pipe by its descriptor, alone and in a select.
 void watch_a_pipe(books& all, prng random);
 
-// The number of a socket that is closed while others wait for it is another one's at once.
+// Closes a socket while others wait for it. Its number is at once that of another socket.
 void use_a_number_again(books& all, prng random, std::atomic<uint64_t>& times_used_again);
 
 void look_a_name_up(books& all, prng random);
 
-// In a folder of the caller's. number: of the file.
+// Uses a folder of the caller's. number: of the file.
 void write_and_read_a_file(books& all, prng random, const std::string& folder, uint64_t number);
 
-// In one of some ways.
+// Starts a program in one of several ways.
 inline constexpr int ways_to_start_a_program = 5;
 void start_a_program(books& all, prng random, int way);
 
-// Forgets a program that still runs. The first one opens the epoll set of forgotten children, which stays open.
+// Forgets a child process that still runs. The first call opens the epoll set of forgotten
+// children, which stays open.
 void forget_a_running_program();
 
-// One that does nothing by default.
+// Sends itself a signal with no effect by default.
 void get_a_signal(books& all, prng random);
 
-// Blocks the thread, declared or not, or computes.
+// Blocks the thread, announced or not, or computes.
 void be_in_the_way(books& all, prng random);
 
 }  // namespace weft::test

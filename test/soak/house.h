@@ -1,4 +1,5 @@
-// house.h: where servers listen: at one address, which is left and taken again now and then, and whose guests stay meanwhile.
+// house.h: servers at one address each, which they leave and take again from time to time, while
+// their connections stay.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,7 @@
 
 namespace weft::test {
 
-// ---- Kinds of streams: how one listens and connects.
+// ---- Kinds of streams: how to listen and connect.
 
 struct at_tcp {
     using stream = net::tcp_stream;
@@ -38,7 +39,7 @@ struct at_tcp {
 
     [[nodiscard]] stream accept(listener& l, std::error_code& ec) const { return l.accept(ec); }
 
-    // By its address, or by the name of this machine.
+    // Connects by its address, or by the name of this machine.
     [[nodiscard]] stream connect(prng& random, std::error_code& ec) const {
         if (random.one_in(6)) return net::dial("localhost:" + std::to_string(address.port()), ec);
         return stream::connect(address, ec);
@@ -71,7 +72,7 @@ struct at_tls {
     net::endpoint address;
     tls::context trusting;
     tls::context serving;
-    tls::client_options how;  // for a context of one's own
+    tls::client_options how;  // for a separate context
 
     [[nodiscard]] listener listen() const { return listener(address); }
 
@@ -84,7 +85,7 @@ struct at_tls {
         if (random.one_in(2)) return stream::connect(address, host, trusting, ec);
         net::tcp_stream s = net::tcp_stream::connect(address, ec);
         if (ec) return {};
-        // The handshake is made later, by who writes first.
+        // The first writer makes the handshake later.
         return stream::client(std::move(s), host, random.one_in(10) ? tls::context::client(how) : trusting);
     }
 };
@@ -104,7 +105,7 @@ public:
         for (int i = 0; i < 2; ++i) accepting_.go([this, r = random.split()]() mutable { accept_all(r); });
     }
 
-    // Listens no longer. Guests stay.
+    // Stops listening. Connections stay.
     void close() {
         ++times_;
         listener_.close();
@@ -113,13 +114,14 @@ public:
 
     void wait_for_guests() { guests_.wait(); }
 
-    // How often it was opened and closed: odd while it is open.
+    // How often it was opened and closed. Odd while it is open.
     [[nodiscard]] uint64_t times() const noexcept { return times_; }
 
     [[nodiscard]] const Kind& kind() const noexcept { return kind_; }
 
 private:
-    // A program that is just being started has a copy of each descriptor until it begins: so long the address is taken.
+    // A child process that is being started has a copy of each descriptor until it executes its
+    // program. The address is taken until then.
     void listen() {
         for (const auto end = std::chrono::steady_clock::now() + patience();; sleep_for(std::chrono::milliseconds(1))) {
             try {
@@ -156,7 +158,7 @@ private:
 
 // ---- A client.
 
-// Calls f, in what may interrupt it. What it throws then becomes an error.
+// Calls f in a context that may interrupt it. An exception of f becomes an error.
 template <typename F>
 void in_circumstances(ending how, prng& random, std::error_code& ec, F f) {
     const std::chrono::microseconds moment(random.below(5000));

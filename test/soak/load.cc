@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// One that nobody has, and that the system gives to nobody by itself: it begins at 32768 with that. A port that is left for a moment must not
-// become that of a client, which could even connect to itself.
+// A free port that the system never assigns by itself: its own range begins at 32768. A port that a
+// server leaves for a moment must not become that of a client, which could even connect to itself.
 net::endpoint a_port(prng& random) {
     for (int tries = 0;; ++tries) {
         const net::endpoint at = net::endpoint::loopback(static_cast<uint16_t>(20'000 + random.below(12'000)));
@@ -113,7 +113,8 @@ void load::go_about(prng random) {
     }
 }
 
-// What costs much is done seldom: to start a program takes a thousand times as long as a conversation.
+// Expensive operations are rare: starting a program takes a thousand times as long as a
+// conversation.
 void load::do_something(prng& random) {
     prng own = random.split();
     if (random.one_in(400)) return start_a_program(books_, own, own.below(ways_to_start_a_program));

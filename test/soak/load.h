@@ -1,4 +1,5 @@
-// load.h: everything of sockets at once, and what runs beside them, for a period; then all of it ends.
+// load.h: all kinds of socket operations at once, and other work beside them, for a period. Then
+// all of it ends.
 #pragma once
 
 #include <atomic>
@@ -17,13 +18,14 @@ namespace weft::test {
 
 class load {
 public:
-    // folder: for files and sockets. Ports are chosen by random.
+    // folder: for files and sockets. Ports are chosen at random.
     load(books& all, const std::string& folder, prng random);
 
-    // A green thread of rt. Returns when all that it has begun has ended. damages: one byte is sent that is wrong.
+    // Called by a green thread of rt. Returns when everything that it began has ended. damages:
+    // sends one wrong byte.
     void run_for(runtime& rt, std::chrono::milliseconds period, prng random, bool damages);
 
-    // How often the number of a descriptor was another one's at once.
+    // How often the number of a descriptor was reused at once.
     [[nodiscard]] uint64_t numbers_used_again() const noexcept { return numbers_used_again_; }
 
     [[nodiscard]] uint64_t houses_opened_again() const noexcept { return houses_opened_again_; }
@@ -31,10 +33,11 @@ public:
 private:
     static constexpr int visitors = 24;
 
-    // What is opened when it is first needed, and threads that are kept: all of that is there from now on.
+    // Makes what is opened on first use, and threads that are kept, so that all of that exists from
+    // then on.
     void take_what_stays(prng random);
 
-    // One after the other, until the period is over.
+    // Does one thing after the other until the period is over.
     void go_about(prng random);
     void do_something(prng& random);
 

@@ -1,13 +1,17 @@
-// main.cc: the soak test: everything of sockets at once, for a given time, and a look now and then at whether anything is left behind.
+// main.cc: the soak test: all kinds of socket operations at once, for a given time, with regular
+// checks for leaks.
 //
 //     soak [--seconds=N] [--period=MILLISECONDS] [--seed=N] [--canary=WHAT]
 //
-// A period is load, and then a moment in which nothing is under way: every green thread has ended, every socket is closed. Then a picture is taken
-// (picture.h), and a line printed. Every eighth period begins with a load in another runtime, which is stopped then. Fails if an operation has ended
-// in a way that was not to be expected, if a byte was wrong, or if anything has grown after the warm-up, which is the first fifth of all periods.
+// A period is load, and then a moment without any: every green thread has ended, every socket is
+// closed. Then the test takes a picture (picture.h) and prints a line. Every eighth period begins
+// with a load in another runtime, which is then stopped. The test fails if an operation ends
+// unexpectedly, if a byte was wrong, or if anything grows after the warm-up, which is the first
+// fifth of all periods.
 //
-// --seed, or WEFT_SEED: the same decisions again, as far as the system's scheduling lets them be made. --canary=fd, green, thread, memory, mapping, byte:
-// one of these is leaked (or damaged) in each period, which must be found.
+// --seed, or WEFT_SEED: makes the same decisions again, as far as the system's scheduling allows.
+// --canary=fd, green, thread, memory, mapping, byte: leaks (or damages) one of these in each
+// period, which the test must find.
 //
 // See: docs/soak.md
 #include <fcntl.h>
@@ -53,7 +57,7 @@ constexpr std::array<std::string_view, 7> canary_names = {"none", "fd", "green",
 
 struct options {
     std::chrono::seconds time = 12s;
-    std::chrono::milliseconds period = 0ms;  // 0: by the time
+    std::chrono::milliseconds period = 0ms;  // 0: derived from the time
     uint64_t seed = 0;
     canary what = canary::none;
 
@@ -101,7 +105,7 @@ class leaker {
 public:
     explicit leaker(canary what) : what_(what) {}
 
-    // Lets go of all of it.
+    // Releases everything that was leaked.
     ~leaker() {
         over_ = true;
         for (std::thread& t : threads_) t.join();
@@ -179,7 +183,7 @@ public:
     }
 
 private:
-    // Where files and a socket are.
+    // The folder of the files and a socket.
     struct folder {
         folder() : path(std::string(base()) + "/weft_soak_XXXXXX") {
             if (::mkdtemp(path.data()) == nullptr) {
@@ -203,13 +207,14 @@ private:
 
     static runtime_options how() { return {.procs = 4, .name = "soak"}; }
 
-    // One that comes and goes. What the other one has, grows old.
+    // A runtime that comes and goes. What the main runtime has grows old.
     void run_in_another_runtime() {
         runtime other({.procs = 2, .name = "other"});
         other.run([&] { load_.run_for(other, period_ / 10, random_.split(), false); });
     }
 
-    // Some things end a little later than who waits for them: lookup threads without work, programs that nobody waits for.
+    // Some things end a little after the wait for them: idle lookup threads, and child processes
+    // that no thread waits for.
     void look() {
         picture p = picture::now(rt_->stats());
         const picture most = album_.most();

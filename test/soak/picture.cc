@@ -13,13 +13,13 @@ namespace weft::test {
 
 namespace {
 
-// Beyond 2 %: what allocators and caches of threads may come to have in the time.
+// Beyond 2 %: what allocators and caches of threads may accumulate in the time.
 constexpr std::size_t heap_allowance_kib = 512;  // a thread has 24
 constexpr std::size_t resident_allowance_kib = 3 * 1024;
 constexpr std::size_t mappings_allowance = 12;
 constexpr std::size_t threads_allowance = 2;
 
-// Children are each thread's own. A thread that ends while we look has none.
+// Children are listed per thread. A thread that ends during this has none.
 std::size_t children_now() {
     std::size_t count = 0;
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -65,7 +65,7 @@ void album::add(const picture& p) {
             found_.push_back(std::string(name) + " have grown: from " + std::to_string(most) + " to " +
                              std::to_string(now) + " in period " + std::to_string(all_.size() + 1));
         }
-        most = now;  // so that each step is told once
+        most = now;  // so that each step is reported once
     };
     look("file descriptors", p.fds, most_.fds, true);
     look("green threads", p.green_threads, most_.green_threads, false);

@@ -1,8 +1,10 @@
-// picture.h: what the process holds while nothing is under way, once a period; and whether it holds more and more.
+// picture.h: what the process holds while no operation runs, once in each period, and whether it
+// grows.
 //
-// Two kinds of figures. No green thread may be left, no child, and no descriptor more than in the warm-up: whoever leaks one of them once
-// is found out. Threads and memory have their own weather: threads are kept for later, the heap has holes. There the medians of the
-// second and the last quarter of all periods are compared.
+// There are two kinds of figures. No green thread, no child, and no more descriptors than in the
+// warm-up may be left: a single leak of one is found. Threads and memory vary by themselves:
+// threads are kept for later use, and the heap has holes. For these, the medians of the second and
+// the last quarter of all periods are compared.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +18,7 @@ namespace weft::test {
 struct picture {
     std::size_t fds = 0;
     std::size_t green_threads = 0;
-    std::size_t children = 0;  // programs started and not yet forgotten by the system
+    std::size_t children = 0;  // child processes that were started and still have an entry in the system
     std::size_t threads = 0;
     std::size_t heap_kib = 0;  // allocated and not freed
     std::size_t resident_kib = 0;
@@ -24,27 +26,28 @@ struct picture {
 
     [[nodiscard]] static picture now(const stats_snapshot& stats);
 
-    // Not more of what is counted exactly than in the other one.
+    // Whether none of the exactly counted figures exceeds that of most.
     [[nodiscard]] bool within(const picture& most) const noexcept {
         return fds <= most.fds && green_threads <= most.green_threads && children <= most.children;
     }
 };
 
-// What each open descriptor is, for who asks which one is too many.
+// Prints what each open descriptor is, to find the surplus one.
 void print_descriptors();
 
 class album {
 public:
-    // judges_memory: whether resident memory and mappings are this program's own (not a sanitizer's).
+    // judges_memory: whether resident memory and mappings belong to this program, and not to a
+    // sanitizer.
     album(std::size_t warm_up, bool judges_memory) : warm_up_(warm_up), judges_memory_(judges_memory) {}
 
-    // What may be there at most, of what is counted exactly: during the warm-up, anything.
+    // The maxima of what is counted exactly. During the warm-up they are unlimited.
     [[nodiscard]] picture most() const;
 
-    // Adds the picture of a period. What it shows too much of is a complaint from then on.
+    // Adds the picture of a period. A figure above its maximum is a complaint from then on.
     void add(const picture& p);
 
-    // What has grown. Empty: nothing.
+    // What has grown; empty if nothing has.
     [[nodiscard]] std::vector<std::string> complaints() const;
 
 private:

@@ -1,7 +1,9 @@
-// talk.h: conversations over each kind of stream, every byte of which is known to both sides, and which end in each way there is.
+// talk.h: conversations over each kind of stream. Both sides know every byte, and conversations end
+// in every possible way.
 //
-// The client says how it will go: a key, from which all bytes follow, how many there and back, and how it ends. Both sides know then which ends are
-// to be expected. What is clean has to be clean on both sides; what is cut must be right up to where it was cut.
+// The client announces the conversation: a key, which determines all bytes, how many go each way,
+// and how it ends. So both sides know which ends are expected. A clean end must be clean on both
+// sides. A conversation that is cut must be right up to the cut.
 #pragma once
 
 #include <sys/socket.h>
@@ -24,13 +26,13 @@
 namespace weft::test {
 
 enum class ending : uint8_t {
-    both_at_once,   // both write and read at the same time, and say that this was all
-    in_turn,        // the client says all, and that this was all; then it is the server's turn
+    both_at_once,   // both write and read at the same time, and end their streams
+    in_turn,        // the client sends everything and ends its stream, and then the server does
     client_closes,  // in the middle
     client_resets,
     server_closes,
     server_resets,
-    another_closes,  // another green thread of the client's, while it reads and writes
+    another_closes,  // another green thread of the client does, while this one reads and writes
     deadline,        // of the client's socket
     timeout,         // around the client
     cancelled,       // with the scope around the client
@@ -42,7 +44,7 @@ struct conversation {
     uint32_t size_there;
     uint32_t size_back;
     ending how;
-    uint8_t damaged;  // a byte is sent that is wrong: what a test of the test asks for
+    uint8_t damaged;  // a wrong byte is sent, to test the test itself
 
     [[nodiscard]] static conversation at_random(prng& random);
 
@@ -51,19 +53,19 @@ struct conversation {
 
 static_assert(sizeof(conversation) <= 24);
 
-// When the socket is closed, the other side gets a reset. On Unix sockets: an end.
+// Closing the socket sends a reset to the other side; on Unix sockets, an end.
 inline void reset_when_closed(int fd) noexcept {
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
 
-// One side's part of one conversation.
+// One side of one conversation.
 template <typename Stream>
 class speaker {
 public:
     speaker(operation& what, Stream& s, prng random) : what_(what), stream_(s), random_(random) {}
 
-    // Sends the bytes of key, in pieces, and then, if that was agreed on, that these were all.
+    // Sends the bytes of key, in pieces, and then, if that was agreed on, ends the stream.
     void say(uint64_t key, std::size_t size, bool damaged, std::error_code& ec) {
         for (std::size_t said = 0; said < size && !ec;) {
             const std::size_t piece = std::min(size - said, a_piece(random_));
@@ -73,7 +75,7 @@ public:
         }
     }
 
-    // Reads the bytes of key until that many have come, or no more do. Returns how many.
+    // Reads the bytes of key until size have come, or no more do. Returns how many.
     std::size_t hear(uint64_t key, std::size_t size, std::error_code& ec) {
         std::size_t heard = 0;
         while (heard < size && !ec) {
@@ -87,14 +89,14 @@ public:
         return heard;
     }
 
-    // That was all, from the other side, too.
+    // Expects the end of the stream from the peer.
     void hear_the_end(std::error_code& ec) {
         char b[1];
         if (!ec && stream_.read_some(b, ec) != 0) what_.mistake("a byte more than was said");
     }
 
 private:
-    // Mostly small ones.
+    // Most pieces are small.
     static std::size_t a_piece(prng& random) {
         return static_cast<std::size_t>(1 + random.below(random.one_in(6) ? 100'000 : 4'000));
     }
@@ -123,12 +125,12 @@ private:
     prng listening_ = random_.split();
 };
 
-// The error of the two that says more.
+// The more specific of the two errors.
 [[nodiscard]] inline const std::error_code& first_of(const std::error_code& a, const std::error_code& b) noexcept {
     return a ? a : b;
 }
 
-// Says and hears at the same time, each to its end. Returns how much was heard.
+// Sends and receives at the same time, each to its end. Returns how much was received.
 template <typename Stream>
 std::size_t say_and_hear(speaker<Stream>& me,
                          Stream& s,
@@ -147,7 +149,7 @@ std::size_t say_and_hear(speaker<Stream>& me,
         });
         got = me.hear(heard_key, heard, ec);
         if (got == heard) me.hear_the_end(ec);
-        // Nobody reads what the other one still writes.
+        // The rest of what the peer writes is not read.
         if (ec) s.close();
     });
     ec = first_of(ec, saying);
@@ -228,7 +230,7 @@ void answer(books& all, errand as, Stream s, prng random) {
     std::error_code ec;
     if (s.read(net::mutable_buffer(&c, sizeof(c)), ec) != sizeof(c)) {
         what.ends(ec ? outcome_of(ec) : outcome::cut, just(outcome::cut),
-                  ec);  // it has given up before it has said anything
+                  ec);  // the client gave up before it sent anything
         return;
     }
     std::size_t got = 0;

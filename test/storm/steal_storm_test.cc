@@ -1,8 +1,10 @@
-// steal_storm_test.cc: green threads that change their OS thread all the time, and check that everything came along.
+// steal_storm_test.cc: green threads change their OS thread all the time, and check that their
+// state moves with them.
 //
-// What a green thread has in registers, on its stack and in flight must survive every wait, on whichever OS thread it runs
-// on; what belongs to the OS thread (errno, thread-local variables, its id) must be the new one's. Whether that holds depends
-// on how the code is compiled, so this is built and run at -O2, as -fPIC against the shared library, and under LTO.
+// Registers, stacks and exceptions in flight must survive every wait, on whichever OS thread the
+// green thread resumes. What belongs to the OS thread (errno, thread-local variables, its id) must
+// be that of the new one. This depends on how the code is compiled, so the test is built and run at
+// -O2, as -fPIC against the shared library, and under LTO.
 
 #include <array>
 #include <atomic>
@@ -30,7 +32,7 @@ namespace {
 using StealStorm = procs_test;
 WEFT_SWEEP(StealStorm);
 
-// What was found wrong, by kind, and how often somebody changed threads.
+// Errors found, by kind, and how often green threads changed OS threads.
 struct findings {
     std::atomic<int> wrong_errno = 0;
     std::atomic<int> wrong_thread = 0;
@@ -52,7 +54,7 @@ void expect_all_well(const findings& f) {
     EXPECT_EQ(f.wrong_exception, 0);
 }
 
-// Waits in one of several ways and counts whether it led elsewhere.
+// Waits in one of several ways, and counts whether it then runs on another OS thread.
 class traveller {
 public:
     traveller(const crossroads& place, findings& found, uint64_t seed) : place_(place), found_(found), random_(seed) {}
@@ -85,7 +87,8 @@ private:
     prng random_;
 };
 
-// Runs journey(traveller) in many green threads, again until somebody has changed threads.
+// Runs journey(traveller) in many green threads, repeatedly until at least one has changed OS
+// threads.
 template <typename Journey>
 void storm(runtime& rt, int travellers, findings& found, Journey journey) {
     prng seeds(announced_seed());
@@ -132,7 +135,8 @@ TEST_P(StealStorm, ThreadLocalsAreThoseOfTheThreadOneRunsOn) {
     expect_all_well(found);
 }
 
-// More values alive over each wait than there are registers to keep them in: some of them are in every callee-saved one.
+// More values are live over each wait than there are registers for them, so every callee-saved
+// register holds some.
 TEST_P(StealStorm, IntegersKeepTheirValues) {
     findings found;
     storm(rt(), scaled(500), found, [&](traveller& t) {
@@ -208,7 +212,7 @@ TEST_P(StealStorm, EveryFrameOfTheStackKeepsItsContent) {
     expect_all_well(found);
 }
 
-// All of it at once.
+// All of it together.
 TEST_P(StealStorm, EverythingComesAlong) {
     struct passenger : std::runtime_error {
         explicit passenger(uint64_t n) : std::runtime_error("passenger"), number(n) {}

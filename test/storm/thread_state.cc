@@ -30,7 +30,7 @@ constexpr failing_call calls[error_kinds] = {
 int errno_of_failing_call(int kind) noexcept {
     calls[kind].make();
     const int seen = errno;
-    asm volatile("" : : : "memory");  // a function with effects: never computed once for two calls
+    asm volatile("" : : : "memory");  // a function with effects, so that two calls are never merged
     return seen;
 }
 

@@ -165,7 +165,7 @@ void actor::ask_for_the_future() {
     });
     switch (random_.below(4)) {
         case 0:
-            return;  // not interested after all
+            return;  // return at once, without using it
         case 1:
             (void)answer.wait_for(a_moment(60));
             break;
@@ -175,7 +175,8 @@ void actor::ask_for_the_future() {
     expect(answer.get() == 2 * question);
 }
 
-// Some send until they are told that the channel is closed; what they have sent until then comes out, and nothing else.
+// Some green threads send until they learn that the channel is closed. Exactly what they sent
+// successfully before comes out.
 void actor::close_a_channel() {
     const chan<int> c(static_cast<std::size_t>(random_.below(3)));
     std::atomic<int> delivered = 0;

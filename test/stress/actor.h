@@ -1,4 +1,5 @@
-// actor.h: somebody, green or not, who does random things to a world shared with many others, and books what came of it.
+// actor.h: an actor, green or plain, does random things to a world that many actors share, and
+// counts the results.
 #pragma once
 
 #include <array>
@@ -13,14 +14,15 @@
 
 namespace weft::test {
 
-// A mutex and what it guards: plain, so that two inside at once would lose a count.
+// A mutex and what it guards. The counter is plain, so that two threads inside at once would lose a
+// count.
 struct guarded {
     mutex m;
     long inside = 0;               // entries, counted under the lock
-    std::atomic<long> entered{0};  // the same, counted in a way that cannot go wrong
+    std::atomic<long> entered{0};  // the same, counted without the lock
 };
 
-// What the actors of one round share.
+// State that the actors of one round share.
 struct world {
     static constexpr std::size_t channels = 6;
     static constexpr std::size_t mutexes = 3;
@@ -44,7 +46,7 @@ public:
     actor(world& shared, prng random, std::size_t first, std::size_t messages)
         : world_(shared), random_(random), next_(first), end_(first + messages) {}
 
-    // Does something at random, one message per act that sends one, until all messages are used up.
+    // Does random things, each of which sends at most one message, until all messages are used up.
     void live();
 
 private:
@@ -63,7 +65,8 @@ private:
     void open_a_scope();
     void stay_for_a_while();
 
-    // A select over some mail in some form; it may be interrupted. Whether it has sent message.
+    // Runs a select over some of the mail in some form. It may be interrupted. Returns whether it
+    // sent message.
     bool select_once(std::size_t& message);
 
     void expect(bool holds) { world_.mistakes += !holds; }

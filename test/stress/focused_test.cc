@@ -1,4 +1,4 @@
-// focused_test.cc: one mechanism at a time, as hard as it goes.
+// focused_test.cc: one mechanism at a time, under the highest load.
 
 #include <atomic>
 #include <chrono>
@@ -23,7 +23,7 @@ namespace {
 using Focused = stress_test;
 WEFT_SWEEP(Focused);
 
-// Senders and receivers come and go, giving up after next to no time.
+// Senders and receivers come and go, with timeouts close to zero.
 TEST_P(Focused, ExpiringWaitsOnOneChannel) {
     constexpr int parties = 16;
     const int each = scaled(500);
@@ -59,7 +59,7 @@ TEST_P(Focused, ExpiringWaitsOnOneChannel) {
     });
 }
 
-// One mutex, held for very different times by green and plain threads.
+// One mutex that green and plain threads hold for very different times.
 TEST_P(Focused, OneMutexForAll) {
     const int each = scaled(500);
     repeat([&](prng& random) {
@@ -83,7 +83,7 @@ TEST_P(Focused, OneMutexForAll) {
     });
 }
 
-// Groups and futures whose memory is overwritten as soon as they have served.
+// Groups and futures whose memory is overwritten as soon as they have been used.
 TEST_P(Focused, GroupsThatDieAtOnce) {
     const int each = scaled(300);
     repeat([&](prng& random) {
@@ -118,7 +118,7 @@ TEST_P(Focused, GroupsThatDieAtOnce) {
     });
 }
 
-// Waves of green threads that are started from everywhere, mostly to end at once.
+// Waves of green threads that are started from everywhere. Most end at once.
 TEST_P(Focused, BirthAndDeath) {
     repeat([&](prng& random) {
         std::atomic<long> ended = 0;
@@ -146,8 +146,8 @@ TEST_P(Focused, BirthAndDeath) {
     });
 }
 
-// Bursts with silence in between: threads fall asleep and are woken at the very edge, again and again. Whoever sleeps through
-// a wake-up hangs the test.
+// Bursts with silence between them: threads go to sleep and are woken at that very moment, again
+// and again. A thread that misses a wake-up hangs the test.
 TEST_P(Focused, FallingAsleepAndWakingUp) {
     repeat([&](prng& random) {
         const chan<int> there;

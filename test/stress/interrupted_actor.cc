@@ -1,4 +1,4 @@
-// interrupted_actor.cc: the part of an actor's life in which he selects, is cancelled, and runs out of time.
+// interrupted_actor.cc: the operations of an actor that select, are cancelled, or time out.
 
 #include <atomic>
 #include <chrono>
@@ -17,7 +17,7 @@ bool actor::select_once(std::size_t& message) {
         if (v) {
             world_.received.mark(*v);
         } else {
-            expect(false);  // nobody closes while actors live
+            expect(false);  // no channel is closed while actors run
         }
     };
     bool sent = false;
@@ -52,7 +52,8 @@ void actor::select_something() {
     if (select_once(message)) world_.sent.mark(number);
 }
 
-// Sends, receives and selects under a deadline: what was done counts, what was interrupted has not happened.
+// Sends, receives and selects under a deadline. An operation that finished counts; an interrupted
+// one has had no effect.
 void actor::be_interrupted() {
     const std::size_t number = next_++;
     std::size_t message = number;
@@ -79,7 +80,7 @@ void actor::be_interrupted() {
     if (sent) world_.sent.mark(number);
 }
 
-// Two green threads that send and receive until they are cancelled, at any moment.
+// Two green threads send and receive until they are cancelled, at a random moment.
 void actor::cancel_somebody() {
     const std::size_t number = next_++;
     auto sender = async([&world = world_, to = some_mail(), number] {
@@ -103,7 +104,8 @@ void actor::cancel_somebody() {
     expect(ending_of([&] { receiver.get(); }) == ending::cancelled);
 }
 
-// A scope whose parts wait for each other and for the mail; somebody cancels, throws, or lets it come to its end.
+// A scope whose members wait for each other and for the mail. At random it is cancelled, throws, or
+// runs to its end.
 void actor::open_a_scope() {
     const int how = random_.below(3);
     const int members = 1 + random_.below(4);

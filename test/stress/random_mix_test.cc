@@ -1,4 +1,4 @@
-// random_mix_test.cc: everything at once, at random, and every message accounted for.
+// random_mix_test.cc: all operations at once, at random, with every message accounted for.
 
 #include <atomic>
 #include <cstddef>
@@ -19,8 +19,8 @@ namespace {
 using RandomMix = stress_test;
 WEFT_SWEEP(RandomMix);
 
-// One round: a world, actors in it, some of them plain threads, and for each channel receivers that keep it moving until
-// everybody has had his say.
+// One round: a world, its actors, some of them plain threads, and for each channel receivers that
+// keep it moving until all actors are finished.
 struct round_of_actors {
     static constexpr int plain_actors = 2;
 
@@ -76,8 +76,8 @@ TEST_P(RandomMix, EveryMessageIsAccountedFor) {
     });
 }
 
-// Runtimes that are stopped in the middle of it, with green threads everywhere, and started again: each green thread either
-// finished or was abandoned, and what it waited on still works.
+// Runtimes are stopped while green threads are active everywhere, and started again. Each green
+// thread has either finished or was abandoned, and what it waited on still works.
 TEST_P(RandomMix, StoppingInTheMiddleLosesNobody) {
     repeat([this](prng& random) {
         const chan<int> unbuffered;

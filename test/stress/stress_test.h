@@ -1,7 +1,8 @@
-// stress_test.h: the fixture of tests that go on for as long as they are allowed to.
+// stress_test.h: the fixture of tests that run for a configurable time.
 //
-// WEFT_STRESS_SECONDS says for how many seconds each test runs per number of processors (default 1); WEFT_SEED repeats
-// the decisions of an earlier run. A test works in rounds, each with books of its own that have to balance at its end.
+// WEFT_STRESS_SECONDS is how many seconds each test runs for each number of processors (default 1).
+// WEFT_SEED repeats the decisions of an earlier run. A test works in rounds. Each round has its own
+// counts, which must balance at its end.
 #pragma once
 
 #include <chrono>
@@ -13,7 +14,7 @@
 
 namespace weft::test {
 
-// How long each stress test goes on.
+// How long each stress test runs.
 inline std::chrono::seconds stress_time() {
     return std::chrono::seconds(number_from_environment("WEFT_STRESS_SECONDS", 1));
 }

@@ -51,7 +51,7 @@ void extend(X509* certificate, int what, const std::string& value) {
     X509_EXTENSION_free(e);
 }
 
-// To be signed by the one whose certificate is issuer (nullptr: by itself).
+// A certificate that the key of issuer will sign; nullptr: self-signed.
 certificate_ptr make(const std::string& name, EVP_PKEY* key, X509* issuer, long from, long until) {
     static std::atomic<long> serial = 1;
     certificate_ptr made(X509_new(), &X509_free);

@@ -1,4 +1,5 @@
-// certificates.h: authorities and certificates for tests, made when they are needed: no key lies in a file here.
+// certificates.h: authorities and certificates for tests, generated on demand, so that no file
+// holds a key.
 #pragma once
 
 #include <memory>
@@ -12,13 +13,13 @@ namespace weft::test {
 enum class key_kind { elliptic, rsa };
 
 struct certificate_options {
-    std::vector<std::string> hosts = {"example.test"};  // names, or addresses of IPv4
+    std::vector<std::string> hosts = {"example.test"};  // host names, or IPv4 addresses
     long valid_from = -3600;                            // seconds from now
     long valid_until = 3600;
     key_kind kind = key_kind::elliptic;
 };
 
-// One that signs.
+// An authority that signs certificates.
 class authority {
 public:
     explicit authority(const std::string& name = "weft test authority");
@@ -28,7 +29,7 @@ public:
 
     [[nodiscard]] tls::certificate issue(const certificate_options& options = {}) const;
 
-    // Its own certificate, in PEM: for those who trust it.
+    // The authority's own certificate in PEM, for peers that trust it.
     [[nodiscard]] const std::string& pem() const noexcept { return pem_; }
 
 private:
@@ -37,10 +38,10 @@ private:
     std::string pem_;
 };
 
-// The one that most tests trust.
+// The authority that most tests trust.
 [[nodiscard]] const authority& test_authority();
 
-// A key of its own, encrypted with a password.
+// A key, encrypted with a password.
 [[nodiscard]] std::string encrypted_key();
 
 }  // namespace weft::test

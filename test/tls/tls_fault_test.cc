@@ -1,5 +1,8 @@
-// tls_fault_test.cc: TLS on a network that is late, slow, silent, damages bytes, and goes: what is behind it is support/fault_proxy.h, what has to hold
-// for every kind of stream in support/bad_network.h.
+// tls_fault_test.cc: TLS over a network that delays, stalls, goes silent, damages bytes, and
+// disconnects.
+//
+// support/fault_proxy.h is that network. support/bad_network.h has the properties that hold for
+// every kind of stream.
 
 #include <array>
 #include <string>
@@ -38,7 +41,7 @@ struct bad_tls {
         return stream::server(l.accept(ec), with);
     }
 
-    // Whoever reads or writes first shakes hands.
+    // The first read or write makes the handshake.
     static stream connect(const fault_proxy::place& to, std::error_code& ec) {
         static const tls::context with = tls::context::client(usual_client());
         return stream::client(net::tcp_stream::connect(net::endpoint::loopback(to.port), ec), "example.test", with);
@@ -77,7 +80,8 @@ TEST_P(TlsFault, AnEndIsPassedOnAndTheOtherDirectionGoesOn) {
     rt().run(an_end_is_passed_on_and_the_other_direction_goes_on<bad_tls>);
 }
 
-// Wherever it is, and whoever had sent it: not a byte of what was damaged is given to anybody, and what is told is no end.
+// Wherever the byte is, and whichever side sent it, no damaged data reaches a reader, and the error
+// is not an orderly end.
 TEST_P(TlsFault, AByteThatWasChangedIsNeverRead) {
     constexpr std::array<uint64_t, 9> places{0, 1, 4, 5, 50, 200, 1500, 5000, 20'000};
     rt().run([&] {
@@ -88,7 +92,7 @@ TEST_P(TlsFault, AByteThatWasChangedIsNeverRead) {
             });
             for (std::size_t i = 0; i < places.size(); ++i) {
                 two<bad_tls> t = link.connect();
-                // A length that is too large by now waits for what does not come.
+                // If a length became too large, the reader waits for data that does not come.
                 t.near.set_deadline(steady::now() + 10s);
                 t.far.set_deadline(steady::now() + 10s);
                 talk said;

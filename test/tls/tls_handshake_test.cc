@@ -1,4 +1,4 @@
-// tls_handshake_test.cc: who talks to whom, and what is said when they do not.
+// tls_handshake_test.cc: which peers accept each other, and the errors if they do not.
 
 #include <openssl/ssl.h>
 
@@ -32,7 +32,7 @@ using tls::stream;
 
 class TlsHandshake : public tls_test {
 protected:
-    // Both sides shake hands, with other options than usual.
+    // Makes a handshake on both sides, with options other than the usual ones.
     handshake_result meet(const context& client, const context& server, const char* host = "example.test") {
         handshake_result r;
         rt().run([&] {
@@ -42,12 +42,12 @@ protected:
         return r;
     }
 
-    // … where the server shows this.
+    // The same, where the server presents this certificate.
     handshake_result meet_server_with(const tls::certificate& shown, const char* host = "example.test") {
         return meet(trusting_, context::server(shown), host);
     }
 
-    // What the other side says to who comes with these bytes.
+    // The error of a server whose client sends these bytes.
     handshake_result send_to_server(std::string_view bytes) {
         handshake_result r;
         rt().run([&] {
@@ -119,10 +119,10 @@ TEST_P(TlsHandshake, WhoIsNotTrustedIsRefused) {
     EXPECT_EQ(r.client, errc::unknown_authority);
     EXPECT_TRUE(contains(r.client_failure, "signed by \"CN = somebody else\"")) << r.client_failure;
     EXPECT_TRUE(contains(r.client.message(), "add its authority to trusted")) << r.client.message();
-    // The authorities of the system do not know it either.
+    // The system's authorities do not know it either.
     r = meet(context::client(), context::server(stranger.issue()));
     EXPECT_EQ(r.client, errc::unknown_authority);
-    // The thrown form tells it all.
+    // The exception has all details.
     rt().run([&] {
         net::tcp_listener listener(net::endpoint::loopback(0));
         go([&] {
@@ -150,7 +150,8 @@ TEST_P(TlsHandshake, WhoIsNotTrustedIsRefused) {
         EXPECT_TRUE(contains(refused.failure(), "CN = somebody else")) << refused.failure();
     });
     rt().drain();
-    // Without verification anybody will do; and whoever is trusted by itself needs no authority.
+    // Without verification any server is accepted. A certificate that is itself trusted needs no
+    // authority.
     EXPECT_FALSE(meet(context::client({.verify = false}), context::server(stranger.issue())).client);
     const tls::certificate pinned = stranger.issue();
     EXPECT_FALSE(
@@ -226,7 +227,7 @@ TEST_P(TlsHandshake, OldVersionsAreRefused) {
     tls::server_options server = usual_server();
     server.minimum = tls::version::tls_1_3;
     const context modern = context::server(server);
-    // One that speaks TLS 1.2 at most: what a client of that time says first.
+    // A peer with at most TLS 1.2: the first message of such a client.
     rt().run([&] {
         for (const int most : {TLS1_2_VERSION, TLS1_1_VERSION, TLS1_VERSION}) {
             SSL_CTX* ctx = SSL_CTX_new(TLS_client_method());
@@ -264,7 +265,7 @@ TEST_P(TlsHandshake, WhatIsNotTlsIsToldApart) {
     EXPECT_EQ(r.server.category(), tls::error_category());
     r = send_to_server("");
     EXPECT_EQ(r.server, errc::ended_in_handshake);
-    // A client that came to a server of something else.
+    // A client that connected to a server of another protocol.
     rt().run([&] {
         auto [near, far] = tcp_pair();
         far.write_all("HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -280,10 +281,11 @@ TEST_P(TlsHandshake, WhatIsNotTlsIsToldApart) {
     });
 }
 
-// What came after the handshake and was changed on its way.
+// Data that was changed on its way, after the handshake.
 TEST_P(TlsHandshake, WhatWasForgedIsNotRead) {
     rt().run([&] {
-        // In between is somebody who passes on what he hears, and changes the first byte of the client's when told to.
+        // A middleman forwards all bytes, and changes the first byte of the client's data when told
+        // to.
         auto [client_side, middle_near] = tcp_pair();
         auto [middle_far, server_side] = tcp_pair();
         std::atomic<bool> forge = false;
@@ -354,7 +356,7 @@ TEST_P(TlsHandshake, WhatWasAgreedOnSparesTheNextOne) {
     EXPECT_TRUE(pair_.client.resumed());
     EXPECT_TRUE(pair_.server.resumed());
     EXPECT_EQ(pair_.client.peer(), "CN = example.test");
-    const context other = context::server(usual_server());  // whose keys are others
+    const context other = context::server(usual_server());  // with other keys
     EXPECT_FALSE(meet(trusting_, other).client);
     EXPECT_FALSE(pair_.client.resumed());
     tls::client_options without = usual_client();
@@ -407,7 +409,7 @@ TEST_P(TlsHandshake, EveryCodeHasAText) {
     EXPECT_EQ(std::string(tls::error_category().name()), "weft.tls");
 }
 
-// Each on a fresh stack of the usual size, of which only the top page was touched before.
+// Each runs on a fresh stack of the usual size, with only the top page touched before.
 TEST_P(TlsHandshake, FitsTheUsualStack) {
     if (built_with_sanitizer) GTEST_SKIP() << "frames are larger";
     const environment_variable measured("RUN_DEBUG", "stack_use=1");

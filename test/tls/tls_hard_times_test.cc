@@ -1,5 +1,5 @@
-// tls_hard_times_test.cc: TLS among those who are slow, go away in the middle, or are many: what test/conformance/net_*_test.cc asks of TCP and
-// Unix sockets.
+// tls_hard_times_test.cc: TLS with peers that are slow, disconnect in the middle, or are many: what
+// test/conformance/net_*_test.cc demands of TCP and Unix sockets.
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -62,7 +62,7 @@ bool is_reset(const std::error_code& ec) { return ec == std::errc::connection_re
 void reset(stream& s) {
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     EXPECT_EQ(::setsockopt(s.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
-    s = stream();  // without a goodbye
+    s = stream();  // without close_notify
 }
 
 void make_buffers_small(const stream& s) {
@@ -71,10 +71,11 @@ void make_buffers_small(const stream& s) {
     EXPECT_EQ(::setsockopt(s.native_handle(), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)), 0);
 }
 
-// ---- Others that are slow, or silent.
+// ---- Peers that are slow, or silent.
 
-// Silent from the beginning; a byte of a handshake at a time; shaken hands, and then silent, or a byte at a time. Each is cut at the deadline, and
-// others are served meanwhile.
+// Some clients are silent from the beginning, or send a handshake one byte at a time. Others are
+// silent, or send one byte at a time, after their handshake. The server cuts each at the deadline,
+// and serves others at the same time.
 TEST_P(TlsHardTimes, SlowAndSilentClientsAreCutAndOthersServed) {
     constexpr int of_each_kind = 5;
     net::tcp_listener listener(net::endpoint::loopback(0));
@@ -82,7 +83,7 @@ TEST_P(TlsHardTimes, SlowAndSilentClientsAreCutAndOthersServed) {
     std::atomic<int> cut = 0;
     const auto serve = [&](stream s) {
         s.set_deadline(std::chrono::steady_clock::now() + 300ms);
-        std::array<char, 1000> request;  // more than comes in the time, a byte each millisecond
+        std::array<char, 1000> request;  // more than arrives in the time, at a byte each millisecond
         std::error_code ec;
         static_cast<void>(s.read(request, ec));
         if (ec) {
@@ -97,7 +98,7 @@ TEST_P(TlsHardTimes, SlowAndSilentClientsAreCutAndOthersServed) {
     const auto until_it_ends = [](auto& s, bool says_something) {
         std::error_code ec;
         while (says_something && !ec) {
-            s.write_all("\x16", ec);  // the first byte of a record of a handshake, and then part of its length
+            s.write_all("\x16", ec);  // the first byte of a handshake record, and then part of its length
             sleep_for(1ms);
         }
         char b[1];
@@ -126,7 +127,7 @@ TEST_P(TlsHardTimes, SlowAndSilentClientsAreCutAndOthersServed) {
                 clients.go([&, says_something] {
                     std::error_code ec;
                     stream s = stream::connect(listener.local_endpoint(), "example.test", trusting_, ec);
-                    if (!ec) until_it_ends(s, says_something);  // else it was too slow for that
+                    if (!ec) until_it_ends(s, says_something);  // otherwise it was too slow for that
                 });
             }
         }
@@ -147,7 +148,7 @@ TEST_P(TlsHardTimes, SlowAndSilentClientsAreCutAndOthersServed) {
     });
 }
 
-// ---- Others that go away.
+// ---- Peers that disconnect.
 
 TEST_P(TlsHardTimes, AResetInTheMiddleOfAReadOrAWrite) {
     const std::string much(std::size_t{16} << 20, 'x');
@@ -162,7 +163,8 @@ TEST_P(TlsHardTimes, AResetInTheMiddleOfAReadOrAWrite) {
     });
     reset(pair_.server);
     rt().drain();
-    // One of them gets to see the reset; the other one that nothing can be written, or an end without a goodbye.
+    // One of the two gets the reset. The other gets an error when it writes, or an end without
+    // close_notify.
     EXPECT_TRUE(is_reset(reading) || reading == tls::errc::truncated) << reading.message();
     EXPECT_TRUE(is_reset(writing)) << writing.message();
     EXPECT_TRUE(reading == std::errc::connection_reset || writing == std::errc::connection_reset);
@@ -186,14 +188,14 @@ TEST_P(TlsHardTimes, AResetInTheMiddleOfAHandshake) {
     });
 }
 
-// Whatever the call.
+// This holds for every call.
 TEST_P(TlsHardTimes, SigpipeNeverComes) {
     reset(pair_.server);
     rt().run([&] {
         stream& s = pair_.client;
         std::error_code ec;
         eventually([&] {
-            s.write_all("x", ec);  // the first ones reach the other side, which says that it has gone
+            s.write_all("x", ec);  // the first ones reach the other side, which reports that it has gone
             return static_cast<bool>(ec);
         });
         const std::array<const_buffer, 2> list{const_buffer("x"), const_buffer("y")};
@@ -211,7 +213,7 @@ TEST_P(TlsHardTimes, SigpipeNeverComes) {
     });
 }
 
-// Its machine has lost its power.
+// The peer's machine has lost power.
 TEST_P(TlsHardTimes, TheOtherSideGoesWithoutAWord) {
     auto [near, far] = tcp_pair();
     const int far_number = far.native_handle();
@@ -242,7 +244,7 @@ TEST_P(TlsHardTimes, TheOtherSideGoesWithoutAWord) {
     });
 }
 
-// ---- Much, and many.
+// ---- High volume, and many connections.
 
 TEST_P(TlsHardTimes, MuchThroughSmallBuffersInParts) {
     const auto size = static_cast<std::size_t>(scaled(4 << 20));
@@ -303,7 +305,8 @@ TEST_P(TlsHardTimes, CloseWakesEachOfManyOnce) {
     EXPECT_EQ(otherwise, 0);
 }
 
-// Connects, says a byte, hears it, and ends: with a goodbye, without one, reset, or before there was a handshake.
+// Connects, sends a byte, receives it, and ends: with close_notify, without it, by a reset, or
+// before the handshake.
 TEST_P(TlsHardTimes, ConnectionsComeAndGoAndLeaveNothing) {
     const int cycles = number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 10'000 : scaled(400);
     const auto churn = [&](int count) {
@@ -353,11 +356,13 @@ TEST_P(TlsHardTimes, ConnectionsComeAndGoAndLeaveNothing) {
     churn(cycles);
     EXPECT_EQ(rt().stats().live, 0U);
     eventually([&] { return resources::now().fds <= before.fds; });
-    // Not what is resident: thousands of connections, each with a hundred small pieces, leave holes.
+    // This does not check resident memory: thousands of connections, each with a hundred small
+    // blocks, leave holes.
     EXPECT_LT(heap_in_use_kib(), heap + 1024) << "of " << heap;
 }
 
-// Each shakes hands, which computes for a millisecond at both ends: so they are fewer than those of TCP.
+// Each makes a handshake, which computes for 1 ms at both ends. So there are fewer of them than in
+// the TCP test.
 TEST_P(TlsHardTimes, ManyConnectionsAtOnce) {
     const more_files limit;
     const int most = number_from_environment("WEFT_STRESS_SECONDS", 0) != 0 ? 8'000 : scaled(400);
@@ -395,7 +400,8 @@ TEST_P(TlsHardTimes, ManyConnectionsAtOnce) {
     EXPECT_EQ(right, count);
 }
 
-// The number of one that is closed is the next one's at once. Who waits for the first hears that it is closed, and nothing of the other.
+// The number of a closed descriptor is reused at once. A waiter on the old descriptor learns that
+// it was closed, and gets no event of the new one.
 TEST_P(TlsHardTimes, ANumberThatIsUsedAgain) {
     int used_again = 0;
     for (int round = 0; round < scaled(100); ++round) {
@@ -415,14 +421,14 @@ TEST_P(TlsHardTimes, ANumberThatIsUsedAgain) {
         rt().run([&] {
             net::tcp_listener listener(net::endpoint::loopback(0));
             pair_.client.close();
-            eventually([&] { return was_told.load(); });  // until then the number is kept for who waited
+            eventually([&] { return was_told.load(); });  // until then the number is kept for the waiter
             net::tcp_stream near = net::tcp_stream::connect(listener.local_endpoint());
             next.client = stream::client(std::move(near), "example.test", trusting_);
             next.server = stream::server(listener.accept(), serving_);
             used_again += next.client.native_handle() == number ? 1 : 0;
             const handshake_result r = shake_hands(next);
             EXPECT_FALSE(r.client || r.server) << r.client.message();
-            pair_.server.close();  // the end of what the number was
+            pair_.server.close();  // the end of the old connection
             wait_group reader;
             reader.go([&] {
                 char b[2];
@@ -439,7 +445,7 @@ TEST_P(TlsHardTimes, ANumberThatIsUsedAgain) {
     EXPECT_GT(used_again, 0);
 }
 
-// ---- A server that ends.
+// ---- Server shutdown.
 
 TEST_P(TlsHardTimes, WhatWasBegunIsAnsweredWhenARuntimeStops) {
     runtime server({.procs = procs()});

@@ -1,4 +1,5 @@
-// tls_interop_test.cc: the other side is not weft: OpenSSL's own programs, and OpenSSL on a blocking socket.
+// tls_interop_test.cc: the peer is not weft: OpenSSL's own programs, and OpenSSL on a blocking
+// socket.
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -44,7 +45,8 @@ using tls::stream;
 
 class TlsInterop : public tls_test {
 protected:
-    // A client's SSL on a blocking socket that is connected with pair_.server, by a plain thread. It has ended when what is returned is gone.
+    // Runs body in a plain thread, with a client's SSL on a blocking socket that is connected to
+    // pair_.server. Destroying the returned object waits for the thread.
     [[nodiscard]] std::jthread foreign_client(int most, const std::function<void(SSL*)>& body) {
         net::tcp_stream near;
         rt().run([&] {
@@ -84,15 +86,16 @@ std::size_t read_whole(SSL* ssl, std::string& into) {
     return done;
 }
 
-// Says that this was all, and waits until the other side closes: a socket that is closed with something unread in it takes back what is on its way.
+// Sends close_notify, and waits until the other side closes. Closing a socket that has unread data
+// discards what it still has to send.
 void say_goodbye(SSL* ssl) {
     EXPECT_GE(SSL_shutdown(ssl), 0);
     char unread[1024];
     while (::read(SSL_get_fd(ssl), unread, sizeof(unread)) > 0) continue;
 }
 
-// The other side asks for new keys again and again, while it does nothing but write; our writer is stuck meanwhile. (OpenSSL 3.0 leaves the
-// answer to the next write; other versions may not.)
+// The peer requests new keys again and again, while it only writes; our writer is stuck at that
+// time. (OpenSSL 3.0 leaves the answer to the next write; other versions may not.)
 TEST_P(TlsInterop, NewKeysAreAnsweredWithoutWaiting) {
     const std::size_t size = static_cast<std::size_t>(scaled(128)) * 65536;
     const std::jthread client = foreign_client(TLS1_3_VERSION, [&](SSL* ssl) {
@@ -117,7 +120,7 @@ TEST_P(TlsInterop, NewKeysAreAnsweredWithoutWaiting) {
     });
 }
 
-// The same, but nobody writes by then: what was written last has filled the connection.
+// The same, but no thread writes then: the last write has filled the connection.
 TEST_P(TlsInterop, NewKeysAreAnsweredWithoutWaitingForTheSocket) {
     const std::size_t size = static_cast<std::size_t>(scaled(64)) * 65536;
     const std::string much(std::size_t{32} << 20, 's');
@@ -165,7 +168,8 @@ TEST_P(TlsInterop, TheAnswerToNewKeysGoesWithTheNextWrite) {
     });
 }
 
-// It has something to say, an alert, and the connection is full: it says it if it can, and does not wait for that.
+// The reader must send an alert, and the connection is full. It sends the alert if it can, and does
+// not wait for that.
 TEST_P(TlsInterop, AReaderDoesNotWaitForTheSocketToTakeWhatItSays) {
     std::atomic<bool> over = false;
     const std::jthread client = foreign_client(TLS1_3_VERSION, [&](SSL* ssl) {
@@ -206,7 +210,7 @@ TEST_P(TlsInterop, NobodyShakesHandsTwice) {
 
 // ---- The program openssl.
 
-// A folder with the files that it wants, as long as this exists.
+// A folder with the files that it needs. The destructor removes it.
 class files {
 public:
     files() {
@@ -226,7 +230,7 @@ private:
 
 bool has_openssl() { return std::system("command -v openssl >/dev/null 2>&1") == 0; }  // NOLINT(concurrency-mt-unsafe)
 
-// What a command of the shell prints.
+// Returns the output of a shell command.
 std::string output_of(const std::string& command) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "re"), &::pclose);
     std::string all;

@@ -1,4 +1,4 @@
-// tls_pair.h: two ends of a connection, in this process.
+// tls_pair.h: two ends of a connection, both in this process.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace weft::test {
 
-// A server for example.test, and a client that trusts the test authority and nobody else.
+// A server for example.test, and a client that trusts only the test authority.
 [[nodiscard]] inline tls::server_options usual_server() { return {.own = {test_authority().issue()}}; }
 
 [[nodiscard]] inline tls::client_options usual_client() {
@@ -34,7 +34,7 @@ struct tls_pair {
     tls::stream server;
 };
 
-// Not shaken hands yet.
+// Without a handshake yet.
 [[nodiscard]] inline tls_pair raw_pair(const tls::context& client,
                                        const tls::context& server,
                                        const char* host = "example.test") {
@@ -42,7 +42,7 @@ struct tls_pair {
     return {tls::stream::client(std::move(near), host, client), tls::stream::server(std::move(far), server)};
 }
 
-// How a handshake has ended, at both ends.
+// The results of a handshake at both ends.
 struct handshake_result {
     std::error_code client;
     std::error_code server;
@@ -50,7 +50,8 @@ struct handshake_result {
     std::string server_failure;
 };
 
-// Both ends shake hands; the client then waits for a byte, since under TLS 1.3 it learns only then that it was refused.
+// Both ends make the handshake. The client then waits for a byte, because under TLS 1.3 it learns
+// only then that it was refused.
 inline handshake_result shake_hands(tls_pair& p) {
     handshake_result r;
     wait_group far;
@@ -77,10 +78,10 @@ inline handshake_result shake_hands(tls_pair& p) {
     return p;
 }
 
-// With a connection whose ends have shaken hands.
+// A fixture with a connection after its handshake.
 class tls_test : public procs_test {
 protected:
-    // The poller of plain threads, and what OpenSSL opens once, stay.
+    // The poller of plain threads, and what OpenSSL opens once, stay open.
     static void SetUpTestSuite() {
         runtime one({.procs = 1});
         one.run([] {

@@ -1,4 +1,4 @@
-// tls_stream_test.cc: what a TLS stream does with bytes, deadlines and those who wait.
+// tls_stream_test.cc: a TLS stream with data, deadlines and waiting threads.
 
 #include <array>
 #include <atomic>
@@ -54,7 +54,7 @@ TEST_P(TlsStream, WhatIsSentComesBack) {
     });
 }
 
-// More than the system has room for: both sides have to read and write at the same time.
+// More than the system buffers: both sides have to read and write at the same time.
 TEST_P(TlsStream, MuchDataInBothDirections) {
     rt().run([&] {
         const auto size = static_cast<std::size_t>(scaled(4 << 20));
@@ -191,7 +191,7 @@ TEST_P(TlsStream, CloseWakesWhoReadsAndWrites) {
     pair_.client.close();
 }
 
-// Whoever reads does not keep close() from saying that this is the end.
+// A concurrent reader does not keep close() from sending close_notify.
 TEST_P(TlsStream, CloseSaysThatThisIsTheEnd) {
     rt().run([&] {
         wait_group reader;
@@ -279,7 +279,7 @@ TEST_P(TlsStream, DeadlinesHoldAlsoForThoseWhoWaitAlready) {
     });
 }
 
-// What was encrypted before the deadline is sent by the next write: nothing is lost, and nothing comes twice.
+// The next write sends what was encrypted before the deadline: nothing is lost or duplicated.
 TEST_P(TlsStream, AWriteThatIsInterruptedIsGoneOnWith) {
     rt().run([&] {
         std::string text(std::size_t{16} << 20, ' ');
@@ -318,7 +318,7 @@ TEST_P(TlsStream, ACancelledScopeEndsBothDirections) {
             s.go([&] { expect_cancelled([&] { static_cast<void>(pair_.client.read_some(b)); }); });
             s.go([&] {
                 expect_cancelled([&] { static_cast<void>(pair_.client.read_some(b)); });
-            });  // waits for its turn
+            });  // waits until the other writer is done
             s.go([&] { expect_cancelled([&] { pair_.client.write_all(much); }); });
             s.go([&] { expect_cancelled([&] { pair_.client.write_all(much); }); });
             while (stats().waiting < 4) yield();
@@ -343,7 +343,8 @@ TEST_P(TlsStream, PlainThreadsMayCallToo) {
     server.join();
 }
 
-// Several write, each message whole: they do not wait for the other side with the connection in their hands.
+// Several threads write, and each message stays whole. A writer does not hold the connection while
+// it waits for the peer.
 TEST_P(TlsStream, SeveralMayWriteAndEachWriteIsWhole) {
     rt().run([&] {
         constexpr std::size_t size = 40'000;

@@ -1,4 +1,5 @@
-// held_mutex_test.cc: who waits while he holds a mutex of the system is told. This program is linked with weft_check_mutexes().
+// held_mutex_test.cc: the runtime reports a wait with a system mutex held. This program is linked
+// with weft_check_mutexes().
 
 #include <mutex>
 #include <string>
@@ -15,7 +16,7 @@ namespace {
 
 class HeldMutex : public ::testing::Test {
 protected:
-    // What one green thread that runs body makes the runtime say.
+    // The runtime's output while one green thread runs body.
     template <typename F>
     std::string said(F&& body) {
         return stderr_of([&] { rt_.run(body); });
@@ -59,7 +60,7 @@ WEFT_TEST_OPAQUE void yield_with(std::mutex& m) {
 TEST_F(HeldMutex, IsToldOnceForEachPlaceThatLocks) {
     const std::string text = said([] {
         std::mutex m;
-        for (int i = 0; i < 5; ++i) yield_with(m);  // one place, however the loop is compiled
+        for (int i = 0; i < 5; ++i) yield_with(m);  // one source location, however the loop is compiled
     });
     EXPECT_EQ(occurrences(text, complaint), 1U) << text;
 }

@@ -1,4 +1,5 @@
-// allocations.cc: see allocations.h. All forms of new and delete are here: a sanitizer wants those that belong together from one hand.
+// allocations.cc: see allocations.h. This file replaces all forms of new and delete, because a
+// sanitizer expects matching forms from one source.
 #include "fuzz/http/allocations.h"
 
 #include <malloc.h>

@@ -1,4 +1,4 @@
-// allocations.h: how much memory is allocated by new, at most, while one looks.
+// allocations.h: the maximum of memory that new has allocated while a watch exists.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ class watch_on_allocations {
 public:
     watch_on_allocations() noexcept;
 
-    // The most that there was at a time since then, beyond what there was then.
+    // The maximum at any one time since the constructor, beyond what was allocated then.
     [[nodiscard]] std::size_t most() const noexcept;
 
 private:

@@ -1,8 +1,8 @@
-// answers.h: takes the answers of an HTTP server apart, and does not put up with anything.
+// answers.h: parses the answers of an HTTP server strictly.
 //
-// Checked of all: each is complete and well-formed (RFC 9112), has one of the statuses that the server documents and what belongs to it, agrees with its
-// line in the access log, and is the last one if it says so. What is answered with is a file that may be had, a part of one, JSON or
-// a reason; never a secret.
+// Every answer is complete and well-formed (RFC 9112). It has one of the statuses that the server
+// documents, with the fields for it. It agrees with its line in the access log, and is the last one
+// if it says so. Its content is a public file, a part of one, JSON or a reason, and never a secret.
 #pragma once
 
 #include <map>
@@ -16,14 +16,15 @@ namespace fuzz::http {
 
 struct answer {
     unsigned status = 0;
-    std::map<std::string, std::string, std::less<>> fields;  // names in small letters
+    std::map<std::string, std::string, std::less<>> fields;  // names in lower case
     std::string_view body;
     bool is_last = false;
 
     [[nodiscard]] std::string_view field(std::string_view name) const;
 };
 
-// about: what was asked, for whoever reads that something does not hold. Interim answers (100) are checked and left out.
+// about: the request, for the message of a failed check. Interim answers (100) are checked and left
+// out.
 [[nodiscard]] std::vector<answer> checked_answers(const talk& t, std::string_view about);
 
 }  // namespace fuzz::http

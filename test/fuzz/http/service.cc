@@ -38,7 +38,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a connection: what its buffers may hold, twice while they grow, and an answer.
+// For one connection: the contents of its buffers, twice while they grow, and an answer.
 constexpr std::size_t most_allocated = std::size_t{512} * 1024;
 
 const std::map<std::string, std::string, std::less<>>& files() {
@@ -52,7 +52,7 @@ const std::map<std::string, std::string, std::less<>>& files() {
     return all;
 }
 
-// The folder, which goes with the process.
+// The served folder. It is removed when the process ends.
 class folder {
 public:
     folder() : outside_(fs::temp_directory_path() / ("weft_fuzz_" + std::to_string(::getpid()))) {
@@ -114,7 +114,7 @@ public:
                                       {allowed, plain_, site_, connections_, counted_, *log_});
     }
 
-    // As many lines as there were answers since the last time.
+    // Returns one line for each answer since the last call.
     std::vector<log_line> take_log() {
         uint64_t answers = 0;
         for (const auto& n : counted_.answers) answers += n.load();
@@ -182,8 +182,8 @@ std::size_t open_files() {
     return count;
 }
 
-// After a connection: as many as after the first one, and a few that the runtime may have for itself, or for a moment. If each connection left one
-// behind, that would soon be too many.
+// After a connection the count is that after the first one, plus a few that the runtime may need
+// for itself, or for a moment. If each connection leaked one, the limit would soon be exceeded.
 void check_open_files(std::string_view about) {
     constexpr std::size_t of_the_runtime = 8;
     constexpr int patience = 10'000;
@@ -192,7 +192,7 @@ void check_open_files(std::string_view about) {
     check(open_files() <= at_rest, "no connection leaves a file open", about);
 }
 
-// Both ends of a connection of TCP, on this machine.
+// Both ends of a TCP connection on this machine.
 struct pair_of_sockets {
     int client;
     int server;
@@ -219,13 +219,14 @@ pair_of_sockets connected() {
     return {client, server};
 }
 
-// A green thread of the same runtime: so a connection takes no switch of threads, however many pieces there are.
+// A green thread of the same runtime. So a connection takes no switch of OS threads, whatever the
+// number of pieces.
 class client {
 public:
     client(const pair_of_sockets& ends, const std::atomic<bool>& done)
         : stream_(weft::net::tcp_stream::adopt(ends.client)), socket_(ends.client), server_(ends.server), done_(done) {}
 
-    // All of it; less if the server does not listen any more.
+    // Sends all of the piece, or less if the server has closed.
     void send(std::string_view piece) {
         while (!piece.empty()) {
             const ssize_t n = ::send(socket_, piece.data(), piece.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -256,14 +257,14 @@ public:
     }
 
 private:
-    // It may want to write before it reads.
+    // Reads answers until the server has read everything: it may want to write before it reads.
     void let_it_read() {
         std::array<char, 16384> piece;
         for (ssize_t n = 1; n > 0;) {
             n = ::recv(socket_, piece.data(), piece.size(), MSG_DONTWAIT);
             if (n > 0) answers_.append(piece.data(), static_cast<std::size_t>(n));
         }
-        weft::sleep_for(std::chrono::microseconds(1));  // nobody else runs: so sockets are looked at
+        weft::sleep_for(std::chrono::microseconds(1));  // no other green thread runs, so the runtime polls the sockets
     }
 
     weft::net::tcp_stream stream_;
@@ -273,7 +274,7 @@ private:
     std::string answers_;
 };
 
-// In a green thread.
+// Called in a green thread.
 talk talk_of(service& server, std::span<const std::string_view> pieces, std::size_t& most_allocated_now) {
     const pair_of_sockets ends = connected();
     talk t;

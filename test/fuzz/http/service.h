@@ -1,10 +1,12 @@
-// service.h: the HTTP server of examples/http_server in this process: one connection at a time, without the loop that accepts them.
+// service.h: the HTTP server of examples/http_server in this process: one connection at a time,
+// without the loop that accepts them.
 //
-// Everything between a socket and a file is the example's own: connection.cc and what it uses. The client is another green thread. The folder
-// that is served has files of known contents, hidden ones, and symbolic links that lead out; what lies hidden or outside begins with
-// a text that no answer can have in it for any other reason: it has a byte 1 in it, which JSON and headers write otherwise.
+// Everything between a socket and a file is the example's code: connection.cc and what it uses. The
+// client is another green thread. The served folder has files of known contents, hidden files, and
+// symbolic links that lead out. What is hidden or outside begins with a text that no answer can
+// otherwise contain: it has a byte 1, which JSON and headers escape.
 //
-// Of each connection: it never has much allocated at a time, and it leaves no file open.
+// Checks of each connection: it never has much allocated at a time, and it leaves no file open.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +19,7 @@
 
 namespace fuzz::http {
 
-// Small, so that it takes little to exceed them.
+// Small limits, which are easy to exceed.
 inline const http_server::limits allowed = [] {
     http_server::limits l;
     l.header_bytes = 512;
@@ -39,17 +41,18 @@ struct talk {
     std::vector<log_line> log;
 };
 
-// The client sends the pieces, each when the last one has been read, and then nothing more; it reads what there is all the time. One piece is
-// sent before the server begins.
+// The client sends each piece when the server has read the previous one, and then ends its stream.
+// It reads answers all the time. A single piece is sent before the server begins.
 [[nodiscard]] talk talk_with_server(std::span<const std::string_view> pieces);
 
-// What is in a file of the folder, by its path in it; nullptr: there is none to be had.
+// The contents of a file by its path in the folder; nullptr if the server may not serve such a
+// file.
 [[nodiscard]] const std::string* file_at(std::string_view relative);
 
 // Whether it is a folder: "", "sub", "sub/empty".
 [[nodiscard]] bool is_folder(std::string_view relative);
 
-// Whether the text is the content of some file.
+// Returns the content of a file that equals the text, or nullptr.
 [[nodiscard]] const std::string* file_with(std::string_view content);
 
 }  // namespace fuzz::http

@@ -1,4 +1,4 @@
-// data_race.cc: two threads write one variable. The thread sanitizer has to end it.
+// data_race.cc: two threads write one variable. The thread sanitizer must end the program.
 #include <cstdio>
 #include <thread>
 

@@ -1,4 +1,5 @@
-// heap_overflow.cc: reads behind a block of memory. The address sanitizer has to end it.
+// heap_overflow.cc: reads beyond the end of a memory block. The address sanitizer must end the
+// program.
 #include <cstdio>
 #include <memory>
 

@@ -1,4 +1,5 @@
-// integer_overflow.cc: adds one too many. The undefined-behaviour sanitizer has to end it.
+// integer_overflow.cc: overflows a signed integer. The undefined-behaviour sanitizer must end the
+// program.
 #include <climits>
 #include <cstdio>
 

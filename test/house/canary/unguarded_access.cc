@@ -1,4 +1,4 @@
-// unguarded_access.cc: touches what a lock guards without taking it. -Wthread-safety has to refuse it.
+// unguarded_access.cc: accesses guarded data without its lock. -Wthread-safety must reject it.
 class __attribute__((capability("mutex"))) lock {
 public:
     void acquire() __attribute__((acquire_capability())) {}

@@ -1,4 +1,4 @@
-// adapted.cc: a program of somebody else that uses the component asio.
+// adapted.cc: a foreign program that uses the component asio.
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdio>

@@ -1,7 +1,8 @@
-// host.cc PLUG-IN...: opens plug-ins that use weft, runs them at the same time in threads of its own, closes them, and opens them again.
+// host.cc PLUG-IN...: opens plug-ins that use weft, runs them at the same time in its own threads,
+// closes them, and opens them again.
 //
-// While they are closed the code of every signal handler has to be loaded. In the last round the main thread of the host runs them, too, which only
-// then has thread-locals of theirs.
+// While they are closed, the code of every signal handler must still be loaded. In the last round
+// the host's main thread runs them too. Only then does it have thread-locals of theirs.
 #include <dlfcn.h>
 
 #include <csignal>

@@ -1,4 +1,5 @@
-// instrumented.cc: a program of somebody else that computes without ever calling the runtime, compiled by weft_instrument().
+// instrumented.cc: a foreign program that computes without ever calling the runtime, compiled by
+// weft_instrument().
 #include <atomic>
 #include <cstdio>
 
@@ -11,7 +12,7 @@ std::atomic<bool> had_its_turn = false;
 
 [[gnu::noinline]] long fib(long n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 
-// Computes until another one has had its turn.
+// Computes until another green thread has run.
 [[gnu::noinline]] long compute() {
     long sum = 0;
     while (!had_its_turn) sum += fib(20);
@@ -22,7 +23,8 @@ std::atomic<bool> had_its_turn = false;
 
 int main() {
     weft::runtime one({.procs = 1});
-    // That the monitor takes the processor away if all else fails is not what is tested here: it has to give way by itself.
+    // This does not test that the monitor retakes the processor as the last resort: the code itself
+    // must yield.
     for (int i = 0; i < 100 && one.stats().preempted == 0; ++i) {
         had_its_turn = false;
         one.run([&] {

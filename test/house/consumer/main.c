@@ -1,4 +1,4 @@
-// main.c: a C program of somebody else, built against weft from outside its tree.
+// main.c: a foreign C program, built against weft from outside its tree.
 #include <stdio.h>
 
 #include <weft/run.h>

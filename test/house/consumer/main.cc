@@ -1,4 +1,4 @@
-// main.cc: a program of somebody else, built against weft from outside its tree.
+// main.cc: a foreign program, built against weft from outside its tree.
 #include <cstdio>
 
 #include <weft/weft.h>

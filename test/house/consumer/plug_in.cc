@@ -1,4 +1,5 @@
-// plug_in.cc: a plug-in of somebody else that contains weft, or links it. Each has a runtime of its own if it contains the library.
+// plug_in.cc: a foreign plug-in that contains weft, or links it. Each that contains the library has
+// its own runtime.
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -10,7 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The thread that calls waits with a select, which the tables in weft's headers serve; one green thread fails and is caught here.
+// The calling thread waits with a select, which uses the tables in weft's headers. One green thread
+// throws, and the exception is caught here.
 int sum_of_squares(weft::runtime& runtime) {
     const weft::chan<int> squares(4);
     const std::function<void()> send = [squares] {

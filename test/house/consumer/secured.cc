@@ -1,4 +1,4 @@
-// secured.cc: a program of somebody else that uses the component tls.
+// secured.cc: a foreign program that uses the component tls.
 #include <cstdio>
 #include <system_error>
 
@@ -8,7 +8,7 @@
 
 int main() {
     return weft::main([] {
-        // One that says something, but does not speak TLS.
+        // A peer that sends something, but does not speak TLS.
         weft::net::tcp_listener listener(weft::net::endpoint::loopback(0));
         weft::go([&] {
             std::error_code ec;

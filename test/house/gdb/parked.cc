@@ -1,4 +1,5 @@
-// parked.cc: a program that gdb_recipe.py stops in stop_here(), while green threads wait in places with known names.
+// parked.cc: a program that gdb_recipe.py stops in stop_here(), while green threads wait in known
+// functions.
 #include <chrono>
 #include <cstdlib>
 
@@ -28,6 +29,6 @@ int main() {
         while (weft::stats().waiting < others) weft::yield();
         stop_here();
         requests.close();
-        std::exit(0);  // the sleeper sleeps on
+        std::exit(0);  // the sleeper still sleeps
     });
 }

@@ -1,4 +1,4 @@
-// arrivals.h: in models it is all one where a green thread waits to run.
+// arrivals.h: in models it does not matter where a green thread waits to run.
 #pragma once
 
 #include "sched/park.h"

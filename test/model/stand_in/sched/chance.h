@@ -1,4 +1,4 @@
-// chance.h: in models chance is the checker's.
+// chance.h: in models the checker makes the random choices.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace weft::detail {
 
 [[nodiscard]] inline uint32_t random_below(M* /*m*/, uint32_t n) noexcept { return any_choice().below(n); }
 
-// Not used: there is no RUN_DEBUG here.
+// Unused: models have no RUN_DEBUG.
 extern atomic<bool> shuffles_wakes;
 waiter* shuffled(waiter* first) noexcept;
 

@@ -1,4 +1,4 @@
-// fork.h: in models nobody forks.
+// fork.h: models do not fork.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// outside_poller.h: in models the poller of plain threads is the suite's.
+// outside_poller.h: in models the suite provides the poller of plain threads.
 #pragma once
 
 namespace weft::detail {

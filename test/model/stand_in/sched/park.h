@@ -1,9 +1,10 @@
-// park.h: stands in for src/sched/park.h in a model: green threads without stacks and queues of their own.
+// park.h: stands in for src/sched/park.h in a model: green threads without stacks and queues.
 //
-// In a model a green thread is a thread of the checker, and so is the rest of the M that it leaves behind when it parks: what
-// that does for the green thread once its registers are saved (finish_switch) goes on while the green thread may already
-// run elsewhere. A run queue is a hand-over that orders as a release and an acquire do and is no step of its own: what
-// is pushed may run at once or much later, for the checker picks any thread that can run.
+// In a model a green thread is a thread of the checker. So is the rest of its M, which it leaves
+// behind when it parks. The rest does what must follow once the green thread's registers are saved
+// (finish_switch), while the green thread may already run elsewhere. A run queue is a hand-over
+// that orders like a release and an acquire, without a step of its own. A pushed green thread may
+// run at once or much later, because the checker picks any thread that can run.
 //
 // See: test/model/green.h, which compiles src/sync/wait.cc and src/sched/park.cc against this.
 #pragma once
@@ -18,7 +19,7 @@
 
 namespace weft::detail {
 
-// What one thread has done and seen, given to another one.
+// Passes what one thread has done and seen to another.
 class hand_over {
 public:
     void give() {
@@ -42,7 +43,7 @@ private:
     rl::timestamp_t seen_[threads_max] = {};
 };
 
-// One thread of the checker that sleeps until somebody calls it. Calls are kept; none is lost.
+// One thread of the checker, which sleeps until it is called. Calls are kept, so none is lost.
 class sleeper {
 public:
     void sleep() {
@@ -101,7 +102,7 @@ struct G {
         state = to;
     }
 
-    // On a run queue: may run from here on.
+    // It is on a run queue, and may run from here on.
     void queued() {
         WEFT_ASSERT(state == g_state::runnable);
         turn.call();
@@ -161,15 +162,15 @@ struct M {
     P* p = nullptr;
     scheduler* home = nullptr;
     after_switch after;
-    sleeper rest;         // what runs on it once its green thread has left
-    bool resting = true;  // nothing runs on it
+    sleeper rest;         // runs on the M once its green thread has left
+    bool resting = true;  // nothing runs on the M
     bool ends = false;
     sleeper* awaits_rest = nullptr;
 };
 
 struct idle_state {};
 
-// For models of what waits for files: adds d to the poller of the runtime.
+// For models of waits for files: adds d to the poller of the runtime.
 class poll_desc;
 int add_to_own_poller(poll_desc& d) noexcept;
 
@@ -220,7 +221,7 @@ struct scheduler {
 // For models of what plain threads start.
 scheduler& pin_default_scheduler();
 
-// A timer was added: who stands for the M that will look at it may run now.
+// A timer was added: the thread that plays the M which will fire it may run now.
 void leaves_timer() noexcept;
 
 inline void after_push(scheduler& /*s*/, const idle_state& /*idle*/) noexcept { leaves_timer(); }

@@ -1,4 +1,4 @@
-// scheduler.h: in models a scheduler is what park.h has of it.
+// scheduler.h: in models park.h has all of the scheduler.
 #pragma once
 
 #include "sched/park.h"

@@ -1,16 +1,17 @@
-// switch.h: stands in for src/sched/switch.h in a model: a green thread leaves its M to another thread of the checker.
+// switch.h: stands in for src/sched/switch.h in a model: a green thread leaves its M to another
+// thread of the checker.
 //
-// finish_park and finish_park_claimable… follow finish_switch in src/sched/switch.h and finish_park_claimable… in switch.cc line by
-// line.
+// finish_park and finish_park_claimable… follow finish_switch in src/sched/switch.h and
+// finish_park_claimable… in switch.cc line by line.
 //
-// See: park.h beside this.
+// See: park.h in this folder.
 #pragma once
 
 #include "sched/park.h"
 
 namespace weft::detail {
 
-// The M on which the calling thread is a green thread; nullptr in a plain one.
+// The M of the calling thread if it is a green thread; nullptr for a plain one.
 [[nodiscard]] M* current_g_m() noexcept;
 
 inline bool enter(M* /*m*/) noexcept { return true; }
@@ -53,8 +54,8 @@ inline void finish_switch(M* m) noexcept {
     }
 }
 
-// A green thread that parks again, or ends, runs on another M by now. The model has one for each green thread, so what is left of
-// the first has to be done.
+// In reality a green thread that parks again, or ends, already runs on another M. The model has one
+// M for each green thread, so the rest of the previous switch must finish first.
 inline void await_rest(M* m) noexcept {
     if (m->resting) return;
     sleeper done;
@@ -62,7 +63,8 @@ inline void await_rest(M* m) noexcept {
     done.sleep();
 }
 
-// The calling green thread stops: its M's rest does what m->after says. Returns when it has been made runnable.
+// Stops the calling green thread. Its M's rest does what m->after requires. Returns when the green
+// thread has been made runnable.
 [[nodiscard]] inline M* switch_away(M* m) noexcept {
     G* g = m->g;
     await_rest(m);
@@ -75,7 +77,7 @@ inline void await_rest(M* m) noexcept {
     return m;
 }
 
-// The rest of an M, as a thread of its own.
+// The rest of an M, as a thread of the checker.
 inline void run_rest(M* m) noexcept {
     for (;;) {
         m->rest.sleep();

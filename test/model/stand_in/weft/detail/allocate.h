@@ -1,4 +1,5 @@
-// allocate.h, in models: memory that is given back turns into rubbish at once, and is counted. In search.cc.
+// allocate.h, in models: freed memory is overwritten at once, and blocks are counted. Defined in
+// search.cc.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@ void deallocate(void* block, std::size_t align) noexcept;
 
 namespace model {
 
-// Blocks that have not been given back.
+// The number of blocks that have not been freed.
 extern int blocks_in_use;
 
 }  // namespace model
