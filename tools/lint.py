@@ -17,7 +17,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "test", "house"))
-from closure import closure  # noqa: E402
+from closure import closure, without_hash_comments  # noqa: E402
 
 RECORD = os.path.join(ROOT, "tools", "lint_record.txt")
 HEAD = "# Sources that clang-tidy has nothing to say about; tools/lint.py writes and explains it.\n"
@@ -56,7 +56,7 @@ def main():
     settings = []
     for path in SETTINGS:
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-            settings.append(file.read())
+            settings.append(without_hash_comments(file.read()))
     files = closure(ROOT, ["include", "src"])
     digests = {path: files.digest([path], TOOL, *settings) for path in sources(args.build)}
     record = recorded()

@@ -1,10 +1,11 @@
-"""closure.py: the files of this repository that a C++ source includes, directly or not, and hashes
-of them.
+"""closure.py: the files of this repository that a source includes, directly or not, and hashes of
+them.
 
 Only files of the repository count, so that a result does not depend on the patch level of the
-standard library. Where it does, ./dev test full finds it. Comments do not count, except those that
-a tool reads: NOLINT, and the lines "mutants:" and "spin:" of models.
+standard library. Where it does, ./dev test full finds it. Comments and line breaks do not count,
+except comments that a tool reads: NOLINT, and the lines "mutants:" and "spin:" of models.
 """
+import ast
 import hashlib
 import os
 import re
@@ -15,15 +16,51 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 COMMENT = re.compile(r'''R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/''', re.DOTALL)
 READ_BY_TOOLS = re.compile(r"NOLINT|^(//|/\*) *(mutants|spin):")
 
+BLANK = "\0"  # in literals
+NEEDLESS = re.compile(r"(?<=[^\w\s+\-<>&|=:]) | (?=[^\w\s+\-<>&|=:])|(?<=\w) (?=[+\-<>&|=:])|(?<=[+\-<>&|=:]) (?=\w)")
+
 
 def without_comments(text):
-    """The text of a C++ source without comments, indentation and empty lines."""
+    """The tokens of a C++ source or a Spin model, without comments and layout. Preprocessor lines stay lines."""
     def keep(match):
         found = match.group()
-        return found if found[0] != "/" or READ_BY_TOOLS.search(found) else " "
+        if found[0] != "/":
+            return found.replace(" ", BLANK)
+        return found.replace(" ", BLANK) if READ_BY_TOOLS.search(found) else " "
 
-    lines = (" ".join(line.split()) for line in COMMENT.sub(keep, text).splitlines())
+    result = []
+    for line in COMMENT.sub(keep, text).splitlines():
+        words = line.split()
+        if not words:
+            continue
+        directive = words[0].startswith(("#", "/"))  # a comment that is left is a line of its own
+        goes_on = result and (not result[-1].startswith(("#", "/")) or result[-1].endswith("\\"))
+        if goes_on and not directive:
+            result[-1] += " " + " ".join(words)
+        else:
+            result.append(" ".join(words))
+    return NEEDLESS.sub("", "\n".join(result))
+
+
+def without_hash_comments(text):
+    """A CMake or YAML file without comments and empty lines."""
+    lines = (re.sub(r"(^|\s)#.*", "", line).rstrip() for line in text.splitlines())
     return "\n".join(line for line in lines if line)
+
+
+def python_code(text):
+    """A Python file without comments and docstrings."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+            body[0].value.value = ""
+    return ast.dump(tree)
+
+
+def code_of(path, text):
+    """What counts of a file."""
+    return python_code(text) if path.endswith(".py") else without_comments(text)
 
 
 class closure:
@@ -48,7 +85,7 @@ class closure:
                         found.append(candidate)
                         break
             self._includes[path] = found
-            self._digests[path] = hashlib.sha256(without_comments(text).encode()).hexdigest()
+            self._digests[path] = hashlib.sha256(code_of(path, text).encode()).hexdigest()
         return self._includes[path]
 
     def files(self, path):

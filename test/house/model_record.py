@@ -27,7 +27,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import spin_run  # noqa: E402
-from closure import closure  # noqa: E402
+from closure import closure, without_hash_comments  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = "test/model"
@@ -63,7 +63,7 @@ class check:
 def all_checks(build):
     sources = closure(ROOT, FOLDERS)
     relacy, spin = package_version("relacy-dev"), package_version("spin")
-    flags = read(FLAGS)
+    flags = without_hash_comments(read(FLAGS))
     for file in sorted(os.listdir(os.path.join(ROOT, MODELS))):
         path = f"{MODELS}/{file}"
         if file.endswith("_model.cc"):

@@ -84,6 +84,16 @@ class Digest(unittest.TestCase):
     def test_comments_and_indentation_do_not_count(self):
         self.assertTrue(self.same("int a;  // one\n\n/* two\n three */\nint b;\n", "int a;\n   int b;  // other\n"))
 
+    def test_line_breaks_do_not_count_but_for_directives(self):
+        self.assertTrue(self.same("int a =\n    1;\n", "int a = 1;\n"))
+        self.assertFalse(self.same("#define A 1\nint b;\n", "#define A 1 int b;\n"))
+        self.assertFalse(self.same("int a;\n#if B\n", "int a; #if B\n"))
+
+    def test_docstrings_and_hash_comments_do_not_count(self):
+        self.assertEqual(closure.python_code('"""a"""\nx = 1  # b\n'), closure.python_code('"""c"""\nx = 1\n'))
+        self.assertNotEqual(closure.python_code("x = 1\n"), closure.python_code("x = 2\n"))
+        self.assertEqual(closure.without_hash_comments('set(a "#b")  # c\n# d\n'), 'set(a "#b")')
+
     def test_code_counts_where_it_looks_like_a_comment(self):
         self.assertFalse(self.same('f("//a");', 'f("//b");'))
         self.assertFalse(self.same('f(R"x(/* " a */)x");', 'f(R"x(/* " b */)x");'))
