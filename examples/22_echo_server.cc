@@ -1,6 +1,6 @@
 // 22_echo_server: an echo server in straight-line code, with one green thread per connection.
 //
-//   22_echo_server                    serves three clients of its own, prints their answers, and ends
+//   22_echo_server                    serves three clients, prints their answers, ends
 //   22_echo_server 127.0.0.1:7777     serves all clients until it is interrupted: nc 127.0.0.1 7777
 #include <cstdio>
 #include <string>

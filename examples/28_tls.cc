@@ -3,8 +3,10 @@
 //
 // needs: weft::tls
 //
-//   28_tls                                               makes certificates with the program openssl, serves three clients of its own, and ends
-//   28_tls 127.0.0.1:7443 chain.pem key.pem              serves all clients: openssl s_client -connect 127.0.0.1:7443
+//   28_tls
+//       makes certificates with the program openssl, serves three clients of its own, and ends
+//   28_tls 127.0.0.1:7443 chain.pem key.pem
+//       serves all clients: openssl s_client -connect 127.0.0.1:7443
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
