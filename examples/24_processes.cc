@@ -1,5 +1,5 @@
-// 24_processes: runs other programs to their end, talks with them through pipes, and ends them
-// after a timeout. Prints their output and how each one ended.
+// 24_processes: runs other programs to their end, talks with one through pipes, and kills those
+// that take too long. Prints their output and how each one ended.
 #include <chrono>
 #include <csignal>
 #include <cstdio>

@@ -5,7 +5,7 @@
 // sends single bytes does not extend it.
 //
 //        ┌──────── idle_time ────────┐┌───── header_time ─────┐┌─── body_time ───┐
-//   ─────┴── silent ── first byte ───┴┴── … the empty line ───┴┴── last byte ────┴── answer, and from the beginning
+//   ─────┴── silent ── first byte ───┴┴── … the empty line ───┴┴── last byte ────┴── answer, then again
 //              closed                        408                     408
 //
 // Pipelining. Clients may send a request before they get the answer to the previous one. It waits

@@ -3,8 +3,10 @@
 //
 // It uses only those functions of libpq that never wait:
 //
-//     PQsendQueryParams   into its buffer             PQconsumeInput   from the socket to the parser, what there is
-//     PQflush             from there to the socket    PQisBusy         whether PQgetResult would have to wait
+//     PQsendQueryParams   appends a statement to its buffer
+//     PQflush             writes from the buffer to the socket, as much as that accepts
+//     PQconsumeInput      reads from the socket into the parser, what is available
+//     PQisBusy            whether PQgetResult would have to wait
 //
 // Between these calls, a green thread waits for the socket. No call of libpq is in progress during
 // a wait, so the green thread may resume on any OS thread.

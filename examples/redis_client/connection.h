@@ -3,17 +3,18 @@
 // hiredis has a blocking interface, one with callbacks for an event loop, and a third, less known
 // one: a context with a non-blocking socket. Its functions do what is possible at once and return:
 //
-//     redisAppendFormattedCommand   into its buffer
-//     redisBufferWrite              from there to the socket, as far as that takes it
-//     redisBufferRead               from the socket to the parser, if there is something
-//     redisGetReplyFromReader       a reply, if one is complete
+//     redisAppendFormattedCommand   appends a command to its buffer
+//     redisBufferWrite              writes from the buffer to the socket, as much as that accepts
+//     redisBufferRead               reads from the socket into the parser, if data are available
+//     redisGetReplyFromReader       returns a reply, if one is complete
 //
 // The other two interfaces would block the thread or return to the event loop between these calls.
 // Here, a green thread waits for the socket (exchange()), and the code around it remains a sequence
 // of calls. No call of hiredis is in progress during a wait, so the green thread may resume on any
 // OS thread.
 //
-// weft also makes the connection (net::dial). hiredis would look up names with a blocking call.
+// weft also makes the connection (net::dial). hiredis would look up names with a blocking call, and
+// try one address after the other.
 //
 // Invariant: I1. outstanding_ is the number of replies still to come. A connection with outstanding
 //                replies must not be reused: its next user would take them for its own. A pool
