@@ -5,8 +5,8 @@
 // connection by setting its read deadline to now: the read ends as after a timeout.
 //
 // Invariant: I1. The deadline of an idle connection is moved only by end_all(); that of a busy one
-// only
-//                by the connection itself. A change between the two states needs the entry's lock.
+//                only by the connection itself. A change between the two states needs the entry's
+//                lock.
 //
 // Locks: the table's, then an entry's.
 #pragma once

@@ -1,6 +1,7 @@
 // main.cc: a web server: serves a folder and a little JSON over HTTP/1.1, plain or over TLS.
 //
-// needs: weft::asio Boost::headers uses: weft::tls
+// needs: weft::asio Boost::headers
+// uses: weft::tls
 //
 // It shows how a server for the open internet looks in straight-line code. Each connection is a
 // green thread, which reads a request, answers it, and reads the next (connection.cc). Boost.Beast

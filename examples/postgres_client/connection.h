@@ -18,8 +18,7 @@
 // next statement.
 //
 // Invariant: I1. Between calls, the connection is idle or in a transaction; or it is broken_, and
-// must
-//                not be used.
+//                must not be used.
 //
 // Threads: one green thread at a time.
 #pragma once

@@ -5,8 +5,8 @@
 // connection by setting its read deadline to now: the read ends as after a timeout.
 //
 // Invariant: I1. The read deadline of an idle client is moved only by end_all(); that of a busy one
-// only
-//                by its own green thread. A change between the two states needs the entry's lock.
+//                only by its own green thread. A change between the two states needs the entry's
+//                lock.
 //
 // Locks: the table's, then an entry's.
 #pragma once

@@ -7,8 +7,7 @@
 // frame is written as a whole, under a lock.
 //
 // Invariant: I1. After a close frame nothing else is sent, by either writer, not even a second
-// close
-//                frame.
+//                close frame.
 #pragma once
 
 #include <atomic>
