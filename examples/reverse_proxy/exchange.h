@@ -13,8 +13,8 @@
 // - The back end closes the connection without an answer, and the request may be repeated (GET,
 //   HEAD, OPTIONS or TRACE, without a body).
 //
-// A late answer causes no retry: the back end may still be working on the request. A kept
-// connection that fails is replaced by a new one.
+// In the second case, if the connection was a kept one, the retry makes a new one, possibly to the
+// same back end. A late answer causes no retry: the back end may still be working on the request.
 //
 // Errors. Until a byte of the answer was sent to the client, it gets an error page (refusal: 502,
 // 504 …). After that, the connection is cut.

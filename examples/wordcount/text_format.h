@@ -17,7 +17,7 @@ namespace wordcount {
 [[nodiscard]] std::string decimal(double value, int decimals);
 
 // Formats bytes for a terminal: valid UTF-8 unchanged, control characters and other bytes as \xNN.
-// Cut after at most most characters.
+// Cut after `most` characters.
 [[nodiscard]] std::string printable(std::string_view bytes, std::size_t most = 60);
 
 // Formats bytes as a JSON string. Bytes that are not UTF-8 become \udcNN, like Python's

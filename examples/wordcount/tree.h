@@ -6,8 +6,8 @@
 // - No content of a tree is an error. What is skipped goes into a census, with one example per
 //   kind, and the walk continues. Files may vanish during the walk; they are one of the kinds.
 //
-// A census has a fingerprint of what was seen: every path with its size and modification time, in
-// any order. Two walks with equal fingerprints have read the same tree.
+// A census has a fingerprint of what was seen: every path with its size and modification time. The
+// order does not matter. Two walks with equal fingerprints have read the same tree.
 //
 // Threads: these functions block in the operating system. One thread at a time may use a census.
 #pragma once
