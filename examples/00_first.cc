@@ -1,4 +1,5 @@
-// 00_first.cc: a hundred thousand green threads that sleep at the same time, and send on one channel.
+// 00_first.cc: 100,000 green threads sleep at the same time; then each sends a number on one
+// channel. Prints the sum of the numbers.
 #include <chrono>
 #include <cstdio>
 
@@ -11,7 +12,7 @@ int main() {
         weft::wait_group senders;
         for (int i = 0; i < 100'000; ++i) {
             senders.go([=] {
-                weft::sleep_for(100ms);  // parks the green thread; no OS thread waits
+                weft::sleep_for(100ms);  // parks the green thread; blocks no OS thread
                 numbers.send(i % 10);
             });
         }

@@ -1,11 +1,11 @@
-// 01_hello.cc: green threads that say hello.
+// 01_hello.cc: starts four green threads and waits for them.
 //
-// What one learns: weft::main turns its body into the first green thread (G) of the process; go() starts more; a
-// wait_group waits for them. Which G speaks first is the scheduler's choice, so each writes into a place of its own and
-// the lines are printed when all are done.
+// weft::main runs its body as the first green thread (G) of the process. go() starts more, and a
+// wait_group waits for them. The scheduler decides which G runs first, so each G stores its
+// greeting in its own element. The main G prints the greetings when all are done.
 //
-// As in Go, the program ends when the body of weft::main returns, whether or not other Gs have finished: hence the wait()
-// below.
+// As in Go, the program ends when the body of weft::main returns, even if other Gs have not
+// finished. The call of wait() below is therefore necessary.
 //
 // Prints:
 //     hello from green thread 0

@@ -1,9 +1,9 @@
-// 02_ping_pong.cc: two green threads and a ball.
+// 02_ping_pong.cc: two green threads pass a ball to each other over unbuffered channels.
 //
-// What one learns: an unbuffered channel is a meeting point. send() returns when a receiver has taken the value, so the
-// two Gs below take strict turns, and neither needs a lock or an atomic for what the ball carries. A chan is a handle,
-// copied into the closure like a shared_ptr. recv() gives nullopt when the channel is closed and empty; that is
-// how the second player learns that the game is over.
+// An unbuffered channel is a rendezvous: send() returns when a receiver has taken the value. The
+// two Gs alternate strictly, so the ball needs no lock and no atomic. A chan is a handle; copying
+// it into a closure shares the channel, like copying a shared_ptr. recv() returns nullopt when the
+// channel is closed and empty, which tells the second player that the game is over.
 //
 // Prints:
 //     ping 1

@@ -1,11 +1,13 @@
-// 04_worker_pool.cc: many jobs, a few workers, one place where the results meet.
+// 04_worker_pool.cc: three workers take jobs from one channel and send results on another.
 //
-// What one learns: the shape of most concurrent programs. Jobs go through a buffered channel; its capacity is the
-// back-pressure, since send() blocks while it is full. Every worker takes from the same channel, so a slow job holds
-// up one worker and no other job. Closing the job channel is the message "there will be no more": the workers'
-// range-for loops end when it is closed and empty, and the results' channel is closed when the last worker has left.
-//
-// Values are moved from sender to receiver: a job may be a unique_ptr, a vector, anything nothrow-movable.
+// - Jobs go through a buffered channel. Its capacity provides back-pressure: send() blocks while
+//   the channel is full.
+// - All workers receive from the same channel, so a slow job delays only its own worker.
+// - Closing the job channel says that there are no more jobs. The range-for loop of a worker ends
+//   when the channel is closed and empty. The result channel is closed when the last worker has
+//   finished.
+// - Values are moved from sender to receiver. A job may be a unique_ptr, a vector or any other type
+//   with a noexcept move constructor.
 //
 // Prints:
 //     3 workers found the longest Collatz chain below 200000
@@ -24,7 +26,7 @@ constexpr std::uint64_t numbers_per_job = 1'000;
 
 struct job {
     std::uint64_t first;
-    std::uint64_t last;  // not included
+    std::uint64_t last;  // exclusive
 };
 
 struct chain {
@@ -32,14 +34,15 @@ struct chain {
     int steps = 0;
 };
 
-// n → n / 2 if n is even, 3n + 1 if it is odd, until 1.
+// The number of steps until n is 1. A step replaces n by n / 2 if n is even, by 3n + 1 if n is odd.
 int collatz_steps(std::uint64_t n) {
     int steps = 0;
     for (; n != 1; ++steps) n = n % 2 == 0 ? n / 2 : 3 * n + 1;
     return steps;
 }
 
-// The longer chain; of two equal ones the one that starts lower, so that the answer does not depend on who was first.
+// Returns the longer chain. If both are equally long, returns the one with the lower start, so that
+// the answer does not depend on the order of the results.
 chain longer(const chain& a, const chain& b) {
     if (a.steps != b.steps) return a.steps > b.steps ? a : b;
     return a.start < b.start ? a : b;

@@ -1,12 +1,13 @@
-// 05_million.cc: one million green threads, parked on a channel, then released.
+// 05_million.cc: parks a million green threads on one channel, then releases them.
 //
-// What one learns: a parked G is a few kilobytes (one page of stack and the G itself), so a million of them is a
-// thing one may do. All wait for the same channel; closing it wakes them in one sweep. When stacks or memory run out,
-// go() throws resource_exhausted at the call that asked, and what runs keeps running; this program then carries on
-// with fewer.
+// A parked G uses a few kilobytes: one page of stack and the G itself. All of them wait for the
+// same channel, and closing it wakes all of them. If stacks or memory run out, go() throws
+// resource_exhausted to its caller and the other green threads keep running. This program then
+// continues with fewer.
 //
-// A million takes about 5 GB. The program looks at what is available first and scales down, saying so. An argument
-// sets another count. Times and sizes go to stderr, since they are different every time.
+// A million green threads use about 5 GB. The program checks the available memory first; if that is
+// too little, it starts fewer and says so. An argument sets another count. Times and sizes go to
+// stderr, since they differ from run to run.
 //
 // ctest: 20000
 //
@@ -34,7 +35,7 @@ constexpr std::uint64_t most = 100'000'000;
 
 class stopwatch {
 public:
-    // Seconds since it was made or last asked.
+    // Seconds since construction or the last call.
     double lap() {
         const auto before = std::exchange(start_, clock::now());
         return std::chrono::duration<double>(start_ - before).count();
@@ -66,7 +67,7 @@ void park_and_release(std::uint64_t count) {
             });
         }
     } catch (const std::exception& e) {  // resource_exhausted or bad_alloc
-        arrived.done();                  // the one that was not started
+        arrived.done();                  // for the G that was not started
         std::fprintf(stderr, "no room for more: %s\n", e.what());
     }
     std::fprintf(stderr, "%-10s %6.3f s\n", "started in", watch.lap());
@@ -80,7 +81,7 @@ void park_and_release(std::uint64_t count) {
     std::fprintf(stderr, "each takes %.0f bytes resident and %.0f bytes of page tables\n",
                  resident / static_cast<double>(started), tables / static_cast<double>(started));
 
-    watch.lap();  // looking took time too
+    watch.lap();  // excludes the time of the measurements above
     gate.close();
     left.wait();
     std::fprintf(stderr, "%-10s %6.3f s\n", "released in", watch.lap());

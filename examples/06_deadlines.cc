@@ -1,10 +1,15 @@
-// 06_deadlines.cc: waiting, but not for ever.
+// 06_deadlines.cc: channel operations with and without a time limit.
 //
-// What one learns: every channel operation comes in three forms. recv() and send() wait as long as it takes,
-// try_recv() and try_send() do not wait at all, recv_for() and send_for() (and _until) wait up to a deadline. The
-// last two say how it went: ok, would_block, timeout, closed. A value is moved from only on ok, so after a timeout
-// the sender still has it. A future can be waited for in the same way. weft::sleep_for parks the green thread, not
-// the OS thread under it.
+// Every channel operation has three forms:
+//
+// - recv() and send() wait without a limit.
+// - try_recv() and try_send() do not wait.
+// - recv_for() and send_for() wait for at most a duration; recv_until() and send_until() wait until
+//   a point in time.
+//
+// The last two forms return a status: ok, would_block, timeout or closed. A value is moved from
+// only on ok, so after a timeout the sender still has it. A future has waits with a time limit,
+// too. weft::sleep_for parks the green thread, not the OS thread under it.
 //
 // Prints:
 //     an empty channel, not waiting:      would_block
@@ -63,14 +68,15 @@ void send() {
     const char* kept = letter.c_str();  // NOLINT(bugprone-use-after-move): moved from only if status were ok
     std::printf("a full channel, for 10 ms:          %s, and the sender still has \"%s\"\n", name(status), kept);
 
-    letters.close();  // what is buffered can still be received
+    letters.close();  // buffered values can still be received
     auto received = letters.try_recv();
     std::printf("a closed channel, first:            %s, %s\n", name(received.status), received->c_str());
     received = letters.try_recv();
     std::printf("a closed channel, then:             %s\n", name(received.status));
 }
 
-// Ask three, take the first answer. The channel has room for all three, so that the late ones do not wait for ever.
+// Asks three replicas and takes the first answer. The channel has room for all three, so that the
+// late ones do not wait for ever.
 void first_of_three() {
     const weft::chan<const char*> answers(3);
     const auto replica = [answers](const char* who, std::chrono::milliseconds delay) {

@@ -1,10 +1,12 @@
 // 07_futures.cc: results and exceptions of green threads.
 //
-// What one learns: async(f) starts f as a green thread and returns a future for what it returns or throws; get()
-// parks the caller until it is there. Starting a G costs little enough to split a recursion into Gs. An exception
-// travels: to get() from async, to wait() from wait_group::go (the first one; the others are dropped). From a plain
-// weft::go it would end the process, as an exception that leaves a std::thread does. A G may be parked in a catch
-// block and wake up on another OS thread; the exception it handles stays its own.
+// async(f) starts f as a green thread and returns a future for its result or exception; get() parks
+// the caller until then. Starting a G is cheap enough to split a recursion into Gs.
+//
+// An exception from async is rethrown by get(). An exception from wait_group::go is rethrown by
+// wait(): the first one, the others are dropped. An exception from a plain weft::go ends the
+// process, as one that leaves a std::thread does. A G may park in a catch block and resume on
+// another OS thread; it keeps the exception that it handles.
 //
 // Prints:
 //     the number of leaves is 4096
@@ -20,7 +22,7 @@
 
 namespace {
 
-// The leaves of a full binary tree, one green thread per inner node.
+// Counts the leaves of a full binary tree with one green thread per inner node.
 int count_leaves(int depth) {
     if (depth == 0) return 1;
     weft::future<int> left = weft::async([depth] { return count_leaves(depth - 1); });
@@ -50,7 +52,7 @@ void a_wait_group_carries_the_first_one() {
         });
     }
     try {
-        jobs.wait();  // all eight have finished when it returns or throws
+        jobs.wait();  // returns or throws after all eight have finished
     } catch (const std::runtime_error& e) {
         std::printf("wait() rethrew: %s\n", e.what());
     }
@@ -61,7 +63,7 @@ void parking_in_a_catch_block() {
         try {
             throw std::runtime_error("disk full");
         } catch (const std::runtime_error& e) {
-            weft::sleep_for(std::chrono::milliseconds(2));  // other Gs throw and catch on this OS thread meanwhile
+            weft::sleep_for(std::chrono::milliseconds(2));  // other Gs throw and catch on this OS thread in between
             return std::string("handled after a nap: ") + e.what();
         }
     });

@@ -1,8 +1,9 @@
-// 08_plain_threads.cc: std::thread and green threads, side by side.
+// 08_plain_threads.cc: green threads and plain threads (std::thread) work together.
 //
-// What one learns: every blocking call of weft may be made by any thread. In a green thread it parks the G; in a
-// plain std::thread (a GUI's event loop, a callback of some C library, a JVM's thread) it blocks that thread. Neither
-// side has to know what the other is, and the two meet at the same channel, mutex, wait_group or future.
+// Any thread may make any blocking call of weft. In a green thread the call parks the G. In a plain
+// thread (a GUI's event loop, a callback of a C library, a JVM's thread) it blocks that thread.
+// Neither side needs to know the kind of the other; both use the same channel, mutex, wait_group or
+// future.
 //
 // Prints:
 //     the plain thread got 1000 squares, their sum is 332833500
@@ -42,7 +43,8 @@ void from_green_to_plain() {
     std::printf("the plain thread got %d squares, their sum is %ld\n", received, sum);
 }
 
-// The other way round. A plain thread may start green threads too: they go to the runtime that weft::main runs.
+// A plain thread produces, green threads consume. A plain thread may also start green threads: they
+// run in the runtime of weft::main.
 void from_plain_to_green() {
     const weft::chan<std::string> lines;
     std::thread reader([lines] {

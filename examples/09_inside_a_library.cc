@@ -1,9 +1,10 @@
-// 09_inside_a_library.cc: green threads behind an ordinary interface.
+// 09_inside_a_library.cc: a library that uses green threads behind an ordinary interface.
 //
-// What one learns: a library need not own main(). A weft::runtime object is a scheduler with Ps and threads of its
-// own; it runs while the object lives, and several may run at once. The class below looks to its users like any other
-// thread-safe class: they call it from plain threads and get plain values back. run() starts a green thread and
-// blocks the caller until it returns; drain() waits until every green thread has finished.
+// A library need not own main(). A weft::runtime object is a scheduler with its own Ps and OS
+// threads. It runs while the object exists; a process may have several. Users of the class below
+// see an ordinary thread-safe class: they call it from plain threads and get plain values. run()
+// starts a green thread and blocks the caller until that returns. drain() waits until all green
+// threads have finished.
 //
 // Prints:
 //     "the quick brown fox" has 4 words, 16 letters
@@ -21,7 +22,7 @@
 #include <weft/runtime.h>
 #include <weft/weft.h>
 
-// ---- what the library's header would show ----
+// ---- The header of the library.
 
 struct text_facts {
     std::size_t words = 0;
@@ -33,10 +34,10 @@ public:
     text_service();
     ~text_service();
 
-    // Any thread. Waits for the answer.
+    // Waits for the answer. Any thread.
     text_facts examine(const std::string& text);
 
-    // Any thread. Returns at once; flush() waits for what has been asked for so far.
+    // Returns at once; flush() waits for all earlier calls. Any thread.
     void index(std::string text);
     void flush();
 
@@ -48,10 +49,10 @@ private:
     mutable weft::mutex lock_;
     std::size_t texts_ = 0;        // guarded by lock_
     std::set<std::string> words_;  // guarded by lock_
-    weft::runtime runtime_;        // last: stopped first, so that no green thread outlives what it uses
+    weft::runtime runtime_;        // last: stopped first, so that no green thread uses destroyed members
 };
 
-// ---- what its source would hold ----
+// ---- The source of the library.
 
 text_service::text_service() : runtime_({.procs = 2, .name = "text"}) {}
 
@@ -59,7 +60,8 @@ text_service::~text_service() { flush(); }
 
 text_facts text_service::examine(const std::string& text) {
     return runtime_.run([&text] {
-        // Green threads of the caller's runtime: go and async inside run() stay on it.
+        // This runs on a green thread of the library's runtime. A call of go or async here starts
+        // green threads in the same runtime.
         weft::future<std::size_t> letters = weft::async([&text] {
             std::size_t count = 0;
             for (const char c : text) count += std::isalpha(static_cast<unsigned char>(c)) != 0 ? 1U : 0U;
@@ -94,7 +96,7 @@ std::size_t text_service::words() const {
     return words_.size();
 }
 
-// ---- a program that knows nothing of green threads ----
+// ---- A program that uses the library and does not know about green threads.
 
 int main() {
     text_service service;

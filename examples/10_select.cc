@@ -1,10 +1,15 @@
-// 10_select.cc: waiting for several things at once.
+// 10_select.cc: waits for several things at once.
 //
-// What one learns: select takes cases (a value to receive, a value to send, a time, the end of a future) and does exactly
-// one of them: one that can be done at once, else the first that comes. If several are ready, one is chosen at random.
-// Its function is called last, when nothing of the select is left, so it may block, throw or select again. otherwise()
-// makes it not wait. A nil channel is never ready, which is how one takes a case out. For cases that are known only at
-// run time there is select_set; without functions the result is a std::variant.
+// select takes cases: a value to receive, a value to send, a point in time, the end of a future. It
+// executes exactly one of them. If several are ready, it chooses one at random; if none is ready,
+// it waits for the first.
+//
+// - The function of the case is called last, after the select has finished, so it may block, throw
+//   or select again.
+// - With otherwise(), select does not wait.
+// - A nil channel is never ready; assigning one disables a case.
+// - select_set is for cases that are known only at run time.
+// - Without functions, the result is a std::variant.
 //
 // Prints:
 //     merged 6 numbers from two channels, sum 21
@@ -36,7 +41,8 @@ weft::recv_chan<int> numbers(int from, int to) {
     return c;
 }
 
-// Receives from both until both are closed. A closed channel is ready each time: it is replaced by a nil one.
+// Receives from both channels until both are closed. A closed channel is always ready, so it is
+// replaced by a nil channel.
 void merge() {
     weft::recv_chan<int> a = numbers(1, 3);
     weft::recv_chan<int> b = numbers(4, 6);
@@ -68,7 +74,7 @@ void not_for_ever() {
                  weft::on_timeout(5ms, [] { std::puts("5 ms are over and still nobody has said anything"); }));
 }
 
-// Only the case that happens moves its value.
+// Only the chosen case moves its value.
 void send_to_either() {
     const weft::chan<std::string> shut;
     const weft::chan<std::string> open(1);

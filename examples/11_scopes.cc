@@ -1,10 +1,15 @@
-// 11_scopes.cc: green threads that end where they were started, and work that is given up.
+// 11_scopes.cc: scopes, timeouts and cancellation.
 //
-// What one learns: scope(f) calls f with a task_scope, whose go() starts green threads, and returns when f and all of them
-// have ended. So they may use what lies around the scope (not what lies inside f: that goes first). The first exception
-// cancels the others: their waits throw weft::cancelled, which unwinds them; then it comes out of scope(). with_timeout
-// gives everything inside it a deadline, without passing one on; there waits throw weft::timed_out. A destructor may wait while
-// either unwinds the stack, and shield() protects what has to be finished. future::cancel ends a single green thread.
+// - scope(f) calls f with a task_scope, whose go() starts green threads. It returns when f and all
+//   of them have finished. They may use the variables around the scope, but not those inside f,
+//   which are destroyed earlier.
+// - The first exception cancels the others: their waits throw weft::cancelled, which unwinds them.
+//   Then scope() rethrows the first exception.
+// - with_timeout sets a deadline for everything inside it; no parameter is needed to pass it on.
+//   Waits past the deadline throw weft::timed_out.
+// - A destructor may wait while one of these exceptions unwinds the stack. shield() protects code
+//   that must finish.
+// - future::cancel cancels a single green thread.
 //
 // Prints:
 //     two halves: 500500
@@ -64,7 +69,8 @@ void one_fails() {
     }
 }
 
-// Asks all, takes the first answer, and gives the others up: when it returns none of them runs any more.
+// Asks all mirrors, returns the first answer and cancels the other requests. None of them runs when
+// it returns.
 std::string first_answer() {
     const weft::chan<std::string> answers(3);
     std::string first;
@@ -81,7 +87,7 @@ std::string first_answer() {
     return first;
 }
 
-// Says goodbye when it goes, whatever the reason.
+// Says goodbye in its destructor, whatever ends it.
 struct connection {
     weft::chan<int> closed = weft::chan<int>(1);
 

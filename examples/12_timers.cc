@@ -1,8 +1,9 @@
-// 12_timers.cc: things that happen later, or again and again.
+// 12_timers.cc: timers, tickers and functions that run later.
 //
-// What one learns: a timer ticks once on a channel, a ticker every period, so both are received like any other value, in a select
-// too. stop() says whether it came in time; after it no tick of before is received, so nothing has to be drained. reset() moves a
-// timer: that is how a watchdog is fed. after_func() calls a function on a green thread of its own.
+// A timer ticks once on a channel, a ticker once per period. A tick is received like any other
+// value, also in a select. stop() returns whether it was in time. After it, no earlier tick is
+// received, so there is nothing to drain. reset() moves a timer: this is how a program feeds a
+// watchdog. after_func() calls a function on its own green thread.
 //
 // Prints:
 //     a timer of 5 ms:                    ticked, not early
@@ -44,14 +45,14 @@ void again_and_again() {
     std::printf("a ticker of 2 ms, five times:       %smultiples of 2 ms apart\n", regular ? "" : "no ");
 }
 
-// Barks when nothing has come for the patience it has.
+// Returns "barks" if no food arrives for patience.
 const char* watch(const weft::chan<int>& food, std::chrono::milliseconds patience) {
     weft::timer dog(patience);
     const auto bark = dog.chan();
     for (;;) {
         const auto what = weft::select(weft::recv(food), weft::recv(bark));
         if (what.index() == 1) return "barks";
-        if (!std::get<0>(what)) return "quiet";  // closed: nothing more to watch
+        if (!std::get<0>(what)) return "quiet";  // closed: stop watching
         dog.reset(patience);
     }
 }

@@ -1,6 +1,10 @@
 // 13_coroutines.cc: coroutines and green threads on the same channels.
 //
-// A pipeline of three stages. The first and the last are coroutines; the one in the middle is a green thread.
+// A pipeline of three stages: the first and the last are coroutines, the middle one is a green
+// thread.
+//
+// Prints:
+//     the sum of the squares is 338350
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -9,7 +13,7 @@
 
 namespace {
 
-// Suspends where it has to wait: no stack is kept meanwhile.
+// A wait suspends the coroutine and keeps no stack.
 weft::task<> count_to(int n, weft::chan<int> out) {
     for (int i = 1; i <= n; ++i) co_await weft::co::send(out, i);
     out.close();
@@ -27,7 +31,7 @@ weft::task<long> add_up(weft::chan<long> in) {
     co_return sum;
 }
 
-// Tasks await each other.
+// A task can await another task.
 weft::task<std::string> report(weft::chan<long> in) {
     const long sum = co_await add_up(in);
     co_return "the sum of the squares is " + std::to_string(sum);

@@ -1,7 +1,8 @@
-// 14_c.c: the same library from C: green threads, channels, select, and a scope that ends what runs in it.
+// 14_c.c: the C interface: green threads, channels, select, and a scope that is cancelled.
 //
-// What one learns: run_scheduler_init turns main into a green thread, on the stack it has, and run_scheduler_stop turns it back into
-// a plain one; what can fail returns a run_status_t; nothing in C unwinds, so a function that is cancelled is told so, and returns.
+// run_scheduler_init turns main into a green thread on its existing stack; run_scheduler_stop turns
+// it back into a plain thread. Functions that can fail return a run_status_t. C code is not
+// unwound: in a cancelled function, a wait returns RUN_CANCELLED, and the function must return.
 //
 // Prints:
 //     the sum of the squares below 100 is 328350

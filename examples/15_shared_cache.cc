@@ -1,9 +1,12 @@
-// 15_shared_cache.cc: a cache that many read, and few things that must happen once.
+// 15_shared_cache.cc: a cache that many green threads read, and initialization that happens once.
 //
-// What one learns: a shared_mutex lets readers in together and writers alone; std::shared_lock and std::lock_guard work with it. A
-// single_flight makes one fetch of all that want the same at the same time, and keeps nothing: keeping is the cache's business. A
-// once_value is computed by whoever asks first; everybody else waits for that, and then it costs one load. A timed_mutex is one
-// that need not be waited for: try_lock_for says whether it was to be had in time.
+// - A shared_mutex admits several readers or one writer; std::shared_lock and std::lock_guard work
+//   with it.
+// - A single_flight combines concurrent calls for the same key into one. It stores no results: that
+//   is the task of the cache.
+// - A once_value is computed by the first caller while the others wait. After that, reading it
+//   costs one load.
+// - A timed_mutex has try_lock_for, which returns whether it got the lock in time.
 //
 // Prints:
 //     settings read:                 1 time, by 100 green threads
@@ -34,7 +37,7 @@ public:
     std::string get(const std::string& name) {
         if (std::string page; find(name, page)) return page;
         return fetches_.do_(name, [&] {
-            // It may have come in since we looked.
+            // Another fetch may have stored the page since the lookup above.
             if (std::string page; find(name, page)) return page;
             std::string page = fetch(name);
             const std::lock_guard write(lock_);
@@ -95,7 +98,7 @@ void read_together() {
     }
     while (inside != readers) weft::yield();
     all.go([&] { const std::lock_guard write(lock); });
-    while (lock.try_lock_shared()) {  // until it waits: then no more readers are let in
+    while (lock.try_lock_shared()) {  // fails once the writer waits: no more readers are admitted
         lock.unlock_shared();
         weft::yield();
     }

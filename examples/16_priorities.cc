@@ -1,9 +1,9 @@
-// 16_priorities.cc: who goes first.
+// 16_priorities.cc: three priorities, and priority inheritance.
 //
-// What one learns: {.priority = …} puts a green thread into one of three classes. High ones go before all others, low ones when there is
-// nothing else to be done; but nobody starves. A low one that holds a mutex is lent the class of whoever waits for it.
-//
-// One processor, so that there is an order to see.
+// {.priority = …} puts a green thread into one of three classes. High ones run before all others,
+// low ones when nothing else is runnable, but none starves. A low one that holds a mutex inherits
+// the priority of its most urgent waiter. The program uses one processor, so that there is a
+// definite order.
 //
 // Prints:
 //     answered, answered, answered
@@ -34,8 +34,9 @@ void in_order_of_importance() {
     std::puts(tidied.c_str());
 }
 
-// A low one holds what a high one needs, and a crowd of normal ones keeps the low one from running. Alone it would need some 60 turns of
-// theirs for each of its own; in the class of the one that waits for it, it goes first.
+// A low green thread holds a mutex that a high one needs, and a crowd of normal ones keeps the low
+// one from running. Without inheritance, it would run about once per 60 turns of theirs. With the
+// waiter's priority, it runs first.
 void a_class_is_lent() {
     weft::wait_group all;
     weft::mutex table;
@@ -44,9 +45,9 @@ void a_class_is_lent() {
     all.go({.priority = weft::priority::low}, [&] {
         const std::lock_guard hold(table);
         while (!is_waited_for) weft::yield();
-        for (int i = 0; i < 200; ++i) weft::yield();  // not done yet …
+        for (int i = 0; i < 200; ++i) weft::yield();  // work that takes many turns
     });
-    weft::sleep_for(std::chrono::milliseconds(1));  // nobody else: it locks the table
+    weft::sleep_for(std::chrono::milliseconds(1));  // the low one is alone: it locks the table
     for (int i = 0; i < 5; ++i) {
         all.go([&] {
             for (int turn = 0; turn < 1000; ++turn) weft::yield();

@@ -1,7 +1,13 @@
-// 17_big_stack: a recursion that is deeper than a green thread's stack.
+// 17_big_stack: a recursion that is deeper than the stack of a green thread.
 //
-// Green threads have small stacks, because there are many of them. A few calls need a large one: weft::on_big_stack runs them on another
-// stack, as the same green thread: it may wait there, and exceptions leave it as they leave any function.
+// Green threads have small stacks, because there are many of them. A call that needs a large stack
+// can run on another one, by weft::on_big_stack. It runs as the same green thread: it may wait, and
+// exceptions leave it as they leave any function.
+//
+// Prints:
+//     100000 brackets deep
+//     needed more than one stack: yes
+//     error: a bracket is open at the end
 #include <cstddef>
 #include <cstdio>
 #include <stdexcept>
@@ -11,12 +17,13 @@
 
 namespace {
 
-// A parser that calls itself for each bracket. Its frames are small, but the text decides how many there are.
+// A parser that recurses for each bracket. Its frames are small, but the input determines how many
+// there are.
 class brackets {
 public:
     explicit brackets(const std::string& text) : text_(text) {}
 
-    // Parses "(…)", returns how deep it goes.
+    // Parses "(…)" and returns the nesting depth.
     std::size_t parse() {
         if (at_ == text_.size() || text_[at_] != '(') return 0;
         ++at_;
@@ -29,7 +36,7 @@ public:
     [[nodiscard]] int more_stacks() const { return stacks_; }
 
 private:
-    // On the stack there is, as long as there is enough; then on another one.
+    // Recurses on the current stack while there is enough of it, else on another stack.
     std::size_t go_deeper() {
         if (weft::this_g::stack_left() > 32 * 1024) return parse();
         ++stacks_;

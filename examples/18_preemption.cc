@@ -1,7 +1,13 @@
-// 18_preemption.cc: computations that let others have their turn, although none of them ever waits.
+// 18_preemption.cc: computations that never wait, and still let other green threads run.
 //
-// One processor, and three ways to compute for long. The short job that is started beside each needs a turn of a few microseconds; how
-// it gets one is in docs/preemption.md. This file is compiled with weft_instrument(), see examples/CMakeLists.txt.
+// The program uses one processor, and computes in three ways. Each time it also starts a short job,
+// which needs a few microseconds of the processor. docs/preemption.md explains how the job gets
+// them. This file is compiled with weft_instrument(); see examples/CMakeLists.txt.
+//
+// Prints:
+//     a turn beside checkpoints
+//     a turn beside functions
+//     a turn beside arithmetic
 //
 // See: docs/preemption.md
 
@@ -15,12 +21,12 @@ namespace {
 
 std::atomic<bool> job_is_done = false;
 
-// Looks by itself.
+// Checks for a preemption request explicitly.
 void with_checkpoints() {
     while (!job_is_done) weft::checkpoint();
 }
 
-// Looks at the beginning of each function: the compiler has seen to that.
+// Checks at the start of each function; the compiler inserts the check.
 [[gnu::noinline]] std::uint64_t fib(std::uint64_t n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 
 void with_functions() {
@@ -29,7 +35,7 @@ void with_functions() {
     if (sum == 1) std::puts("(never)");
 }
 
-// Never looks, and may be interrupted in the middle of an addition.
+// Never checks; may be interrupted in the middle of an addition.
 void with_arithmetic() {
     const weft::preemptible here;
     std::uint64_t x = 1;
@@ -43,7 +49,7 @@ void beside(const char* what, void (*computation)()) {
         job_is_done = true;
         std::printf("a turn beside %s\n", what);
     });
-    all.go([=] { computation(); });  // runs first, and until the other one is done
+    all.go([=] { computation(); });  // runs first, until the other one has run
     all.wait();
 }
 

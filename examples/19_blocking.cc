@@ -1,7 +1,14 @@
-// 19_blocking: calls that block the OS thread, beside green threads that do not wait for them.
+// 19_blocking: calls that block the OS thread, without holding up other green threads.
 //
-// weft::blocking runs a call on the OS thread's own stack and lets others have the processor meanwhile. A blocking_pool bounds how
-// many such calls are under way at once. A call that nobody has declared holds up nobody either: it is only noticed later.
+// weft::blocking runs a call on the OS thread's own stack; other green threads use the processor in
+// the meantime. A blocking_pool limits how many such calls run at the same time. An unannounced
+// blocking call does not hold up the others for good either: the runtime only notices it later.
+//
+// Prints:
+//     sum 110, all at the same time: yes
+//     others had their turn meanwhile: yes
+//     at most 3 of them at once
+//     caught 7
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -13,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Stands for a library that knows nothing of green threads.
+// Stands for a library that does not know about green threads.
 int ask_slowly(int question) {
     std::this_thread::sleep_for(20ms);
     return 2 * question;
@@ -23,7 +30,7 @@ int ask_slowly(int question) {
 
 int main() {
     return weft::main({.procs = 1}, [] {
-        // One processor, ten calls of 20 ms, and somebody who counts.
+        // One processor, ten calls of 20 ms, and a green thread that counts its turns.
         std::atomic<bool> asking = true;
         weft::wait_group counting;
         long turns = 0;
@@ -47,7 +54,7 @@ int main() {
         std::printf("sum %d, all at the same time: %s\n", sum.load(), took < 190ms ? "yes" : "no");
         std::printf("others had their turn meanwhile: %s\n", turns > 100 ? "yes" : "no");
 
-        // Not more than three at once.
+        // At most three calls at once.
         weft::blocking_pool few("few", 3);
         std::atomic<int> now = 0;
         std::atomic<int> most = 0;
@@ -64,7 +71,7 @@ int main() {
         calls.wait();
         std::printf("at most %d of them at once\n", most.load());
 
-        // What is thrown in a call leaves it.
+        // An exception that is thrown in the call propagates to the caller.
         try {
             weft::blocking([] { throw 7; });
         } catch (int number) {

@@ -1,4 +1,11 @@
-// 20_stop.cc: a service that ends with good manners: what waits is cancelled and cleans up; what is stuck is left behind.
+// 20_stop.cc: stops a service in an orderly way. Green threads that wait are cancelled and clean
+// up; those that are stuck are abandoned.
+//
+// Prints:
+//     connection 1: request 7
+//     connection 1 says goodbye
+//     connection 1 is closed
+//     1 finished, 0 abandoned, 0 did not come back
 
 #include <chrono>
 #include <cstdio>
@@ -20,7 +27,7 @@ void serve(int number, const weft::chan<int>& requests) {
     try {
         for (const int request : requests) std::printf("connection %d: request %d\n", number, request);
     } catch (const weft::cancelled&) {
-        // Nothing interrupts the last words.
+        // A shield: no cancellation or deadline interrupts this.
         weft::shield([&] {
             weft::sleep_for(1ms);
             std::printf("connection %d says goodbye\n", number);
@@ -37,7 +44,7 @@ int main() {
     service.go([requests] { serve(1, requests); });
     requests.send(7);
 
-    // It answers that one, and waits for the next, which does not come.
+    // Connection 1 has answered the request and waits for the next one, which never comes.
     const weft::stop_outcome done = service.stop(5s);
     std::printf("%zu finished, %zu abandoned, %zu did not come back\n", done.drained, done.abandoned, done.stragglers);
     return done.stragglers == 0 ? 0 : 1;

@@ -1,11 +1,15 @@
-// 21_watching.cc: what a running program tells of itself.
+// 21_watching.cc: what a running program can tell about itself.
 //
-// What one learns: stats() counts green threads by what they do, and scheduling_latency() how long they had to wait for a processor. A
-// runtime says whether its green threads are in a deadlock, who waits for what, and where. (A program whose weft::main is in one
-// does so by itself, and ends.)
+// - stats() counts green threads by state. scheduling_latency() tells how long they waited for a
+//   processor.
+// - A runtime can report a deadlock of its green threads: which of them wait, for what and where.
+//   Under weft::main it reports by itself, and the program ends.
 //
-// While it runs, without a change to it: RUN_DEBUG=schedtrace=1000 writes a line each second; RUN_DEBUG=dumpsignal=QUIT and
-// kill -QUIT write what every green thread does; RUN_DEBUG=watchdog=100 says who computes for too long.
+// The environment variable RUN_DEBUG observes an unmodified program:
+//
+// - schedtrace=1000 writes a line each second.
+// - dumpsignal=QUIT writes what every green thread does, upon kill -QUIT.
+// - watchdog=100 reports green threads that compute for too long.
 //
 // Prints:
 //     1 runs, 1 is in a call, 3 wait, 2 are queued
@@ -34,7 +38,7 @@ void count_by_what_they_do() {
             while (!over.load()) std::this_thread::yield();
         });
     });
-    // The call keeps its OS thread, and loses its processor: the next one runs.
+    // The call keeps its OS thread but gives up its processor, so the next green thread runs.
     rt.go([&] {
         while (!calls.load()) weft::yield();
         weft::go([] {});
@@ -54,7 +58,7 @@ void count_by_what_they_do() {
     std::printf("%s green thread waited for a minute\n", quick ? "no" : "some");
 }
 
-// Two mutexes, locked in different order.
+// Two green threads lock two mutexes in opposite order.
 void report_a_deadlock() {
     weft::runtime rt({.procs = 1, .name = "workers"});
     weft::mutex a;
@@ -78,7 +82,7 @@ void report_a_deadlock() {
     text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
     const std::size_t line = text.find("weft: 2 of runtime");
     if (line != text.npos) std::printf("stuck: %s\n", text.substr(line + 6, 27).c_str());
-    rt.stop();  // they will never end
+    rt.stop();  // abandons the two
 }
 
 }  // namespace

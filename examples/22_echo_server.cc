@@ -1,7 +1,7 @@
-// 22_echo_server: a server written as straight-line code: a green thread for each connection.
+// 22_echo_server: an echo server in straight-line code, with one green thread per connection.
 //
-//   22_echo_server                    serves three clients of its own, and ends
-//   22_echo_server 127.0.0.1:7777     serves whoever comes, until it is interrupted: nc 127.0.0.1 7777
+//   22_echo_server                    serves three clients, prints their answers, ends
+//   22_echo_server 127.0.0.1:7777     serves all clients until it is interrupted: nc 127.0.0.1 7777
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -12,7 +12,7 @@
 using weft::net::tcp_listener;
 using weft::net::tcp_stream;
 
-// What comes is sent back, until the other side has sent its last.
+// Sends back what it receives, until the peer closes its sending side.
 void echo(tcp_stream& connection) {
     char text[4096];
     while (const std::size_t n = connection.read_some(text)) connection.write_all({text, n});

@@ -1,4 +1,5 @@
-// 23_files: files that many green threads read and write at a time; none of them holds up the others.
+// 23_files: many green threads read and write files at the same time, without holding up each
+// other. Prints how many lines were counted, what was read from a FIFO and a file, and an error.
 //
 //   23_files           makes a folder of its own, and removes it
 //   23_files FOLDER    counts the lines of the files in FOLDER
@@ -16,7 +17,8 @@
 
 namespace fs = weft::fs;
 
-// Each file has a green thread. What is in memory is read at once; where a disk is needed, the others go on.
+// One green thread per file. Data in the page cache is read at once; while one waits for the disk,
+// the others run.
 long count_lines(const std::string& folder) {
     std::atomic<long> lines = 0;
     weft::scope([&](auto& s) {
@@ -30,7 +32,7 @@ long count_lines(const std::string& folder) {
     return lines;
 }
 
-// Many write into one file, each at a place of its own.
+// Many green threads write into one file, each at its own offset.
 void write_table(const std::string& path) {
     fs::file table(path, {.mode = fs::access::read_write, .create = true});
     weft::scope([&](auto& s) {
@@ -41,10 +43,11 @@ void write_table(const std::string& path) {
             });
         }
     });
-    table.sync();  // until here a power failure could have taken it
+    table.sync();  // before this, a power failure could lose the data
 }
 
-// A FIFO is waited for like a socket: what another process has not written yet holds up nothing, and a deadline ends the wait.
+// A FIFO is waited for like a socket. A read parks only the green thread until another process
+// writes, and a deadline ends the wait.
 void read_commands(const std::string& path) {
     if (::mkfifo(path.c_str(), 0600) != 0) return;
     weft::scope([&](auto& s) {

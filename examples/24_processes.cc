@@ -1,4 +1,5 @@
-// 24_processes: other programs: run to their end, talked with, and not waited for any longer than wanted.
+// 24_processes: runs other programs to their end, talks with one through pipes, and kills those
+// that take too long. Prints their output and how each one ended.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -9,7 +10,7 @@
 
 using namespace std::chrono_literals;
 
-// A calculator that is asked one question after the other.
+// A calculator process that answers one question after the other.
 class calculator {
 public:
     std::string ask(const std::string& question) {
@@ -20,7 +21,7 @@ public:
     }
 
     weft::exit_status end() {
-        program_.in().close();  // which is what it waits for
+        program_.in().close();  // end of input, which ends the program
         return program_.wait();
     }
 
@@ -29,7 +30,7 @@ private:
                            {.in = weft::stdio::pipe, .out = weft::stdio::pipe}};
 };
 
-// Nobody wants to wait for that.
+// Waits for at most 20 ms, then ends the process.
 void give_up_on_a_slow_one() {
     weft::process slow({"sleep", "1000"});
     if (!slow.wait_for(20ms)) {
@@ -38,18 +39,19 @@ void give_up_on_a_slow_one() {
     }
 }
 
-// The shell has started two programs. All three are in a group of their own, and end together.
+// The shell has started two programs. All three are in a process group of their own, and end
+// together.
 void end_a_command_with_its_children() {
     weft::process shell({"sh", "-c", "sleep 1000 & sleep 1000 & echo started; wait"},
                         {.out = weft::stdio::pipe, .group = weft::process_group::own});
     char line[8];
     static_cast<void>(shell.out().read(line));
     shell.kill_group(SIGTERM);
-    static_cast<void>(shell.out().read(line));  // to the end: no program has the other side of the pipe any longer
+    static_cast<void>(shell.out().read(line));  // until the end of the pipe: no process has its other side open
     std::printf("the shell %s\n", shell.wait().to_string().c_str());
 }
 
-// run_process does the same when it is interrupted.
+// run_process also ends the whole group when it is interrupted.
 void give_up_on_a_slow_command() {
     try {
         weft::with_timeout(20ms, [] { static_cast<void>(weft::run_process({"sh", "-c", "sleep 1000 | cat"})); });

@@ -1,4 +1,5 @@
-// 25_signals: a service that works until it is told to end, and then puts its things in order.
+// 25_signals: a service that works until a signal tells it to end, and then cleans up. Prints the
+// requests and signals that it has received.
 //
 //   25_signals            sends itself what an operator would send
 //   25_signals serve      works until it is interrupted: Ctrl-C, or kill
@@ -14,11 +15,11 @@
 
 using namespace std::chrono_literals;
 
-// SIGHUP: read the configuration anew; SIGINT, SIGTERM: end.
+// SIGHUP reads the configuration again; SIGINT and SIGTERM end the loop.
 void serve(const weft::chan<int>& requests) {
     const weft::signals::subscription reload = weft::signals::notify({SIGHUP});
     const weft::signals::subscription stop = weft::signals::notify({SIGINT, SIGTERM});
-    requests.send(0);  // from here on signals are heard
+    requests.send(0);  // from here on, signals are received
     for (bool stopping = false; !stopping;) {
         weft::select(weft::on_recv(reload.channel(),
                                    [](std::optional<int>) { std::printf("the configuration is read anew\n"); }),
@@ -29,10 +30,10 @@ void serve(const weft::chan<int>& requests) {
                                    }),
                      weft::on_recv(requests, [](std::optional<int> r) { std::printf("request %d\n", r.value_or(0)); }));
     }
-    // Whoever is impatient and sends another one now ends the program at once: the subscriptions are over.
+    // The subscriptions end here, so a second signal ends the program at once.
 }
 
-// What an operator does.
+// Does what an operator would do.
 void operate(const weft::chan<int>& requests) {
     requests.recv();
     requests.send(1);

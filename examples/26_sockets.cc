@@ -1,7 +1,10 @@
-// 26_sockets: names, datagrams, Unix sockets, and a library that has a socket of its own.
+// 26_sockets: names, datagrams, Unix sockets, and a library that owns a socket. Prints what
+// arrives.
 //
-// What one learns: dial() takes a name and tries all its addresses; a library with a non-blocking interface blocks only the green thread that
-// calls it, by wait_fd; a descriptor is a case of a select like a channel.
+// - dial() takes a name and tries all its addresses.
+// - With wait_fd, a library that has a non-blocking interface blocks only the green thread that
+//   calls it.
+// - A descriptor can be a case of a select, like a channel.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,7 +35,7 @@ void a_name_is_dialled() {
     }
 }
 
-// A name server that answers about one version only delays nothing for long.
+// If a name server answers only for one IP version, the lookup is delayed only briefly.
 void a_name_is_looked_up() {
     std::error_code ec;
     const auto all = resolve("localhost", 80, ec, {.resolution_delay = std::chrono::milliseconds(20)});
@@ -69,7 +72,7 @@ void a_file_is_handed_over() {
     ::close(files[0]);
 }
 
-// As many client libraries are: a descriptor, and a function that says whether it would have to wait.
+// Like many client libraries: a descriptor, and a function that tells whether it would block.
 struct library {
     int fd;
 
@@ -82,7 +85,7 @@ struct library {
 char ask(const library& l) {
     for (;;) {
         if (const std::optional<char> answer = l.poll_answer()) return *answer;
-        weft::wait_fd(l.fd, weft::fd_events::readable);  // others run meanwhile
+        weft::wait_fd(l.fd, weft::fd_events::readable);  // other green threads run in the meantime
     }
 }
 
@@ -95,7 +98,7 @@ void a_library_waits() {
     const weft::chan<bool> quit(1);
     quit.send(true);
     {
-        const weft::watched_fd answers(ends[0]);  // for longer than one wait; gone before the descriptor is closed
+        const weft::watched_fd answers(ends[0]);  // for more than one wait; destroyed before the descriptor is closed
         weft::select(weft::on_readable(answers, [] { std::printf("one more answer\n"); }),
                      weft::on_recv(quit, [](std::optional<bool>) { std::printf("no more answers are wanted\n"); }));
     }

@@ -1,9 +1,12 @@
-// 28_tls.cc: a server and clients that talk so that nobody in between can read it, and what happens to one who is not who he says.
+// 28_tls.cc: an echo server and clients over TLS. Prints the answers, and the error that a client
+// reports if the server's certificate is for another name.
 //
 // needs: weft::tls
 //
-//   28_tls                                               makes certificates with the program openssl, serves three clients of its own, and ends
-//   28_tls 127.0.0.1:7443 chain.pem key.pem              serves whoever comes: openssl s_client -connect 127.0.0.1:7443
+//   28_tls
+//       makes certificates with the program openssl, serves three clients of its own, and ends
+//   28_tls 127.0.0.1:7443 chain.pem key.pem
+//       serves all clients: openssl s_client -connect 127.0.0.1:7443
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,7 +22,8 @@
 namespace net = weft::net;
 namespace tls = weft::tls;
 
-// What comes is sent back, until the other side has said that this was all. The handshake is made by the first read.
+// Sends back what it receives, until the peer closes the TLS session. The first read does the
+// handshake.
 void echo(tls::stream& connection) {
     char text[4096];
     while (const std::size_t n = connection.read_some(text)) connection.write_all({text, n});
@@ -42,7 +46,7 @@ void serve(net::tcp_listener& listener, const tls::context& shown) {
     }
 }
 
-// host is who the server has to be, by its certificate.
+// host is the name that the server's certificate must contain.
 void ask(const net::endpoint& server, const char* host, const tls::context& trust) {
     try {
         tls::stream connection = tls::stream::connect(server, host, trust);
@@ -56,7 +60,8 @@ void ask(const net::endpoint& server, const char* host, const tls::context& trus
     }
 }
 
-// A key and a certificate for localhost that only those trust who know it, in a folder that goes with the program.
+// A key and a self-signed certificate for localhost, in a folder that is removed at the end. Only
+// programs that have the certificate trust it.
 struct own_certificate {
     std::filesystem::path folder = std::filesystem::temp_directory_path() / "weft-example-tls";
     tls::certificate pem;

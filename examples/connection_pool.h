@@ -1,11 +1,14 @@
-// connection_pool.h: connections to a server that many green threads share, one user each at a time, for the examples that talk to databases.
+// connection_pool.h: connections to a server, shared by many green threads, for the database
+// examples. A connection has one user at a time.
 //
-// There are at most so many connections, however many want one; who comes beyond that waits in line. A connection is made when somebody wants one and none
-// is free, and kept when he is done. It is dropped if it is broken, or if he has left with replies still to come: because of a deadline, a cancellation or
-// an exception.
+// - The number of connections is limited; callers beyond the limit wait in line.
+// - A connection is made when a caller needs one and none is free. It is kept for the next caller.
+// - It is dropped if it is broken, or if its user left with replies still outstanding because of a
+//   deadline, a cancellation or an exception.
 //
-// Connection can be moved, and knows two things of itself: is_clean(), whether it could serve anybody else when its user has left it; and
-// is_still_there(), whether the server has not closed it while it lay unused. Neither waits.
+// Connection is a movable type with two functions, neither of which waits. is_clean() tells whether
+// another user could use the connection. is_still_there() tells whether the server has not closed
+// an unused connection.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +24,7 @@
 template <typename Connection>
 class connection_pool {
 public:
-    // A connection for the one who holds this.
+    // Holds a connection; its destructor returns the connection to the pool.
     class lease {
     public:
         lease(lease&& other) noexcept
@@ -43,16 +46,16 @@ public:
         explicit lease(connection_pool& from) noexcept : from_(&from) {}
 
         connection_pool* from_;
-        std::optional<Connection> connection_;  // nothing: there is only the place so far
+        std::optional<Connection> connection_;  // nothing: the lease holds only a place so far
     };
 
-    // The pool lives longer than its leases. connect: makes one, or throws.
+    // The pool must outlive its leases. connect makes a connection, or throws.
     connection_pool(std::size_t most, std::function<Connection()> connect)
         : connect_(std::move(connect)), places_(static_cast<std::ptrdiff_t>(most)) {
         idle_.reserve(most);  // so that give_back() cannot fail
     }
 
-    // Waits for a place, and connects if need be. Throws what connect throws.
+    // Waits for a place, and connects if necessary. Throws what connect throws.
     [[nodiscard]] lease borrow() {
         places_.acquire();
         lease mine(*this);
@@ -87,5 +90,5 @@ private:
     const std::function<Connection()> connect_;
     weft::counting_semaphore<> places_;
     weft::mutex lock_;
-    std::vector<Connection> idle_;  // guarded by lock_; the one used last is at the end
+    std::vector<Connection> idle_;  // guarded by lock_; the most recently used is last
 };

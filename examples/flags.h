@@ -1,7 +1,7 @@
 // flags.h: flags of a command line, --name=VALUE, for the larger examples.
 //
-// Each take() looks whether an argument is the flag of that name, and if so stores its value and returns true. A value that does not fit throws
-// std::invalid_argument, with a message for the user.
+// Each take() checks whether an argument is the flag with that name. If so, it stores the value and
+// returns true. An invalid value throws std::invalid_argument, with a message for the user.
 #pragma once
 
 #include <charconv>
@@ -23,7 +23,7 @@ inline constexpr uint64_t most_seconds = 24 * 60 * 60;
                                 "\"");
 }
 
-// What follows NAME= in an argument; nullopt if the argument is another flag.
+// Returns what follows NAME= in an argument; nullopt if the argument is another flag.
 [[nodiscard]] inline std::optional<std::string_view> value_of(std::string_view argument, std::string_view name) {
     if (!argument.starts_with(name)) return std::nullopt;
     const std::string_view rest = argument.substr(name.size());

@@ -1,6 +1,7 @@
-"""http_server_client.py: what http_server_test.py talks to the server with.
+"""http_server_client.py: the server process and the clients that http_server_test.py uses.
 
-Each server has a port of its own, that the system has chosen, and at the end it must have closed every connection and ended by itself.
+Each server has its own port, which the system chooses. At the end, the server must have closed every
+connection and must exit by itself.
 """
 import http.client
 import json
@@ -18,12 +19,12 @@ import time
 import unittest
 from pathlib import Path
 
-PATIENCE = 100  # seconds, for what takes milliseconds
+PATIENCE = 100  # seconds; normally milliseconds are enough
 program = ""
 
 
 def eventually(condition, what):
-    """what: what is expected, or a function that says it."""
+    """what describes the condition: a text, or a function that returns one."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
@@ -33,7 +34,7 @@ def eventually(condition, what):
 
 class Answer:
     def __init__(self, file, head_only=False):
-        """Reads one answer, and not a byte more."""
+        """Reads exactly one answer, and no byte of the next."""
         self.line = file.readline().decode("latin-1").rstrip("\r\n")
         if not self.line:
             raise EOFError("no answer")
@@ -47,7 +48,7 @@ class Answer:
 
 
 class Server:
-    """A running server. Ends it, and checks that it has ended well, at the end of a with block."""
+    """A running server. The end of a with block ends it, and checks its exit status."""
 
     def __init__(self, root, *flags, scheme="http", **options):
         self.process = subprocess.Popen([program, "--listen=127.0.0.1:0", *flags, "--", str(root)], stdout=subprocess.PIPE,
@@ -72,7 +73,8 @@ class Server:
     def __exit__(self, error, *_):
         try:
             if error is None:
-                # Fewer, where the runtime just looked at a file of the system's when they were counted.
+                # Fewer files are possible: the first count may include a system file that the runtime had
+                # open for a moment.
                 eventually(lambda: len(self.open_files()) <= len(self.files_at_rest),
                            lambda: f"all connections are closed: {self.open_files()}, at rest {self.files_at_rest}")
         finally:
@@ -81,7 +83,7 @@ class Server:
             raise AssertionError(f"the server ended with {self.ended}: {self.errors}")
 
     def end(self):
-        """Returns the status, and whether it has said that it has ended."""
+        """Returns the exit status, and whether the server has reported its end."""
         self.tell_to_end()
         try:
             self.process.wait(PATIENCE)
@@ -94,20 +96,20 @@ class Server:
         return self.process.wait(), "ended after" in self.errors
 
     def tell_to_end(self, which=signal.SIGTERM):
-        """Once: a second signal would end it at once."""
+        """Sends the signal only once, because a second one would kill the server."""
         if not self.told and self.process.poll() is None:
             self.process.send_signal(which)
         self.told = True
 
     def open_files(self):
-        """Number and name of each."""
+        """Returns the number and the target of each descriptor."""
         found = {}
         folder = f"/proc/{self.process.pid}/fd"
         for number in os.listdir(folder):
             try:
                 found[number] = os.readlink(f"{folder}/{number}")
             except FileNotFoundError:
-                pass  # closed meanwhile
+                pass  # closed since listdir()
         return found
 
     def connect(self):
@@ -116,7 +118,7 @@ class Server:
         return s
 
     def ask(self, text):
-        """Sends it, and reads all answers until the server closes the connection."""
+        """Sends text, and reads all answers until the server closes the connection."""
         with self.connect() as s, s.makefile("rb") as file:
             s.sendall(text)
             answers = [Answer(file)]
@@ -140,7 +142,7 @@ class Server:
             client.close()
 
     def trickle(self, text, *more):
-        """Sends text, then now and then a piece, until the server has had enough. Returns its answer; None if it says nothing."""
+        """Sends text, then small pieces at intervals, until the server closes. Returns its answer or None."""
         with self.connect() as s, s.makefile("rb") as file:
             s.sendall(text)
             stop = threading.Event()
@@ -194,7 +196,7 @@ class Folder(unittest.TestCase):
 
 
 class SecuredFolder(Folder):
-    """With a certificate for localhost, which is its own authority."""
+    """Makes a self-signed certificate for localhost."""
 
     def setUp(self):
         super().setUp()

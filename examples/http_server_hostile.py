@@ -1,6 +1,7 @@
-"""http_server_hostile.py: the HTTP server and clients without manners: what is no HTTP, no TLS, too large, too slow, or wants out of the folder.
+"""http_server_hostile.py: hostile clients of the HTTP server. Their requests are not HTTP, not TLS, too
+large, too slow, or try to leave the folder.
 
-After each of them the server still serves.
+After each of them the server must still serve.
 """
 import contextlib
 import errno
@@ -16,7 +17,7 @@ from http_server_client import LAST, PATIENCE, Answer, Folder, SecuredFolder, ev
 
 @contextlib.contextmanager
 def may_be_gone():
-    """The server may have answered, closed, and reset the rest."""
+    """Ignores that the server has answered, closed, and reset the connection."""
     try:
         yield
     except OSError as error:
@@ -41,7 +42,7 @@ class BadRequests(Folder):
     def test_a_refusal_has_no_body_either_if_the_request_was_a_head(self):
         with self.server() as server:
             for text, status in (b"HEAD / HTTP/1.1\r\n\r\n", 400), (request("/", "X: " + "y" * 9000, method="HEAD"), 431):
-                for cuts in (range(len(text)), (0, 1, 17)):  # byte by byte; the first line in two pieces, and alone
+                for cuts in (range(len(text)), (0, 1, 17)):  # byte by byte; then the first line in two pieces, before the rest
                     with self.subTest(text[:20], cuts=cuts):
                         self.expect_refusal_of_head(server, [text[a:b] for a, b in zip(cuts, [*cuts[1:], len(text)])], status)
 
@@ -50,7 +51,7 @@ class BadRequests(Folder):
             for piece in pieces:
                 s.sendall(piece)
                 if len(pieces) < 10:
-                    server.stats()  # it has most likely seen that much now
+                    server.stats()  # by then it has most likely read the piece
             answer = Answer(file, head_only=True)
             self.assertEqual((answer.status, answer.fields["connection"]), (status, "close"))
             self.assertEqual(file.read(), b"")
@@ -77,7 +78,7 @@ class BadRequests(Folder):
                 with self.subTest(text[:20]):
                     try:
                         self.assertIn([a.status for a in server.ask(text)], ([431], [400]))
-                    except (ConnectionResetError, BrokenPipeError):  # it does not listen for ever
+                    except (ConnectionResetError, BrokenPipeError):  # it stops reading at some point
                         self.assertGreater(len(text), 500_000)
             self.assertEqual(server.ask(request("/" + "x" * 5000))[0].status, 431)
             self.assertEqual(server.ask(request("/", *["A: b"] * 500, LAST))[0].status, 200)
@@ -94,7 +95,7 @@ class BadRequests(Folder):
                     self.assertEqual(server.ask(request("/api/echo", json_, LAST, *fields, method="POST") + body)[0].status, status)
 
     def test_paths_that_want_out(self):
-        """Spelt in all ways that some server has once fallen for; folders and files by links."""
+        """Tries all spellings by which a server was once deceived, and links to folders and files."""
         (self.root / "link").symlink_to("../secret")
         (self.root / "absolute").symlink_to(self.outside / "secret")
         (self.root / "folder").symlink_to(self.outside)
@@ -119,7 +120,7 @@ class BadRequests(Folder):
             self.assertEqual(server.get("/a.txt").text, b"0123456789")
 
     def test_a_crowd_of_header_bombs(self):
-        """Each is refused and closed, however much it sends."""
+        """Each client is refused and closed, however much it sends."""
         with self.server("--max-header=4096") as server:
             bombs = (request("/", *["A: b"] * 50_000), request("/" + "%41" * 50_000), b"GET / HTTP/1.1\r\n" + b"x" * 300_000,
                      request("/", "Cookie: " + "y" * 300_000), b"\0" * 300_000)
@@ -134,7 +135,7 @@ class BadRequests(Folder):
                         statuses.append(Answer(file).status)
                         ends.append(file.read())
                     except (ConnectionResetError, EOFError):
-                        pass  # it does not listen for ever
+                        pass  # it stops reading at some point
             for _ in range(4):
                 statuses, ends = [], []
                 throwers = [threading.Thread(target=throw, args=(bomb,)) for bomb in bombs * 5]
@@ -205,7 +206,7 @@ class Slow(Folder):
                 s.close()
 
     def test_a_crowd_of_slow_clients_is_cut(self):
-        """In a header, in a body, and in the second request of a connection; who is quick is served meanwhile."""
+        """Slow in a header, in a body, or in the second request. Fast clients are still served."""
         post = request("/api/echo", "Content-Length: 1000", method="POST")
         with self.server("--header-time=1", "--body-time=1") as server:
             kinds = ((b"GET / HTTP/1.1\r\n", b"X: y\r\n"), (b"G", b"E"), (post, b" "), (request("/a.txt") + b"GET /", b"x"))
@@ -230,7 +231,7 @@ class Slow(Folder):
 
 
 def client_hello(version, *, suites=(0xc02f, 0xc013, 0xc014, 0x009c, 0x002f, 0x0035), record=0x0301):
-    """As a client of that version and no later one says it."""
+    """Returns the ClientHello of a client that supports no later version."""
     points, groups, signatures = bytes.fromhex("000b00020100"), bytes.fromhex("000a00080006001d00170018"), bytes.fromhex("000d000a00080401040302010203")
     extensions = points + groups + (signatures if version >= 0x0303 else b"")
     body = struct.pack(">H", version) + bytes(range(32)) + b"\0" + struct.pack(">H", 2 * len(suites)) + b"".join(struct.pack(">H", s) for s in suites)
@@ -241,7 +242,7 @@ def client_hello(version, *, suites=(0xc02f, 0xc013, 0xc014, 0x009c, 0x002f, 0x0
 
 class BadTls(SecuredFolder):
     def answer_to(self, server, text):
-        """All that comes back until the server closes; a reset is an end, too."""
+        """Returns all bytes until the server closes or resets the connection."""
         with server.connect() as s:
             got = b""
             with may_be_gone():
@@ -259,7 +260,7 @@ class BadTls(SecuredFolder):
                     answer = self.answer_to(server, client_hello(version))
                     self.assertEqual((answer[0], len(answer), answer[5]), (21, 7, 2), "a fatal alert, and nothing else")
                     self.assertIn(answer[6], (protocol_version, handshake_failure))
-            # The same one of TLS 1.2 is answered: so it was the version.
+            # The same hello with TLS 1.2 is answered, so the version was the reason.
             self.assertEqual(self.answer_to(server, client_hello(0x0303))[:1], b"\x16")
             self.assertEqual(self.get_secured(server).text, b"0123456789")
 
@@ -274,7 +275,7 @@ class BadTls(SecuredFolder):
             self.assertEqual(self.get_secured(server).text, b"0123456789")
 
     def test_who_says_that_he_was_forced_down_is_refused(self):
-        """A client that is capable of more, and was led to believe that the server is not, says so (RFC 7507)."""
+        """A client that retries with a lower version says so, to detect a downgrade (RFC 7507)."""
         fallback, inappropriate_fallback = 0x5600, 86
         with self.secured() as server:
             answer = self.answer_to(server, client_hello(0x0303, suites=(0xc02f, 0x009c, fallback)))
@@ -291,9 +292,9 @@ class BadTls(SecuredFolder):
         chance = random.Random(1)
         hello = client_hello(0x0303)
         texts = [chance.randbytes(chance.randrange(1, 2000)) for _ in range(40)]
-        texts += [bytes([chance.choice((20, 21, 22, 23, 24)), 3, chance.randrange(5)]) + chance.randbytes(500) for _ in range(40)]  # like a record
+        texts += [bytes([chance.choice((20, 21, 22, 23, 24)), 3, chance.randrange(5)]) + chance.randbytes(500) for _ in range(40)]  # with a record header
         texts += [hello[:i] for i in range(0, len(hello), 7)]
-        for _ in range(40):  # one byte is another one
+        for _ in range(40):  # with one byte changed
             at = chance.randrange(len(hello))
             texts.append(hello[:at] + bytes([chance.randrange(256)]) + hello[at + 1:])
         texts += [b"\x16\x03\x01\xff\xff" + b"x" * 70_000, b"\x80\x2e\x01\x00\x02" + b"x" * 44, b"\x15\x03\x01\x00\x02\x02\x28", hello * 3, request() * 10]
@@ -339,7 +340,7 @@ class BadTls(SecuredFolder):
 
                 def send():
                     try:
-                        for i in range(len(hello) - 1):  # never the last byte
+                        for i in range(len(hello) - 1):  # all but the last byte
                             s.sendall(hello[i:i + 1])
                             if over.wait(0.02):
                                 return

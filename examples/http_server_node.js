@@ -1,4 +1,5 @@
-// http_server_node.js URL CERTIFICATE: asks the server of http_server_peers.py by Node's client, and prints what it got as JSON.
+// http_server_node.js URL CERTIFICATE: sends requests to the server of http_server_peers.py with Node's
+// client, and prints the results as JSON.
 "use strict";
 const fs = require("fs");
 const net = require("net");
@@ -9,7 +10,7 @@ const secured = url.protocol === "https:";
 const http = secured ? require("https") : require("http");
 const trust = secured ? { ca: fs.readFileSync(process.argv[3]) } : {};
 const agent = new http.Agent({ keepAlive: true, maxSockets: 4, ...trust });
-const sockets = new Set(); // by their ports
+const sockets = new Set(); // their local ports
 
 function ask(path, { method = "GET", headers = {}, pieces = [] } = {}) {
     return new Promise((resolve, reject) => {
@@ -37,7 +38,7 @@ async function files(count) {
     };
 }
 
-// All requests at once, the last of which ends the connection.
+// Sends all requests at once. The last one ends the connection.
 function pipeline(times) {
     const paths = Array.from({ length: times }, () => ["/a.txt", "/nowhere", "/sub/"]).flat();
     return new Promise((resolve, reject) => {

@@ -1,7 +1,8 @@
-"""http_server_peers.py: the HTTP server and clients of others: curl, openssl, h2load, wrk, Node, Python; plain and by TLS.
+"""http_server_peers.py: the HTTP server with independent clients: curl, openssl, h2load, wrk, Node, Python;
+plain and over TLS.
 
-What they say that they got is compared with what was there, and with what the server has counted. A client that is not installed is skipped,
-and the test says so.
+What a client received is compared with the served files, and with the counters of the server. If a
+client is not installed, its tests are skipped, with a message.
 """
 import http.client
 import json
@@ -83,12 +84,12 @@ class Curl(SecuredFolder):
             self.assertEqual(curl("-r", "2-4", server.url + "/a.txt"), b"234")
             self.assertTrue(curl("-I", server.url + "/").startswith(b"HTTP/1.1 200 OK\r\n"))
             body = self.outside / "body"
-            body.write_text('"' + "x" * 2_000_000 + '"')  # curl expects a word before it sends so much
+            body.write_text('"' + "x" * 2_000_000 + '"')  # for this size, curl sends Expect: 100-continue first
             got = curl("-H", "Content-Type: application/json", "--data-binary", f"@{body}", server.url + "/api/echo")
             self.assertEqual(json.loads(got)["bytes"], 2_000_002)
 
     def test_many_by_one_connection(self):
-        """By TLS or not, curl asks for all by the same connection."""
+        """With and without TLS, curl sends all requests over one connection."""
         for secured in False, True:
             with self.subTest(secured=secured), (self.secured() if secured else self.server()) as server:
                 urls = [server.url + path for path in ("/a.txt", "/empty", "/nowhere", "/large.bin", "/sub/") * 5]
@@ -105,7 +106,7 @@ class Curl(SecuredFolder):
 @needs("h2load", "nghttp2-client")
 class H2load(SecuredFolder):
     def load(self, url, requests, *flags):
-        """What h2load has counted: requests that have succeeded, statuses, bytes of bodies."""
+        """Returns the counts of h2load: successful requests, statuses, bytes of bodies."""
         said = output_of("h2load", "--h1", "-n", requests, *flags, url).decode()
         counts = re.search(r"requests: (\d+) total, (\d+) started, (\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", said)
         statuses = re.search(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx", said)
@@ -116,7 +117,7 @@ class H2load(SecuredFolder):
         return int(counts[3]), [int(n) for n in statuses.groups()], int(data[1])
 
     def check(self, server):
-        for flags in ("-c", "1"), ("-c", "16"), ("-c", "8", "-m", "10"):  # -m: so many at once by each connection, in a pipeline
+        for flags in ("-c", "1"), ("-c", "16"), ("-c", "8", "-m", "10"):  # -m: the depth of the pipeline
             with self.subTest(flags):
                 self.assertEqual(self.load(server.url + "/a.txt", 2000, *flags), (2000, [2000, 0, 0, 0], 20_000))
         self.assertEqual(self.load(server.url + "/large.bin", 20, "-c", "4"), (20, [20, 0, 0, 0], 20 * len(self.large)))
@@ -158,7 +159,7 @@ class Wrk(SecuredFolder):
 
 @needs("node", "nodejs")
 class Node(SecuredFolder):
-    """Node's own client: an agent that keeps connections, and requests in a pipeline over a socket of its own."""
+    """Node's own client: an agent that reuses connections, and pipelined requests over a plain socket."""
 
     def check(self, server):
         script = Path(__file__).parent / "http_server_node.js"
@@ -167,7 +168,7 @@ class Node(SecuredFolder):
         self.assertLessEqual(got["sockets"], 4, "all requests but the first ones go by a connection that is kept")
         self.assertEqual(got["large"], {"status": 200, "bytes": len(self.large)})
         self.assertEqual(got["part"], {"status": 206, "range": "bytes 2-5/10", "text": "2345"})
-        self.assertEqual(got["echo"], {"status": 200, "body": {"bytes": 7, "json": [1, 2, 3]}})  # Node sends it in chunks
+        self.assertEqual(got["echo"], {"status": 200, "body": {"bytes": 7, "json": [1, 2, 3]}})  # Node sends the body in chunks
         self.assertEqual(got["head"], {"status": 200, "length": "10", "bytes": 0})
         self.assertEqual(got["nowhere"], {"status": 404})
         self.assertEqual(got["pipeline"], {"statuses": [200, 404, 200] * 30, "ended": True})
@@ -220,7 +221,7 @@ class Python(SecuredFolder):
                 open_("/nowhere")
             self.assertEqual(refused.exception.code, 404)
             refused.exception.close()
-            with self.assertRaisesRegex(urllib.error.URLError, "CERTIFICATE_VERIFY_FAILED"):  # by a client that knows nothing of our authority
+            with self.assertRaisesRegex(urllib.error.URLError, "CERTIFICATE_VERIFY_FAILED"):  # by a client that does not trust the certificate
                 urllib.request.urlopen(server.url, timeout=PATIENCE)
             with open_("/a.txt") as answer:
                 self.assertEqual(answer.read(), b"0123456789")

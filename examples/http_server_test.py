@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""http_server_test.py PROGRAM: the HTTP server, talked to by raw sockets, by clients of others, with good manners and without.
+"""http_server_test.py PROGRAM: tests the HTTP server over raw sockets.
 
-Clients of others are in http_server_peers.py, those without manners in http_server_hostile.py.
+Independent clients are in http_server_peers.py, hostile ones in http_server_hostile.py.
 """
 import email.utils
 import http.client
@@ -243,7 +243,7 @@ class Connections(Folder):
                     self.assertEqual(Answer(file).body, b"0123456789")
 
     def test_clients_that_go_without_a_word(self):
-        """With a reset: in a header, a body, in the middle of an answer, and of nothing at all."""
+        """Closed or reset before a request, in a header, in a body, and within an answer."""
         with self.server() as server:
             for text in b"", b"GET / HT", request("/api/echo", "Content-Length: 99", method="POST") + b"{", request("/large.bin") * 9:
                 for _ in range(20):
@@ -275,7 +275,7 @@ class Connections(Folder):
             port = int(os.read(reader, 1000).split(b":")[-1].split(b"/")[0])
             text = request("/nowhere/" + "x" * 900)
             with socket.create_connection(("127.0.0.1", port), PATIENCE) as s, s.makefile("rb") as file:
-                for _ in range(60):  # more than a pipe and the channel hold
+                for _ in range(60):  # more than the pipe and the channel can hold
                     s.sendall(text * 100)
                     self.assertEqual({Answer(file).status for _ in range(100)}, {404})
                 s.sendall(request("/api/stats"))
@@ -305,7 +305,7 @@ class End(Folder):
         s = server.connect()
         s.sendall(request("/api/echo", "Content-Type: application/json", "Content-Length: 4", "Expect: 100-continue", method="POST"))
         file = s.makefile("rb")
-        self.assertEqual(Answer(file).status, 100)  # so the server is in the middle of it
+        self.assertEqual(Answer(file).status, 100)  # the server is now within the request
         return s, file
 
     def told_to_end(self, server, which=signal.SIGTERM):
@@ -340,7 +340,7 @@ class End(Folder):
             self.assertEqual(server.end(), (0, True))
 
     def test_under_load(self):
-        """Every answer that has begun is whole, and an end comes only between two."""
+        """Every answer that has begun is complete. Connections end only between two answers."""
         server = self.server("--no-log")
         answered, broken = [], []
 
@@ -356,7 +356,7 @@ class End(Folder):
                             broken.append("not whole")
                         answered.append(1)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # it was closed when our next request was on its way
+                pass  # closed while the next request was in flight
             except Exception as e:  # noqa: BLE001
                 broken.append(repr(e))
         clients = [threading.Thread(target=load) for _ in range(16)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""postgres_client_test.py PROGRAM: the PostgreSQL client, with a server of its own, and with some that are none."""
+"""postgres_client_test.py PROGRAM: tests the PostgreSQL client with its own server, and with fake ones."""
 import glob
 import os
 import pwd
@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 PROGRAM = ""
-PATIENCE = 100  # seconds, for what takes milliseconds
+PATIENCE = 100  # seconds; normally milliseconds are enough
 
 
 def eventually(condition, what):
@@ -33,14 +33,17 @@ def free_port():
 
 
 def server_programs():
-    """The folder of initdb and postgres; None: they are not installed. Debian has them where no PATH leads."""
+    """Returns the folder of initdb and postgres, or None. Debian installs them outside of PATH."""
     found = shutil.which("initdb")
     folders = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda p: float(p.split("/")[4])) + ([os.path.dirname(found)] if found else [])
     return next((f for f in reversed(folders) if os.access(f + "/initdb", os.X_OK) and os.access(f + "/postgres", os.X_OK)), None)
 
 
 def server_user():
-    """Who may run the server, which refuses to be run by root: a list of what comes before a command. None: nobody."""
+    """Returns a command prefix that runs the server as an unprivileged user, or None if there is no way.
+
+    The server refuses to run as root.
+    """
     if os.geteuid() != 0:
         return []
     try:
@@ -51,7 +54,7 @@ def server_user():
 
 
 class PostgresServer:
-    """A real one, with a cluster of its own; at a Unix socket, and at a port, there with TLS if there is an openssl."""
+    """A real server with its own cluster: on a Unix socket, and on a port, there with TLS if openssl exists."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -78,7 +81,7 @@ class PostgresServer:
                  f"-c shared_buffers=16MB {'-c ssl=on' if self.has_tls else ''}")
 
     def stop(self):
-        """As hard as if it had crashed."""
+        """Stops the server immediately, as if it had crashed."""
         self.run("pg_ctl", "stop", "-w", "-s", "-m", "immediate", "-D", self.data)
 
     def at(self, how=""):
@@ -88,13 +91,13 @@ class PostgresServer:
         return f"host={host} port={self.port} user=owner dbname=postgres {how}"
 
     def wait_for_load(self):
-        """Until the accounts of a load that has just been started are there, and some money has been moved."""
+        """Waits until the load has created its accounts and moved some money."""
         def moved():
             return run("query", "SELECT count(*) > 0 FROM bank_accounts WHERE balance <> 1000", server=self.at()).stdout.startswith("t")
         eventually(moved, "money is moved")
 
     def ask(self, sql, *parameters):
-        """The first value of the answer."""
+        """Returns the first value of the answer."""
         got = run("query", sql, *parameters, server=self.at())
         if got.returncode:
             raise AssertionError(f"{sql}: {got.stderr}")
@@ -114,7 +117,7 @@ def run(*words, server, flags=(), **options):
 
 
 class Background:
-    """The program, while something else happens. Its lines come as it writes them."""
+    """The program, running in the background. Its output lines are available as it writes them."""
 
     def __init__(self, *words, server, flags=(), words_in=""):
         self.process = subprocess.Popen(command_line(*words, server=server, flags=flags), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -152,7 +155,7 @@ class Case(unittest.TestCase):
 
 
 def numbers(line):
-    """done, repeated, late, failed"""
+    """Returns the numbers of a line: done, repeated, late, failed."""
     return list(map(int, re.findall(r"\d+", line)))
 
 
@@ -267,7 +270,7 @@ class Real(Case):
     def test_a_listener_that_is_cut_off_comes_back(self):
         listener = Background("listen", "news", server=SERVER.at("application_name=listener"), flags=["--silence=0.1"])
         listener.wait_for("^listening$")
-        time.sleep(0.3)  # the server is asked some times
+        time.sleep(0.3)  # the client checks the server several times
         self.assertEqual(listener.lines, ["listening\n"])
         SERVER.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'listener'")
         listener.wait_for("^not listening: the connection is lost: ")
@@ -291,7 +294,7 @@ class Real(Case):
     def test_a_server_that_crashes_under_load_and_comes_back(self):
         load = Background("load", server=SERVER.by_tcp("127.0.0.1", "application_name=load"), flags=["--rounds=200", "--clients=20", "--call-time=100"])
         SERVER.wait_for_load()
-        # Nobody gets on until the server goes, however slow that is.
+        # The lock blocks all clients until the server stops, however slow that is.
         locker = Background("batch", server=SERVER.at(), flags=["--call-time=100"], words_in="BEGIN\nLOCK TABLE bank_accounts\nSELECT pg_sleep(1000)\n")
         locked = "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' AND relation = 'bank_accounts'::regclass"
         eventually(lambda: SERVER.ask(locked) == "1", "the table is locked")
@@ -308,7 +311,7 @@ class Real(Case):
 
 
 class NoServer(Case):
-    """Who listens there is no PostgreSQL server."""
+    """The listener is not a PostgreSQL server."""
 
     def listener(self, piece, stay=False):
         s = socket.create_server(("127.0.0.1", 0))

@@ -1,8 +1,8 @@
-// process_memory.h: how much memory there is, and how much of it this process uses. For the examples that start a
-// million green threads.
+// process_memory.h: how much memory is available, and how much this process uses. For the examples
+// that start a million green threads.
 //
-// Everything is read from /proc and /sys/fs/cgroup. What is not there (no cgroups, a container without /proc) counts
-// as "no limit known" or as 0; nothing here fails.
+// All values come from /proc and /sys/fs/cgroup. A missing file (no cgroups, a container without
+// /proc) counts as "no limit known" or as 0; no function here fails.
 //
 // See: proc(5); cgroup-v1/memory.rst and cgroup-v2.rst in the kernel's documentation.
 #pragma once
@@ -20,8 +20,8 @@ namespace process_memory {
 
 inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-// The number behind "key" in a file of lines such as "VmRSS:   1234 kB" or "inactive_file 4096", as it stands there.
-// otherwise if there is no such line.
+// The number after key in a file with lines like "VmRSS:   1234 kB" or "inactive_file 4096",
+// unscaled. Returns otherwise if there is no such line.
 inline std::uint64_t field(const std::string& path, std::string_view key, std::uint64_t otherwise) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -33,7 +33,7 @@ inline std::uint64_t field(const std::string& path, std::string_view key, std::u
     return otherwise;
 }
 
-// The only number in a file; otherwise for "max", and if there is no file.
+// The only number in a file. Returns otherwise if the file contains "max" or does not exist.
 inline std::uint64_t number_in(const std::string& path, std::uint64_t otherwise) {
     std::ifstream file(path);
     std::uint64_t value = 0;
@@ -44,7 +44,8 @@ inline std::uint64_t resident_bytes() { return field("/proc/self/status", "VmRSS
 
 inline std::uint64_t page_table_bytes() { return field("/proc/self/status", "VmPTE:", 0) * 1024; }
 
-// What one memory cgroup would still let us have. File pages the kernel can drop at once are as good as free.
+// How many bytes one memory cgroup still allows. File pages that the kernel can drop at once count
+// as free.
 inline std::uint64_t left_in_cgroup(const std::string& folder, bool is_v2) {
     const std::uint64_t limit = number_in(folder + (is_v2 ? "/memory.max" : "/memory.limit_in_bytes"), no_limit);
     if (limit >= no_limit / 4) return no_limit;  // v1 says "no limit" with a number near 2^63
@@ -53,7 +54,8 @@ inline std::uint64_t left_in_cgroup(const std::string& folder, bool is_v2) {
     return limit - std::min(limit, used - std::min(used, cached));
 }
 
-// What the cgroups of this process would still let us have: the tightest of its own and all above it.
+// How many bytes the cgroups of this process still allow: the minimum over its own and all their
+// ancestors.
 inline std::uint64_t left_in_cgroups() {
     std::uint64_t left = no_limit;
     std::ifstream memberships("/proc/self/cgroup");  // lines "4:memory:/a/b" (v1) or "0::/a/b" (v2)
@@ -75,17 +77,20 @@ inline std::uint64_t left_in_cgroups() {
     return left;
 }
 
-// Bytes this process could take without driving the machine, or its container, out of memory.
+// How many bytes this process can use without exhausting the memory of the machine or its
+// container.
 inline std::uint64_t available_bytes() {
     const std::uint64_t in_kib = field("/proc/meminfo", "MemAvailable:", no_limit);
     return std::min(in_kib == no_limit ? no_limit : in_kib * 1024, left_in_cgroups());
 }
 
-// One parked green thread: its G, one page of stack, a share of the kernel's page tables. What a million cost,
-// measured, is 4.4 KiB resident and 0.5 KiB of page tables each; the rest of this is margin.
+// The cost of one parked green thread: its G, one page of stack, a share of the kernel's page
+// tables. Measured with a million: 4.4 KiB resident and 0.5 KiB of page tables each. The rest is
+// margin.
 inline constexpr std::uint64_t bytes_per_parked_g = 5 * 1024;
 
-// How many green threads to park when wanted are asked for: they may have three quarters of the available memory.
+// How many green threads to park if wanted are requested: as many as fit into three quarters of the
+// available memory.
 inline std::uint64_t count_that_fits(std::uint64_t wanted, std::uint64_t available) {
     return std::min(wanted, available / 4 * 3 / bytes_per_parked_g);
 }

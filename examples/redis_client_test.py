@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""redis_client_test.py PROGRAM: the Redis client, with a server of its own, and with some that are none."""
+"""redis_client_test.py PROGRAM: tests the Redis client with its own server, and with fake ones."""
 import os
 import re
 import shutil
@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 PROGRAM = ""
-PATIENCE = 100  # seconds, for what takes milliseconds
+PATIENCE = 100  # seconds; normally milliseconds are enough
 
 
 def eventually(condition, what):
@@ -31,7 +31,7 @@ def free_port():
 
 
 class RedisServer:
-    """A real one, at a Unix socket in a folder of its own, and at a port."""
+    """A real server, on a Unix socket in its own folder, and on a port."""
 
     def __init__(self, *flags):
         self.folder = tempfile.TemporaryDirectory()
@@ -78,7 +78,7 @@ def run(*words, server, flags=(), **options):
 
 
 class Background:
-    """The program, while something else happens. Its lines come as it writes them."""
+    """The program, running in the background. Its output lines are available as it writes them."""
 
     def __init__(self, *words, server, flags=()):
         self.process = subprocess.Popen(command_line(*words, server=server, flags=flags), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -159,7 +159,7 @@ class Real(Case):
         got = run("load", server=self.server.path, flags=["--clients=200", "--rounds=20", "--connections=4"])
         self.ends(got, 0, "4000 rounds were answered, 0 were late, 0 failed, 0 were wrong\n")
         after = int(re.search(r"total_connections_received:(\d+)", self.server.ask("INFO", "stats"))[1])
-        self.assertEqual(after - before, 4 + 1)  # and the one that asks
+        self.assertEqual(after - before, 4 + 1)  # the 1 is the connection of ask()
         self.assertEqual(self.server.ask("GET", "load:rounds"), "4000")
 
     def test_a_reply_that_comes_late_is_not_the_next_ones(self):
@@ -224,7 +224,7 @@ class ComingAndGoing(Case):
         listener = Background("listen", "news", server=self.server.path, flags=["--silence=0.1", "--connect-time=0.2"])
         listener.wait_for("^listening$")
         self.server.ask("PUBLISH", "news", "before")
-        time.sleep(0.5)  # it is asked some times, and answers
+        time.sleep(0.5)  # it answers several checks
         listener.wait_for("^news: before$")
         self.assertEqual(len(listener.lines), 2)
         self.server.process.send_signal(signal.SIGSTOP)
@@ -234,7 +234,7 @@ class ComingAndGoing(Case):
         self.assertEqual(listener.end(), 0)
 
     def test_connections_that_the_server_has_closed_are_not_used_again(self):
-        for pause in 1, 10, 30:  # long enough for us to come in between, also where all is slow
+        for pause in 1, 10, 30:  # the KILL must fall into it, also on a slow machine
             self.server.ask("DEL", "load:rounds")
             load = Background("load", server=self.server.path, flags=["--clients=5", "--connections=5", "--rounds=2", f"--pause={pause}"])
             eventually(lambda: int(self.server.ask("GET", "load:rounds").replace("(nil)", "0")) >= 5, "all are in their pause")
@@ -258,10 +258,10 @@ class Password(Case):
 
 
 class NoServer(Case):
-    """Who listens there is no Redis server."""
+    """The listener is not a Redis server."""
 
     def listener(self, *pieces, stay=False):
-        """Sends the pieces to whoever has sent a command, and closes the connection."""
+        """Waits for a command, sends the pieces, and closes the connection."""
         s = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(s.close)
 

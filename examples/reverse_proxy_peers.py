@@ -1,4 +1,6 @@
-"""reverse_proxy_peers.py: what reverse_proxy_test.py puts on both sides of the proxy: back ends that can be killed and revived, and raw clients."""
+"""reverse_proxy_peers.py: the peers of the proxy for reverse_proxy_test.py: back ends that can be killed
+and restarted, and raw clients.
+"""
 import os
 import re
 import signal
@@ -8,7 +10,7 @@ import subprocess
 import threading
 import time
 
-PATIENCE = 100  # seconds, for what takes milliseconds
+PATIENCE = 100  # seconds; normally milliseconds are enough
 program = ""
 
 
@@ -21,7 +23,7 @@ def eventually(condition, what):
 
 
 def read_header(file):
-    """The first line, and the fields: a list of (name, value) as they came. None: there is no more."""
+    """Returns the first line, and the fields as a list of (name, value) in order. None at the end."""
     line = file.readline().decode("latin-1").rstrip("\r\n")
     if not line:
         return None
@@ -63,14 +65,18 @@ class Request:
 
 
 class Backend:
-    """A server. answer(request) returns bytes: a whole answer; or a function that is called with the socket. None: it closes the connection."""
+    """A server.
+
+    answer(request) returns the bytes of an answer, a function that is called with the socket, or None to
+    close the connection.
+    """
 
     def __init__(self, name="backend", answer=None, raw=None):
         self.name, self.raw = name, raw
         self.answer = answer or (lambda r: plain(self.name))
         self.lock = threading.Lock()
         self.requests, self.connections, self.checks = [], set(), 0
-        self.used = 0  # connections by which a request has come
+        self.used = 0  # connections that have received a request
         self.well = True
         self.port = 0
         self.start()
@@ -134,7 +140,7 @@ class Backend:
                 self.connections.discard(c)
 
     def kill(self):
-        """As if its process had died."""
+        """Closes everything, as if the process had died."""
         if self.listener.fileno() == -1:
             return
         self.listener.shutdown(socket.SHUT_RDWR)
@@ -178,7 +184,7 @@ class Answer:
 
 
 class Proxy:
-    """A running proxy. Ends it, and checks that it has ended well, at the end of a with block."""
+    """A running proxy. The end of a with block ends it, and checks its exit status."""
 
     def __init__(self, *arguments, status=0):
         arguments = [a.address if isinstance(a, Backend) else a for a in arguments]
@@ -209,7 +215,7 @@ class Proxy:
             raise AssertionError(f"the proxy has ended with {status}: {self.errors}")
 
     def tell_to_end(self):
-        """Once: a second signal would end it at once."""
+        """Sends the signal only once, because a second one would kill the proxy."""
         if not self.told and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         self.told = True
@@ -229,7 +235,7 @@ class Proxy:
         eventually(lambda: self.errors.count(text) >= count, f"{text!r} in {self.errors}")
 
     def memory(self):
-        """The most it has had, in KiB."""
+        """Returns the peak resident memory, in KiB."""
         with open(f"/proc/{self.process.pid}/status") as file:
             return int(re.search(r"VmHWM:\s+(\d+)", file.read())[1])
 
@@ -242,7 +248,7 @@ class Proxy:
         return s
 
     def ask(self, text, head=False):
-        """Sends it, and reads one answer."""
+        """Sends text, and reads one answer."""
         with self.connect() as s, s.makefile("rb") as file:
             s.sendall(text)
             return Answer(file, head)
@@ -259,6 +265,6 @@ def request(target="/", *fields, method="GET", host="Host: test", body=None, ver
 
 
 def reset(s):
-    """Closes it as if our machine had gone."""
+    """Closes the socket with a reset."""
     s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     s.close()

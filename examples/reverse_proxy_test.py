@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""reverse_proxy_test.py PROGRAM: the reverse proxy, between clients and back ends with good manners and without."""
+"""reverse_proxy_test.py PROGRAM: tests the reverse proxy with correct and misbehaving clients and back ends."""
 import json
 import os
 import random
@@ -21,7 +21,7 @@ SANITIZED = False
 
 
 def telling(r):
-    """What the back end has seen."""
+    """An answer that describes the request as the back end received it."""
     return plain(json.dumps({"method": r.method, "target": r.target, "version": r.version, "fields": r.fields, "size": len(r.body)}))
 
 
@@ -98,19 +98,19 @@ class Passing(Case):
                 for _ in range(50):
                     s.sendall(request())
                     self.assertEqual(Answer(file).body, b"backend")
-                s.sendall(request() * 20)  # at once
+                s.sendall(request() * 20)  # pipelined
                 for _ in range(20):
                     self.assertEqual(Answer(file).body, b"backend")
             for _ in range(10):
                 proxy.get()
-            self.assertLess(b.used, 4)  # one is enough, unless somebody comes just before it has been given back
+            self.assertLess(b.used, 4)  # normally one; more if a request comes before it is returned
 
     def test_a_kept_connection_that_the_back_end_closes_is_no_error(self):
         served = threading.local()
 
         def answer(r):
             if getattr(served, "once", False):
-                return None  # it has closed it just when our request was on its way
+                return None  # closed while the request was in flight
             served.once = True
             return plain("first")
         b = self.backend(answer=answer)
@@ -212,7 +212,7 @@ class GoingWrong(Case):
             proxy.has_said("is down: Connection refused")
         with Proxy(gone, self.backend("there"), gone) as proxy:
             for _ in range(6):
-                self.assertEqual(proxy.get(method="POST", body=b"x").body, b"there")  # nothing was sent to who is not there
+                self.assertEqual(proxy.get(method="POST", body=b"x").body, b"there")  # nothing was sent to the dead back end, so a retry is allowed
 
     def test_what_may_not_be_done_twice_is_done_once(self):
         bad, good = self.backend(answer=lambda r: None), self.backend("good")
@@ -288,7 +288,7 @@ class GoingWrong(Case):
                 got = Answer(file)
                 self.assertEqual((got.status, got.body, got["Connection"]), (413, b"enough", "close"))
             except ConnectionResetError:
-                pass  # it was closed while we were still sending
+                pass  # closed while the client was still sending
 
     def test_clients_that_go_in_the_middle(self):
         b = self.backend(answer=lambda r: plain(b"x" * 1_000_000))
@@ -318,7 +318,7 @@ class BackPressure(Case):
             with proxy.connect() as s, s.makefile("rb") as file:
                 s.sendall(request())
                 last = -1
-                while sent[0] != last:  # until nothing moves any more
+                while sent[0] != last:  # until the transfer stalls
                     last = sent[0]
                     time.sleep(0.2)
                 self.assertLess(last, len(whole) - 5_000_000)
@@ -488,7 +488,7 @@ class Tcp(Case):
     def test_nothing_moves_any_more(self):
         with Proxy("--tcp", "--idle-time=0.3", self.echo(b"x")) as proxy, proxy.connect() as s:
             self.assertEqual(s.recv(1), b"x")
-            for _ in range(5):  # one way only, and often enough
+            for _ in range(5):  # in one direction, within the idle time
                 time.sleep(0.1)
                 s.sendall(b"y")
                 self.assertEqual(s.recv(1), b"y")

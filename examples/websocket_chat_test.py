@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""websocket_chat_test.py PROGRAM: the chat, by a client of WebSockets that makes its frames by hand, right ones and wrong ones, and by one of others, the
-package websockets, if it is installed."""
+"""websocket_chat_test.py PROGRAM: tests the chat with a WebSocket client that builds valid and invalid
+frames by hand, and with the package websockets, if it is installed.
+"""
 import asyncio
 import base64
 import hashlib
@@ -16,14 +17,14 @@ import time
 import unittest
 from pathlib import Path
 
-sys.path.append("/usr/lib/python3/dist-packages")  # where Debian puts it, if this is another Python than Debian's
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's folder, if this is another Python
 try:
     import websockets
 except ImportError:
     websockets = None
 
 PROGRAM = ""
-PATIENCE = 100  # seconds, for what takes milliseconds
+PATIENCE = 100  # seconds; normally milliseconds are enough
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
@@ -36,7 +37,7 @@ def eventually(condition, what):
 
 
 class Chat:
-    """The running server. Ends it, and checks that it has ended well, at the end of a with block."""
+    """The running server. The end of a with block ends it, and checks its exit status."""
 
     def __init__(self, *flags):
         self.process = subprocess.Popen([PROGRAM, "--listen=127.0.0.1:0", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -69,7 +70,7 @@ class Chat:
             raise AssertionError(f"the server has ended with {status}: {self.errors}")
 
     def tell_to_end(self):
-        """Once: a second signal would end it at once."""
+        """Sends the signal only once, because a second one would kill the server."""
         if not self.told and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         self.told = True
@@ -91,11 +92,11 @@ class Chat:
             try:
                 count += os.readlink(folder + name).startswith("socket:")
             except OSError:
-                pass  # just closed
+                pass  # closed since listdir()
         return count
 
     def memory(self):
-        """The most it has had, in KiB."""
+        """Returns the peak resident memory, in KiB."""
         with open(f"/proc/{self.process.pid}/status") as file:
             return int(re.search(r"VmHWM:\s+(\d+)", file.read())[1])
 
@@ -105,7 +106,7 @@ class Chat:
         return s
 
     def ask(self, text):
-        """Sends it. What comes back until the server closes the connection."""
+        """Sends text. Returns all bytes until the server closes the connection."""
         with self.connect() as s, s.makefile("rb") as file:
             s.sendall(text)
             return file.read().decode()
@@ -140,7 +141,7 @@ def frame(opcode, payload=b"", fin=True, masked=True, reserved=0):
 
 
 class Client:
-    """Somebody in a room. Has seen his own coming."""
+    """A client in a room. The constructor waits for the message about its own arrival."""
 
     def __init__(self, chat, room, name):
         self.socket = chat.connect()
@@ -158,7 +159,7 @@ class Client:
         wanted = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
         assert fields["sec-websocket-accept"] == base64.b64encode(wanted).decode()
         while (line := self.hear()) != f"* {name} has come":
-            assert re.match(r"\* .* has gone$", line), line  # somebody before us
+            assert re.match(r"\* .* has gone$", line), line  # an earlier client
 
     def __enter__(self):
         return self
@@ -173,7 +174,7 @@ class Client:
         self.send(frame(TEXT, text.encode()))
 
     def receive(self):
-        """The next frame: its opcode, and its payload. Servers send whole ones, without a mask. None: the end."""
+        """Returns opcode and payload of the next frame, or None at the end. It must be unfragmented and unmasked."""
         head = self.file.read(2)
         if len(head) < 2:
             return None
@@ -186,13 +187,13 @@ class Client:
         return head[0] & 0x0F, self.file.read(size)
 
     def hear(self):
-        """The next message."""
+        """Returns the next message."""
         got = self.receive()
         assert got is not None and got[0] == TEXT, got
         return got[1].decode()
 
     def end(self):
-        """The code with which the server closes; None: it just closes. What comes before is skipped."""
+        """Skips to the end. Returns the code of the server's close frame, or None without one."""
         try:
             while (got := self.receive()) is not None:
                 if got[0] == CLOSE:
@@ -202,7 +203,7 @@ class Client:
         return None
 
     def close(self, code=1000):
-        """As one should: returns the server's answer."""
+        """Does the closing handshake. Returns the code of the server's answer."""
         self.send(frame(CLOSE, struct.pack("!H", code)))
         answered = self.end()
         assert self.file.read() == b""
@@ -278,10 +279,10 @@ class Talking(unittest.TestCase):
 
 @unittest.skipUnless(websockets, "no websockets; run: apt-get install python3-websockets")
 class ClientOfOthers(unittest.TestCase):
-    """It offers to compress, makes frames of its own, and checks ours."""
+    """An independent client: it offers compression, builds its own frames, and checks the server's."""
 
     def talk(self, conversation, *flags):
-        """conversation(come, chat), whose come(name) lets somebody in."""
+        """Runs conversation(come, chat). come(name) connects a client with that name."""
         async def limited(chat):
             await asyncio.wait_for(conversation(lambda name: websockets.connect(f"ws://127.0.0.1:{chat.address[1]}/room?name={name}"), chat), PATIENCE)
         with Chat(*flags) as chat:
@@ -331,7 +332,7 @@ class ClientOfOthers(unittest.TestCase):
                 async with come(f"ada{code}") as ada:
                     await ada.send(message)
                     with self.assertRaises(websockets.ConnectionClosedError) as raised:
-                        while True:  # who comes and goes
+                        while True:  # messages about arrivals and departures
                             await ada.recv()
                     self.assertEqual(raised.exception.rcvd.code, code)
         self.talk(conversation)
@@ -341,7 +342,7 @@ class ClientOfOthers(unittest.TestCase):
             async with come("ada") as ada:
                 await ada.recv()
                 with self.assertRaises(asyncio.TimeoutError):
-                    await asyncio.wait_for(ada.recv(), 1.2)  # it is asked several times, and stays
+                    await asyncio.wait_for(ada.recv(), 1.2)  # several pings; the connection stays open
                 await ada.send("still here")
                 self.assertEqual(await ada.recv(), "ada: still here")
         self.talk(conversation, "--ping-time=0.3")
@@ -447,7 +448,7 @@ class Slowness(unittest.TestCase):
             self.assertEqual(ada.hear(), "* slow has come")
             before = chat.memory()
             text, heard, gone = "x" * 4000, 0, False
-            while not gone:  # until what the system buffers is full, too
+            while not gone:  # until the socket buffers are full, too
                 ada.say(text)
                 while (line := ada.hear()).startswith("*"):
                     gone = True
@@ -468,7 +469,7 @@ class Slowness(unittest.TestCase):
                 self.assertEqual(ada.receive(), (PING, b""))
                 ada.send(frame(PONG))
             begun = time.monotonic()
-            self.assertIsNone(ada.end())  # it does not answer any more
+            self.assertIsNone(ada.end())  # pings remain unanswered
             self.assertLess(time.monotonic() - begun, PATIENCE / 2)
 
     def test_a_message_without_an_end(self):

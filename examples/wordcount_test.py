@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""wordcount_test.py PROGRAM: wordcount against wc, tr, sort and uniq, on an ugly tree and on a real one.
+"""wordcount_test.py PROGRAM: compares wordcount with wc, tr, sort and uniq, on a difficult tree and on a
+real one.
 
-The program itself compares its three ways of counting and fails if they differ; here somebody else counts.
+The program itself compares its three ways of counting and fails if they differ. These tests compare
+with independent programs.
 """
 import collections
 import json
@@ -30,7 +32,7 @@ Counts = collections.namedtuple("Counts", "lines words bytes")
 
 
 def wordcount(root, *flags, **options):
-    """Runs the program; returns what its JSON says."""
+    """Runs the program, and returns its parsed JSON output."""
     flags = ("--json", "--no-million", "--top=100000") + flags
     command = [PROGRAM, *flags, "--", str(root)]
     ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, **options)
@@ -44,13 +46,13 @@ def shell(script, root):
                           stdout=subprocess.PIPE, check=True, env=C_LOCALE).stdout
 
 
-# One word a line. The echo ends a file's last word; grep drops what wc does not take for a word.
+# One word per line. echo ends the last word of a file; grep drops what wc does not count as a word.
 WORDS = r"""find "$1" -type f -exec sh -c 'for f; do cat -- "$f"; echo; done' sh {} + |
             tr -s ' \t\n\v\f\r' '\n' | { grep -a '[!-~]' || true; }"""
 
 
 def wc_needs_printable():
-    """Up to coreutils 9.4, bytes that are not printable do not make a word. Later they do."""
+    """Up to coreutils 9.4, unprintable bytes alone do not make a word. In later versions they do."""
     return subprocess.run(["wc", "-w"], input=b"\1\n", stdout=subprocess.PIPE, check=True, env=C_LOCALE).stdout == b"0\n"
 
 
@@ -71,7 +73,7 @@ def coreutils_words(root):
 
 
 def check(case, root, counted, whole_table=True):
-    """Compares what the program counted with what coreutils find."""
+    """Compares the counts of the program with those of coreutils."""
     case.assertEqual(Counts(counted["lines"], counted["words"], counted["bytes"]), coreutils_counts(root))
     if not whole_table:
         return
@@ -90,15 +92,15 @@ def write(path, data):
 
 
 def bytes_read_by(pid):
-    """What a process has read so far; proc(5)."""
+    """Returns how many bytes a process has read so far; see proc(5)."""
     try:
         return int(Path(f"/proc/{pid}/io").read_text().split()[1])
-    except (OSError, IndexError):  # it is over
+    except (OSError, IndexError):  # the process has ended
         return 0
 
 
 def make_ugly_tree(root):
-    """Everything that might upset a program that reads files."""
+    """Makes files that are difficult for a program that reads files."""
     junk = random.Random(4711)
     write(root / "empty", b"")
     write(root / "newline", b"\n")
@@ -117,7 +119,7 @@ def make_ugly_tree(root):
     write(root / "late word", b"\x01" * (2 * BLOCK) + b"x")
     for size in (LONG_WORD - 1, LONG_WORD, LONG_WORD + 1):
         write(root / f"word {size}", b"w" * size + b" " + b"v" * size)
-    for offset in range(-6, 7):  # words cut, ended and begun by the end of a block
+    for offset in range(-6, 7):  # words that cross, end at or begin at the end of a block
         write(root / f"cut {offset}", b" " * (BLOCK + offset) + b"abcdef" + b" " * (BLOCK - 8) + b"ghijkl")
         write(root / f"fill {offset}", b"z" * 3000 + b"\n" * (BLOCK + offset - 3000))
         write(root / f"long cut {offset}", b" " * (BLOCK - LONG_WORD + offset) + b"u" * LONG_WORD + b" end")
@@ -200,7 +202,7 @@ class Trees(unittest.TestCase):
         (self.root / "secret").chmod(0)
         self.addCleanup((self.root / "closed").chmod, 0o700)
         options = {}
-        if os.geteuid() == 0:  # root reads everything; be somebody else
+        if os.geteuid() == 0:  # root can read everything, so run as another user
             os.chmod(self.folder.name, 0o755)
             options = {"user": 65534, "extra_groups": [], "executable": f"{self.folder.name}/wordcount"}
             shutil.copy(PROGRAM, options["executable"])
@@ -214,7 +216,7 @@ class Trees(unittest.TestCase):
     def test_directories_removed_while_running_are_no_problem(self):
         text = b"some words and some more\n" * 800
         noticed = 0
-        for passes_read in 1.5, 2.5, 3.5:  # after the warm-up: in the middle of the first way, the second, the third
+        for passes_read in 1.5, 2.5, 3.5:  # after the warm-up: within the first, second and third way
             for i in range(40):
                 for j in range(25):
                     write(self.root / f"d{i}" / f"f{j}", text)
@@ -326,7 +328,7 @@ class CommandLine(unittest.TestCase):
             try:
                 while data := os.read(outer, 65536):
                     shown.extend(data)
-            except OSError:  # how Linux says that the other end is closed
+            except OSError:  # Linux reports a closed terminal as an error
                 pass
 
         reader = threading.Thread(target=read_terminal)

@@ -27,7 +27,8 @@ weft::fs::file open_log(const std::string& path) {
     return weft::fs::file::adopt(fd, "stdout");
 }
 
-// What a client sends may hold anything; a line of the log holds no quotes, no control characters, and no end of line but its own.
+// Client data may contain any byte. Quotes, backslashes, control characters and bytes beyond ASCII
+// are escaped, so that one entry stays one line.
 void append_escaped(std::string& line, std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
     for (const char c : text.substr(0, longest_request_line)) {
@@ -61,7 +62,7 @@ void access_log::line(const log_entry& entry) {
     if (lines_.try_send(std::move(text)) != weft::chan_status::ok) ++counted_.log_lines_lost;
 }
 
-// Whatever is there by now is written at once.
+// Writes all lines that are available at once.
 void access_log::write_lines() {
     bool complained = false;
     while (std::optional<std::string> batch = lines_.recv()) {

@@ -1,9 +1,9 @@
-// access_log.h: a line for each answer, in the common log format, written by one green thread for all.
+// access_log.h: writes one line per answer, in the common log format, by one green thread.
 //
-// Connections hand their lines over by a channel and never wait for the disk, or for whoever reads our stdout. If the writer does not keep up
-// for so long that the channel is full, lines are lost, and counted.
+// Connections pass their lines through a channel. They never wait for the disk, or for the reader
+// of stdout. If the writer is too slow and the channel is full, lines are dropped and counted.
 //
-// Who: line() by any thread; the rest by the owner.
+// Threads: line() by any thread; the rest by the owner.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace http_server {
 
 struct log_entry {
-    std::string_view client;  // its address
+    std::string_view client;  // the client's address
     std::string request_line;
     unsigned status;
     uint64_t body_bytes;
@@ -27,10 +27,11 @@ struct log_entry {
 
 class access_log {
 public:
-    // To a file, which is appended to; "-" is stdout; "" is nowhere. Throws std::system_error.
+    // path is a file, which is appended to, "-" for stdout, or "" for no log. Throws
+    // std::system_error.
     access_log(const std::string& path, counters& counted);
 
-    // Has written everything then.
+    // Writes all remaining lines first.
     ~access_log();
 
     access_log(const access_log&) = delete;

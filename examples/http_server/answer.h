@@ -1,4 +1,4 @@
-// answer.h: what goes back to a client: a header, and a text or a part of a file.
+// answer.h: an answer to a client: a header, and a text or part of a file.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace http_server {
 
 struct answer {
-    http::response<http::string_body> message;  // its body is the text
+    http::response<http::string_body> message;  // the body is the text
 
     // If file is open, its bytes [offset, offset + size) follow the header instead of the text.
     weft::fs::file file;
@@ -32,7 +32,8 @@ struct answer {
     return a;
 }
 
-// For a refusal, and whatever else wants a word on what has happened: "404 Not Found: there is no such file".
+// An answer with a short text, for refusals and redirections: "404 Not Found: there is no such
+// file".
 [[nodiscard]] inline answer answer_with_reason(http::status status, std::string_view why) {
     const auto name = http::obsolete_reason(status);
     std::string text = std::to_string(static_cast<unsigned>(status)) + ' ' + std::string(name.data(), name.size());

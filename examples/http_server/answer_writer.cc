@@ -15,9 +15,8 @@ namespace {
 
 using boost::system::error_code;
 
-constexpr uint64_t sent_with_header =
-    uint64_t{32} * 1024;  // files that are shorter are copied, and take one system call
-constexpr uint64_t sent_at_a_time = uint64_t{256} * 1024;  // options.h, write_time
+constexpr uint64_t sent_with_header = uint64_t{32} * 1024;  // shorter files are copied, which saves a system call
+constexpr uint64_t sent_at_a_time = uint64_t{256} * 1024;   // options.h, write_time
 
 bool has_no_body(http::status status) { return status == http::status::not_modified; }
 
@@ -31,7 +30,8 @@ void complete(answer& a, const answer_form& form) {
     if (!has_no_body(m.result())) m.content_length(a.body_size());
 }
 
-// False: the file has become shorter.
+// Reads the part of the file into the body. Returns false if the file has become shorter, or on an
+// error.
 bool load(answer& a) {
     std::string& text = a.message.body();
     text.resize(a.size);

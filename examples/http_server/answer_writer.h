@@ -1,4 +1,5 @@
-// answer_writer.h: sends answers: those that are short in one piece with their header, files as far as the client takes them.
+// answer_writer.h: sends answers: short ones in one piece with their header, files in pieces, as
+// fast as the client accepts them.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,16 @@
 
 namespace http_server {
 
-// What the request wants of its answer.
+// How the answer must look for the request.
 struct answer_form {
     unsigned version = 11;
-    bool header_only = false;  // HEAD
+    bool header_only = false;  // for HEAD
     bool keep_alive = false;
 };
 
-// Completes the header, and sends all. sent: bytes of the body, in any case. False: not everything has got away, and the connection cannot be
-// used any more.
+// Completes the header, and sends the answer. sent is always set to the bytes of the body that were
+// sent. Returns false if the answer was not sent as a whole; the connection cannot be used again
+// then.
 [[nodiscard]] bool send_answer(
     weft::asio::stream<transport>& to, answer& a, const answer_form& form, const limits& allowed, uint64_t& sent);
 

@@ -57,7 +57,7 @@ answer answer_with_echo(const request& r) {
     if (!is_json(value_of(r, http::field::content_type))) {
         throw refusal{http::status::unsupported_media_type, "post application/json"};
     }
-    json::parser parser;  // to a depth of 32
+    json::parser parser;  // nesting depth at most 32
     json::error_code ec;
     const std::size_t good = parser.write(r.body(), ec);
     if (ec) return answer_with_json(http::status::bad_request, {{"error", ec.message()}, {"after_bytes", good}});

@@ -1,4 +1,4 @@
-// api.h: answers that are computed: JSON, by Boost.JSON.
+// api.h: computed answers: JSON, by Boost.JSON.
 #pragma once
 
 #include "answer.h"
@@ -7,10 +7,11 @@
 
 namespace http_server {
 
-// GET /api/stats: what the server has counted, and its scheduler.
+// GET /api/stats: the counters of the server and of its scheduler.
 [[nodiscard]] answer answer_with_stats(const counters& counted);
 
-// POST /api/echo: {"bytes": size of the body, "json": what was posted}. What is no JSON: 400, with where and why. Throws refusal: 415.
+// POST /api/echo: {"bytes": size of the body, "json": the posted value}. If the body is not valid
+// JSON: 400, with the position and the reason. Throws refusal: 415.
 [[nodiscard]] answer answer_with_echo(const request& r);
 
 }  // namespace http_server

@@ -10,7 +10,7 @@ namespace http_server {
 
 namespace {
 
-// More digits than fit are more bytes than any file has.
+// If the digits do not fit, the number is larger than any file.
 std::optional<uint64_t> number(std::string_view digits) {
     if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
     uint64_t n = 0;

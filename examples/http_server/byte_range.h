@@ -1,4 +1,4 @@
-// byte_range.h: the field Range: which part of a file is asked for (RFC 9110, 14).
+// byte_range.h: the header field Range: which part of a file is requested (RFC 9110, 14).
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@ namespace http_server {
 
 struct byte_range {
     enum class kind {
-        whole,          // none, several, or one that is not understood: the whole file is the answer
+        whole,          // no range, several, or one that is not understood; the answer is the whole file
         part,           // [first, first + size)
-        unsatisfiable,  // it begins behind the end
+        unsatisfiable,  // it begins behind the end of the file
     };
 
     kind what = kind::whole;
@@ -18,7 +18,8 @@ struct byte_range {
     uint64_t size = 0;
 };
 
-// Of a file of file_size bytes. "bytes=0-99", "bytes=100-" and "bytes=-100" (the last hundred).
+// Parses the field for a file of file_size bytes: "bytes=0-99", "bytes=100-", or "bytes=-100" (the
+// last hundred).
 [[nodiscard]] byte_range parse_range(std::string_view field, uint64_t file_size);
 
 }  // namespace http_server

@@ -18,12 +18,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long, and for how many bytes, a client that is told to go away may go on sending.
+// How long, and for how many bytes, the server still reads from a client whose connection it ends.
 constexpr std::chrono::milliseconds linger_time = 2s;
 constexpr size_t linger_bytes = 1 << 20;
 
-// Closing while the client still sends would have the system say so at once (a reset), and the client might never see our last answer. So
-// we say that there is no more, and read on for a while.
+// If the server closed the socket while the client still sends, the kernel would reset the
+// connection, and the client might never see the last answer. So this closes the sending side, and
+// reads on for a while.
 void say_goodbye(transport& client) {
     std::error_code ec;
     client.shutdown_send(ec);
@@ -44,7 +45,7 @@ public:
     void serve() {
         std::error_code ec;
         client_.next_layer().set_write_time(s_.allowed.header_time);
-        if (!place_.begin_idle(s_.allowed.header_time)) return;  // nothing was asked for yet
+        if (!place_.begin_idle(s_.allowed.header_time)) return;  // no request has begun
         client_.next_layer().handshake(ec);
         place_.end_idle();
         if (ec) return;
@@ -57,7 +58,7 @@ public:
     }
 
 private:
-    // False: it was the last one.
+    // Returns false if it was the last request.
     bool serve_request(request_reader& reader) {
         answer_form form;
         answer a;
@@ -80,7 +81,7 @@ private:
         const bool all = send_answer(client_, a, form, s_.allowed, sent);
         s_.counted.body_bytes_sent += sent;
         s_.log.line({name_, reader.first_line(), a.message.result_int(), sent});
-        if (!all) client_.next_layer().close();  // half an answer must not look like a whole one
+        if (!all) client_.next_layer().close();  // an incomplete answer must not look complete
         return all && form.keep_alive;
     }
 
@@ -88,16 +89,16 @@ private:
     const std::string name_;
     weft::asio::stream<transport> client_;
     connections::entry place_;
-    bool more_may_come_ = false;  // the client does not know that we are about to close
+    bool more_may_come_ = false;  // the client does not know that the server closes
 };
 
-// 127.0.0.1, without the port.
+// The IP address without the port: 127.0.0.1.
 std::string address_of(const weft::net::tcp_stream& client) {
     try {
         const std::string both = client.remote_endpoint().to_string();
         return both.substr(0, both.rfind(':'));
     } catch (const std::system_error&) {
-        return "-";  // it has gone already
+        return "-";  // the client has closed the connection
     }
 }
 

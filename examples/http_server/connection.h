@@ -1,4 +1,5 @@
-// connection.h: one client, from the first request to the last: what each green thread of the server does.
+// connection.h: serves one client from its first request to its last. Each connection of the server
+// is a green thread that runs this.
 #pragma once
 
 #include <weft/net/tcp.h>
@@ -12,7 +13,7 @@
 
 namespace http_server {
 
-// What all connections share. All of it lives longer than they do.
+// What all connections share. All of it must outlive them.
 struct surroundings {
     const limits& allowed;
     const security& how;
@@ -22,10 +23,11 @@ struct surroundings {
     access_log& log;
 };
 
-// Serves it to its end. Throws what has nothing to do with the client: std::bad_alloc.
+// Serves the client until the connection ends. Throws only errors that the client did not cause:
+// std::bad_alloc.
 void serve_connection(weft::net::tcp_stream accepted, const surroundings& s);
 
-// Says that there are too many, if that can be said in plain text, and closes it.
+// Answers that there are too many connections, if the connection is plain text, and closes it.
 void turn_away(weft::net::tcp_stream accepted, const surroundings& s);
 
 }  // namespace http_server

@@ -1,11 +1,12 @@
-// connections.h: who is served at the moment: how many there may be, and how all of them come to an end.
+// connections.h: the table of current connections. It limits their number and ends all of them.
 //
-// A connection is between two requests (idle), or in the middle of one (busy). At the end idle ones are closed, and busy ones go on until
-// their request is answered. To close an idle one its read deadline is moved to now, from elsewhere: the read ends as if the client had
-// been silent for too long.
+// A connection is idle (between two requests) or busy (within one). At the end, idle connections
+// are closed, and busy ones continue until their request is answered. end_all() closes an idle
+// connection by setting its read deadline to now: the read ends as after a timeout.
 //
-// Invariant: I1. Of a connection that is idle only end_all() moves the deadline; of one that is busy only the connection itself does. Who
-//                changes between the two holds the entry's lock.
+// Invariant: I1. The deadline of an idle connection is moved only by end_all(); that of a busy one
+//                only by the connection itself. A change between the two states needs the entry's
+//                lock.
 //
 // Locks: the table's, then an entry's.
 #pragma once
@@ -23,21 +24,22 @@ namespace http_server {
 
 class connections {
 public:
-    // One connection, as long as it lives.
+    // One connection, for its lifetime.
     class entry {
     public:
-        // client must live longer.
+        // client must outlive the entry.
         entry(connections& among, transport& client);
         ~entry();
 
         entry(const entry&) = delete;
         entry& operator=(const entry&) = delete;
 
-        // The connection waits for a request from now on, for so long. False: there will be no more.
+        // Marks the connection as idle: it waits for a request, for at most time. Returns false if
+        // the server is ending and takes no more requests.
         [[nodiscard]] bool begin_idle(std::chrono::milliseconds time);
         void end_idle();
 
-        // Whether this request is the last one.
+        // Whether the current request must be the last one of this connection.
         [[nodiscard]] bool is_last();
 
     private:
@@ -46,26 +48,27 @@ public:
         connections& among_;
         transport& client_;
         weft::mutex lock_;
-        bool is_idle_ = false;  // guarded by lock_, as the next one
+        bool is_idle_ = false;  // guarded by lock_, like the next one
         bool is_ending_ = false;
     };
 
     explicit connections(std::size_t most) noexcept : most_(most) {}
 
-    // A place for one more. False: there are as many as there may be.
+    // Reserves a place for a connection. Returns false if the maximum is reached.
     [[nodiscard]] bool reserve();
 
-    // The place is free again: the connection has gone.
+    // Releases a place, after the connection has ended.
     void give_back();
 
-    // Closes idle connections, and waits for the busy ones; those that are there after the grace are cut off. Returns how many those were.
+    // Closes idle connections and waits for the busy ones. Those that remain after the grace period
+    // are cut off; returns their number.
     std::size_t end_all(std::chrono::milliseconds grace);
 
 private:
     const std::size_t most_;
     weft::mutex lock_;
     weft::condition_variable gone_;
-    std::size_t places_taken_ = 0;  // guarded by lock_, as the next ones
+    std::size_t places_taken_ = 0;  // guarded by lock_, like the next ones
     bool is_ending_ = false;
     std::unordered_set<entry*> entries_;
 };

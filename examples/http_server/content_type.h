@@ -1,4 +1,4 @@
-// content_type.h: what a file contains, by the end of its name.
+// content_type.h: the media type of a file, from the extension of its name.
 #pragma once
 
 #include <string_view>

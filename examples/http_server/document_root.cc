@@ -18,10 +18,11 @@ namespace http_server {
 
 namespace {
 
-// A FIFO or a terminal must not keep us waiting.
+// Opening a FIFO or a terminal must not block.
 constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-// These return a descriptor, or minus errno's value: errno itself is another one after a call that may change threads.
+// These functions return a descriptor, or the negated errno: after a call that may change threads,
+// errno is that of another thread.
 
 int open_beneath(int folder, const char* path, uint64_t more) {
     open_how how{};
@@ -31,7 +32,7 @@ int open_beneath(int folder, const char* path, uint64_t more) {
     return fd < 0 ? -errno : fd;
 }
 
-// The same without openat2: a folder after the other, and no symbolic links.
+// The same without openat2: opens one folder after the other, and follows no symbolic links.
 int open_step_by_step(int folder, std::string_view path) {
     int here = ::fcntl(folder, F_DUPFD_CLOEXEC, 0);
     while (here >= 0) {
@@ -57,12 +58,14 @@ int open_below(int folder, const std::string& relative) {
 }
 
 std::error_code why(int error) {
-    // The first two: it would have left the folder; a symbolic link in a circle, or one that is not followed.
+    // EXDEV: the path would leave the folder. ELOOP: symbolic links in a circle, or one that is not
+    // followed.
     if (error == EXDEV || error == ELOOP || error == ENOTDIR || error == ENAMETOOLONG || error == ENXIO) error = ENOENT;
     return {error, std::generic_category()};
 }
 
-// Differs for files that differ, and for one file before and after a change that the clock of the file system can tell apart.
+// Differs between files. Changes with the file, as far as the file system's clock resolves the
+// change.
 std::string tag_of(const struct stat& s) {
     std::array<char, 80> text{};
     const int size =
@@ -82,7 +85,7 @@ document_root::document_root(const std::string& path)
 document_root::~document_root() { ::close(folder_); }
 
 opened_file document_root::open(const std::string& relative, std::error_code& ec) const {
-    std::string name = relative;  // before there is something to lose
+    std::string name = relative;  // copied first: the copy may throw, and no descriptor is open yet
     const int fd = open_below(folder_, relative);
     ec = fd < 0 ? why(-fd) : std::error_code();
     if (ec) return {};

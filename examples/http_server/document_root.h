@@ -1,15 +1,17 @@
-// document_root.h: the folder that is served, and nothing outside of it.
+// document_root.h: opens files of the served folder, and nothing outside of it.
 //
-// The system itself sees to it that a path does not leave the folder (openat2 with RESOLVE_BENEATH), by "..", by a symbolic link, or by one
-// that is put there while it looks. Rejected: comparing the result of realpath() with the root, since what it has looked at may be something
-// else by the time it is opened.
+// The kernel ensures that a path stays within the folder (openat2 with RESOLVE_BENEATH), despite
+// "..", symbolic links, and links that are created during the lookup. Rejected: comparing the
+// result of realpath() with the root, because the path may lead to another file by the time it is
+// opened.
 //
-// What is known of the path already is opened at once (RESOLVE_CACHED). Where a disk is needed the call is made by weft::blocking,
-// and holds up nobody.
+// If the kernel has the whole path in its cache, the file is opened at once (RESOLVE_CACHED). If it
+// needs the disk, the call is made by weft::blocking and delays no other green thread.
 //
-// Where the system has no openat2 (Linux before 5.6, or a sandbox without it) symbolic links are not followed at all.
+// If openat2 is missing (Linux before 5.6, or a sandbox without it), symbolic links are not
+// followed at all.
 //
-// Who: any thread.
+// Threads: any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,7 @@
 
 namespace http_server {
 
-// A regular file, open.
+// An open regular file.
 struct opened_file {
     weft::fs::file file;
     uint64_t size = 0;
@@ -38,8 +40,9 @@ public:
     document_root(const document_root&) = delete;
     document_root& operator=(const document_root&) = delete;
 
-    // relative: without a slash in front; "" is the root. ec: std::errc::is_a_directory for a folder; no_such_file_or_directory also for
-    // what lies outside, and for what is no file.
+    // relative has no leading slash; "" is the root. ec is std::errc::is_a_directory for a folder.
+    // It is no_such_file_or_directory also for paths outside of the root, and for what is not a
+    // regular file.
     [[nodiscard]] opened_file open(const std::string& relative, std::error_code& ec) const;
 
 private:

@@ -1,7 +1,9 @@
-// http.h: what all files of this program say of Boost.Beast: messages of HTTP/1.1, and a refusal.
+// http.h: the types of Boost.Beast that all files of this program use: HTTP/1.1 messages, and a
+// refusal.
 //
-// Only messages here; reading and writing them is in request_reader.cc and answer_writer.cc, so that the large part of Beast is compiled
-// twice and not twenty times. What is no template is compiled once, in boost_sources.cc.
+// This header contains messages only. Reading and writing are in request_reader.cc and
+// answer_writer.cc, so that the large part of Beast is compiled twice and not twenty times. The
+// parts that are not templates are compiled once, in boost_sources.cc.
 #pragma once
 
 #include <boost/beast/http/fields.hpp>
@@ -19,13 +21,13 @@ namespace http = boost::beast::http;
 
 using request = http::request<http::string_body>;
 
-// Thrown by whoever finds that a request cannot be granted. why: one sentence for whoever sent it.
+// Thrown where a request cannot be granted. why is one sentence for the client.
 struct refusal {
     http::status status;
     std::string why;
 };
 
-// The value of a field; empty if it is not there. Of one that is there several times, the first.
+// Returns the value of a field, or of its first occurrence; empty if the field is missing.
 [[nodiscard]] inline std::string_view value_of(const http::fields& fields, http::field name) {
     const auto value = fields[name];
     return {value.data(), value.size()};

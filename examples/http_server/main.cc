@@ -1,12 +1,18 @@
-// main.cc: a web server: files of a folder and a little JSON by HTTP/1.1, plain or over TLS.
+// main.cc: a web server: serves a folder and a little JSON over HTTP/1.1, plain or over TLS.
 //
 // needs: weft::asio Boost::headers
 // uses: weft::tls
 //
-// What one learns: a server that could stand on the open internet, in straight-line code: each connection is a green thread, which reads a
-// request, answers it, and reads the next (connection.cc); Boost.Beast does the HTTP, over sockets of weft. Nobody holds up anybody: times,
-// sizes and counts of what a client may do are bounded (request_reader.h), log lines go through a channel (access_log.h), files come from the
-// page cache or from io_uring (document_root.h). It ends without cutting off a request (connections.h).
+// It shows how a server for the open internet looks in straight-line code. Each connection is a
+// green thread, which reads a request, answers it, and reads the next (connection.cc). Boost.Beast
+// does the HTTP, over sockets of weft. No client delays another:
+//
+// - What a client may do is limited in time, size and number (request_reader.h).
+// - Log lines go through a channel (access_log.h).
+// - Files come from the page cache or from io_uring (document_root.h).
+// - The server ends without cutting off requests in flight (connections.h).
+//
+// Prints its address at the start, then the access log.
 #include <cstdio>
 #include <exception>
 #include <stdexcept>

@@ -9,7 +9,7 @@ namespace http_server {
 
 namespace {
 
-constexpr std::size_t for_others = 64;  // the listener, the log, the runtime; and clients that are turned away
+constexpr std::size_t for_others = 64;  // the listener, the log, the runtime, clients that are turned away
 constexpr std::size_t for_each_connection = 2;
 constexpr std::size_t enough = 10'000;
 

@@ -15,7 +15,7 @@ constexpr uint64_t most_seconds = 24 * 60 * 60;
 constexpr uint64_t most_bytes = uint64_t{1} << 30;
 constexpr uint64_t most_connections = 1'000'000;
 
-// What follows NAME= in an argument; nullopt if the argument is another flag.
+// Returns what follows NAME= in an argument; nullopt if the argument is another flag.
 std::optional<std::string_view> value_given(std::string_view argument, std::string_view name) {
     if (!argument.starts_with(name)) return std::nullopt;
     const std::string_view rest = argument.substr(name.size());

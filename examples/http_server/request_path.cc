@@ -35,7 +35,8 @@ std::string decoded(std::string_view text) {
     return plain;
 }
 
-// The path alone of "http://example.com/path", which clients send to proxies, and any server has to take.
+// Returns only the path of "http://example.com/path". Clients send this form to proxies, and every
+// server must accept it.
 std::string_view without_host(std::string_view target) {
     for (const std::string_view scheme : {"http://", "https://"}) {
         if (!target.starts_with(scheme)) continue;

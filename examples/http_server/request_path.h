@@ -1,8 +1,9 @@
-// request_path.h: from the target of a request to a path below the root.
+// request_path.h: converts the target of a request to a path below the root.
 //
-// The target is decoded once (%41 is A), and only then taken apart, so that an encoded slash or dot is one. What could lead out of the root
-// is refused here, although document_root would not follow it either: ".." is something that clients resolve before they ask, and who sends it
-// probes. Names that begin with a dot are as if they were not there, but ".well-known".
+// The target is decoded once (%41 is A) before it is split, so an encoded slash or dot counts as
+// one. Paths that could leave the root are refused here, although document_root would not follow
+// them either: clients resolve ".." before they send a request, so a request that contains it is a
+// probe. Names that begin with a dot count as missing, except ".well-known".
 #pragma once
 
 #include <string>
@@ -18,7 +19,8 @@ struct request_path {
 // Throws refusal: 400, or 404 for hidden names.
 [[nodiscard]] request_path parse_target(std::string_view target);
 
-// "/docs/index.html" for that path, encoded; never with two slashes in front, which browsers take for a host.
+// Returns the encoded target of a path, like "/docs/index.html". It never begins with two slashes,
+// which browsers take for a host.
 [[nodiscard]] std::string target_of(const request_path& path);
 
 }  // namespace http_server

@@ -16,20 +16,21 @@ using boost::system::error_code;
 using error = http::error;
 
 constexpr std::size_t read_at_least = 4096;
-constexpr std::size_t read_ahead_most = std::size_t{64} * 1024;  // of bodies, and of requests to come
+constexpr std::size_t read_ahead_most = std::size_t{64} * 1024;  // of bodies, and of pipelined requests
 
 std::string_view text_of(const boost::beast::flat_buffer& buffer) {
     return {static_cast<const char*>(buffer.data().data()), buffer.size()};
 }
 
-// "GET / HTTP/2.0", for one. What is a version of ours, and is not liked nevertheless, is not followed by the end of a line.
+// Whether the line names another version, like "GET / HTTP/2.0". A supported version can cause the
+// error, too, if it is not followed by the end of a line.
 bool names_other_version(std::string_view first_line) {
     const std::string_view end = first_line.substr(first_line.size() - std::min<std::size_t>(first_line.size(), 9));
     return end.starts_with(" HTTP/") && end.find_first_not_of("0123456789.", 6) == std::string_view::npos &&
            end != " HTTP/1.1" && end != " HTTP/1.0";
 }
 
-// What to say of what the parser has found; nothing if it is the connection that has failed.
+// Returns the refusal for an error of the parser; nullopt if the connection itself has failed.
 std::optional<refusal> refusal_for(const error_code& ec, std::string_view first_line) {
     if (ec == boost::asio::error::timed_out)
         return refusal{http::status::request_timeout, "the request came too slowly"};
@@ -44,7 +45,8 @@ std::optional<refusal> refusal_for(const error_code& ec, std::string_view first_
     return refusal{http::status::bad_request, ec.message()};
 }
 
-// What the parser lets pass, although who understands it otherwise than we do could be led to see another request in it (RFC 9112, 3.2 and 6.1).
+// Refuses what the parser accepts, but another server could interpret as a different request (RFC
+// 9112, 3.2 and 6.1).
 void check(const http::request_header<>& header, bool chunked) {
     const auto [first, last] = header.equal_range(http::field::host);
     const auto hosts = std::distance(first, last);
@@ -75,7 +77,7 @@ std::string first_line_of(const http::request_header<>& header) {
            (header.version() >= 11 ? " HTTP/1.1" : " HTTP/1.0");
 }
 
-// As it came, but for spaces.
+// The size as received, except for optional spaces.
 std::size_t size_of(const http::request_header<>& header, std::size_t first_line) {
     std::size_t size = first_line + 4;
     for (const auto& field : header) size += field.name_string().size() + field.value().size() + 4;
@@ -103,13 +105,14 @@ bool request_reader::await_request() {
     return !ec;
 }
 
-// As far as it has come, while it is in the buffer. It may have come in pieces.
+// Stores as much of the first line as has arrived, while it is in the buffer. It may arrive in
+// pieces.
 void request_reader::note_first_line() {
     const std::string_view begun = text_of(buffer_);
     if (begun.starts_with(first_line_)) first_line_ = begun.substr(0, begun.find_first_of("\r\n"));
 }
 
-// False: the connection is broken.
+// Returns false if the connection is broken.
 bool request_reader::read_until_done(parser& p, bool header_only) {
     error_code ec;
     if (header_only) {
@@ -121,7 +124,7 @@ bool request_reader::read_until_done(parser& p, bool header_only) {
     if (header_only) {
         if (p.get().target().empty()) {
             note_first_line();
-        } else {  // the parser has it, and the buffer has it no longer
+        } else {  // the parser has consumed it from the buffer
             first_line_ = first_line_of(p.get());
         }
     }
@@ -140,7 +143,7 @@ std::optional<request> request_reader::read() {
     if (!read_until_done(p, true)) return std::nullopt;
     const http::request_header<>& header = p.get();
     first_line_ = first_line_of(header);
-    // Beast compares the limit with what it has not parsed yet, which is less.
+    // Beast compares the limit only with what it has not parsed yet.
     if (size_of(header, first_line_.size()) > allowed_.header_bytes)
         throw refusal{http::status::request_header_fields_too_large, "the header is too large"};
     check(header, p.chunked());

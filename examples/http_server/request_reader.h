@@ -1,12 +1,15 @@
-// request_reader.h: reads the requests of one connection, one after the other, and nothing that is too long, too slow or no HTTP.
+// request_reader.h: reads the requests of one connection, one after the other. Refuses what is too
+// long, too slow, or not HTTP.
 //
-// Times. Each step has a deadline of its own, counted from its beginning: so a client that sends a byte now and then gains nothing.
+// Times. Each step has its own deadline, counted from the beginning of the step. A client that
+// sends single bytes does not extend it.
 //
 //        ┌──────── idle_time ────────┐┌───── header_time ─────┐┌─── body_time ───┐
-//   ─────┴── silent ── first byte ───┴┴── … the empty line ───┴┴── last byte ────┴── answer, and from the beginning
+//   ─────┴── silent ── first byte ───┴┴── … the empty line ───┴┴── last byte ────┴── answer, then again
 //              closed                        408                     408
 //
-// Pipelining. Clients may send a request before the answer to the last one has come: it waits in the buffer, and is read next.
+// Pipelining. Clients may send a request before they get the answer to the previous one. It waits
+// in the buffer, and is read next.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>
@@ -27,16 +30,18 @@ class request_reader {
 public:
     using stream = weft::asio::stream<transport>;
 
-    // All must live longer.
+    // All arguments must outlive the reader.
     request_reader(stream& client, connections::entry& place, const limits& allowed);
 
-    // Waits until a request begins. False: there is none, because the client has gone, was silent for too long, or all is to end.
+    // Waits until a request begins. Returns false if none will come: the client has closed the
+    // connection or was silent for too long, or the server is ending.
     [[nodiscard]] bool await_request();
 
-    // Reads it. Nothing: the connection is broken. Throws refusal; the connection cannot be used for another request then.
+    // Reads the request. Returns nullopt if the connection is broken. Throws refusal; after that
+    // the connection cannot be used for another request.
     [[nodiscard]] std::optional<request> read();
 
-    // The request's first line as far as it was read, for the log: also where it was refused.
+    // The request's first line, as far as it was read, for the log; also for a refused request.
     [[nodiscard]] const std::string& first_line() const noexcept { return first_line_; }
 
 private:

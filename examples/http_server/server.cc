@@ -31,12 +31,13 @@ namespace {
 using weft::net::tcp_listener;
 using weft::net::tcp_stream;
 
-// Clients that are told at the same time that there are too many. Those beyond are closed without a word.
+// How many clients can be told at the same time that there are too many. Further ones are closed
+// without an answer.
 constexpr std::ptrdiff_t turned_away_at_a_time = 32;
 
 constexpr std::chrono::milliseconds pause_after_failure{100};
 
-// A green thread for each connection, until the listener is closed.
+// Starts a green thread for each connection, until the listener is closed.
 class acceptor {
 public:
     explicit acceptor(const surroundings& s) : s_(s) {}
@@ -59,7 +60,7 @@ public:
         }
     }
 
-    // Until those that were started have ended.
+    // Waits until all started green threads have finished.
     void wait() { started_.wait(); }
 
 private:
@@ -92,7 +93,7 @@ private:
         if (!started) turning_away_.release();
     }
 
-    // False: there is no room for another green thread; the connection is closed.
+    // Returns false if no green thread can be started; the connection is closed then.
     template <typename F>
     bool try_go(F f) {
         try {
@@ -125,7 +126,7 @@ std::size_t serve(const options& how) {
     connections all(allowed.connections);
     const surroundings s{allowed, secured, content, all, counted, log};
 
-    weft::signals::ignore({SIGPIPE});  // the log may be a pipe that nobody reads any more
+    weft::signals::ignore({SIGPIPE});  // the log may be a pipe without a reader
     weft::signals::subscription told_to_end = weft::signals::notify({SIGINT, SIGTERM});
     tcp_listener listener(how.listen);
     std::printf("http_server: serving %s at %s://%s/\n", how.root.c_str(), secured.scheme(),

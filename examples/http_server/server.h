@@ -1,12 +1,13 @@
-// server.h: from the first connection to the last.
+// server.h: the server as a whole.
 #pragma once
 
 #include "options.h"
 
 namespace http_server {
 
-// Serves until SIGINT or SIGTERM, then lets requests in flight be answered. Returns how many connections had to be cut off because they took
-// longer than the grace. Throws a std::exception with a message for the user where it cannot serve.
+// Serves until SIGINT or SIGTERM, then waits until the requests in flight are answered. Returns how
+// many connections were cut off after the grace period. Throws a std::exception, with a message for
+// the user, if it cannot serve.
 [[nodiscard]] std::size_t serve(const options& how);
 
 }  // namespace http_server

@@ -1,4 +1,4 @@
-// site.h: from a request to its answer: who is responsible for which path, and which methods there are.
+// site.h: from a request to its answer: which function answers which path, and which methods exist.
 #pragma once
 
 #include "answer.h"
@@ -10,10 +10,10 @@ namespace http_server {
 
 class site {
 public:
-    // Both must live longer.
+    // Both arguments must outlive the site.
     site(const document_root& root, const counters& counted) noexcept : root_(root), counted_(counted) {}
 
-    // Reads files and computes; talks to nobody. Any thread.
+    // Reads files and computes; does no network I/O. Any thread.
     [[nodiscard]] answer answer_to(const request& r) const;
 
 private:

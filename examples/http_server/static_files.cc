@@ -20,11 +20,11 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-// Whether a list of tags names this one; weak tags count as strong ones.
+// Whether a list of tags contains this one. Weak tags count as strong ones.
 bool names_tag(std::string_view list, std::string_view tag) {
     if (trimmed(list) == "*") return true;
     while (!list.empty()) {
-        const std::size_t comma = list.find(',');  // our own tags have no comma
+        const std::size_t comma = list.find(',');  // this server's tags contain no comma
         std::string_view one = trimmed(list.substr(0, comma));
         if (one.starts_with("W/")) one.remove_prefix(2);
         if (one == tag) return true;
@@ -41,7 +41,7 @@ bool is_known_to_client(const request& r, const opened_file& f) {
     return since && f.modified <= *since;
 }
 
-// Whether a part is of use to the client: it has the rest of this very content.
+// Whether a part is useful to the client: the rest that it has is of the same content.
 bool part_fits(const request& r, const opened_file& f) {
     const std::string_view condition = value_of(r, http::field::if_range);
     return condition.empty() || condition == f.tag || parse_http_date(condition) == f.modified;

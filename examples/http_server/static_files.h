@@ -1,10 +1,11 @@
-// static_files.h: files below the root, as answers to GET and HEAD: conditional, and in parts (RFC 9110, 13 and 14).
+// static_files.h: answers GET and HEAD with files below the root, conditionally and in parts (RFC
+// 9110, 13 and 14).
 //
-//   a folder                       its index.html; without a slash at the end, a redirection to that with one
-//   If-None-Match                  304 if the client has this very content; it counts before the next one
-//   If-Modified-Since              304 if it was not changed since
-//   Range, unless If-Range         206 with one part, or 416; several parts at a time are answered with the whole file, as
-//   names another content          the standard allows
+// - A folder: its index.html. Without a slash at the end: a redirection to the same path with one.
+// - If-None-Match: 304 if the client has this content. This takes precedence over the next field.
+// - If-Modified-Since: 304 if the file has not changed since then.
+// - Range, unless If-Range names other content: 206 with one part, or 416. A request for several
+//   parts gets the whole file, as the standard allows.
 #pragma once
 
 #include "answer.h"

@@ -1,6 +1,7 @@
-// transport.h: a connection, plain or by TLS: the same calls for both.
+// transport.h: a connection, plain or over TLS, with the same interface for both.
 //
-// It has what weft::asio::stream wants of a stream, so one instance of Beast's templates reads from both kinds.
+// It has what weft::asio::stream needs of a stream, so one instance of Beast's templates reads from
+// both kinds.
 #pragma once
 
 #include <chrono>
@@ -30,19 +31,20 @@ class transport {
 public:
     explicit transport(plain_or_secured stream) : stream_(std::move(stream)) {}
 
-    // Agrees with the client on keys, if it is by TLS.
+    // Does the TLS handshake; nothing on a plain connection.
     void handshake(std::error_code& ec);
 
     [[nodiscard]] std::size_t read_some(weft::net::mutable_buffer b, std::error_code& ec);
     std::size_t writev_all(std::span<const weft::net::const_buffer> from, std::error_code& ec);
 
-    // Sends a part of a file, if it has that many bytes. Returns how many; the system copies them, if nobody has to encrypt them.
+    // Sends size bytes of a file, or fewer if the file ends earlier. Returns how many were sent.
+    // Without TLS the kernel copies them.
     std::size_t send_file(weft::fs::file& file, uint64_t offset, std::size_t size, std::error_code& ec);
 
     void shutdown_send(std::error_code& ec);
     void close() noexcept;
 
-    // From now on.
+    // Set a time limit, from now on.
     void set_read_time(std::chrono::milliseconds time);
     void set_write_time(std::chrono::milliseconds time);
 
@@ -50,13 +52,14 @@ private:
     plain_or_secured stream_;
 };
 
-// The server's side of TLS, or nothing.
+// The server's TLS context, or nothing.
 class security {
 public:
-    // Plain connections.
+    // For plain connections.
     security() noexcept = default;
 
-    // Throws std::runtime_error, which says what is wrong with the files, or that this program was built without TLS.
+    // Throws std::runtime_error, which says what is wrong with the files, or that this program was
+    // built without TLS.
     security(const std::string& certificate_file, const std::string& key_file);
 
     [[nodiscard]] transport wrap(weft::net::tcp_stream accepted) const;

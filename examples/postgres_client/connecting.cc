@@ -34,14 +34,14 @@ parameters parse(const std::string& conninfo) {
     return given;
 }
 
-// As libpq does: the parameter, or else the variable.
+// Like libpq: returns the parameter, or else the environment variable.
 std::string value_or_variable(const parameters& given, const char* keyword, const char* variable) {
     if (const auto found = given.find(keyword); found != given.end()) return found->second;
     const char* const value = std::getenv(variable);
     return value == nullptr ? std::string() : std::string(value);
 }
 
-// "a,b" has two parts, and so has ",".
+// "a,b" has two parts; "," has two empty parts.
 std::vector<std::string> split(const std::string& list) {
     std::vector<std::string> parts(1);
     for (const char c : list) {
@@ -62,7 +62,7 @@ std::string address_of(const weft::net::endpoint& e) {
     return address.starts_with('[') ? address.substr(1, address.size() - 2) : address;
 }
 
-// Lists of libpq's parameters, an element for each host: those it tries one after the other.
+// Lists of libpq's parameters, with one element per host. libpq tries the hosts in order.
 struct host_lists {
     std::string host;
     std::string hostaddr;
@@ -78,7 +78,7 @@ struct host_lists {
     }
 };
 
-// Throws the first lookup's error if there is no host to try at all.
+// Throws the error of the first failed lookup if no host remains.
 host_lists look_up(const std::vector<std::string>& hosts, const std::vector<std::string>& ports) {
     host_lists found;
     std::error_code why;
@@ -123,7 +123,7 @@ connection_handle start(const parameters& given) {
     return c;
 }
 
-// What libpq has to say, without the end of its last line.
+// The error message of libpq, without the final line end.
 std::string complaint_of(const PGconn* c) {
     std::string text = PQerrorMessage(c);
     while (text.ends_with('\n')) text.pop_back();
@@ -135,9 +135,8 @@ std::string complaint_of(const PGconn* c) {
 connection_handle connect(const std::string& conninfo) {
     parameters given = parse(conninfo);
     look_up_names(given);
-    given.emplace(
-        "gssencmode",
-        "disable");  // Kerberos has waits of its own, in which libpq would block; who wants it nevertheless says so
+    given.emplace("gssencmode",
+                  "disable");  // with Kerberos libpq would block; conninfo can ask for it
     connection_handle c = start(given);
     PostgresPollingStatusType wants =
         PQstatus(c.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;

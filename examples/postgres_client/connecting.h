@@ -1,12 +1,14 @@
-// connecting.h: from a connection string to a connection, without a call that blocks.
+// connecting.h: makes a connection from a connection string, without a blocking call.
 //
-// libpq connects in steps (PQconnectStart, PQconnectPoll) and says after each for what it wants to wait: the connection itself, the TLS handshake, the
-// password, all of it. Two things are to be known:
+// libpq connects in steps (PQconnectStart, PQconnectPoll). After each step it says which event to
+// wait for, from the TCP connection through the TLS handshake to the password. Two details matter:
 //
-//   - It looks names up in the middle of a step, with a call that blocks. So they are looked up here, by weft, and libpq gets addresses besides (hostaddr);
-//     a name with two addresses becomes two hosts, which it tries one after the other. The name stays, for the certificate.
-//   - The socket is not the same from one step to the next: another address, or the same once more without TLS, perhaps under the same number. So each
-//     wait is wait_fd's, which forgets the descriptor when it returns, and no watched_fd's.
+// - Within a step, libpq looks up names with a blocking call. Here weft looks up the names, and
+//   libpq also gets the addresses (hostaddr). A name with two addresses becomes two hosts, which
+//   libpq tries one after the other. The name itself is kept for the certificate.
+// - The socket can change from one step to the next: for another address, or to retry without TLS,
+//   and perhaps with the same descriptor number. So each wait uses wait_fd, which forgets the
+//   descriptor when it returns, and not a watched_fd.
 #pragma once
 
 #include <libpq-fe.h>
@@ -22,8 +24,9 @@ struct finish_it {
 
 using connection_handle = std::unique_ptr<PGconn, finish_it>;
 
-// Connects, and logs in. conninfo: as libpq understands it, "host=… dbname=…" or a URI; what is not there is taken from the environment (PGHOST …). Throws
-// connection_error; std::system_error for a name that has no address. A cancellation point.
+// Connects and logs in. conninfo has the syntax of libpq, "host=… dbname=…" or a URI; missing parts
+// come from the environment (PGHOST …). Throws connection_error; std::system_error if a name has no
+// address. A cancellation point.
 [[nodiscard]] connection_handle connect(const std::string& conninfo);
 
 }  // namespace postgres_client

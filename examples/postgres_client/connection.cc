@@ -29,14 +29,14 @@ connection_handle connect_within(const server& at) {
     } catch (const connection_error& e) {
         throw connection_error(std::string("cannot connect: ") + e.what());
     } catch (const weft::timed_out&) {
-        weft::throw_if_cancelled();  // it was the deadline of somebody around us
+        weft::throw_if_cancelled();  // the deadline may be that of a caller
         throw connection_error("cannot connect: the server does not answer");
     }
 }
 
 bool is_copy(ExecStatusType s) noexcept { return s == PGRES_COPY_IN || s == PGRES_COPY_OUT || s == PGRES_COPY_BOTH; }
 
-// Says what the server should stop. May live longer than the connection.
+// Identifies the statement to stop. May outlive the connection.
 struct cancel_request {
     struct free_it {
         void operator()(PGcancel* c) const noexcept { PQfreeCancel(c); }
@@ -44,7 +44,7 @@ struct cancel_request {
 
     std::unique_ptr<PGcancel, free_it> handle;
 
-    // Blocks until the server has seen it.
+    // Blocks until the server has seen the request.
     bool send() const {
         std::array<char, 256> why;
         return handle && PQcancel(handle.get(), why.data(), why.size()) != 0;
@@ -60,13 +60,13 @@ connection::connection(const server& at)
 
 // ---- Statements.
 
-// What waits for the server in the middle of a statement.
+// Calls f, which waits for the server within a statement. Stops the statement if f is interrupted.
 template <typename F>
 auto connection::interruptible(F f) {
     try {
         return f();
     } catch (const statement_error&) {
-        throw;  // the server has ended it
+        throw;  // the server has ended the statement
     } catch (...) {
         interrupt();
         throw;
@@ -145,17 +145,18 @@ bool connection::is_clean() const noexcept {
 }
 
 bool connection::is_still_there() const {
-    // Nobody has asked for anything: so what can be read is the end, or the reason for it.
+    // No answer is expected: if the socket is readable, that is the end of the connection, or the
+    // reason for it.
     return socket_.wait_for(fd_events::readable, std::chrono::seconds(0)) == fd_events::none;
 }
 
-// ---- Giving a statement up.
+// ---- Stopping a statement.
 
-// I1.
+// Establishes I1.
 void connection::interrupt() {
     if (broken_) return;
     broken_ = true;
-    // What has interrupted us must not interrupt this, too.
+    // What has interrupted the statement must not interrupt this.
     weft::shield([&] {
         try {
             broken_ = !weft::with_timeout(cancel_time_, [&] { return server_stops_it(); });
@@ -167,17 +168,18 @@ void connection::interrupt() {
     });
 }
 
-// Whether the connection can be used again.
+// Returns whether the connection can be used again.
 bool connection::server_stops_it() {
     cancel_request request{std::unique_ptr<PGcancel, cancel_request::free_it>(PQgetCancel(handle_.get()))};
-    // A server that does not answer holds up that green thread, and not us.
+    // A server that does not answer blocks only that green thread, not this one.
     weft::future<bool> sent =
         weft::async([r = std::move(request)] { return weft::blocking([&] { return r.send(); }); });
     flush();
     return drain() && sent.get();
 }
 
-// Reads on to the end of what was sent: the last result says that it was cancelled, or it was done before. False: it has no end.
+// Reads to the end of what was sent. The last result says that the statement was cancelled or had
+// finished before. Returns false if the end cannot be reached (COPY).
 bool connection::drain() {
     const bool pipelined = PQpipelineStatus(handle_.get()) != PQ_PIPELINE_OFF;
     for (;;) {
@@ -203,7 +205,8 @@ void connection::send(const statement& s) {
     }
 }
 
-// Sends all. Reads, too, while the server takes nothing: it may be waiting for us to take its answers.
+// Sends everything. If the server does not accept data, it also reads: the server may be waiting
+// for its answers to be read.
 void connection::flush() {
     for (;;) {
         const int left = PQflush(handle_.get());
@@ -218,7 +221,7 @@ void connection::consume() {
     if (PQconsumeInput(handle_.get()) != 1) fail();
 }
 
-// Nothing: the statement has ended.
+// Returns nullopt if the statement has ended.
 std::optional<result> connection::next_result() {
     while (PQisBusy(handle_.get()) != 0) {
         socket_.wait(fd_events::readable);
@@ -238,7 +241,7 @@ result connection::last_of(std::optional<statement_error>& failed) {
     return last ? std::move(*last) : result(nullptr);
 }
 
-// What is no error.
+// Returns r unless it is an error.
 std::optional<result> connection::take(result r, std::optional<statement_error>& failed) {
     switch (r.status()) {
         case PGRES_FATAL_ERROR:
@@ -247,7 +250,7 @@ std::optional<result> connection::take(result r, std::optional<statement_error>&
             if (!failed) failed.emplace(r.error_code(), r.error_text());
             return std::nullopt;
         case PGRES_PIPELINE_ABORTED:
-            return std::nullopt;  // because of one before it
+            return std::nullopt;  // because of an earlier error
         default:
             break;
     }

@@ -1,19 +1,26 @@
-// connection.h: one connection to a PostgreSQL server: libpq for the protocol, weft for everything that waits.
+// connection.h: one connection to a PostgreSQL server: libpq does the protocol, weft does the
+// waiting.
 //
-// Of libpq's functions those are used that never wait:
+// It uses only those functions of libpq that never wait:
 //
-//     PQsendQueryParams   into its buffer             PQconsumeInput   from the socket to the parser, what there is
-//     PQflush             from there to the socket    PQisBusy         whether PQgetResult would have to wait
+//     PQsendQueryParams   appends a statement to its buffer
+//     PQflush             writes from the buffer to the socket, as much as that accepts
+//     PQconsumeInput      reads from the socket into the parser, what is available
+//     PQisBusy            whether PQgetResult would have to wait
 //
-// In between a green thread waits for the socket. No call of libpq is under way while we wait: so it does not matter on which OS thread a green thread goes on.
+// Between these calls, a green thread waits for the socket. No call of libpq is in progress during
+// a wait, so the green thread may resume on any OS thread.
 //
-// Interrupted in the middle of a statement, by a deadline or a cancellation, a connection asks the server to stop it, on another connection, as the protocol
-// has it (interrupt()). PQcancel blocks until the server has closed that one, so it is called by weft::blocking. Only when it has returned, and the
-// statement's end has come, can the connection be used again: a request that is late would hit the next statement.
+// If a deadline or a cancellation interrupts a statement, the server is asked to stop it over a
+// second connection, as the protocol requires (interrupt()). PQcancel blocks until the server has
+// closed that one, so it is called by weft::blocking. The connection can be reused only after
+// PQcancel has returned and the end of the statement has arrived: a late request would cancel the
+// next statement.
 //
-// Invariant: I1. Where no call is under way the connection is idle or in a transaction, or broken_; then it is of no use for anybody.
+// Invariant: I1. Between calls, the connection is idle or in a transaction; or it is broken_, and
+//                must not be used.
 //
-// Who: one green thread at a time.
+// Threads: one green thread at a time.
 #pragma once
 
 #include <libpq-fe.h>
@@ -34,15 +41,15 @@
 
 namespace postgres_client {
 
-// Where the server is, and how long we have patience with it.
+// Where the server is, and the time limits for it.
 struct server {
     std::string conninfo;  // "host=localhost dbname=shop"
     std::chrono::milliseconds connect_time{5'000};
     std::chrono::milliseconds cancel_time{5'000};  // for stopping a statement
-    std::chrono::milliseconds silence{15'000};     // when we listen, before we ask if the server is still there
+    std::chrono::milliseconds silence{15'000};     // while listening, before a query checks the server
 };
 
-// $1, $2 … stand for the parameters, which are text: nothing of them is ever taken for SQL.
+// $1, $2 … stand for the parameters. These are text; the server never parses them as SQL.
 struct statement {
     std::string sql;
     std::vector<std::string> parameters = {};
@@ -55,7 +62,8 @@ struct notification {
 
 class connection {
 public:
-    // Connects, and logs in. Throws connection_error; weft::cancelled and weft::timed_out, as all that waits here.
+    // Connects and logs in. Throws connection_error; weft::cancelled and weft::timed_out, like all
+    // functions here that wait.
     explicit connection(const server& at);
 
     connection(connection&&) noexcept = default;
@@ -65,24 +73,28 @@ public:
     // Waits for the whole answer. Throws connection_error, statement_error.
     result query(const statement& s);
 
-    // The same, for answers that are larger than memory: hands each row over as it comes. Returns the end, which has no rows. f may not use this
-    // connection; if it throws, the rest is stopped.
+    // Like query(), for answers that are larger than memory: calls f for each row as it arrives.
+    // Returns the end of the answer, which has no rows. f must not use this connection. If f
+    // throws, the statement is stopped.
     result each_row(const statement& s, const std::function<void(const result&)>& f);
 
-    // All of them in one go, without waiting for one before the next is sent. They are one transaction, unless they say otherwise: all of them are
-    // done, or the error is thrown of the first that fails.
+    // Sends all statements without waiting for answers in between. They form one transaction,
+    // unless they say otherwise: either all are executed, or the error of the first that fails is
+    // thrown.
     std::vector<result> query_all(std::span<const statement> statements);
 
-    // Waits for what others NOTIFY on channels to which this connection LISTENs. Nothing: there was none by then.
+    // Waits for a notification (NOTIFY) on the channels to which this connection LISTENs. Returns
+    // nullopt if none arrives by the deadline.
     std::optional<notification> receive_until(std::chrono::steady_clock::time_point deadline);
 
-    // "name", with quotes, as it is written in a statement.
+    // Returns the name as an SQL identifier, in quotes: "name".
     [[nodiscard]] std::string quoted(const std::string& name) const;
 
-    // Whether it could serve anybody else: it works, and there is neither a statement nor a transaction under way.
+    // Whether another user could use the connection: it works, and no statement or transaction is
+    // in progress.
     [[nodiscard]] bool is_clean() const noexcept;
 
-    // The same for one that lay unused: the server has not closed it meanwhile.
+    // The same for an unused connection: the server has not closed it.
     [[nodiscard]] bool is_still_there() const;
 
 private:
@@ -101,7 +113,7 @@ private:
     [[noreturn]] void fail();
 
     connection_handle handle_;
-    weft::watched_fd socket_;  // dropped before libpq closes the descriptor
+    weft::watched_fd socket_;  // destroyed before libpq closes the descriptor
     std::chrono::milliseconds cancel_time_;
     bool broken_ = false;
 };

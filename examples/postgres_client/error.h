@@ -1,4 +1,4 @@
-// error.h: what goes wrong with a database.
+// error.h: the errors of a database.
 #pragma once
 
 #include <stdexcept>
@@ -7,13 +7,14 @@
 
 namespace postgres_client {
 
-// There is no connection, or none any more. Whether the server has done what was under way nobody knows.
+// There is no connection, or it is lost. It is unknown whether the server has executed the
+// statements in progress.
 class connection_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-// The server has refused a statement. The connection is as good as before.
+// The server has refused a statement. The connection remains usable.
 class statement_error : public std::runtime_error {
 public:
     statement_error(std::string code, const std::string& text)
@@ -22,7 +23,7 @@ public:
     // SQLSTATE, five characters.
     [[nodiscard]] const std::string& code() const noexcept { return code_; }
 
-    // Two transactions were in each other's way, and this one has given up: the same again may well succeed.
+    // The transaction was aborted because of a conflict with another one; a retry may succeed.
     [[nodiscard]] bool is_worth_another_try() const noexcept {
         return code_ == "40001" || code_ == "40P01";  // serialization_failure, deadlock_detected
     }

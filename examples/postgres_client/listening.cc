@@ -27,13 +27,13 @@ public:
         to_.send({event::kind::listening, {}, {}});
     }
 
-    // Until the connection breaks.
+    // Runs until the connection breaks.
     [[noreturn]] void run() {
         for (;;) {
             if (std::optional<notification> n = connection_.receive_until(steady_clock::now() + at_.silence)) {
                 to_.send({event::kind::notification, std::move(n->channel), std::move(n->text)});
             } else {
-                ask({"SELECT 1"});  // a server that has gone without a word is found out by asking
+                ask({"SELECT 1"});  // detects a server that has vanished without closing the connection
             }
         }
     }
@@ -43,7 +43,7 @@ private:
         try {
             weft::with_timeout(at_.silence, [&] { connection_.query(s); });
         } catch (const weft::timed_out&) {
-            weft::throw_if_cancelled();  // it was the deadline of somebody around us
+            weft::throw_if_cancelled();  // the deadline may be that of a caller
             throw connection_error("the server does not answer any more");
         } catch (const statement_error& e) {
             throw connection_error(e.what());

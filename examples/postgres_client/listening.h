@@ -1,7 +1,10 @@
-// listening.h: LISTEN: a green thread of its own receives what others NOTIFY, for as long as there is somebody who wants it.
+// listening.h: LISTEN: receives notifications (NOTIFY) on a green thread of its own, as long as the
+// program wants them.
 //
-// The server keeps no notifications for who is not there. So when the connection is lost a listener has to know: there is a gap between `lost` and the next
-// `listening`, and whoever has to know all looks into the tables then. The connection is made anew, after a pause that grows from one failure to the next.
+// The server keeps no notifications for a listener without a connection. A listener is told about a
+// lost connection: notifications between `lost` and the next `listening` are missing. A program
+// that must know everything reads the tables then. The listener connects again after a pause that
+// grows with each failure.
 #pragma once
 
 #include <string>
@@ -18,10 +21,10 @@ struct event {
 
     kind what;
     std::string channel;  // of a notification
-    std::string text;     // its payload; or why the connection was lost
+    std::string text;     // the payload, or why the connection was lost
 };
 
-// Returns when `to` is closed, else it ends only by a cancellation (weft::scope, weft::future).
+// Returns when `to` is closed; otherwise only a cancellation ends it (weft::scope, weft::future).
 void listen(const server& at, const std::vector<std::string>& channels, const weft::send_chan<event>& to);
 
 }  // namespace postgres_client

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr int first_balance = 1000;
 constexpr std::chrono::milliseconds pause_after_failure = 20ms;
-constexpr int tries_for_the_sum = 500;  // the server may just be coming back
+constexpr int tries_for_the_sum = 500;  // the server may be restarting
 
 class bank {
 public:

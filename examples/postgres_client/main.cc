@@ -1,10 +1,12 @@
-// main.cc: a PostgreSQL client, made of libpq as it is and green threads.
+// main.cc: a PostgreSQL client, built from the unmodified libpq and green threads.
 //
 // needs: PostgreSQL::PostgreSQL
 //
-// What one learns: how to use a client library that knows nothing of green threads, and would block the thread: its non-blocking calls, and
-// weft::wait_fd where they have nothing to do (connecting.cc, connection.cc). On top of it what a program wants of a database: deadlines that stop the
-// statement in the server, too, transactions that are tried again (transaction.cc), a pool, NOTIFY (listening.cc), and a server that comes and goes.
+// It shows how to use a client library that does not know about green threads and would block the
+// OS thread: with its non-blocking functions, and weft::wait_fd between them (connecting.cc,
+// connection.cc). On top of that it has what a program needs of a database: deadlines that also
+// stop the statement in the server, transactions with retries (transaction.cc), a pool, NOTIFY
+// (listening.cc), and reconnection after a restart of the server. Prints the rows.
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -34,7 +36,7 @@ namespace {
 
 enum exit_code { all_well = 0, no_answer = 1, wrong_call = 2 };
 
-// Values with tabs between them, a line each row.
+// Prints one row per line, with tabs between the values.
 void print_rows(const result& r) {
     for (int row = 0; row < r.rows(); ++row) {
         for (int column = 0; column < r.columns(); ++column) {

@@ -13,16 +13,16 @@ namespace postgres_client {
 struct options {
     server at;
     std::size_t connections = 8;
-    load_options load;               // call_time holds for all
+    load_options load;               // its call_time applies to all commands
     std::string what;                // query, batch, load or listen
-    std::vector<std::string> words;  // that follow it
+    std::vector<std::string> words;  // the arguments of that command
     bool help = false;
 };
 
 // Throws std::invalid_argument, with a message for the user.
 [[nodiscard]] options parse_options(const std::vector<std::string>& arguments);
 
-// How to call the program, several lines.
+// How to call the program; several lines.
 [[nodiscard]] const char* usage() noexcept;
 
 }  // namespace postgres_client

@@ -1,4 +1,4 @@
-// result.h: what the server has answered to one statement: libpq's table, owned.
+// result.h: the answer of the server to one statement: owns a table of libpq.
 #pragma once
 
 #include <libpq-fe.h>
@@ -11,7 +11,7 @@ namespace postgres_client {
 
 class result {
 public:
-    // Takes it over.
+    // Takes ownership of r.
     explicit result(PGresult* r) noexcept : table_(r) {}
 
     [[nodiscard]] int rows() const noexcept { return PQntuples(table_.get()); }
@@ -33,7 +33,7 @@ public:
 
     [[nodiscard]] ExecStatusType status() const noexcept { return PQresultStatus(table_.get()); }
 
-    // Of an error: the five characters that say which (SQLSTATE), and the words.
+    // For an error: its five-character code (SQLSTATE), and its text.
     [[nodiscard]] std::string error_code() const { return field(PG_DIAG_SQLSTATE); }
 
     [[nodiscard]] std::string error_text() const { return field(PG_DIAG_MESSAGE_PRIMARY); }

@@ -17,13 +17,15 @@ using namespace std::chrono_literals;
 constexpr int most_tries = 50;
 constexpr std::chrono::milliseconds rollback_time = 1s;
 
-// The longer, the more often it was in vain; and by chance, so that those who were in each other's way do not meet again.
+// The range grows with the number of failures. The pause is random, so that conflicting
+// transactions do not collide again.
 std::chrono::microseconds pause_after(int failures) {
     const auto most = static_cast<unsigned>(failures) * 2000U;
     return std::chrono::microseconds(std::random_device()() % most);
 }
 
-// Leaves the connection as it is if that fails: in a transaction it is not clean, and the pool drops it.
+// If the rollback fails, the connection is still in a transaction and not clean, so the pool drops
+// it.
 void roll_back(connection& c) {
     weft::shield([&] {
         try {
@@ -44,7 +46,7 @@ void try_once(connection& c, const std::function<void(connection&)>& f) {
         roll_back(c);
         throw;
     }
-    c.query({"COMMIT"});  // ends the transaction, also if the server refuses to commit
+    c.query({"COMMIT"});  // ends the transaction even if the server refuses to commit
 }
 
 }  // namespace

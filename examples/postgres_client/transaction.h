@@ -1,4 +1,5 @@
-// transaction.h: statements that are done all together or not at all, once more if another transaction was in the way.
+// transaction.h: executes statements all or none, and retries them after a conflict with another
+// transaction.
 #pragma once
 
 #include <functional>
@@ -7,9 +8,12 @@
 
 namespace postgres_client {
 
-// Calls f within a transaction, as if no other one were under way (SERIALIZABLE), and commits it. Where the server gives it up because of another one, f
-// is called again, several times. If f throws, or is interrupted, nothing has happened. Throws what f throws; statement_error; connection_error, after which,
-// if it was the commit's, nobody knows. Returns how often f was called in vain.
+// Calls f within a SERIALIZABLE transaction, and commits it. If the server aborts it because of a
+// conflict with another one, f is called again, several times.
+//
+// If f throws or is interrupted, the transaction has no effect. Throws what f throws;
+// statement_error; connection_error. If that comes from the commit, the outcome is unknown. Returns
+// the number of failed attempts.
 int in_transaction(connection& c, const std::function<void(connection&)>& f);
 
 }  // namespace postgres_client

@@ -20,10 +20,11 @@ using weft::fd_events;
 
 constexpr steady_clock::time_point never = steady_clock::time_point::max();
 
-// Commands of a pipeline that are in hiredis' buffer at a time: what the socket has not taken is moved to the front of the buffer with each write.
+// How many commands of a pipeline are in hiredis' buffer at a time. Each write moves what the
+// socket has not taken to the front of the buffer.
 constexpr std::size_t appended_at_a_time = 256;
 
-// A connected socket that does not block, which is the caller's.
+// Returns a connected, non-blocking socket, which the caller owns.
 int connect(const std::string& address) {
     if (address.find('/') != std::string::npos) return weft::net::unix_stream::connect(address).release();
     weft::net::tcp_stream s = weft::net::dial(address);
@@ -31,20 +32,20 @@ int connect(const std::string& address) {
     return s.release();
 }
 
-// As connect(), but within that time.
+// Like connect(), with a time limit.
 int connect_within(const server& at) {
     try {
         return weft::with_timeout(at.connect_time, [&] { return connect(at.address); });
     } catch (const std::exception& e) {  // a system_error, or an invalid_argument: a path that is too long
         throw connection_error("cannot connect to " + at.address + ": " + e.what());
     } catch (const weft::timed_out&) {
-        weft::throw_if_cancelled();  // it was the deadline of somebody around us
+        weft::throw_if_cancelled();  // the deadline may be that of a caller
         throw connection_error("cannot connect to " + at.address + ": it does not answer");
     }
 }
 
 redisContext* context_of(int fd) {
-    redisContext* const c = redisConnectFd(fd);  // connects nothing
+    redisContext* const c = redisConnectFd(fd);  // only wraps the descriptor
     if (c == nullptr) throw std::bad_alloc();
     c->flags &= ~REDIS_BLOCK;
     return c;
@@ -106,12 +107,13 @@ std::optional<reply> connection::take_parsed() {
     void* parsed = nullptr;
     if (redisGetReplyFromReader(context_.get(), &parsed) != REDIS_OK) fail();
     if (parsed == nullptr) return std::nullopt;
-    if (outstanding_ != 0) --outstanding_;  // else: a message of a subscription
+    if (outstanding_ != 0) --outstanding_;  // otherwise it is a message of a subscription
     return reply(static_cast<redisReply*>(parsed));
 }
 
-// Sends what there is to send, and reads what has come; waits until one of them is possible. Both, because a server that has no room left for its replies
-// does not read commands either. False: neither was, by then.
+// Sends pending data and reads what has arrived; waits until one of these is possible. It needs
+// both, because a server that cannot send its replies stops reading commands. Returns false if
+// neither was possible by the deadline.
 bool connection::exchange(steady_clock::time_point deadline) {
     if (has_unsent_) {
         int all_sent = 0;
@@ -125,7 +127,8 @@ bool connection::exchange(steady_clock::time_point deadline) {
 }
 
 bool connection::is_still_there() const {
-    // Nobody has asked for anything: so what can be read is the end, or nothing that we could make sense of.
+    // No reply is expected: if the socket is readable, that is the end of the connection or
+    // unusable data.
     return socket_.wait_for(fd_events::readable, std::chrono::seconds(0)) == fd_events::none;
 }
 

@@ -1,22 +1,26 @@
-// connection.h: one connection to a Redis server: hiredis for the protocol, weft for everything that waits.
+// connection.h: one connection to a Redis server: hiredis does the protocol, weft does the waiting.
 //
-// hiredis comes in a blocking kind, a kind with callbacks for somebody's event loop, and a third one that is hardly known: a context whose socket does not
-// block does what can be done at once, and returns. It formats and parses, and never waits:
+// hiredis has a blocking interface, one with callbacks for an event loop, and a third, less known
+// one: a context with a non-blocking socket. Its functions do what is possible at once and return:
 //
-//     redisAppendFormattedCommand   into its buffer
-//     redisBufferWrite              from there to the socket, as far as that takes it
-//     redisBufferRead               from the socket to the parser, if there is something
-//     redisGetReplyFromReader       a reply, if one is complete
+//     redisAppendFormattedCommand   appends a command to its buffer
+//     redisBufferWrite              writes from the buffer to the socket, as much as that accepts
+//     redisBufferRead               reads from the socket into the parser, if data are available
+//     redisGetReplyFromReader       returns a reply, if one is complete
 //
-// In between, where the other two kinds would block the thread or return to their loop, a green thread waits for the socket (exchange()), and the code
-// around it stays a sequence of calls. No call of hiredis is under way while we wait: so it does not matter on which OS thread a green thread goes on.
+// The other two interfaces would block the thread or return to the event loop between these calls.
+// Here, a green thread waits for the socket (exchange()), and the code around it remains a sequence
+// of calls. No call of hiredis is in progress during a wait, so the green thread may resume on any
+// OS thread.
 //
-// Connecting is weft's, too (net::dial): hiredis would look up names with a call that blocks, and try one address after the other.
+// weft also makes the connection (net::dial). hiredis would look up names with a blocking call, and
+// try one address after the other.
 //
-// Invariant: I1. outstanding_ is how many replies are still to come. A connection with replies to come is of no use for anybody else: he would take them for
-//                his own. So no pool takes it back (is_clean()).
+// Invariant: I1. outstanding_ is the number of replies still to come. A connection with outstanding
+//                replies must not be reused: its next user would take them for its own. A pool
+//                therefore drops it (is_clean()).
 //
-// Who: one green thread at a time.
+// Threads: one green thread at a time.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -36,18 +40,19 @@
 
 namespace redis_client {
 
-// Where the server is, and how long we have patience with it.
+// Where the server is, and the time limits for it.
 struct server {
     std::string address = "127.0.0.1:6379";  // or the path of a Unix socket
-    std::string password;                    // empty: none is needed
+    std::string password;                    // empty: not required
     std::chrono::milliseconds connect_time{5'000};
-    std::chrono::milliseconds silence{15'000};  // of a subscription, before we ask if the server is still there
+    std::chrono::milliseconds silence{15'000};  // of a subscription, before a PING checks the server
 };
 
 // A command and its arguments, any bytes.
 using command = std::vector<std::string>;
 
-// There is no connection, or none any more. Whether the server has carried out what was outstanding nobody knows.
+// There is no connection, or it is lost. It is unknown whether the server has executed the
+// outstanding commands.
 class connection_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -55,30 +60,34 @@ public:
 
 class connection {
 public:
-    // Connects, and logs in. Throws connection_error; weft::cancelled and weft::timed_out, as all that waits here.
+    // Connects and logs in. Throws connection_error; weft::cancelled and weft::timed_out, like all
+    // functions here that wait.
     explicit connection(const server& at);
 
     connection(connection&&) noexcept = default;
     connection& operator=(connection&&) = delete;
     ~connection() = default;
 
-    // Sends it, and waits for the reply, which may be an error of the server's. Throws connection_error.
+    // Sends the command and waits for the reply, which may be an error of the server. Throws
+    // connection_error.
     reply call(const command& c);
 
-    // Sends all of them, without waiting for the reply to one before the next is sent. The replies, in the same order.
+    // Sends all commands without waiting for replies in between. Returns the replies in the same
+    // order.
     std::vector<reply> call_all(std::span<const command> commands);
 
-    // ---- In pieces: for subscriptions, where replies come that nobody has asked for.
+    // ---- The single steps, for subscriptions, where replies arrive without a request.
 
     void append(const command& c);
 
-    // Sends what was appended, and waits for the next reply; nothing: there was none by then.
+    // Sends what was appended, and waits for the next reply. Returns nullopt if none arrives by the
+    // deadline.
     std::optional<reply> receive_until(std::chrono::steady_clock::time_point deadline);
 
-    // Whether it could serve anybody else: it works, and nothing is outstanding.
+    // Whether another user could use the connection: it works, and no reply is outstanding.
     [[nodiscard]] bool is_clean() const noexcept { return context_->err == 0 && outstanding_ == 0; }
 
-    // The same for one that lay unused: the server has not closed it meanwhile.
+    // The same for an unused connection: the server has not closed it.
     [[nodiscard]] bool is_still_there() const;
 
 private:
@@ -92,7 +101,7 @@ private:
     [[noreturn]] void fail() const;
 
     std::unique_ptr<redisContext, free_it> context_;
-    weft::watched_fd socket_;  // dropped before the context closes the descriptor
+    weft::watched_fd socket_;  // destroyed before the context closes the descriptor
     std::size_t outstanding_ = 0;
     bool has_unsent_ = false;
 };

@@ -44,7 +44,8 @@ private:
         }
     }
 
-    // Sets and gets a key of this client's alone, several times in one pipeline. Whether each GET has found what the SET before it has written.
+    // Sets and gets a key of this client several times in one pipeline. Returns whether each GET
+    // has read what the SET before it wrote.
     bool run_round(std::size_t client, std::size_t round) {
         const std::string key = "load:" + std::to_string(client);
         const std::string value = key + ":" + std::to_string(round) + ":";

@@ -1,10 +1,12 @@
-// main.cc: a Redis client, made of hiredis as it is and green threads.
+// main.cc: a Redis client, built from the unmodified hiredis and green threads.
 //
 // needs: hiredis::hiredis
 //
-// What one learns: how to use a client library that knows nothing of green threads, and would block the thread: its non-blocking calls, and
-// weft::wait_fd where they have nothing to do (connection.cc). On top of it what a program wants of a database: a pool (pool.h), pipelines,
-// deadlines that leave nothing behind, messages that somebody else publishes (subscription.h), and a server that comes and goes.
+// It shows how to use a client library that does not know about green threads and would block the
+// OS thread: with its non-blocking functions, and weft::wait_fd between them (connection.cc). On
+// top of that it has what a program needs of a database: a pool (pool.h), pipelines, deadlines that
+// leave nothing behind, published messages (subscription.h), and reconnection after a restart of
+// the server. Prints the replies.
 #include <cctype>
 #include <csignal>
 #include <cstdio>
@@ -43,7 +45,7 @@ exit_code print(const reply& r) {
 
 exit_code call(const options& how) { return print(connection(how.at).call(how.words)); }
 
-// A command on each line: words, between blanks.
+// Reads one command per line: words that are separated by blanks.
 std::vector<command> read_commands() {
     std::vector<command> commands;
     weft::blocking([&] {

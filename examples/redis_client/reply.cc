@@ -4,7 +4,7 @@ namespace redis_client {
 
 namespace {
 
-// hiredis refuses replies that are nested deeper than 7 arrays.
+// The recursion is bounded: hiredis refuses replies with more than 7 nested arrays.
 void write(const redisReply& r, std::string& to) {
     switch (r.type) {
         case REDIS_REPLY_NIL:

@@ -1,4 +1,4 @@
-// reply.h: what the server has answered: hiredis' tree, owned.
+// reply.h: a reply of the server: owns a tree of hiredis.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -12,7 +12,7 @@ namespace redis_client {
 
 class reply {
 public:
-    // Takes it over.
+    // Takes ownership of r.
     explicit reply(redisReply* r) noexcept : root_(r) {}
 
     [[nodiscard]] bool is_error() const noexcept { return root_->type == REDIS_REPLY_ERROR; }
@@ -23,10 +23,11 @@ public:
 
     [[nodiscard]] long long integer() const noexcept { return root_->integer; }
 
-    // Of a string, a status ("OK") or an error; else empty. Valid as long as the reply.
+    // The text of a string, a status ("OK") or an error; otherwise empty. Valid as long as the
+    // reply.
     [[nodiscard]] std::string_view text() const noexcept { return text_of(*root_); }
 
-    // Of an array; else 0.
+    // The number of elements of an array; otherwise 0.
     [[nodiscard]] std::size_t size() const noexcept { return root_->type == REDIS_REPLY_ARRAY ? root_->elements : 0; }
 
     // The text of an element of an array.
@@ -34,7 +35,8 @@ public:
         return text_of(*root_->element[element]);
     }
 
-    // As redis-cli writes it where nobody looks: values as they are, a line each; "(nil)", "(error) …".
+    // Formats the reply like redis-cli whose output is not a terminal: one plain value per line,
+    // "(nil)", "(error) …".
     [[nodiscard]] std::string to_string() const;
 
 private:

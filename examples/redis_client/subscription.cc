@@ -32,13 +32,14 @@ public:
         to_.send({event::kind::subscribed, {}, {}});
     }
 
-    // Until the connection breaks.
+    // Runs until the connection breaks.
     [[noreturn]] void run() {
         for (;;) hand_on(receive());
     }
 
 private:
-    // The next reply. A server that has gone without a word, as one does whose machine has lost its power, is found out by asking.
+    // Returns the next reply. A PING detects a server that has vanished without closing the
+    // connection, for example after a power failure.
     reply receive() {
         if (std::optional<reply> r = connection_.receive_until(steady_clock::now() + silence_)) return std::move(*r);
         connection_.append({"PING"});
@@ -46,7 +47,7 @@ private:
         throw connection_error("the server does not answer any more");
     }
 
-    // Whether it was a message. Else it is a word on the subscription, or the answer to a PING.
+    // Forwards a message, and returns true. Returns false for a reply to SUBSCRIBE or PING.
     bool hand_on(const reply& r) {
         if (r.size() != 3 || r.text(0) != "message") return false;
         to_.send({event::kind::message, std::string(r.text(1)), std::string(r.text(2))});

@@ -1,9 +1,12 @@
-// subscription.h: messages that others publish: a green thread of its own receives them, for as long as there is somebody who wants them.
+// subscription.h: receives published messages, on a green thread of its own, as long as the program
+// wants them.
 //
-// Redis keeps no messages for who is not there. So when the connection is lost a subscriber has to know: there is a gap between `lost` and the next
-// `subscribed`. The connection is made anew, after a pause that grows from one failure to the next.
+// Redis keeps no messages for a subscriber without a connection. A subscriber is told about a lost
+// connection: messages between `lost` and the next `subscribed` are missing. It connects again
+// after a pause that grows with each failure.
 //
-// A receiver who is slow fills the channel; then nothing is read from the server any more, whose own limit (client-output-buffer-limit pubsub) ends it for us.
+// A slow receiver fills the channel. Then the subscriber stops reading, until the server's own
+// limit (client-output-buffer-limit pubsub) closes the connection.
 #pragma once
 
 #include <string>
@@ -20,10 +23,11 @@ struct event {
 
     kind what;
     std::string channel;  // of a message
-    std::string text;     // the message; or why the connection was lost
+    std::string text;     // the message, or why the connection was lost
 };
 
-// Receives what is published on the channels, and sends it on. Returns when `to` is closed, else it ends only by a cancellation (weft::scope, weft::future).
+// Receives what is published on the channels, and sends it to `to`. Returns when `to` is closed;
+// otherwise only a cancellation ends it (weft::scope, weft::future).
 void subscribe(const server& at, const std::vector<std::string>& channels, const weft::send_chan<event>& to);
 
 }  // namespace redis_client

@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 using weft::net::tcp_stream;
 
 void backend::has_failed(std::string_view why) {
-    std::deque<kept> closed;  // when the lock is free
+    std::deque<kept> closed;  // destroyed after the lock is released
     const guard locked(lock_);
     if (!is_up_) {
         in_a_row_ = 0;
@@ -60,7 +60,8 @@ std::optional<tcp_stream> backend::take_kept() {
             s = std::move(kept_.back().stream);
             kept_.pop_back();
         }
-        // Nobody has asked for anything: so what can be read is the end, or an answer to nothing.
+        // No answer is expected: if the socket is readable, that is the end of the connection or an
+        // unexpected answer.
         const bool is_silent = weft::wait_fd_for(s->native_handle(), weft::fd_events::readable,
                                                  std::chrono::seconds(0)) == weft::fd_events::none;
         if (is_silent) return s;

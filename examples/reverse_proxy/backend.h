@@ -1,17 +1,19 @@
-// backend.h: one server behind the proxy: whether it is well, how much it has to do, and the connections to it that are kept for the next request.
+// backend.h: one server behind the proxy: its health, its load, and connections that are kept for
+// later requests.
 //
-//             fall failures, one after the other
+//             fall failures in a row
 //        ┌────────────────────────────────────────┐
 //        │                                        ▼
-//       up                                      down      gets no requests; the health check goes on
+//       up                                      down      gets no requests; health checks continue
 //        ▲                                        │
 //        └────────────────────────────────────────┘
-//             rise successes, one after the other
+//             rise successes in a row
 //
-// What counts is whether it can be connected to, by health checks and by requests, and what it answers to health checks. A request that it answers badly says
-// something about the request.
+// Two things count as success or failure: connecting, by health checks and by requests, and the
+// answers to health checks. A bad answer to a request does not count: it may be the fault of the
+// request.
 //
-// Who: any thread.
+// Threads: any thread.
 #pragma once
 
 #include <atomic>
@@ -44,7 +46,7 @@ public:
     void has_failed(std::string_view why);
     void is_well();
 
-    // ---- Load: how many requests or connections it is busy with.
+    // ---- Load: the number of its current requests or connections.
 
     [[nodiscard]] std::size_t load() const noexcept { return load_; }
 
@@ -54,17 +56,17 @@ public:
 
     // ---- Connections.
 
-    // A new one, within connect_time. An error counts as a failure.
+    // Makes a connection, within connect_time. An error counts as a failure.
     [[nodiscard]] weft::net::tcp_stream connect(std::error_code& ec);
 
-    // One that was kept, and that the back end has not closed meanwhile, as far as can be seen. The one used last, so that those that are not needed
-    // grow old.
+    // Returns a kept connection that the back end has not closed, as far as that can be seen.
+    // Prefers the most recently used one, so that surplus ones grow old.
     [[nodiscard]] std::optional<weft::net::tcp_stream> take_kept();
 
-    // Keeps it for the next request, or closes it: if there are enough of them, or the back end is down.
+    // Keeps s for a later request, or closes it if enough are kept or the back end is down.
     void keep(weft::net::tcp_stream s);
 
-    // Closes those that were not used for keep_time.
+    // Closes those that were unused for keep_time.
     void drop_old();
 
 private:
@@ -80,9 +82,8 @@ private:
     std::atomic<std::size_t> load_ = 0;
 
     weft::mutex lock_;
-    std::size_t in_a_row_ =
-        0;  // guarded by lock_, as the next one: reports that speak against is_up_, one after the other
-    std::deque<kept> kept_;  // the one used last is at the end
+    std::size_t in_a_row_ = 0;  // reports in a row that contradict is_up_; guarded by lock_, like the next one
+    std::deque<kept> kept_;     // the most recently used is last
 };
 
 }  // namespace reverse_proxy

@@ -1,4 +1,4 @@
-// backends.h: all back ends: which one gets the next request.
+// backends.h: all back ends, and the choice of one for each request.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace reverse_proxy {
 
-// One of them, for the time in which it is busy with us.
+// Counts a request in the load of a back end, for its lifetime.
 class assignment {
 public:
     explicit assignment(backend& to) noexcept : to_(&to) { to_->add_load(); }
@@ -40,8 +40,9 @@ class backends {
 public:
     explicit backends(const options& how);
 
-    // The one with the least to do of those that are up, or, if none is, of all: it may have come back, and nobody has noticed. None: all of them are
-    // among the tried.
+    // Returns the back end that has the least load among those that are up and not yet tried. If
+    // none of them is up, chooses among all that were not tried: one may have recovered unnoticed.
+    // Returns nullptr if all were tried.
     [[nodiscard]] backend* choose(std::span<backend* const> tried);
 
     [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
@@ -50,7 +51,7 @@ public:
 
 private:
     std::vector<std::unique_ptr<backend>> all_;
-    std::atomic<std::size_t> turn_ = 0;  // who is looked at first: of those with the same load each gets its turn
+    std::atomic<std::size_t> turn_ = 0;  // where the search begins, so that back ends with equal load take turns
 };
 
 }  // namespace reverse_proxy

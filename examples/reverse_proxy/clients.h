@@ -1,10 +1,12 @@
-// clients.h: whose connections there are at the moment: how many there may be, and how all of them come to an end.
+// clients.h: the table of connected clients. It limits their number and ends all connections.
 //
-// A client is between two requests (idle), or in the middle of one (busy). At the end idle ones are closed, and busy ones go on until their request is
-// answered. To close an idle one its read deadline is moved to now, from elsewhere: the read ends as if the client had been silent for too long.
+// A client is idle (between two requests) or busy (within one). At the end, idle connections are
+// closed, and busy ones continue until their request is answered. end_all() closes an idle
+// connection by setting its read deadline to now: the read ends as after a timeout.
 //
-// Invariant: I1. Of a client that is idle only end_all() moves the read deadline; of one that is busy only its own green thread does. Who changes between
-//                the two holds the entry's lock.
+// Invariant: I1. The read deadline of an idle client is moved only by end_all(); that of a busy one
+//                only by its own green thread. A change between the two states needs the entry's
+//                lock.
 //
 // Locks: the table's, then an entry's.
 #pragma once
@@ -21,21 +23,22 @@ namespace reverse_proxy {
 
 class clients {
 public:
-    // One client, as long as its connection is served. It begins busy.
+    // One client, for the lifetime of its connection. It starts busy.
     class entry {
     public:
-        // connection must live longer.
+        // connection must outlive the entry.
         entry(clients& among, weft::net::tcp_stream& connection);
         ~entry();
 
         entry(const entry&) = delete;
         entry& operator=(const entry&) = delete;
 
-        // The client's next request is waited for from now on, for so long. False: there will be no more.
+        // Marks the client as idle: it waits for a request, for at most time. Returns false if the
+        // proxy is ending and takes no more requests.
         [[nodiscard]] bool begin_idle(std::chrono::milliseconds time);
         void end_idle();
 
-        // Whether this request is the last one.
+        // Whether the current request must be the last one of this connection.
         [[nodiscard]] bool is_last();
 
     private:
@@ -44,26 +47,27 @@ public:
         clients& among_;
         weft::net::tcp_stream& connection_;
         weft::mutex lock_;
-        bool is_idle_ = false;  // guarded by lock_, as the next one
+        bool is_idle_ = false;  // guarded by lock_, like the next one
         bool is_ending_ = false;
     };
 
     explicit clients(std::size_t most) noexcept : most_(most) {}
 
-    // A place for one more. False: there are as many as there may be.
+    // Reserves a place for a client. Returns false if the maximum is reached.
     [[nodiscard]] bool reserve();
 
-    // The place is free again: the connection has gone.
+    // Releases a place, after the connection has ended.
     void give_back();
 
-    // Closes idle connections, and waits for the busy ones; those that are there after the grace are cut off. Returns how many those were.
+    // Closes idle connections and waits for the busy ones. Those that remain after the grace period
+    // are cut off; returns their number.
     std::size_t end_all(std::chrono::milliseconds grace);
 
 private:
     const std::size_t most_;
     weft::mutex lock_;
     weft::condition_variable gone_;
-    std::size_t places_taken_ = 0;  // guarded by lock_, as the next ones
+    std::size_t places_taken_ = 0;  // guarded by lock_, like the next ones
     bool is_ending_ = false;
     std::unordered_set<entry*> entries_;
 };

@@ -28,14 +28,15 @@ using std::chrono::steady_clock;
 using weft::net::tcp_stream;
 
 constexpr std::size_t read_at_least = 4096;
-constexpr std::size_t read_ahead_most = std::size_t{64} * 1024;  // of a body, or of requests to come
+constexpr std::size_t read_ahead_most = std::size_t{64} * 1024;  // of a body, or of pipelined requests
 
-// How long, and for how many bytes, a client that is told to go away may go on sending.
+// How long, and for how many bytes, the proxy still reads from a client whose connection it ends.
 constexpr std::chrono::milliseconds linger_time = 2s;
 constexpr int linger_pieces = 256;
 
-// Closing while the client still sends would have the system say so at once (a reset), and the client might never see our last answer. So
-// we say that there is no more, and read on for a while.
+// If the proxy closed the socket while the client still sends, the kernel would reset the
+// connection, and the client might never see the last answer. So this closes the sending side, and
+// reads on for a while.
 void say_goodbye(tcp_stream& client) {
     std::error_code ec;
     client.shutdown_send(ec);
@@ -46,18 +47,19 @@ void say_goodbye(tcp_stream& client) {
     }
 }
 
-// 127.0.0.1, without the port; of IPv6 without brackets.
+// The IP address without the port: 127.0.0.1. IPv6 addresses have no brackets.
 std::string address_of(const tcp_stream& client) {
     try {
         const std::string both = client.remote_endpoint().to_string();
         const std::string address = both.substr(0, both.rfind(':'));
         return address.starts_with('[') ? address.substr(1, address.size() - 2) : address;
     } catch (const std::system_error&) {
-        return "unknown";  // it has gone already
+        return "unknown";  // the client has closed the connection
     }
 }
 
-// What to say of a header that could not be read; nothing if it is the connection that has failed.
+// Returns the refusal for a header that could not be read; nullopt if the connection itself has
+// failed.
 std::optional<refusal> refusal_for(const error_code& ec) {
     if (ec == boost::asio::error::timed_out)
         return refusal{http::status::request_timeout, "the request came too slowly"};
@@ -86,7 +88,7 @@ public:
     }
 
 private:
-    // Waits until a request begins. False: there is none.
+    // Waits until a request begins. Returns false if none will come.
     bool await_request() {
         const auto skip_empty_lines = [this] {
             const std::string_view text(static_cast<const char*>(buffer_.data().data()), buffer_.size());
@@ -103,7 +105,7 @@ private:
         return !ec;
     }
 
-    // Whether another one may follow.
+    // Returns whether another request may follow.
     bool serve_request() {
         request_parser p;
         p.header_limit(static_cast<uint32_t>(s_.allowed.header_bytes));

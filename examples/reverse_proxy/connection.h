@@ -1,4 +1,5 @@
-// connection.h: one client, from its first byte to its last: what each green thread of the proxy does.
+// connection.h: serves one client from its first byte to its last. Each connection of the proxy is
+// a green thread that runs this.
 #pragma once
 
 #include <weft/net/tcp.h>
@@ -9,20 +10,20 @@
 
 namespace reverse_proxy {
 
-// What all connections share. All of it lives longer than they do.
+// What all connections share. All of it must outlive them.
 struct surroundings {
     const limits& allowed;
     backends& all;
     clients& known;
 };
 
-// Passes requests on, one after the other.
+// Forwards requests, one after the other.
 void serve_http(weft::net::tcp_stream accepted, const surroundings& s);
 
-// Passes everything on, to one back end.
+// Forwards all bytes, to one back end.
 void serve_tcp(weft::net::tcp_stream accepted, const surroundings& s);
 
-// Says that there are too many.
+// Answers that there are too many connections.
 void turn_away(weft::net::tcp_stream accepted);
 
 }  // namespace reverse_proxy

@@ -24,7 +24,8 @@ using boost::system::error_code;
 using std::chrono::steady_clock;
 using weft::net::tcp_stream;
 
-// Interim answers ("100 Continue", "103 Early Hints") before the one that counts. We drop them.
+// The limit on interim answers ("100 Continue", "103 Early Hints") before the final one. They are
+// dropped.
 constexpr int most_interim_answers = 10;
 
 bool is_idempotent(http::verb v) {
@@ -40,16 +41,16 @@ struct exchange::connected {
     assignment to;
     stream connection;
     bool was_kept;
-    flat_buffer buffer{};  // what was read beyond what was parsed
+    flat_buffer buffer{};  // read beyond the parsed part
     std::optional<answer_parser> answer{};
 };
 
-// The back end has gone, or was too slow, before its answer began.
+// The back end closed the connection, or was too slow, before its answer began.
 struct exchange::no_answer {
     error_code why;
 };
 
-// Sends a request's body, at the same time as the answer is read.
+// Sends the body of a request while the answer is read.
 class exchange::body_sender {
 public:
     body_sender(stream& client,
@@ -62,8 +63,9 @@ public:
         sending_.go([&, this] {
             result_ = relay_body(client, buffer, p, to, s, allowed.stall_time);
             if (result_.how == relayed::source_failed)
-                to.next_layer().close();  // half a request must not look like a whole one
-            // Now the answer has to come. Who reads it waits already.
+                to.next_layer().close();  // an incomplete request must not look complete
+            // From now on the answer has a deadline. The green thread that reads it is already
+            // waiting.
             to.next_layer().set_read_deadline(steady_clock::now() + allowed.answer_time);
             has_sent_all_ = result_.how == relayed::all;
         });
@@ -82,21 +84,22 @@ public:
 
     [[nodiscard]] bool has_sent_all() const noexcept { return has_sent_all_; }
 
-    // Gives it up, wherever it is. Neither connection can be used for anything else afterwards.
+    // Aborts the transfer at any point. Neither connection can be used for anything else
+    // afterwards.
     void stop() {
         to_.next_layer().close();
         client_.next_layer().set_read_deadline(steady_clock::now());
         sending_.wait();
     }
 
-    // After stop().
+    // Valid after stop().
     [[nodiscard]] const relay_result& result() const noexcept { return result_; }
 
 private:
     stream& client_;
     stream& to_;
     weft::wait_group sending_;
-    relay_result result_{relayed::all, {}};  // until it has ended, the sender's
+    relay_result result_{relayed::all, {}};  // written by the sending green thread until it ends
     std::atomic<bool> has_sent_all_ = false;
 };
 
@@ -132,7 +135,7 @@ bool exchange::run() {
             if (!may_be_repeated_ || e.why == boost::asio::error::timed_out) refuse(e.why);
             last_failure_ = e.why;
             if (to.was_kept) {
-                kept_ones_may_be_used_ = false;  // they may all be as old
+                kept_ones_may_be_used_ = false;  // the others may be equally stale
             } else {
                 tried_.push_back(&*to.to);
             }
@@ -155,7 +158,7 @@ exchange::connected exchange::connect() {
     refuse(last_failure_);
 }
 
-// Sends the request, and passes the answer on.
+// Sends the request, and forwards the answer.
 bool exchange::talk(connected& to) {
     http::request_serializer<http::buffer_body> serializer(request_.get());
     error_code ec;
@@ -177,7 +180,7 @@ bool exchange::talk(connected& to) {
     } catch (const no_answer&) {
         sender.stop();
         if (sender.result().how != relayed::source_failed) throw;
-        // Not the back end's fault.
+        // The client has failed, not the back end.
         const error_code why = sender.result().why;
         if (why == boost::asio::error::timed_out)
             throw refusal{http::status::request_timeout, "the body came too slowly"};
@@ -195,7 +198,7 @@ void exchange::read_answer_header(connected& to) {
         error_code ec;
         http::read_header(to.connection, to.buffer, *to.answer, ec);
         if (ec) throw no_answer{ec};
-        const unsigned status = to.answer->get().result_int();  // of some, Beast does not know the name
+        const unsigned status = to.answer->get().result_int();  // Beast has no names for some statuses
         if (status / 100 != 1 || status == static_cast<unsigned>(http::status::switching_protocols)) return;
     }
     throw no_answer{http::error::bad_status};
@@ -220,7 +223,7 @@ bool exchange::pass_answer_on(connected& to, body_sender* sender) {
     if (!answer.is_done()) {
         const relay_result r = relay_body(to.connection, to.buffer, answer, client_, serializer, allowed_.stall_time);
         if (r.how != relayed::all) {
-            client_.next_layer().close();  // half an answer must not look like a whole one
+            client_.next_layer().close();  // an incomplete answer must not look complete
             return false;
         }
     }

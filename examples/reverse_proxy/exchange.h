@@ -4,12 +4,20 @@
 //            ══ body ═════════════════════════════════════▶          a green thread of its own (body_sender)
 //            ◀═════════════════════════════════ header, body ══
 //
-// Both directions go on at the same time: a back end may answer before it has got all, to say that it wants no more of it.
+// Both directions run at the same time: a back end may answer before it has received the whole
+// body, to refuse the rest.
 //
-// Once more. A request is given to another back end if it cannot be connected to, and, if it may be repeated (GET and its like, without a body), also if the
-// back end goes away without an answer. Not if it is late: it may be busy with it. A kept connection that fails is replaced by a new one.
+// Retries. A request goes to another back end in two cases:
 //
-// As long as nothing of an answer was sent to the client, what goes wrong is told to it (refusal: 502, 504 …). After that a cut connection tells it.
+// - The back end cannot be connected to.
+// - The back end closes the connection without an answer, and the request may be repeated (GET,
+//   HEAD, OPTIONS or TRACE, without a body).
+//
+// In the second case, if the connection was a kept one, the retry makes a new one, possibly to the
+// same back end. A late answer causes no retry: the back end may still be working on the request.
+//
+// Errors. Until a byte of the answer was sent to the client, it gets an error page (refusal: 502,
+// 504 …). After that, the connection is cut.
 #pragma once
 
 #include <string_view>
@@ -24,7 +32,8 @@ namespace reverse_proxy {
 
 class exchange {
 public:
-    // client, buffer (what was read from it beyond the header), p, which has read the header, and all the others live longer.
+    // p has read the header. buffer holds what was read from the client beyond it. All arguments
+    // must outlive the exchange.
     exchange(stream& client,
              boost::beast::flat_buffer& buffer,
              request_parser& p,
@@ -54,7 +63,7 @@ private:
     clients::entry& place_;
     backends& all_;
     const limits& allowed_;
-    // Of the request as the client has sent it.
+    // Properties of the request as the client sent it.
     const unsigned client_version_;
     const bool keep_alive_;
     const bool has_body_;

@@ -23,7 +23,8 @@ constexpr std::array<http::field, 8> for_one_hop = {http::field::connection,
                                                     http::field::trailer,
                                                     http::field::upgrade};
 
-// A client may not have these taken away by naming them in Connection: somebody behind us relies on them.
+// A client must not be able to remove these fields by naming them in Connection: a server behind
+// the proxy relies on them.
 bool may_be_named(std::string_view name) {
     return !iequals(name, "Host") && !iequals(name, "Content-Length") && !iequals(name, "Transfer-Encoding") &&
            !iequals(name, "X-Forwarded-For") && !iequals(name, "X-Forwarded-Proto") &&
@@ -90,7 +91,7 @@ void prepare_request(request_parser& p, std::string_view client_address) {
     const std::string protocol(view(m[http::field::upgrade]));
     const std::string via = m.version() >= 11 ? "1.1 weft" : "1.0 weft";
     remove_those_for_one_hop(m);
-    m.erase(http::field::expect);  // we have answered that ourselves
+    m.erase(http::field::expect);  // the proxy answers it
     m.version(11);
     if (m.count(http::field::host) == 0) m.set(http::field::host, "");
     append(m, "X-Forwarded-For", client_address);
@@ -115,11 +116,11 @@ bool prepare_answer(answer_parser& p, unsigned client_version, bool keep_alive) 
         m.set(http::field::upgrade, protocol);
         return false;
     }
-    if (!p.is_done() && !p.content_length()) {  // its end is not known in advance
+    if (!p.is_done() && !p.content_length()) {  // the length is not known in advance
         m.chunked(client_version >= 11);
         keep_alive = keep_alive && client_version >= 11;
     } else if (p.chunked() && client_version < 11) {
-        m.chunked(false);  // of an answer without its body
+        m.chunked(false);  // an answer without its body, for HEAD
     }
     m.keep_alive(keep_alive);
     return keep_alive;

@@ -19,7 +19,7 @@ namespace reverse_proxy {
 
 namespace {
 
-// What is wrong with it; nothing, if it is well.
+// Returns what is wrong with the back end; empty if it is healthy.
 std::string ask(weft::net::tcp_stream connection, const backend& b, const std::string& path) {
     weft::asio::stream s(std::move(connection));
     http::request<http::empty_body> question(http::verb::get, path, 11);
@@ -28,7 +28,7 @@ std::string ask(weft::net::tcp_stream connection, const backend& b, const std::s
     question.keep_alive(false);
     http::write(s, question);
     boost::beast::flat_buffer buffer;
-    http::response_parser<http::buffer_body> answer;  // only the header
+    http::response_parser<http::buffer_body> answer;  // only the header is read
     http::read_header(s, buffer, answer);
     const unsigned status = answer.get().result_int();
     return status < 400 ? std::string() : "it answers " + path + " with " + std::to_string(status);
@@ -38,7 +38,7 @@ void check(backend& b, const checks& how) {
     try {
         std::error_code ec;
         weft::net::tcp_stream connection = b.connect(ec);
-        if (ec) return;  // connect() has said so
+        if (ec) return;  // connect() has reported it
         const std::string wrong = how.path.empty() ? std::string() : ask(std::move(connection), b, how.path);
         if (wrong.empty()) {
             b.is_well();

@@ -1,4 +1,4 @@
-// health.h: looks after a back end: asks it for a page now and then.
+// health.h: checks a back end regularly, by a request for a page.
 #pragma once
 
 #include "backend.h"
@@ -6,7 +6,7 @@
 
 namespace reverse_proxy {
 
-// Ends only by a cancellation.
+// Only a cancellation ends it.
 [[noreturn]] void look_after(backend& b, const checks& how);
 
 }  // namespace reverse_proxy

@@ -1,4 +1,5 @@
-// http.h: what all files of this program say of Boost.Beast: messages of HTTP/1.1 whose bodies are never in memory as a whole, and a refusal.
+// http.h: the types of Boost.Beast that all files of this program use: HTTP/1.1 messages whose
+// bodies are never in memory as a whole, and a refusal.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>
@@ -20,11 +21,11 @@ namespace http = boost::beast::http;
 
 using stream = weft::asio::stream<weft::net::tcp_stream>;
 
-// A body goes through a piece of memory of ours, one after the other (relay.h).
+// A body passes through a buffer of the program, piece by piece (relay.h).
 using request_parser = http::request_parser<http::buffer_body>;
 using answer_parser = http::response_parser<http::buffer_body>;
 
-// Thrown by whoever finds that a request cannot be granted. why: one sentence for whoever sent it.
+// Thrown where a request cannot be granted. why is one sentence for the client.
 struct refusal {
     http::status status;
     std::string why;

@@ -1,10 +1,13 @@
-// main.cc: a reverse proxy: passes HTTP/1.1 requests, or TCP connections, on to one of several servers behind it.
+// main.cc: a reverse proxy: forwards HTTP/1.1 requests, or TCP connections, to one of several
+// servers behind it.
 //
 // needs: weft::asio Boost::headers
 //
-// What one learns: a program in the middle. Each client is a green thread, which reads a request, chooses a back end, and passes both bodies on as far as
-// the other side takes them (exchange.cc, relay.cc): so memory is bounded however slow anybody is. Connections are kept for the next request (backend.cc);
-// who looks after them is a green thread for each (health.cc).
+// Each client is a green thread, which reads a request, chooses a back end, and forwards both
+// bodies as fast as the receivers accept them (exchange.cc, relay.cc). Memory is therefore bounded,
+// however slow a client or a server is. Connections to back ends are kept for later requests
+// (backend.cc). One green thread per back end checks its health (health.cc). Prints its address,
+// and which back ends go up or down.
 #include <cstdio>
 #include <exception>
 #include <stdexcept>

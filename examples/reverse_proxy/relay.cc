@@ -18,7 +18,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using weft::net::tcp_stream;
 
-// Read on by as much as there is, rather than until the memory is full: an answer that comes in drops is to be seen in drops.
+// Each read takes what is available instead of filling the buffer, so that an answer that arrives
+// in small pieces is forwarded at once.
 template <bool is_request>
 relay_result relay_message(stream& from,
                            boost::beast::flat_buffer& buffer,
@@ -40,7 +41,7 @@ relay_result relay_message(stream& from,
         body.size = piece.size() - body.size;
         body.data = piece.data();
         body.more = !p.is_done();
-        if (body.size == 0 && body.more) continue;  // so far only the beginning of a chunk
+        if (body.size == 0 && body.more) continue;  // only the beginning of a chunk has arrived
         if (body.size == 0) body.data = nullptr;
         to.next_layer().set_write_deadline(steady_clock::now() + stall_time);
         http::write(to, s, ec);
@@ -49,7 +50,7 @@ relay_result relay_message(stream& from,
     return {relayed::all, {}};
 }
 
-// What relay_both_ways() is about.
+// Implements relay_both_ways().
 class tunnel {
 public:
     tunnel(tcp_stream& a, tcp_stream& b, milliseconds idle_time) : a_(a), b_(b), idle_time_(idle_time) { moved(); }
@@ -62,7 +63,8 @@ public:
     }
 
 private:
-    // Until from ends; to is told so then. If something fails both are closed, so that the other way ends, too.
+    // Copies until from ends, then closes the sending side of to. An error closes both connections,
+    // so that the other direction ends, too.
     void pump(tcp_stream& from, std::string_view early, tcp_stream& to) {
         std::error_code ec;
         to.set_write_deadline(steady_clock::now() + idle_time_);
@@ -72,7 +74,7 @@ private:
             from.set_read_deadline(last_moved() + idle_time_);
             const std::size_t n = from.read_some({piece.data(), piece.size()}, ec);
             if (ec == weft::errc::timed_out && last_moved() + idle_time_ > steady_clock::now()) {
-                ec.clear();  // the other way something has moved
+                ec.clear();  // the other direction has made progress
                 continue;
             }
             if (ec) break;

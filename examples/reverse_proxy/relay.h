@@ -1,7 +1,8 @@
-// relay.h: from one connection to another, through a piece of memory that does not grow.
+// relay.h: copies from one connection to another, through a buffer of fixed size.
 //
-// That is all the back-pressure there is: who takes nothing lets the next write wait, and then nothing is read from the other one, whom the system's
-// own flow control stops. A slow client costs 16 KiB here, whatever it has asked for, and for stall_time at most.
+// The fixed size is all the back-pressure that is needed. If the receiver is slow, the next write
+// waits and the proxy reads no more, so TCP flow control stops the sender. A slow client costs 16
+// KiB here, whatever it has requested, for at most stall_time.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,8 @@ struct relay_result {
     boost::system::error_code why;  // timed_out: it was too slow
 };
 
-// The body of a message whose header was read by p and written by s. buffer: what was read from `from` beyond what was parsed.
+// Relays the body of a message whose header was read by p and written by s. buffer holds what was
+// read from `from` beyond the parsed part.
 relay_result relay_body(stream& from,
                         boost::beast::flat_buffer& buffer,
                         request_parser& p,
@@ -39,8 +41,8 @@ relay_result relay_body(stream& from,
                         http::response_serializer<http::buffer_body>& s,
                         std::chrono::milliseconds stall_time);
 
-// Both ways, whatever it is, until both sides have said their last, or one has failed, or nothing has moved either way for idle_time. early_a and early_b:
-// what was read from a, or b, before.
+// Relays bytes both ways until both sides have ended, one has failed, or neither has sent anything
+// for idle_time. early_a and early_b were already read from a and b.
 void relay_both_ways(weft::net::tcp_stream& a,
                      std::string_view early_a,
                      weft::net::tcp_stream& b,

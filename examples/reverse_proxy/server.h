@@ -7,7 +7,8 @@
 
 namespace reverse_proxy {
 
-// Listens, and serves until a signal says to end. Returns how many connections were cut off then. Throws std::exception if it cannot begin.
+// Listens, and serves until a signal ends it. Returns how many connections were cut off at the end.
+// Throws std::exception if it cannot start.
 [[nodiscard]] std::size_t serve(const options& how);
 
 }  // namespace reverse_proxy

@@ -8,7 +8,7 @@ namespace {
 
 enum opcode : unsigned char { text = 0x1, close = 0x8, ping = 0x9 };
 
-constexpr unsigned char whole = 0x80;  // the message's first frame is its last
+constexpr unsigned char whole = 0x80;  // FIN: the first frame of the message is its last
 
 void append_number(std::string& to, uint64_t n, int bytes) {
     for (int i = bytes - 1; i >= 0; --i) to += static_cast<char>(n >> (8 * i));

@@ -1,6 +1,7 @@
-// frame.h: WebSocket frames as a server sends them (RFC 6455, 5.2): not masked, and so the same for every receiver.
+// frame.h: WebSocket frames as a server sends them (RFC 6455, 5.2). They are not masked, so a frame
+// is the same for every receiver.
 //
-// So what is said in a room is encoded once, however many hear it: they share the bytes.
+// A message to a room is encoded once, and all receivers share the bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace websocket_chat {
 
-// Ready to be sent. Never changed, and shared by all who send it.
+// A complete frame. Immutable, and shared by all senders.
 using frame = std::shared_ptr<const std::string>;
 
 [[nodiscard]] frame text_frame(std::string_view text);
@@ -19,7 +20,7 @@ using frame = std::shared_ptr<const std::string>;
 // why: at most 123 bytes.
 [[nodiscard]] frame close_frame(uint16_t code, std::string_view why);
 
-// Whether these bytes, the first of a frame, begin a close frame.
+// Whether first, the first byte of a frame, begins a close frame.
 [[nodiscard]] constexpr bool begins_close_frame(unsigned char first) noexcept { return (first & 0x0FU) == 0x8U; }
 
 }  // namespace websocket_chat

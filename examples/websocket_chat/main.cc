@@ -1,10 +1,12 @@
-// main.cc: a chat for browsers, by WebSocket: rooms, in which everybody hears what anybody says.
+// main.cc: a chat for browsers, over WebSocket. Every member of a room sees all messages to it.
 //
 // needs: weft::asio Boost::headers
 //
-// What one learns: connections on which both sides speak whenever they like. Each has two green threads: one reads (Boost.Beast), the other one sends
-// what is in the client's queue (visitor.cc), and the layer below keeps their frames apart (wire.h). Nobody waits for a slow reader (rooms.h); who is
-// silent is asked if he is there; and at the end everybody is told goodbye (visitors.cc).
+// It shows connections on which both sides send at any time. Each has two green threads: one reads
+// (Boost.Beast), the other sends the messages of the client's queue (visitor.cc). The layer below
+// keeps their frames apart (wire.h). A slow reader delays no other client (rooms.h). A ping checks
+// silent clients. At the end every client gets a close frame (visitors.cc). Prints the address of
+// the page.
 #include <cstdio>
 #include <exception>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// page.h: the page of the chat, for browsers.
+// page.h: the web page of the chat.
 #pragma once
 
 #include <string_view>

@@ -1,9 +1,10 @@
-// rooms.h: who hears what.
+// rooms.h: distributes messages to the members of a room.
 //
-// What is said is put into the queue of everybody in the room, and nobody waits for anybody: a queue that is full means that its owner takes less than is
-// said, and he is cut off. So memory is bounded, and one who does not read cannot silence a room.
+// A message goes into the queue of every member of the room, without waiting. If a queue is full,
+// its member reads too slowly, and is cut off. Memory is therefore bounded, and a client that does
+// not read cannot block a room.
 //
-// Who: any thread. Nothing waits while the lock is held.
+// Threads: any thread. Nothing waits while it holds the lock.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +21,10 @@
 
 namespace websocket_chat {
 
-// Somebody in a room.
+// A member of a room.
 class member {
 public:
-    // cut_off ends the connection. It does not wait, and may be called several times.
+    // cut_off ends the connection. It must not wait, and may be called several times.
     member(std::string name, std::size_t queue, std::function<void()> cut_off)
         : name_(std::move(name)), queue_(queue), cut_off_(std::move(cut_off)) {}
 
@@ -32,7 +33,8 @@ public:
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-    // What is to be sent to him. Closed by his own green thread, after he has left.
+    // The frames to send to this member. Closed by the member's own green thread, after it has left
+    // the room.
     [[nodiscard]] const weft::chan<frame>& queue() const noexcept { return queue_; }
 
     void hear(frame f) const;
@@ -45,11 +47,12 @@ private:
 
 class rooms {
 public:
-    // False: there is one of that name already.
+    // Returns false if the room has a member with the same name.
     [[nodiscard]] bool enter(const std::string& room, const member& who);
     void leave(const std::string& room, const member& who);
 
-    // To all in the room, the speaker included: so everybody sees the same, in the same order.
+    // Sends to all members of the room, including the speaker, so that all see the same messages in
+    // the same order.
     void say(const std::string& room, const frame& what);
 
 private:

@@ -25,12 +25,13 @@ namespace {
 using weft::net::tcp_listener;
 using weft::net::tcp_stream;
 
-// Clients that are told at the same time that there are too many. Those beyond are closed without a word.
+// How many clients can be told at the same time that there are too many. Further ones are closed
+// without an answer.
 constexpr std::ptrdiff_t turned_away_at_a_time = 32;
 
 constexpr std::chrono::milliseconds pause_after_failure{100};
 
-// A green thread for each connection, until the listener is closed.
+// Starts a green thread for each connection, until the listener is closed.
 class acceptor {
 public:
     explicit acceptor(const surroundings& s) : s_(s) {}
@@ -54,7 +55,7 @@ public:
         }
     }
 
-    // Until those that were started have ended.
+    // Waits until all started green threads have finished.
     void wait() { started_.wait(); }
 
 private:

@@ -5,7 +5,7 @@
 
 namespace websocket_chat {
 
-// Listens, and serves until a signal says to end. Throws std::exception if it cannot begin.
+// Listens, and serves until a signal ends it. Throws std::exception if it cannot start.
 void serve(const options& how);
 
 }  // namespace websocket_chat

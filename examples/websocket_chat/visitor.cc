@@ -36,7 +36,7 @@ using weft::net::tcp_stream;
 
 constexpr std::size_t header_bytes = 8 * 1024;
 constexpr std::size_t longest_name = 32;
-constexpr std::size_t sent_at_once = 32;  // frames
+constexpr std::size_t sent_at_once = 32;  // in frames
 constexpr std::size_t read_at_once = 4 * 1024;
 
 using question = http::request<http::empty_body>;
@@ -46,7 +46,7 @@ bool is_name(std::string_view s) {
     return !s.empty() && s.size() <= longest_name && s.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-// Where somebody wants to go, and as whom: "/room?name=somebody".
+// The room and the name that a client asks for: "/room?name=NAME".
 struct destination {
     std::string room;
     std::string name;
@@ -61,7 +61,8 @@ std::optional<destination> destination_of(std::string_view target) {
     return d;
 }
 
-// Somebody in a room. Two green threads: this one reads, and another one sends what the others say.
+// A client in a room. It has two green threads: this one reads, the other sends the messages of the
+// room.
 class conversation {
 public:
     conversation(websocket::stream<wire>& socket, destination to, const surroundings& s)
@@ -73,7 +74,7 @@ public:
 
     [[nodiscard]] bool enter() { return s_.all_rooms.enter(room_, me_); }
 
-    // From the answer to the question to the end.
+    // Runs from the answer to the upgrade request to the end of the connection.
     void hold(const question& asked) {
         error_code ec;
         socket_.read_message_max(s_.allowed.message_bytes);
@@ -94,7 +95,8 @@ public:
     }
 
 private:
-    // Until the other side says goodbye, makes a mistake (Beast says which, and closes), or goes.
+    // Reads until the peer sends a close frame, violates the protocol (Beast then sends the reason
+    // and closes), or disconnects.
     void read_all() {
         boost::beast::flat_buffer buffer;
         while (read_message(buffer)) {
@@ -108,7 +110,7 @@ private:
         }
     }
 
-    // A message may take its time to begin, but not to end.
+    // Waiting for a message has no deadline; receiving the rest of it has one.
     bool read_message(boost::beast::flat_buffer& buffer) {
         error_code ec;
         wire_.set_read_deadline(steady_clock::time_point::max());
@@ -119,7 +121,7 @@ private:
         return !ec;
     }
 
-    // Until the queue is closed, or nothing can be sent any more. Asks who is silent whether he is there.
+    // Sends until the queue is closed or a send fails. Pings a silent client.
     void send_all() {
         std::vector<frame> frames;
         for (;;) {
@@ -138,14 +140,14 @@ private:
         if (!wire_.is_closing()) wire_.socket().close();
     }
 
-    // He was asked, and in all the time since then nothing has come.
+    // Whether the last ping is ping_time ago, and nothing has arrived since.
     bool has_gone() const {
         return asked_ && *asked_ > wire_.last_heard() && steady_clock::now() - *asked_ >= s_.allowed.ping_time;
     }
 
     bool is_to_be_asked() {
         const auto now = steady_clock::now();
-        if (asked_ && *asked_ > wire_.last_heard()) return false;  // he has been
+        if (asked_ && *asked_ > wire_.last_heard()) return false;  // a ping is pending
         if (now - wire_.last_heard() < s_.allowed.ping_time) return false;
         asked_ = now;
         return true;
@@ -156,7 +158,7 @@ private:
     const surroundings& s_;
     const std::string room_;
     const member me_;
-    std::optional<steady_clock::time_point> asked_;  // the sender's: when it has last sent a ping
+    std::optional<steady_clock::time_point> asked_;  // used by the sender only: when it last sent a ping
 };
 
 class visitor {
@@ -219,7 +221,7 @@ private:
         a.prepare_payload();
         error_code ec;
         http::write(socket_.next_layer(), a, ec);
-        teardown(boost::beast::role_type::server, socket_.next_layer(), ec);  // so that the client gets to see it
+        teardown(boost::beast::role_type::server, socket_.next_layer(), ec);  // so that the client receives the answer
     }
 
     const surroundings& s_;

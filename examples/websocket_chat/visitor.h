@@ -1,4 +1,5 @@
-// visitor.h: one connection, from the first byte to the last: a question by HTTP, and, if it was the right one, a place in a room.
+// visitor.h: serves one connection: an HTTP request, and, if it asks for a room, a WebSocket
+// conversation.
 #pragma once
 
 #include <weft/net/tcp.h>
@@ -9,7 +10,7 @@
 
 namespace websocket_chat {
 
-// What all share. All of it lives longer than they do.
+// What all connections share. All of it must outlive them.
 struct surroundings {
     const limits& allowed;
     rooms& all_rooms;
@@ -18,7 +19,7 @@ struct surroundings {
 
 void serve(weft::net::tcp_stream accepted, const surroundings& s);
 
-// Says that there are too many.
+// Answers that there are too many connections.
 void turn_away(weft::net::tcp_stream accepted);
 
 }  // namespace websocket_chat

@@ -37,7 +37,8 @@ void visitors::remove(wire& w) {
 void visitors::end_all(std::chrono::milliseconds close_time) {
     std::unique_lock<weft::mutex> locked(lock_);
     is_ending_ = true;
-    // All at the same time, because some may not be reading. None of the wires goes away while we hold the lock.
+    // Sends to all clients at the same time, because some may not be reading. The lock keeps the
+    // wires alive.
     weft::wait_group saying;
     for (wire* const w : wires_) saying.go([w] { w->say_goodbye(going_away, "the server is ending"); });
     saying.wait();

@@ -1,4 +1,4 @@
-// visitors.h: whose connections there are: how many there may be, and how all of them come to an end.
+// visitors.h: the table of connections. It limits their number and ends all of them.
 #pragma once
 
 #include <chrono>
@@ -16,22 +16,24 @@ class visitors {
 public:
     explicit visitors(std::size_t most) noexcept : most_(most) {}
 
-    // A place for one more. False: there are as many as there may be.
+    // Reserves a place for a connection. Returns false if the maximum is reached.
     [[nodiscard]] bool reserve();
     void give_back();
 
-    // From here to remove() its end may come from end_all(). False: it has come already.
+    // From here to remove(), end_all() may end the connection. Returns false if the server is
+    // ending already.
     [[nodiscard]] bool add(wire& w);
     void remove(wire& w);
 
-    // Says goodbye to everybody, and returns when all have gone; those who do not answer within that time are cut off.
+    // Sends a close frame to every client, and returns when all connections have ended. Those that
+    // do not answer within close_time are cut off.
     void end_all(std::chrono::milliseconds close_time);
 
 private:
     const std::size_t most_;
     weft::mutex lock_;
     weft::condition_variable gone_;
-    std::size_t places_taken_ = 0;  // guarded by lock_, as the next ones
+    std::size_t places_taken_ = 0;  // guarded by lock_, like the next ones
     bool is_ending_ = false;
     std::unordered_set<wire*> wires_;
 };

@@ -27,7 +27,7 @@ void wire::say_goodbye(uint16_t code, std::string_view why) {
     const frame goodbye = close_frame(code, why);
     const auto soon = std::chrono::steady_clock::now() + allowed_.close_time;
     end_by_ = soon.time_since_epoch().count();
-    socket().set_deadline(soon);  // also for who is just sending, and has the lock
+    socket().set_deadline(soon);  // also for a sender that holds the lock now
     const std::lock_guard<weft::mutex> locked(writing_);
     if (!sends_frames_) socket().close();
     if (is_closed_) return;
@@ -42,7 +42,7 @@ void wire::set_read_deadline(std::chrono::steady_clock::time_point when) {
     using std::chrono::steady_clock;
     const auto end_by = [this] { return steady_clock::time_point(steady_clock::duration(end_by_)); };
     socket().set_read_deadline(std::min(when, end_by()));
-    if (end_by() < when) socket().set_read_deadline(end_by());  // it may just have been said
+    if (end_by() < when) socket().set_read_deadline(end_by());  // say_goodbye() may have set end_by_ just now
 }
 
 }  // namespace websocket_chat

@@ -1,10 +1,13 @@
-// wire.h: a client's connection, to which two write: Beast, and whoever sends messages.
+// wire.h: a client's connection with two writers: Beast, and the green thread that sends messages.
 //
-// A websocket::stream of Beast's is for one green thread. Here one reads, always, and another one writes what the others say, and neither may hold up the
-// other; but reading writes, too: the answer to a ping, to a goodbye, to a mistake. So Beast has the stream and reads, and messages go past it, as frames
-// that are ready (frame.h), through the layer below: this one. A frame is written as a whole, by whomever, under a lock.
+// A websocket::stream of Beast may be used by one green thread only. Here one green thread always
+// reads and another writes messages, and neither may delay the other. But reading also writes:
+// replies to pings, close frames and protocol errors. So Beast owns the stream and reads. Messages
+// bypass it as complete frames (frame.h), through the layer below it, which is this class. Each
+// frame is written as a whole, under a lock.
 //
-// Invariant: I1. After a close frame nothing is sent any more, whoever has sent it; a second one is not sent either.
+// Invariant: I1. After a close frame nothing else is sent, by either writer, not even a second
+//                close frame.
 #pragma once
 
 #include <atomic>
@@ -42,7 +45,7 @@ public:
 
     [[nodiscard]] weft::net::tcp_stream& socket() noexcept { return below_.next_layer(); }
 
-    // ---- What Beast wants of a stream.
+    // ---- The stream interface that Beast needs.
 
     [[nodiscard]] executor_type get_executor() const { return below_.get_executor(); }
 
@@ -63,7 +66,7 @@ public:
         return n;
     }
 
-    // Of frames: always whole ones.
+    // Writes whole frames.
     template <typename ConstBufferSequence>
     std::size_t write_some(const ConstBufferSequence& from, boost::system::error_code& ec) {
         const std::lock_guard<weft::mutex> locked(writing_);
@@ -83,7 +86,7 @@ public:
         return n;
     }
 
-    // At the end of a WebSocket. However much the other side goes on sending, it is over soon.
+    // Ends a WebSocket connection. The deadline bounds it, even if the peer keeps sending.
     friend void teardown(boost::beast::role_type role, wire& w, boost::system::error_code& ec) {
         w.socket().set_read_deadline(std::chrono::steady_clock::now() + w.allowed_.close_time);
         teardown(role, w.below_, ec);
@@ -91,23 +94,25 @@ public:
 
     friend void beast_close_socket(wire& w) { w.socket().close(); }
 
-    // ---- For who sends messages.
+    // ---- For the sender of messages.
 
-    // The handshake is over: from now on there are only frames.
+    // Called after the handshake: from now on all data are frames.
     void begin_frames();
 
-    // Sends them in one go. False: there is nobody any more to send them to, or nothing may be sent.
+    // Sends the frames in one write. Returns false if the connection is broken, or if nothing may
+    // be sent after a close frame.
     [[nodiscard]] bool send(std::span<const frame> frames);
 
-    // Says goodbye, if nobody has. The other side has close_time for its part of it. Any thread. Before begin_frames(): just closes.
+    // Sends a close frame, if none was sent. The peer then has close_time to close its side. Before
+    // begin_frames() this just closes the socket. Any thread.
     void say_goodbye(uint16_t code, std::string_view why);
 
     [[nodiscard]] bool is_closing() const noexcept { return end_by_ != never; }
 
-    // For who reads. After a goodbye its deadline counts, if it is earlier.
+    // For the reader. After say_goodbye() the earlier of the two deadlines applies.
     void set_read_deadline(std::chrono::steady_clock::time_point when);
 
-    // When something has come from the other side.
+    // When data last arrived from the peer.
     [[nodiscard]] std::chrono::steady_clock::time_point last_heard() const noexcept {
         return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(heard_));
     }
@@ -131,10 +136,10 @@ private:
     const limits& allowed_;
     std::atomic<std::chrono::steady_clock::rep> heard_;
     std::atomic<std::chrono::steady_clock::rep> end_by_ =
-        never;  // we have said goodbye, or are about to: until then it takes
+        never;  // set by say_goodbye(): when the connection must have ended
 
     weft::mutex writing_;
-    bool sends_frames_ = false;  // guarded by writing_, as the next one
+    bool sends_frames_ = false;  // guarded by writing_, like the next one
     bool is_closed_ = false;
 };
 

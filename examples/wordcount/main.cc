@@ -1,12 +1,14 @@
-// main.cc: counts words in a directory tree with green threads, and shows beside it what two other ways take.
+// main.cc: counts the words of a directory tree with green threads, and compares the cost with two
+// other ways.
 //
-// What one learns: how a real program is put together from green threads and channels (pipeline.cc), that it keeps
-// all cores busy without a lock or a callback, and what it costs against a plain loop (ways.cc) and a pool of threads
-// (thread_pool.cc). The three results have to be equal. Then a million green threads are parked on a channel
-// (million.cc).
+// It shows how a real program is built from green threads and channels (pipeline.cc), which keep
+// all cores busy without a lock or a callback. A plain loop (ways.cc) and a pool of threads
+// (thread_pool.cc) do the same for comparison; the three results must be equal. Then the program
+// parks a million green threads on a channel (million.cc). Prints the counts, the times and the
+// memory.
 //
-// Every file is read once before anything is measured, so that all three find the page cache equally warm. Each way is
-// measured once, one after the other, in this process.
+// Every file is read once before the measurements, so that the page cache is equally warm for all
+// ways. Each way is measured once, one after the other, in this process.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -35,7 +37,7 @@ namespace {
 
 constexpr unsigned most_rounds = 4;
 
-// What the runtime's counts rose by.
+// The difference of the runtime's counters.
 weft::stats_snapshot since(const weft::stats_snapshot& before, weft::stats_snapshot now) {
     now.spawned -= before.spawned;
     now.switches -= before.switches;
@@ -49,7 +51,7 @@ public:
     measuring(const settings& how, progress& shown, std::uint64_t bytes_expected)
         : how_(how), shown_(shown), bytes_expected_(bytes_expected) {}
 
-    // Counts in one way and keeps what that took.
+    // Counts in one way, and stores its cost in w.
     result operator()(way& w, const char* name, result (*count)(const settings&, progress&)) const {
         shown_.begin(name, bytes_expected_);
         const meter m;
@@ -64,7 +66,8 @@ private:
     std::uint64_t bytes_expected_;
 };
 
-// Counts in all three ways; the serial result stays in f. Returns what differs; empty if nothing does.
+// Counts in all three ways; the serial result is stored in f. Returns what differs; empty if
+// nothing does.
 std::string count_three_ways(findings& f, const measuring& measured) {
     f.counted = measured(f.ways[0], "serial", count_serially);
     std::string wrong = difference(f.counted, measured(f.ways[1], "thread pool", count_with_threads));
@@ -74,7 +77,8 @@ std::string count_three_ways(findings& f, const measuring& measured) {
     return wrong.empty() ? difference(f.counted, green) : wrong;
 }
 
-// Until all see the same tree: files may come and go while we count. Says on stderr why it gives up.
+// Repeats the count until all three ways see the same tree, since files may come and go during a
+// count. If it gives up, it says why on stderr.
 exit_code count_until_still(findings& f, progress& shown) {
     shown.begin("reading everything once");
     const meter warm_up;
@@ -115,7 +119,7 @@ exit_code demonstrate(const options& asked) {
     shown.end();
     f.top = top_words(f.counted, asked.top);
     f.different_words = f.counted.distinct_words();
-    f.counted.words.clear();  // room for the million
+    f.counted.words.clear();  // frees memory for the million
     if (!asked.json) print_counts(f);
     if (asked.million != 0) {
         f.million = park_and_release(asked.million, shown);
@@ -125,7 +129,7 @@ exit_code demonstrate(const options& asked) {
     return all_well;
 }
 
-// Says on stderr what is wrong with the directory, if anything.
+// Returns whether the directory can be read; if not, says why on stderr.
 bool is_readable(const std::string& root) {
     std::error_code error;
     const bool is_directory = std::filesystem::is_directory(root, error);

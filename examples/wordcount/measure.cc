@@ -57,7 +57,8 @@ double neighbours::share() const {
     return total > 0 ? std::clamp(others / total, 0.0, 1.0) : 0;
 }
 
-// proc(5): "cpu user nice system idle iowait irq softirq steal …" in clock ticks, summed over all processors.
+// proc(5): "cpu user nice system idle iowait irq softirq steal …" in clock ticks, summed over all
+// processors.
 neighbours::machine_time neighbours::now() {
     constexpr int columns = 8;
     const auto ticks_per_second = static_cast<double>(sysconf(_SC_CLK_TCK));

@@ -1,4 +1,4 @@
-// measure.h: what a piece of work cost: time, processor time, memory.
+// measure.h: the cost of a piece of work: time, processor time, memory.
 #pragma once
 
 #include <chrono>
@@ -9,13 +9,13 @@ namespace wordcount {
 struct cost {
     double seconds = 0;
     double cpu_seconds = 0;        // user and system, of all threads
-    std::uint64_t peak_bytes = 0;  // how far the resident memory rose above where it stood at the start
+    std::uint64_t peak_bytes = 0;  // how far the resident memory rose above its size at the start
 };
 
-// Measures from its making to done().
+// Measures from its construction to done().
 class meter {
 public:
-    // Gives free memory back to the system and resets the kernel's high-water mark first.
+    // First returns free memory to the system, and resets the kernel's high-water mark.
     meter();
 
     [[nodiscard]] cost done() const;
@@ -28,12 +28,12 @@ private:
     clock::time_point start_;
 };
 
-// What other programs do to our measurements, from its making to now.
+// Measures how much processor time other programs use, from its construction on.
 class neighbours {
 public:
     neighbours();
 
-    // The part of all processors' time, 0 to 1, that somebody else has used.
+    // The fraction of all processors' time, 0 to 1, that other programs have used.
     [[nodiscard]] double share() const;
 
 private:

@@ -24,8 +24,8 @@ double seconds_since(clock::time_point& last) {
 
 std::uint64_t rise(std::uint64_t before, std::uint64_t after) { return after - std::min(before, after); }
 
-// The three steps. Calls look() while all are parked. Starts fewer than count if there is no room for more, and then
-// changes count and says why.
+// Runs the three steps. Calls look() while all green threads are parked. If there is no room for
+// count of them, it starts fewer, sets count and says why.
 million_steps steps_with(std::uint64_t& count,
                          std::string& stopped_by,
                          progress& shown,
@@ -47,7 +47,7 @@ million_steps steps_with(std::uint64_t& count,
             });
         }
     } catch (const std::exception& e) {
-        arrived.done();  // the one that was not started
+        arrived.done();  // for the G that was not started
         count = started;
         stopped_by = e.what();
     }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t most_green_threads = 100'000'000;
 constexpr std::uint64_t most_top_words = 100'000;
 
-// The number in an argument of the form NAME=N; nullopt if the argument is another flag.
+// Returns the number of an argument of the form NAME=N; nullopt if the argument is another flag.
 std::optional<std::uint64_t> number_of(std::string_view argument,
                                        std::string_view name,
                                        std::uint64_t least,

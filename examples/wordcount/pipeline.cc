@@ -1,19 +1,21 @@
-// pipeline.cc: the work as green threads that talk through channels. This is the file to read.
+// pipeline.cc: counts with green threads that communicate over channels. This is the file to read.
 //
 //      walker ──path──▶ readers ──file──▶ counters ──table──▶ mergers
 //                         └────────block───────▲
 //
-// One G walks the tree and sends path names. Each reader opens a file and sends, to whichever counter is free, a
-// channel of its own for that file; its blocks follow on it, in order. A counter thus sees one file after the other,
-// from front to back, while its reader already reads ahead. Its tables of words go to the mergers when they are
-// large; each merger owns the words of one part, so that no table is ever shared and nothing here needs a lock.
+// One G walks the tree and sends path names. Each reader opens a file and makes a channel for it,
+// which it sends to the next free counter. The blocks of the file follow on that channel, in order.
+// So a counter processes one file after the other, from start to end, while its reader reads ahead.
 //
-// Every channel has a small capacity, so memory is bounded however large the tree: a stage that is too fast waits for
-// the next. Channels are closed from the front: when all who send on one have finished, those who receive from it run
-// out of work, and so on down the line.
+// A counter sends its word tables to the mergers when they are large. Each merger owns the words of
+// one part, so no table is shared and no lock is needed.
 //
-// (Reading a file blocks the OS thread under a green thread, and with it one core's share of the work, until the
-// data is there.)
+// Every channel has a small capacity, so memory is bounded for any size of tree: a stage that is
+// too fast waits for the next. Channels are closed from the front of the pipeline to its end: when
+// all senders of a channel have finished, it is closed, and its receivers finish.
+//
+// (Reading a file blocks the OS thread of the green thread, and with it one core's share of the
+// work, until the data arrives.)
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -35,7 +37,7 @@ constexpr std::size_t files_ahead = 4;
 constexpr std::size_t blocks_ahead = 4;
 constexpr std::size_t tables_ahead = 4;
 
-// A piece of a file. Moved from reader to counter, never copied.
+// A piece of a file. It is moved from reader to counter, never copied.
 struct block {
     std::unique_ptr<char[]> bytes;
     std::size_t size = 0;
@@ -62,7 +64,7 @@ void read_files(const weft::recv_chan<std::string>& paths, const weft::send_chan
     }
 }
 
-// Sends those of tables that hold more than most words to their mergers, and empties them.
+// Sends each table that has more than most words to its merger, and replaces it by an empty one.
 void hand_over(std::vector<word_table>& tables, const std::vector<weft::chan<word_table>>& parts, std::size_t most) {
     for (std::size_t i = 0; i < tables.size(); ++i) {
         if (tables[i].size() > most) parts[i].send(std::exchange(tables[i], word_table()));
@@ -91,9 +93,9 @@ void merge(const weft::recv_chan<word_table>& tables, word_table& words) {
     for (const word_table& table : tables) words.add_all(table);
 }
 
-// Starts f as a green thread that counts as a piece of running. Not running.go(): an exception (out of memory) would
-// wait there until the others have finished, and they would wait for ever for the stage that is missing. Like this it
-// ends the program, with the stage's name.
+// Starts f as a green thread and counts it in running. It does not use running.go(): that would
+// keep an exception (out of memory) until all others have finished, but these would wait for ever
+// for the failed stage. This way, the exception ends the program, with the name of the stage.
 template <typename F>
 void start(weft::wait_group& running, std::string_view name, F f) {
     running.add();
@@ -112,7 +114,7 @@ result count_with_green_threads(const settings& how, progress& shown) {
     parts.reserve(parts_for(how.workers));
     for (std::size_t i = 0; i < parts_for(how.workers); ++i) parts.emplace_back(tables_ahead);
 
-    // Each stage writes what it has seen into a place of its own.
+    // Each stage stores its results in its own element.
     result total;
     total.words.resize(parts.size());
     std::vector<census> seen(how.readers);
@@ -134,7 +136,7 @@ result count_with_green_threads(const settings& how, progress& shown) {
     start(walkers, "walker",
           [&] { walk(how.root, total.seen, [&](std::string path) { paths.send(std::move(path)); }); });
 
-    // The end comes down the line.
+    // Closes the channels from the front to the end.
     walkers.wait();
     paths.close();
     readers.wait();

@@ -1,8 +1,9 @@
-// progress.h: one line that says how far we are, rewritten ten times a second. Only on a terminal.
+// progress.h: a progress line on the terminal, rewritten ten times a second.
 //
-// The line is written by a plain std::thread, the same for everything that is measured, so that none of it pays more.
+// The same plain std::thread writes it for everything that is measured, so that it costs each the
+// same.
 //
-// Who: add_ by any thread; the rest by the owner.
+// Threads: add_ functions by any thread; the rest by the owner.
 #pragma once
 
 #include <atomic>
@@ -16,13 +17,13 @@ namespace wordcount {
 
 class progress {
 public:
-    // Writes to stderr, if that is a terminal and quiet is not set.
+    // Writes to stderr if that is a terminal and quiet is not set.
     explicit progress(bool quiet);
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;
     ~progress();
 
-    // From now on, what is going on. How many bytes there will be, if that is known.
+    // Starts a new step. bytes_expected is the number of bytes that it will process, if known.
     void begin(std::string what, std::uint64_t bytes_expected = 0);
 
     void add_file() noexcept { files_.fetch_add(1, std::memory_order_relaxed); }
@@ -31,7 +32,7 @@ public:
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
-    // Takes the line away.
+    // Removes the line.
     void end();
 
 private:
@@ -47,7 +48,7 @@ private:
     std::uint64_t bytes_expected_ = 0;  // guarded by mutex_
     bool stop_ = false;                 // guarded by mutex_
     bool on_screen_ = false;            // guarded by mutex_
-    std::thread writer_;                // not started unless there is a terminal
+    std::thread writer_;                // started only on a terminal
 };
 
 }  // namespace wordcount

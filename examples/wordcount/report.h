@@ -1,4 +1,4 @@
-// report.h: what is printed at the end, for a person or for a program.
+// report.h: prints the results, for a person or for a program.
 #pragma once
 
 #include <array>
@@ -24,19 +24,19 @@ struct way {
 struct findings {
     options asked;
     settings how;
-    result counted;  // its words are no longer there when it is printed; they are in:
+    result counted;  // its words are cleared before it is printed; see the next two members
     std::size_t different_words = 0;
     std::vector<word_count> top;
     std::array<way, 3> ways;      // serial first
     cost warm_up;                 // reading everything once
-    bool fits_in_memory = true;   // so that the second reading comes from the page cache
-    double busy_with_others = 0;  // what part of the machine's processor time other programs took meanwhile
-    unsigned rounds = 1;          // how often all was counted, because the tree changed meanwhile
-    weft::stats_snapshot green;   // what the pipeline added to the runtime's counts
+    bool fits_in_memory = true;   // so that later reads come from the page cache
+    double busy_with_others = 0;  // fraction of the machine's processor time that other programs used
+    unsigned rounds = 1;          // how often everything was counted, because the tree changed
+    weft::stats_snapshot green;   // what the pipeline added to the runtime's counters
     std::optional<million_facts> million;
 };
 
-// In two steps for a person, so that the result is there while the million is on its way.
+// Two functions, so that a person sees the counts while the million green threads start.
 void print_counts(const findings& f);
 void print_million(const million_facts& m);
 

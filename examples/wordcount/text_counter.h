@@ -1,14 +1,16 @@
 // text_counter.h: counts bytes, lines and words of files that arrive in blocks.
 //
-// A word is what `LC_ALL=C wc -w` takes for one (coreutils up to 9.4): bytes between white space (space, \t \n \v \f
-// \r), if at least one of them is a printable ASCII character. Other bytes neither end a word nor make one. The words
-// themselves are tabulated as `tr -s '[:space:]' '\n' | sort | uniq -c` would, except those longer than long_word
-// bytes: they are counted, but a binary file without any white space must not end up in memory as one word. A line is
-// a '\n', as for `wc -l`.
+// - A word is what `LC_ALL=C wc -w` counts (coreutils up to 9.4): bytes between white space (space,
+//   \t \n \v \f \r), at least one of which is a printable ASCII character. Other bytes neither end
+//   a word nor make one.
+// - Words are tabulated like `tr -s '[:space:]' '\n' | sort | uniq -c`. Words longer than long_word
+//   bytes are only counted, so that a binary file without white space is not stored as one word.
+// - A line is a '\n', as for `wc -l`.
 //
-// A word may be cut by the end of a block; what there is of it is kept until the next block or the end of the file.
+// The end of a block may cut a word. The first part is kept until the next block or the end of the
+// file.
 //
-// Who: one thread at a time.
+// Threads: one thread at a time.
 #pragma once
 
 #include <array>
@@ -28,7 +30,7 @@ struct text_totals {
     std::uint64_t bytes = 0;
     std::uint64_t lines = 0;
     std::uint64_t words = 0;
-    std::uint64_t long_words = 0;  // of these, how many were too long for the table
+    std::uint64_t long_words = 0;  // of these, those that were too long for the table
 
     void add(const text_totals& other) noexcept;
     friend bool operator==(const text_totals&, const text_totals&) = default;
@@ -36,13 +38,14 @@ struct text_totals {
 
 class text_counter {
 public:
-    // The words go into so many tables, a power of two, chosen by their hash: the parts can be merged independently.
+    // Distributes the words to this many tables, a power of two, by their hash, so that the parts
+    // can be merged independently.
     explicit text_counter(std::size_t tables) : tables_(tables) {}
 
     // Counts the next block of the current file.
     void feed(std::string_view block);
 
-    // The current file is over; the next block begins another.
+    // Ends the current file; the next block begins another.
     void end_file();
 
     [[nodiscard]] const text_totals& totals() const noexcept { return totals_; }
@@ -50,7 +53,7 @@ public:
     [[nodiscard]] std::vector<word_table>& tables() noexcept { return tables_; }
 
 private:
-    // What bytes are, as bits.
+    // Classes of bytes, as bits.
     static constexpr std::uint8_t printable = 1;
     static constexpr std::uint8_t other = 2;
 
@@ -61,7 +64,7 @@ private:
         return all;
     }();
 
-    // The bytes from begin up to white space or end, and what kinds they are.
+    // The bytes from begin up to white space or end, and the classes that occur in them.
     struct run {
         const char* end;
         std::uint8_t kinds;
@@ -75,7 +78,8 @@ private:
     text_totals totals_;
     std::vector<word_table> tables_;
 
-    // The word the last block ended in: its first long_word + 1 bytes at most, and the kinds of all.
+    // The word in which the last block ended: at most its first long_word + 1 bytes, and the
+    // classes of all of its bytes.
     bool inside_ = false;
     std::string carried_;
     std::uint8_t carried_kinds_ = 0;

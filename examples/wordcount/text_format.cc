@@ -10,8 +10,8 @@ namespace {
 
 using byte = unsigned char;
 
-// The length of the UTF-8 sequence that text begins with: 1 to 4; 0 if it is not valid UTF-8 (RFC 3629). text is not
-// empty.
+// The length of the UTF-8 sequence at the start of text, which is not empty: 1 to 4, or 0 if it is
+// not valid UTF-8 (RFC 3629).
 std::size_t sequence_size(std::string_view text) noexcept {
     const auto at = [text](std::size_t i) { return i < text.size() ? static_cast<byte>(text[i]) : byte{0}; };
     const auto continues = [&at](std::size_t i) { return (at(i) & 0xc0U) == 0x80U; };

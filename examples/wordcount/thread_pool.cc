@@ -1,8 +1,8 @@
-// thread_pool.cc: the work with one std::thread for every core, the way it is usually written.
+// thread_pool.cc: counts with one std::thread per core, in the usual way.
 //
-// The calling thread walks the tree and puts path names into a bounded queue. Each worker takes one, reads the file and
-// counts it. Its words go into tables of its own, which are merged into the common ones, under a lock for each part,
-// whenever they have become large.
+// The calling thread walks the tree and puts path names into a bounded queue. Each worker takes a
+// name, reads the file and counts its words in its own tables. When these are large, it merges them
+// into the common tables, which have one lock per part.
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -18,7 +18,7 @@ namespace wordcount {
 
 namespace {
 
-// A queue with a limit, to be closed when there will be no more.
+// A bounded queue, which is closed when no more names will come.
 class path_queue {
 public:
     void push(std::string path) {
@@ -28,7 +28,7 @@ public:
         not_empty_.notify_one();
     }
 
-    // The oldest; nullopt once the queue is closed and empty.
+    // Returns the oldest name; nullopt when the queue is closed and empty.
     std::optional<std::string> pop() {
         std::unique_lock lock(mutex_);
         not_empty_.wait(lock, [this] { return !paths_.empty() || closed_; });
@@ -55,12 +55,12 @@ private:
     bool closed_ = false;            // guarded by mutex_
 };
 
-// The common tables, each part with its lock.
+// The common tables, with one lock per part.
 class merged_words {
 public:
     explicit merged_words(std::size_t parts) : tables_(parts), locks_(parts) {}
 
-    // Merges those of tables that hold more than most words, and empties them.
+    // Merges each table that has more than most words, and replaces it by an empty one.
     void take(std::vector<word_table>& tables, std::size_t most) {
         for (std::size_t i = 0; i < tables.size(); ++i) {
             if (tables[i].size() <= most) continue;

@@ -19,7 +19,7 @@ namespace wordcount {
 
 namespace {
 
-constexpr std::size_t least_block = 4096;  // some files, those of /proc for one, are longer than they say
+constexpr std::size_t least_block = 4096;  // some files, for example in /proc, are longer than they say
 
 struct dir_closer {
     void operator()(DIR* dir) const noexcept { closedir(dir); }
@@ -27,10 +27,12 @@ struct dir_closer {
 
 using dir_handle = std::unique_ptr<DIR, dir_closer>;
 
-// errno belongs to the OS thread, and a compiler may compute its address once in a function: visit() below parks, and goes on
-// on another thread. So whatever reads errno is a function of its own that does not park, and is not inlined.
+// errno belongs to the OS thread, and a compiler may compute its address once per function. But
+// visit() below may park, and resume on another OS thread. So errno is read only in functions that
+// do not park and are not inlined.
 
-// Opens a directory, but not through a symbolic link unless it is the root, and says what it is. nullptr: for the reason in error.
+// Opens a directory and stores its status in facts. Follows a symbolic link only for the root.
+// Returns nullptr if it fails, with the reason in error.
 [[gnu::noinline]] dir_handle open_directory(const std::string& path, bool is_root, struct stat& facts, int& error) {
     const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_root ? 0 : O_NOFOLLOW));
     dir_handle dir(fd < 0 ? nullptr : fdopendir(fd));
@@ -40,7 +42,7 @@ using dir_handle = std::unique_ptr<DIR, dir_closer>;
     return nullptr;
 }
 
-// The next entry; nullptr at the end, with error 0, or for the reason in error.
+// Returns the next entry. Returns nullptr with error 0 at the end, or with the reason in error.
 [[gnu::noinline]] const dirent* next_entry(DIR* dir, int& error) {
     errno = 0;  // NOLINT: how readdir tells an error from the end
     const dirent* const entry = readdir(dir);
@@ -48,12 +50,13 @@ using dir_handle = std::unique_ptr<DIR, dir_closer>;
     return entry;
 }
 
-// As stat(). 0, or why not.
+// Like stat(). Returns 0 or the error.
 [[gnu::noinline]] int look_at(const std::string& path, struct stat& facts) {
     return stat(path.c_str(), &facts) == 0 ? 0 : errno;
 }
 
-// The file type bits (S_IFMT) of what readdir found; 0 if it is gone or may not be looked at, which is then noted.
+// Returns the file type bits (S_IFMT) of an entry of readdir. Returns 0 and notes the reason if it
+// has vanished or access is denied.
 [[gnu::noinline]] mode_t type_of(const dirent& found, int directory_fd, const std::string& path, census& seen) {
     if (found.d_type != DT_UNKNOWN) return static_cast<mode_t>(DTTOIF(found.d_type));
     struct stat facts{};
@@ -72,7 +75,7 @@ std::uint64_t nanoseconds(const timespec& t) noexcept {
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// A walk in progress: directories still to be read, the last found first.
+// A walk in progress: the directories that remain to be read, most recently found first.
 class walker {
 public:
     walker(census& seen, const std::function<void(std::string)>& visit) : seen_(seen), visit_(visit) {}
@@ -186,7 +189,7 @@ void census::note_errno(int error, const std::string& path) {
         case ENOTDIR:
             return note(skip::gone, path);
         case ELOOP:
-            return note(skip::symbolic_link, path);  // it was something else a moment ago
+            return note(skip::symbolic_link, path);  // it was not a link when it was found
         case ENAMETOOLONG:
             return note(skip::name_too_long, path);
         default:
@@ -215,7 +218,7 @@ void walk(const std::string& root, census& seen, const std::function<void(std::s
 }
 
 [[gnu::noinline]] input_file::input_file(std::string path, census& seen) : path_(std::move(path)), seen_(seen) {
-    // Not blocking: what was a file a moment ago may be a named pipe without a writer now.
+    // Non-blocking, because the file may have become a named pipe without a writer.
     fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd_ < 0) {
         seen_.note_errno(errno, path_);

@@ -72,7 +72,8 @@ std::string difference(const result& a, const result& b) {
             return unequal(name_of(static_cast<skip>(i)), a.seen.skipped[i], b.seen.skipped[i]);
         }
     }
-    // Equally many words, and every word of a is in b equally often: then the reverse holds too.
+    // If both have equally many words, and every word of a has the same count in b, the reverse
+    // holds, too.
     if (a.distinct_words() != b.distinct_words())
         return unequal("different words", a.distinct_words(), b.distinct_words());
     std::string found;

@@ -1,4 +1,4 @@
-// ways.h: the same work done three ways. All three give the same result for the same tree, whatever runs first.
+// ways.h: three ways to do the same work. All give the same result for the same tree, in any order.
 #pragma once
 
 #include <cstddef>
@@ -27,19 +27,21 @@ struct result {
     [[nodiscard]] std::size_t distinct_words() const noexcept;
 };
 
-// In one loop, with one table. The yardstick.
+// One loop with one table: the baseline.
 [[nodiscard]] result count_serially(const settings& how, progress& shown);
 
-// A std::thread for every core takes path names from a queue: a mutex and two condition variables.
+// One std::thread per core takes path names from a queue with a mutex and two condition variables.
 [[nodiscard]] result count_with_threads(const settings& how, progress& shown);
 
-// A pipeline of green threads: walker → readers → counters → mergers. Call it from a green thread.
+// A pipeline of green threads: walker → readers → counters → mergers. Must be called from a green
+// thread.
 [[nodiscard]] result count_with_green_threads(const settings& how, progress& shown);
 
-// Reads every file and does nothing with it, so that the page cache is equally warm for whoever comes next.
+// Reads every file without using the content, so that the page cache is equally warm for each of
+// the three ways.
 [[nodiscard]] census read_everything(const settings& how, progress& shown);
 
-// What differs between two results, down to single words; empty if nothing does.
+// Describes what differs between two results, down to single words; empty if nothing differs.
 [[nodiscard]] std::string difference(const result& a, const result& b);
 
 struct word_count {
@@ -47,15 +49,16 @@ struct word_count {
     std::size_t count = 0;
 };
 
-// The most frequent words; of equally frequent ones those that sort first, byte by byte.
+// The most frequent words. Words with equal counts are in the order of their bytes.
 [[nodiscard]] std::vector<word_count> top_words(const result& from, std::size_t how_many);
 
-// What the parallel ways share: blocks are read in this size, and a worker's tables are merged when they hold so many
-// words. Small tables stay in the core's cache and bound what a worker holds.
+// Used by both parallel ways: the size of a block, and the number of words from which a worker's
+// table is merged. Small tables fit into the core's cache, and limit a worker's memory.
 inline constexpr std::size_t block_size = std::size_t{64} * 1024;
 inline constexpr std::size_t table_full = std::size_t{16} * 1024;
 
-// Into how many parts the words are divided for merging: a power of two, at most half the workers.
+// The number of parts into which the words are divided for merging: a power of two, at most half
+// the workers.
 [[nodiscard]] std::size_t parts_for(unsigned workers) noexcept;
 
 }  // namespace wordcount

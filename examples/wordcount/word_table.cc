@@ -13,14 +13,14 @@ std::uint64_t mix(std::uint64_t h) noexcept {
     return h ^ (h >> 32);
 }
 
-// The last 1 to 8 bytes of a word as one number.
+// The last 1 to 8 bytes of a word, as one number.
 std::uint64_t tail_of(const char* bytes, std::size_t size) noexcept {
     const auto byte = [bytes](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(bytes[i])}; };
     if (size < 4) return byte(0) << 16 | byte(size / 2) << 8 | byte(size - 1);
     std::uint32_t first = 0;
     std::uint32_t last = 0;
     std::memcpy(&first, bytes, sizeof(first));
-    std::memcpy(&last, bytes + size - sizeof(last), sizeof(last));  // overlaps the first when there are fewer than 8
+    std::memcpy(&last, bytes + size - sizeof(last), sizeof(last));  // overlaps first if size is below 8
     return std::uint64_t{first} << 32 | last;
 }
 
