@@ -519,7 +519,7 @@ TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsNeverEnd) {
     for (unsigned i = 0; i < procs(); ++i) {
         own.go({.preemptible = true}, [&] {
             ++computing;
-            for (;;) computing.load(std::memory_order_relaxed);
+            for (;;) static_cast<void>(computing.load(std::memory_order_relaxed));
         });
     }
     eventually([&] { return computing == procs(); });
@@ -533,7 +533,7 @@ TEST_P(Preemptible, ARuntimeStopsAlthoughMarkedLoopsHaveLostTheirProcessors) {
     runtime own({.procs = procs()});
     for (unsigned i = 0; i < procs(); ++i) {
         own.go({.preemptible = true}, [&] {
-            for (;;) computing.load(std::memory_order_relaxed);
+            for (;;) static_cast<void>(computing.load(std::memory_order_relaxed));
         });
     }
     eventually([&] { return own.stats().running_without_p == procs(); });

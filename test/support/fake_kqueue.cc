@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/event.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -107,9 +108,9 @@ int translate(queue& q, const epoll_event& from, struct kevent* into) {
     return count;
 }
 
-// As epoll_pwait2, which an emulator may not have.
+// Like epoll_pwait2(), which musl does not have, and an emulator may not have.
 int fetch(int epoll, epoll_event* into, int most, const timespec* timeout) {
-    const int found = ::epoll_pwait2(epoll, into, most, timeout, nullptr);
+    const auto found = static_cast<int>(::syscall(SYS_epoll_pwait2, epoll, into, most, timeout, nullptr, 0));
     if (found >= 0 || errno != ENOSYS) return found;
     const int ms =
         timeout == nullptr ? -1 : static_cast<int>(timeout->tv_sec * 1000 + (timeout->tv_nsec + 999'999) / 1'000'000);
