@@ -4,10 +4,12 @@
 // returns true. An invalid value throws std::invalid_argument, with a message for the user.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -50,13 +52,21 @@ inline bool take(
     return true;
 }
 
+// Returns the value of digits with at most one point among them; nullopt for any other text.
+// std::from_chars does the same, but not for double in libc++ 19.
+[[nodiscard]] inline std::optional<double> decimal(std::string_view text) {
+    const bool plain = text.find_first_of("0123456789") != std::string_view::npos &&
+                       text.find_first_not_of("0123456789.") == std::string_view::npos &&
+                       std::count(text.begin(), text.end(), '.') <= 1;
+    if (!plain) return std::nullopt;
+    return std::strtod(std::string(text).c_str(), nullptr);
+}
+
 inline bool take(std::string_view argument, std::string_view name, std::chrono::milliseconds& into) {
     const auto value = value_of(argument, name);
     if (!value) return false;
-    double seconds = 0;
-    const char* const end = value->data() + value->size();
-    const auto [stop, error] = std::from_chars(value->data(), end, seconds, std::chars_format::fixed);
-    if (error != std::errc() || stop != end || !(seconds >= 0.001 && seconds <= most_seconds)) {
+    const double seconds = decimal(*value).value_or(0);
+    if (seconds < 0.001 || seconds > most_seconds) {
         reject(name, "seconds, from 0.001 to " + std::to_string(most_seconds), *value);
     }
     into = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));

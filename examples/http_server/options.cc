@@ -1,63 +1,19 @@
 #include "options.h"
 
-#include <charconv>
 #include <cstdint>
-#include <optional>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
+
+#include "../flags.h"
 
 namespace http_server {
 
 namespace {
 
-constexpr uint64_t most_seconds = 24 * 60 * 60;
 constexpr uint64_t most_bytes = uint64_t{1} << 30;
 constexpr uint64_t most_connections = 1'000'000;
 
-// Returns what follows NAME= in an argument; nullopt if the argument is another flag.
-std::optional<std::string_view> value_given(std::string_view argument, std::string_view name) {
-    if (!argument.starts_with(name)) return std::nullopt;
-    const std::string_view rest = argument.substr(name.size());
-    if (!rest.empty() && rest.front() != '=') return std::nullopt;
-    if (rest.size() < 2) throw std::invalid_argument(std::string(name) + "=VALUE needs a value");
-    return rest.substr(1);
-}
-
-[[noreturn]] void reject(std::string_view name, std::string_view wanted, std::string_view got) {
-    throw std::invalid_argument(std::string(name) + " needs " + std::string(wanted) + ", not \"" + std::string(got) +
-                                "\"");
-}
-
-bool take(std::string_view argument, std::string_view name, std::string& into) {
-    const auto value = value_given(argument, name);
-    if (value) into = *value;
-    return value.has_value();
-}
-
-bool take(std::string_view argument, std::string_view name, uint64_t least, uint64_t most, std::size_t& into) {
-    const auto value = value_given(argument, name);
-    if (!value) return false;
-    const char* const end = value->data() + value->size();
-    const auto [stop, error] = std::from_chars(value->data(), end, into);
-    if (error != std::errc() || stop != end || into < least || into > most) {
-        reject(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most), *value);
-    }
-    return true;
-}
-
-bool take(std::string_view argument, std::string_view name, std::chrono::milliseconds& into) {
-    const auto value = value_given(argument, name);
-    if (!value) return false;
-    double seconds = 0;
-    const char* const end = value->data() + value->size();
-    const auto [stop, error] = std::from_chars(value->data(), end, seconds, std::chars_format::fixed);
-    if (error != std::errc() || stop != end || !(seconds >= 0.001 && seconds <= most_seconds)) {
-        reject(name, "seconds, from 0.001 to " + std::to_string(most_seconds), *value);
-    }
-    into = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-    return true;
-}
+using flags::take;
 
 void parse_flag(std::string_view a, options& o) {
     limits& l = o.allowed;
