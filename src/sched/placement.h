@@ -31,7 +31,7 @@
 // Rejected: Moving M from outside, wherever it is. Its G may be counting CPUs, or creating a
 // thread.
 // Rejected: A lower priority for hogs. An unprivileged thread cannot raise it again.
-// Rejected: /proc, to find a thread's CPU. It takes 5 us per thread.
+// Rejected: /proc, to find a thread's CPU. It takes 5 µs per thread.
 // Rejected: Leaving the hog its P, as Go does. It would have to be interrupted to lose the P, and
 // would be no better off.
 //
