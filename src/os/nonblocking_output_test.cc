@@ -1,4 +1,5 @@
-// nonblocking_output_test.cc: nobody who does not read makes a writer wait, and nobody else's writes change by that.
+// nonblocking_output_test.cc: a reader that does not read never blocks the writer, and other
+// writers are unaffected.
 #include "os/nonblocking_output.h"
 
 #include <fcntl.h>
@@ -25,7 +26,7 @@ namespace {
 using test::ms;
 using test::two_ends;
 
-// Writes lines until one is not taken any more. Returns how many bytes were.
+// Writes lines until no more are accepted. Returns the number of bytes accepted.
 std::size_t fill(nonblocking_output& out) {
     std::string text;
     while (text.size() < 4000) text += "a line of a report\n";
@@ -37,13 +38,13 @@ std::size_t fill(nonblocking_output& out) {
     }
 }
 
-// A write that blocks does so for ever: then the alarm ends it all.
+// A write that blocks would do so for ever; the alarm then ends the process.
 void expect_never_waits(const two_ends& e) {
     alarm(60);
     {
         nonblocking_output out(e.write_end());
         EXPECT_GT(fill(out), 1000u);
-        // A terminal passes on what it has, and takes a little more then.
+        // A terminal passes on what it has, and then accepts a little more.
         bool takes_more = true;
         for (int i = 0; i < 100 && takes_more; ++i) {
             fill(out);
@@ -51,16 +52,16 @@ void expect_never_waits(const two_ends& e) {
         }
         EXPECT_FALSE(takes_more);
     }
-    EXPECT_EQ(fcntl(e.write_end(), F_GETFL) & O_NONBLOCK, 0);  // of everybody
+    EXPECT_EQ(fcntl(e.write_end(), F_GETFL) & O_NONBLOCK, 0);  // shared with all writers
     alarm(0);
 }
 
-// No descriptor can be opened while this lives.
+// While this exists, no descriptor can be opened.
 class no_more_descriptors {
 public:
     no_more_descriptors() {
         getrlimit(RLIMIT_NOFILE, &before_);
-        const rlimit none{1, before_.rlim_max};  // poll() takes no more than that
+        const rlimit none{1, before_.rlim_max};  // poll() accepts at most this many
         setrlimit(RLIMIT_NOFILE, &none);
     }
 
@@ -146,7 +147,7 @@ TEST(NonblockingOutput, WhatIsClosedNeverTakesAnything) {
     EXPECT_EQ(out.write_some("for nobody", 10), -1);
 }
 
-// It counted as "somebody reads", and the write that followed waited for ever.
+// A signal must not look like a reader: the write after it would block for ever.
 TEST(NonblockingOutput, ASignalDoesNotMeanThatSomebodyReads) {
     struct sigaction action{};
     struct sigaction before{};

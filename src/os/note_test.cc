@@ -1,4 +1,4 @@
-// note_test.cc: no wake is lost, whenever it comes.
+// note_test.cc: no wake-up is lost, at whatever moment it comes.
 #include "os/note.h"
 
 #include <atomic>
@@ -56,7 +56,7 @@ TEST(Note, WhatWasWrittenBeforeTheWakeIsSeenAfterTheSleep) {
     const int rounds = test::scaled(20'000);
     note ping;
     note pong;
-    int ball = 0;  // guarded by the two notes: who was told has it
+    int ball = 0;  // guarded by the two notes: the notified thread owns it
     std::thread other([&] {
         for (int i = 0; i < rounds; ++i) {
             ping.sleep(never);
@@ -77,7 +77,8 @@ TEST(Note, WhatWasWrittenBeforeTheWakeIsSeenAfterTheSleep) {
     other.join();
 }
 
-// The sleeper's time is up at about the moment of the wake: either it was told, or the wake is still there.
+// The deadline passes at about the moment of the wake-up. Either sleep() returns true, or the
+// wake-up remains for the next one.
 TEST(Note, AWakeThatRacesWithTheDeadlineIsSeenOnce) {
     const int rounds = test::scaled(20'000);
     note n;

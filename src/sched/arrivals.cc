@@ -10,7 +10,7 @@ namespace weft::detail {
 
 namespace {
 
-// The P of index first, or the next one that anybody holds.
+// Asks one P: that of index first, or the next that an M holds.
 void ask_one(scheduler& s, uint32_t first) noexcept {
     const uint32_t n = s.ps.reach();
     for (uint32_t i = 0; i < n; ++i) {
@@ -18,7 +18,7 @@ void ask_one(scheduler& s, uint32_t first) noexcept {
     }
 }
 
-// A2: the last schedule was an arrival's.
+// A2, after a schedule that ran an arrival.
 void end_turn(P* p) noexcept {
     p->arrivals_due_ns = p->now_ns + (p->now_ns - p->arrival_began_ns);
     p->arrivals_due = p->tick() + 1;
@@ -26,7 +26,7 @@ void end_turn(P* p) noexcept {
     p->arrivals_look_after = 1;
 }
 
-// A3: the way through g0 is taken again after a number of schedules, which doubles.
+// A3: goes through g0 again after a number of schedules, which doubles each time.
 void look_again_later(P* p) noexcept {
     const uint32_t left = p->arrivals_look_after + 1;
     if (p->ticks_left.load(relaxed) > left) p->restart_ticks(left);  // relaxed: ours
@@ -46,7 +46,7 @@ bool ask_to_look(P& p) noexcept {
     uintptr_t word = p.owner.load(relaxed);  // relaxed: the exchange decides
     while (word != 0) {
         if ((word & attention::arrival) != 0) return true;
-        // acq_rel: publishes what was queued with the bit; relaxed: tried again
+        // acq_rel: the bit publishes what was queued; relaxed: tried again
         if (p.owner.compare_exchange_weak(word, word | attention::arrival, acq_rel, relaxed)) return true;
     }
     return false;
@@ -56,7 +56,7 @@ void push_arrival(G* g) noexcept {
     if (push_class_outside(g)) return;
     scheduler& s = *g->home;
     const uint32_t preferred = g->last_p;
-    s.arrivals.push(g);                                           // N1. From here on g may run, and be gone
+    s.arrivals.push(g);                                           // N1. g may run and be gone from here on
     wake_for_outside(s, preferred);                               // N2, N3
     const bool all_run = s.idle.idle_p_count.load(relaxed) == 0;  // relaxed: N2
     if (all_run && s.arrivals.size() != 0) ask_one(s, preferred);

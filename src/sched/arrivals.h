@@ -1,38 +1,53 @@
-// arrivals.h: Gs that come back: from a call that blocked, or woken by a thread without a P. Where they wait, and when they have their turn.
+// arrivals.h: the injected queue, for Gs that return from a call without a P or are readied by a
+// thread without one.
 //
-// The problem. An M that comes back without a P leaves its G in a queue that all Ps share, and a P looks at such a queue at every 61st
-// schedule, because its lock and its line are everybody's. Beside Gs that compute in pieces of 0.1 ms that is 6 ms for each of them. But
-// who looks at each schedule pays for it at each schedule, also while nobody comes.
+// Problem. The global queue and its lock are shared, so a P checks it only at every 61st schedule.
+// Beside Gs that compute in pieces of 0.1 ms, a G that returns through it waits 6 ms each time. A
+// check at each schedule would cost something at each schedule, even while no G returns.
 //
-// So arrivals have a queue of their own, and who pushes says so: it sets attention::arrival in the owner word of one P, by which the next
-// entry into the runtime ends that P's countdown; its next switch goes through g0, which looks. While nobody comes that costs nothing.
+// So these Gs, called arrivals, have a queue of their own. The pushing thread sets
+// attention::arrival in the owner word of one P. At its next entry into the runtime that P ends its
+// countdown, and its next switch goes through g0, which checks the queue. While no G arrives, this
+// costs nothing.
 //
 //      push   N1  the G to the queue         g0   A1  takes the arrival, if it is its turn
-//             N2  full fence                      A2  one schedule later it is back, and takes the time
-//             N3  an idle P is woken; else        A3  the others have their turn: as long as the arrival ran, or one schedule,
-//                 one that runs is asked              whichever is longer; then the next arrival
+//             N2  full fence                      A2  one schedule later: measures t, its run time
+//             N3  wakes an idle P; if none is,    A3  the others run for t or for one schedule,
+//                 asks a running one                  whichever is longer; then the next arrival
 //
-// Fairness. An arrival overtakes the ring, which may be long. So arrivals together run no longer than the others do: after one that ran for
-// t comes no other for t, unless the rest has nothing to run. g0 looks for the end of that after 1, 2, 4 … schedules, up to P::global_every:
-// seldom where schedules are short, soon where they are long. So the wait of one that comes alone is what runs now; of the n-th, n pieces of
-// the others and those of the n - 1 before it. Whom an arrival leaves in run_next comes after one of the ring: it would else be overtaken by
-// all that an arrival starts, for a slice each.
+// Fairness. An arrival overtakes the ring, which may be long, so arrivals get at most as much time
+// as the others. After an arrival that ran for t, the next runs only t later, unless nothing else
+// is runnable. To see the end of t, g0 checks after 1, 2, 4 … schedules, up to P::global_every.
+// That is rarely if schedules are short, and soon if they are long. A single arrival waits for the
+// piece that runs when it comes. The n-th waits for n pieces of the others and for the n - 1
+// arrivals before it.
 //
-// A G that has lost its P because its time slice was over is no arrival: it goes to the global queue, as if preempted. Else one that computes
-// for a slice, yields, and comes back would have every other slice.
+// A G that an arrival leaves in run_next runs after one G of the ring. Otherwise everything that
+// arrivals start would overtake the ring, for a slice each.
 //
-// A lost request. A P that changes hands loses the bits of its owner word. Its next M looks before it runs a G, or, where it was given one,
-// after that (keep_hurry). If the P that was asked computes, others that pass through g0 take the arrival, and the monitor asks all of
-// them (sysmon.h). And every 61st schedule looks in any case: a request is a matter of time, no work depends on it.
+// A G that lost its P because its slice was over is not an arrival. It goes to the global queue, as
+// if preempted. Otherwise a G that computes for a slice, yields and returns would get every other
+// slice.
 //
-// Rejected. The global queue: what has overflowed there is before it. The ring of the P that was asked: its owner alone may push. A count of
-// those who wait, read at each switch: an instruction or two for everybody. The M that comes back takes its P from the M that has it
-// now: a heavy fence, and that one is left without.
+// Lost requests. A P that changes its M loses the bits of its owner word. Its next M checks the
+// queue before it runs a G or, if it was handed one, after that G (keep_hurry). If the asked P
+// computes, others that pass through g0 take the arrival, and the monitor asks all of them
+// (sysmon.h). Every 61st schedule checks in any case. So a lost request costs time only; no work
+// depends on it.
+//
+// Rejected: The global queue. What has overflowed there is ahead of the G.
+// Rejected: The ring of the asked P. Only its owner may push there.
+// Rejected: A count of waiting arrivals, read at each switch. It costs every switch an instruction
+// or two.
+// Rejected: The returning M retakes its P from the current holder. That needs a heavy fence, and
+// leaves the holder without a P.
 //
 // Invariants: I1. Arrivals are of the normal class; others have lists of their own (classes.h).
-//             I2. While the queue is not empty and p runs, p goes through g0 within P::global_every schedules.
+//             I2. While the queue is not empty and p runs, p goes through g0 within P::global_every
+//                 schedules.
 // Locks:      the queue's own (leaf).
-// Who:        push_arrival: as push_outside. Else g0 of the M that holds p.
+// Threads:    push_arrival: as push_outside. ask_to_look: any thread. The others: g0 of the M that
+//             holds p.
 // See:        docs/scheduling.md, test/model/arrivals.pml
 #pragma once
 
@@ -40,23 +55,24 @@
 
 namespace weft::detail {
 
-// As push_outside, for a G that has run before and has not used up its time.
+// As push_outside, for a G that has run before and has not used up its slice.
 void push_arrival(G* g) noexcept;
 
-// Asks p to look. False: nobody holds it.
+// Asks p to go through g0, and check the queue, at its next switch. False: no M holds p.
 bool ask_to_look(P& p) noexcept;
 
-// As take_arrival, when there is one, or one has just run.
+// take_arrival, if an arrival waits or has just run.
 [[nodiscard]] G* take_turn_of_arrivals(scheduler& s, P* p) noexcept;
 
-// The arrival whose turn it is; nullptr: that of the others. p->now_ns is the clock.
+// An arrival, if it is the arrivals' turn; nullptr: none waits, or the others run. Uses the time in
+// p->now_ns.
 [[nodiscard]] inline G* take_arrival(scheduler& s, P* p) noexcept {
     if (p->arrival_began_ns == 0 && s.arrivals.size() == 0) [[likely]]
         return nullptr;
     return take_turn_of_arrivals(s, p);
 }
 
-// An arrival, whoever's turn it is; nullptr: there is none.
+// An arrival, out of turn; nullptr: none waits.
 [[nodiscard]] G* take_any_arrival(scheduler& s, P* p) noexcept;
 
 }  // namespace weft::detail

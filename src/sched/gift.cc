@@ -9,7 +9,8 @@ namespace weft::detail {
 
 namespace {
 
-// H1, and the part of H2 that takes the P from its M. idle.lock is held if there is one; nullptr: the scheduler stops.
+// H1, and the part of H2 that takes the P from its M. Returns the P, with idle.lock held; or
+// nullptr, without the lock, if the scheduler is stopping.
 P* take_from_giver(scheduler& s, M* m) noexcept {
     for (;;) {
         s.idle.lock.lock();
@@ -22,7 +23,8 @@ P* take_from_giver(scheduler& s, M* m) noexcept {
     }
 }
 
-// H2: who gets a P with g, or, if g is nullptr, to look for work. nullptr: an M that is to be made. asleep: it is to be told.
+// H2: the M that gets the P, to run g or, if g is nullptr, to search for work. nullptr: a new M
+// must be made. Sets asleep to whether the M must be notified.
 M* take_target_locked(scheduler& s, const G* g, bool& asleep) noexcept {
     M* to = g == nullptr ? nullptr : pinned_to(g);
     asleep = true;
@@ -41,7 +43,7 @@ void count_giver_locked(idle_state& idle, M* m, giver what, int change) noexcept
     if (what == giver::goes_on) m->overran = false;
 }
 
-// There is no M to be had: m has p again.
+// No M can be had: returns p to m.
 void take_back(scheduler& s, M* m, P* p, const G* g, giver what) noexcept {
     m->p = nullptr;
     acquire_p(m, p);
@@ -51,7 +53,7 @@ void take_back(scheduler& s, M* m, P* p, const G* g, giver what) noexcept {
     count_giver_locked(idle, m, what, -1);
     publish_wanted_locked(idle);
     idle.lock.unlock();
-    call_monitor(s);  // perhaps a spinner less, and work waits
+    call_monitor(s);  // one spinner less, perhaps, while work waits
 }
 
 }  // namespace
@@ -62,8 +64,8 @@ gift give_p(scheduler& s, M* m, G* g, giver what) noexcept {
     if (p == nullptr) return gift::stopping;
     bool asleep = false;
     M* to = take_target_locked(s, g, asleep);
-    if (what == giver::goes_on) m->p = p;             // the last one
-    if (g == nullptr) count_spinner_locked(idle, 1);  // on behalf of the M that gets it
+    if (what == giver::goes_on) m->p = p;             // its last P
+    if (g == nullptr) count_spinner_locked(idle, 1);  // on behalf of the M that gets the P
     count_giver_locked(idle, m, what, 1);
     if (to != nullptr) {
         WEFT_ASSERT(to->next_p == nullptr);

@@ -1,39 +1,47 @@
-// gift.h: an M gives its P to another one.
+// gift.h: an M hands off its P to another M.
 //
-// Three do so: the M that has taken a G from a queue which it may not run (pin.h); the M whose pinned G has ended; and the M that is about
-// to block in a call (retake.h). The steps are those of pin.h:
+// Three Ms do so:
 //
-//   H1  idle.lock. Stopping: nothing is handed over any more
-//   H2  the target: the M of a pinned G; else an idle M, else a new one. If it sleeps it is taken off its list. The P leaves its M:
-//       owner word cleared, target.next_p = P, target.next_g = G. Unlock
-//   H3  if the target slept, its note is told (or its thread is made). No thread to be had: the giver has its P again
+//   - one that has taken from a queue a G that it may not run (pin.h)
+//   - one whose pinned G has ended (pin.h)
+//   - one that is about to block in a call (retake.h)
 //
-// What the giver counts as until it has a P again is settled with H2, under the lock: else there would be a moment at which it
-// counts as one that is on its way to sleep, and would see what is pushed (enough_ms_locked in idle.cc).
+// The steps are those of pin.h:
 //
-// Locks: idle.lock.
-// Who:   the M that holds the P, in the runtime.
-// See:   docs/pin.md, test/model/pin.pml, test/model/retake.pml
+//   H1  idle.lock. When stopping, nothing is handed off
+//   H2  the target: the M of a pinned G; else an idle M, else a new one. If asleep it leaves its
+//       list. The P leaves its M: owner word cleared, target.next_p = P, target.next_g = G. Unlock
+//   H3  if the target slept, its note is notified (or its thread is made). If no thread can be had,
+//       the giver takes its P back
+//
+// H2 also settles, under the lock, how the giver is counted until it has a P again. Otherwise it
+// would count for a moment as an M that is about to sleep and would see what is pushed
+// (enough_ms_locked in idle.cc).
+//
+// Locks:   idle.lock.
+// Threads: the M that holds the P, in the runtime.
+// See:     docs/pin.md, test/model/pin.pml, test/model/retake.pml
 #pragma once
 
 #include "sched/scheduler.h"
 
 namespace weft::detail {
 
-// What becomes of the M that gives.
+// What the giver does afterwards.
 enum class giver : uint8_t {
-    looks_for_another,  // lies down; m->p is nullptr
-    retires,            // runs nothing any more; as above
-    goes_on,            // with its G, outside of the runtime, as one that has lost its P: m->p stays, see retake.h
+    looks_for_another,  // goes idle; m->p is nullptr
+    retires,            // runs nothing from here on; m->p is nullptr
+    goes_on,            // continues its G outside the runtime, as after a retake: m->p stays (retake.h)
 };
 
 enum class gift : uint8_t {
     given,
-    refused,   // there is no M to be had, and m has its P
-    stopping,  // the scheduler is, and m has its P
+    refused,   // no M can be had; m has its P back
+    stopping,  // the scheduler is stopping; m keeps its P
 };
 
-// m's P goes to an M that may run g, with g, which m has taken from a queue; or, if g is nullptr, to any M, which looks for work with it.
+// Hands off the P of m, the calling M. With g, which m has taken from a queue, the P and g go to an
+// M that may run g. If g is nullptr, the P goes to any M, which searches for work with it.
 [[nodiscard]] gift give_p(scheduler& s, M* m, G* g, giver what) noexcept;
 
 }  // namespace weft::detail

@@ -15,24 +15,26 @@ uint32_t count_hogs(scheduler& s) noexcept {
     return n;
 }
 
-// …_locked: threads_lock is held, so that no M that holds a P or is on the list is freed, and no cpu_word goes with its thread.
+// …_locked: caller must hold threads_lock. So no M that holds a P or is on the list is freed, and
+// no cpu_word disappears with its thread.
 
-// Where the holder of p is; no_cpu also if nobody holds p, or he is in a call, and needs no CPU.
+// The CPU of p's holder. no_cpu if it is unknown, if no M holds p, or if the holder is in a
+// blocking call and needs no CPU.
 uint32_t cpu_of_holder_locked(const P& p) noexcept {
     const M* m = holder_of(p.owner.load(acquire));                    // pairs with acquire_p
-    if (m == nullptr || m->in_call.load(relaxed)) return os::no_cpu;  // relaxed: a look
+    if (m == nullptr || m->in_call.load(relaxed)) return os::no_cpu;  // relaxed: a hint
     return os::cpu_of(m->cpu_word);
 }
 
 void add_hogs_locked(const scheduler& s, uint32_t hogs, cpu_census& census) noexcept {
     for (const M* m = s.all_ms; m != nullptr && hogs != 0; m = m->all_next) {
-        if (!m->is_hog.load(relaxed)) continue;  // relaxed: a look
+        if (!m->is_hog.load(relaxed)) continue;  // relaxed: a hint
         census.add_hog(os::cpu_of(m->cpu_word));
         --hogs;
     }
 }
 
-// Whether there are at least as many CPUs as those who are counted.
+// Returns true if there is a CPU for each counted thread.
 bool have_room(const cpu_census& census) noexcept {
     os::cpu_mask mask;
     return os::read_cpu_mask(0, mask) && census.size() <= mask.count();
@@ -63,7 +65,7 @@ uint32_t cpu_census::better_than(uint32_t cpu) const noexcept {
     return best;
 }
 
-// L1 and L2, if anybody is to move.
+// L1 and L2, for at most one holder.
 void placement::tell_one_locked(scheduler& s, uint32_t hogs) noexcept {
     cpu_census census;
     const uint32_t n = s.ps.reach();
@@ -79,7 +81,7 @@ void placement::tell_one_locked(scheduler& s, uint32_t hogs) noexcept {
         M* m = holder_of(p.owner.load(acquire));  // as above
         if (m == nullptr || to == os::no_cpu) continue;
         m->move_to.store(to, relaxed);  // relaxed: it matters when, not whether
-        ask_to_look(p);                 // nobody holds it any more: then nobody is asked
+        ask_to_look(p);                 // no effect if p has lost its holder since
         return;
     }
 }

@@ -1,33 +1,43 @@
-// placement.h: the threads that hold Ps, spread over the CPUs.
+// placement.h: spreads the threads that hold Ps over the CPUs.
 //
-// The problem. A G that computes and has lost its P (retake.h) goes on without one: a thread more than there are CPUs. Which of them share
-// a CPU is up to the system, to which they are all the same. To us they are not. With two CPUs, if both threads that hold Ps are on the one,
-// and the hog has the other to itself, all that is queued has to do with half of the machine; and as it is two against one whichever way,
-// the system sees nothing to mend, and it stays so. With half of the machine's worth of requests their queue does not shrink meanwhile:
-// one in a hundred waited for 50 to 150 ms. Spread, it is 13 to 20.
+// Problem. A G that computes and has lost its P (retake.h) continues without one, as one thread
+// more than there are CPUs. To the system all threads are equal. If one of two CPUs has both
+// holders of Ps, and the other only the hog, everything queued gets half of the machine. It is two
+// threads against one either way, so the system never corrects it. With requests that need half of
+// the machine the queue does not shrink: 1 in 100 waited for 50 to 150 ms; 13 to 20 ms with the
+// holders spread.
 //
-// So while there are hogs the monitor looks, every place_ns at most, on which CPU everybody is: those who hold Ps and are not in a declared
-// call, and the hogs. If they are more than there are CPUs (else the system has room to spread them), and some CPU has two holders, and
-// another one a hog and no holder, and fewer of ours than the first, then a holder is told to move from the first to the second.
+// So while there are hogs, the monitor reads the CPU of each hog and of each holder that is not in
+// a blocking call, at most once per place_ns. A holder is told to move from CPU A to CPU B if:
 //
-//      the monitor                                    M, on g0, with its P, not looking for work
+//   - holders and hogs outnumber the CPUs; otherwise the system has room to spread them
+//   - A has two holders or more
+//   - B has a hog, no holder, and fewer of both than A
+//
+//      the monitor                                    M, on g0, with its P, not spinning
 //      L1  M.move_to = the CPU                        L3  move_to is set: clears it,
-//      L2  asks M's P to look, as if for an               and moves (os/cpu_affinity.h)
-//          arrival (arrivals.h)
+//      L2  asks M's P to go through g0, as                and moves (os/cpu_affinity.h)
+//          for a returned G (arrivals.h)
 //
-// M moves by allowing itself one CPU for a moment. It does so itself, and on g0, because meanwhile its mask is seen by who asks for it, and
-// inherited by threads that are made: no G may run on it then. Who sets the mask of that thread from outside at that very moment loses.
+// M allows itself one CPU for a moment. It does so itself, on g0, because a G that ran then could
+// read that mask, or create threads that inherit it. A mask that another thread sets for M at that
+// moment is lost.
 //
-// What M was told is void when it next acquires a P: things have changed. It is told again.
+// When M next acquires a P, a pending move_to is dropped: the situation has changed, and the
+// monitor decides again.
 //
-// Rejected. A mask of one CPU for each holder, for good (other processes want CPUs, too, and the system would have no choice). Moving M
-// from outside, where it is (its G may be asking how many CPUs there are, or be making a thread). A lower priority for hogs (who is not
-// privileged does not get the higher one back). /proc, for where a thread is (5 µs for each). Leaving the hog its P, as Go does (it would
-// have to be interrupted to lose it; and then it is nowhere better off).
+// Rejected: A permanent mask of one CPU per holder. Other processes need CPUs too, and the system
+// would have no choice.
+// Rejected: Moving M from outside, wherever it is. Its G may be counting CPUs, or creating a
+// thread.
+// Rejected: A lower priority for hogs. An unprivileged thread cannot raise it again.
+// Rejected: /proc, to find a thread's CPU. It takes 5 µs per thread.
+// Rejected: Leaving the hog its P, as Go does. It would have to be interrupted to lose the P, and
+// would be no better off.
 //
-// Invariants: I1. idle.hogs counts the Ms whose is_hog is set. They are among those that idle.off_p counts.
+// Invariants: I1. idle.hogs counts the Ms whose is_hog is set. idle.off_p counts them too.
 // Locks:      idle.lock and scheduler.threads_lock, one after the other.
-// Who:        the monitor; move_as_told by each M.
+// Threads:    the monitor; move_as_told: each M.
 // See:        docs/retake.md
 #pragma once
 
@@ -42,22 +52,23 @@ namespace weft::detail {
 struct idle_state;
 struct scheduler;
 
-// Who is on which CPU. Those whose place is not known count nowhere.
+// How many holders and hogs are on each CPU. A thread whose CPU is unknown is not counted.
 class cpu_census {
 public:
     void add_holder(uint32_t cpu) noexcept;
     void add_hog(uint32_t cpu) noexcept;
 
-    // Whether some holder shares its CPU with another one.
+    // Returns true if two holders share a CPU.
     [[nodiscard]] bool any_shares() const noexcept { return sharers_ != 0; }
 
     [[nodiscard]] bool shares(uint32_t cpu) const noexcept { return cpu < os::cpus_max && holders_[cpu] > 1; }
 
-    // How many were added.
+    // The number of threads counted.
     [[nodiscard]] uint32_t size() const noexcept { return size_; }
 
-    // Where a holder is better off than on cpu, which it shares: the CPU with the fewest hogs, one at least, and no holder, and fewer of both
-    // than cpu; no_cpu if there is none.
+    // The CPU to which a holder should move from cpu, which it shares. It has no holder, at least
+    // one hog, and fewer of both than cpu; of such CPUs, the one with the fewest hogs. no_cpu if no
+    // CPU qualifies.
     [[nodiscard]] uint32_t better_than(uint32_t cpu) const noexcept;
 
 private:
@@ -69,15 +80,16 @@ private:
 
 class placement {
 public:
-    static constexpr int64_t place_ns = 5'000'000;  // from one look to the next, at least; more often makes it worse
+    static constexpr int64_t place_ns =
+        5'000'000;  // at least, from one check to the next; more frequent ones make it worse
 
-    // Looks, if it is time, and tells at most one thread to move. The monitor.
+    // Checks, if place_ns have passed, and tells at most one thread to move. The monitor.
     void look(scheduler& s, int64_t now_ns) noexcept;
 
-    // A thread has moved. Any thread.
+    // Counts a thread that has moved. Any thread.
     void count() noexcept { moved_.fetch_add(1, relaxed); }  // relaxed: statistics
 
-    // So many have.
+    // The number of threads that have moved. Any thread.
     [[nodiscard]] uint64_t moved() const noexcept { return moved_.load(relaxed); }  // relaxed: statistics
 
 private:
@@ -85,15 +97,15 @@ private:
 
     atomic<uint64_t> moved_{0};
 
-    // The monitor's own.
+    // Monitor only.
     int64_t looked_ns_ = 0;
-    uint32_t first_ = 0;  // the P that is looked at first: not always the same one is told
+    uint32_t first_ = 0;  // the P checked first; it rotates, so that a different one may be told
 };
 
-// Whether m is a hog from here on. idle.lock is held.
+// Sets whether m is a hog. Caller must hold idle.lock.
 void set_hog_locked(idle_state& idle, M* m, bool is_one) noexcept;
 
-// L3, if m, which is the calling M, on g0, was told to.
+// L3. Moves m, the calling M, if it was told to. On g0.
 void move_now(M* m) noexcept;
 
 [[gnu::always_inline]] inline void move_as_told(M* m) noexcept {

@@ -1,4 +1,4 @@
-// placement_test.cc: who shares a CPU with whom, and where he is better off.
+// placement_test.cc: the count of threads per CPU, and the choice of a CPU to move to.
 #include "sched/placement.h"
 
 #include <cstdint>
@@ -50,7 +50,7 @@ TEST(CpuCensus, ACpuWithAHolderIsNotBetter) {
     EXPECT_EQ(census.better_than(0), os::no_cpu);
 }
 
-// Or the system would move it back.
+// Otherwise the system would move it back.
 TEST(CpuCensus, ACpuWithAsManyIsNotBetter) {
     cpu_census census;
     census.add_holder(0);
