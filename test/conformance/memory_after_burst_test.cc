@@ -17,6 +17,7 @@
 #include "sched/switch.h"
 #include "sched/trim.h"
 #include "support/build.h"
+#include "support/environment.h"
 #include "support/eventually.h"
 #include "support/procs_test.h"
 #include "support/resources.h"
@@ -214,6 +215,7 @@ TEST_P(MemoryAfterBurst, StaysIfItIsToBeKept) {
 
 // The monitor gives the memory back and then sleeps for good.
 TEST_P(MemoryAfterBurst, AnIdleRuntimeIsLeftAloneWhenItsMemoryIsBack) {
+    if (in_storm()) GTEST_SKIP() << "where the monitor does not rest";
     runtime rt(with(5ms));
     rt.run([&] { burst(scaled(2'000), 0); });
     eventually(
