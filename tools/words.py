@@ -17,6 +17,9 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import docs  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "test", "house"))
+from closure import COMMENT as LITERAL_OR_COMMENT  # noqa: E402
+
 LEFT = "tools/words_left.txt"
 LONGEST = 40
 
@@ -45,8 +48,6 @@ WORDS = [
 PATTERNS = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in WORDS]
 
 CODE_FILE = re.compile(r"^(src|include|test|examples|bench)/.*\.(h|cc|c)$")
-LITERAL_OR_COMMENT = re.compile(
-    r'''R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/''', re.DOTALL)
 QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"")
 SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+(?=[A-Z`*(\[\"0-9]|$)")
 LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)]|[A-Z]{1,2}\d{0,2}[.:]?(?= {2}))\s+")

@@ -326,8 +326,8 @@ void run_chain(wait_group& all) {
     ping.close();
 }
 
-// S3. Without it the ring runs after all chains have begun; with it after a few, one at each 61st
-// schedule of a slice. At most 6 were seen; fast machines make more, busy ones fewer.
+// S3. Without it the ring is served when all chains have begun. With it a few chains begin before: one
+// at each 61st schedule of a slice. At most 6 were seen; a faster machine begins more.
 TEST_F(Schedule, ChainsInTheGlobalQueueDoNotStarveTheRing) {
     constexpr int chains = 200;
     std::atomic<int> begun{0};

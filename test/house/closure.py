@@ -24,9 +24,7 @@ def without_comments(text):
     """The tokens of a C++ source or a Spin model, without comments and layout. Preprocessor lines stay lines."""
     def keep(match):
         found = match.group()
-        if found[0] != "/":
-            return found.replace(" ", BLANK)
-        return found.replace(" ", BLANK) if READ_BY_TOOLS.search(found) else " "
+        return found.replace(" ", BLANK) if found[0] != "/" or READ_BY_TOOLS.search(found) else " "
 
     result = []
     for line in COMMENT.sub(keep, text).splitlines():
