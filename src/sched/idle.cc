@@ -91,7 +91,7 @@ void wake_one(scheduler& s, uint32_t preferred, bool from_outside) noexcept {
 }  // namespace
 
 void publish_wanted_locked(idle_state& idle) noexcept {
-    const bool near = idle.lookout != nullptr && idle.lookout_near;
+    const bool near = idle.sentinel != nullptr && idle.sentinel_near;
     const bool none_spins = idle.spinning.load(relaxed) == 0;  // relaxed: written under the lock, as all here
     const bool an_m = idle.idle_p_count.load(relaxed) != 0 && none_spins && !near;  // relaxed: as above
     idle.wanted.store((an_m ? wanted::an_m : 0) | (idle.monitor_far ? wanted::monitor : 0), relaxed);  // relaxed: F2
@@ -123,9 +123,9 @@ void remove_idle_m_locked(scheduler& s, M* m) noexcept {
     m->on_idle_list = false;
     add(s.idle.idle_m_count, -1);
     if (m->pinned != nullptr) --s.idle.unavailable;
-    if (s.idle.lookout == m) {
-        s.idle.lookout = nullptr;
-        s.idle.lookout_until_ns = never;
+    if (s.idle.sentinel == m) {
+        s.idle.sentinel = nullptr;
+        s.idle.sentinel_until_ns = never;
     }
     if (s.idle.deadlock_looker == m) s.idle.deadlock_looker = nullptr;
 }
@@ -135,11 +135,11 @@ M* take_idle_m_locked(scheduler& s) noexcept {
     const bool all_idle = idle.idle_p_count.load(relaxed) == s.ps.alive();  // relaxed: locked
     const auto rank = [&](const M* m) {
         if (idle.poller.has(m)) return all_idle ? 2 : 1;
-        if (m == idle.lookout) return all_idle ? 1 : 2;  // one that only stays has nothing to look for
+        if (m == idle.sentinel) return all_idle ? 1 : 2;  // one that only stays has nothing to look for
         return 0;
     };
     M* best = nullptr;
-    // Four at most: there is one lookout, and two poll.
+    // Four at most: there is one sentinel, and two poll.
     for (M* m = idle.idle_ms; m != nullptr && (best == nullptr || rank(best) != 0); m = m->idle_next) {
         if (best == nullptr || rank(m) < rank(best)) best = m;
     }
@@ -291,7 +291,7 @@ void stop_spinning(scheduler& s, M* m) noexcept {
     publish_wanted_locked(s.idle);
     const bool another = wants_m_locked(s.idle);
     const bool alone = another && is_alone_locked(s);
-    const int64_t alarm_ns = s.idle.lookout_until_ns;
+    const int64_t alarm_ns = s.idle.sentinel_until_ns;
     s.idle.lock.unlock();
     if (!another) return;
     if (alone) {

@@ -11,7 +11,7 @@
 // The protocol. At any time work is queued while a P is idle, at least one of these is responsible for finding it:
 //
 //   W1  a spinning M: it holds a P, has nothing, and is stealing. Before it sleeps it looks at everything once more.
-//   W2  the near lookout: one sleeping M that wakes by itself within lookout_far_ns and looks.
+//   W2  the near sentinel: one sleeping M that wakes by itself within sentinel_far_ns and looks.
 //   W3  the next push: when there is neither, idle.wanted is set, and whoever pushes next wakes an M first.
 //   W4  the pusher itself, for work from outside (plain threads, other runtimes): it always wakes one unless somebody spins.
 //   W5  the monitor (sysmon.h), when an idle P lacks an M because no thread was to be had.
@@ -21,37 +21,37 @@
 //   1  put the P on the idle list; stop counting as a spinner                       (under idle.lock)
 //   2  full fence
 //   3  look at the global queue, all rings and run_next slots, all timers; found: take a P back and steal
-//   4  go on the list of idle Ms; who is not the near lookout may sleep in the poller instead of on its note (poller_seats.h). While
-//      another P runs, and one is idle, and nobody is the lookout, be the lookout: sleep lookout_near_ns at
-//      most, then look again. Twice the time after each look that saw the running Ps schedule but found nothing, up to lookout_far_ns.
-//   5  when no running P has scheduled anything for lookout_rounds looks, they compute, and pushes have stopped. Set wanted (W3),
+//   4  go on the list of idle Ms; who is not the near sentinel may sleep in the poller instead of on its note (poller_seats.h). While
+//      another P runs, and one is idle, and nobody is the sentinel, be the sentinel: sleep sentinel_near_ns at
+//      most, then look again. Twice the time after each look that saw the running Ps schedule but found nothing, up to sentinel_far_ns.
+//   5  when no running P has scheduled anything for sentinel_rounds looks, they compute, and pushes have stopped. Set wanted (W3),
 //      heavy fence, look once more, also for timers that are due before any alarm, sleep without end (or until the next timer).
 //
 // The fences. A push is: publish the G, compiler fence, read wanted. It has no fence of its own: the price of a push is on the hot
 // path, that of sleeping is not. Step 5's heavy fence makes every running thread of the process pass one, so either the push is
-// seen by the look that follows, or the push reads wanted as set. Between the two, near lookouts make up for a push that was still in
+// seen by the look that follows, or the push reads wanted as set. Between the two, near sentinels make up for a push that was still in
 // a store buffer during step 3: it will be visible at the next look. Pushes from outside are rare and fence themselves: publish, full
-// fence, read the idle and spinning counts; it pairs with step 2. Where there is no heavy fence the lookout never goes
-// further than lookout_far_ns while a P runs.
+// fence, read the idle and spinning counts; it pairs with step 2. Where there is no heavy fence the sentinel never goes
+// further than sentinel_far_ns while a P runs.
 //
-// Chains. An M that found work while it was the last spinner wakes another one if a P is still idle and nobody is the lookout: so a
+// Chains. An M that found work while it was the last spinner wakes another one if a P is still idle and nobody is the sentinel: so a
 // burst brings up all Ps, one wake at a time. At most half of the busy Ps spin.
 //
 // Alone. Where Gs come one at a time, from a timer or the poller, that would be a wake-up for each of them, of an M that finds nothing to do. So
 // the last spinner to find work leaves it out while no other P runs, if it then sees, after a full fence, that nothing is queued; that no
-// deadline comes before the lookout's alarm; and that another M sleeps in the poller, if there is one. All that can still come is
-// seen to: its own pushes read wanted, those from outside see that nobody spins or have been seen by that look (F1), timers are the lookout's,
+// deadline comes before the sentinel's alarm; and that another M sleeps in the poller, if there is one. All that can still come is
+// seen to: its own pushes read wanted, those from outside see that nobody spins or have been seen by that look (F1), timers are the sentinel's,
 // events the other M's. While another P runs this would not do: its pushes have no fence, and one in a store buffer relies on the spinner.
 //
 // Staying. Where requests come from the poller so soon after each other that some overlap, the Ps are all idle now and then, and each that
 // comes while another one runs would wake an M that is soon done, and when it lies down nobody runs any more, and it goes far. If an M
-// has gone far less than lookout_stays_ns ago, that was too early: who lies down next stays near while somebody sleeps in the poller, with all
-// looks that are due, until lookout_rounds more of them have come than Gs were scheduled meanwhile. So such requests share its looks. Not who was
+// has gone far less than sentinel_stays_ns ago, that was too early: who lies down next stays near while somebody sleeps in the poller, with all
+// looks that are due, until sentinel_rounds more of them have come than Gs were scheduled meanwhile. So such requests share its looks. Not who was
 // alone: it has woken nobody, and sleeps well in the poller. While no P runs the one that stays looks for such requests only, and is woken rather
 // than who sleeps in the poller.
 //
-// Timers. The lookout's alarm is also the earliest deadline of any P; an M that goes to sleep with an earlier one takes the role
-// over. Of two in the poller the first is the lookout, if its alarm is early enough: the second is woken before it. A P that is running looks at
+// Timers. The sentinel's alarm is also the earliest deadline of any P; an M that goes to sleep with an earlier one takes the role
+// over. Of two in the poller the first is the sentinel, if its alarm is early enough: the second is woken before it. A P that is running looks at
 // its own timers. Setting one counts as a push, if the G that does so goes on.
 //
 // Leaving. A G that waits with a deadline leaves its M as soon as the timer is set, and wakes nobody for it: most of the time the M has
@@ -63,10 +63,10 @@
 // anew when it fires, and then runs the next G.
 //
 // No P idle. Then there is nothing to look for: an M that lies down, as one too many, sleeps until it is told, without an interval or an alarm.
-// Whoever gives a P up lies down after that, and is the lookout.
+// Whoever gives a P up lies down after that, and is the sentinel.
 //
-// Bound. Work queued while its P computes starts on an idle P within lookout_near_ns if the process was doing something else before (unless a
-// lookout stays), and within lookout_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up (but
+// Bound. Work queued while its P computes starts on an idle P within sentinel_near_ns if the process was doing something else before (unless a
+// sentinel stays), and within sentinel_far_ns always (plus the time the system takes to wake a thread). An idle process does not wake up (but
 // deadlock_looks times).
 //
 // Standing by. A declared call that is long is a hand-over, and the M that gets the P sleeps: nobody runs anything until the system has woken it,
@@ -81,7 +81,7 @@
 //
 // Too many. Blocked calls and pins make more Ms than Ps. An M that lies down as one too many sleeps no longer than scheduler.thread_idle_ns;
 // if it has then done nothing for so long, and still is one too many, it ends. Those at the top of the list are used, those at its bottom
-// end. If it was the lookout it wakes another one, to look in its place. So an idle process ends up with as many Ms as Ps, asleep
+// end. If it was the sentinel it wakes another one, to look in its place. So an idle process ends up with as many Ms as Ps, asleep
 // without end.
 //
 // A thread that cannot be created while waking is no error of the push. The P goes back to the list, and lacks_m is set, until an M that runs
@@ -90,7 +90,7 @@
 // for ever, and a push that saw the M that could not be made counted as a spinner has relied on it, too.
 //
 // Invariants: I1. spinning counts the Ms with spinning set; they hold a P.
-//             I2. wanted::an_m == (an idle P exists, nobody spins, no near lookout), and wanted::monitor == monitor_far, whenever the
+//             I2. wanted::an_m == (an idle P exists, nobody spins, no near sentinel), and wanted::monitor == monitor_far, whenever the
 //                 lock is free.
 //             I3. An M on the idle list holds no P; whoever removes it hands it one and wakes it, or is itself (time-out).
 //             I4. While lacks_deadlock_looker_locked(): an M has looked as often as it is to; or the monitor will look within
@@ -117,7 +117,7 @@ struct P;
 struct G;
 struct scheduler;
 
-inline constexpr int64_t lookout_stays_ns = 200'000;
+inline constexpr int64_t sentinel_stays_ns = 200'000;
 
 // When all lie down, and nothing will end that but somebody from outside: when one looks whether there can be anybody. Some times in the first
 // two seconds, then seldom, and after so many looks, each a wake-up, the idle process is quiet.
@@ -156,12 +156,12 @@ struct idle_state {
     uint32_t off_p = 0;                // Ms that run a G without a P: see retake.h
     uint32_t hogs = 0;                 // of them those that have lost it because they computed: M::is_hog
     M* retired_main = nullptr;         // the thread of weft::main, if it has retired: it waits for the end
-    M* lookout = nullptr;
+    M* sentinel = nullptr;
     atomic<bool> one_stands_by{false};
     poller_seats poller;
-    bool lookout_near = false;
-    int64_t went_far_ns = 0;  // when an M last lay down neither as the near lookout nor as the first in the poller
-    int64_t lookout_until_ns = never;  // never without a lookout
+    bool sentinel_near = false;
+    int64_t went_far_ns = 0;  // when an M last lay down neither as the near sentinel nor as the first in the poller
+    int64_t sentinel_until_ns = never;  // never without a sentinel
     atomic<bool> lacks_m{false};  // W5: there was no thread for an idle P, and no M that runs any G has lain down since
     bool monitor_far = false;
     bool monitor_polls = false;               // it was called because nobody else does
@@ -246,7 +246,7 @@ void put_idle_p_locked(scheduler& s, P* p) noexcept;
 [[nodiscard]] bool anything_to_do(scheduler& s, int64_t now_ns) noexcept;
 
 // Takes an M out of the list of those that run any G: the most recent one, but rather not who sleeps in the poller, and rather that one than
-// the lookout; while no P runs rather the lookout. nullptr if there is none.
+// the sentinel; while no P runs rather the sentinel. nullptr if there is none.
 [[nodiscard]] M* take_idle_m_locked(scheduler& s) noexcept;
 
 // Puts m on the list.

@@ -53,45 +53,45 @@ struct alarm_times {
 // Whether somebody ought to sleep in the poller, and does not.
 bool lacks_poller_locked(const scheduler& s) noexcept { return s.io.in_use() && !s.idle.poller.any(); }
 
-// Puts m on the list and decides until when it sleeps: step 4. period_ns: how long as a near lookout; never: go far (step 5). stays: be the near
-// lookout also while no P runs, if somebody sleeps in the poller.
+// Puts m on the list and decides until when it sleeps: step 4. period_ns: how long as a near sentinel; never: go far (step 5). stays: be the near
+// sentinel also while no P runs, if somebody sleeps in the poller.
 alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns, bool stays) noexcept {
     idle_state& idle = s.idle;
     put_idle_m_locked(s, m);
     const uint32_t idle_ps = idle.idle_p_count.load(relaxed);  // relaxed: locked
     const bool busy = idle_ps < s.ps.alive();
-    const bool is_near = idle.lookout != nullptr && idle.lookout_near;
+    const bool is_near = idle.sentinel != nullptr && idle.sentinel_near;
     const bool may_stay = stays && !is_near && s.ps.alive() > 1 && idle.poller.any();
     const bool others_run = (busy || may_stay) && period_ns != never;
     const bool near = others_run && idle_ps != 0;
     const int64_t alarm_ns = idle_ps != 0 ? earliest_deadline(s) : never;
     const int64_t until = std::min(alarm_ns, near ? now_ns + period_ns : never);
-    // N1, N3. Who sleeps in the poller is the lookout, too, unless that one is near.
+    // N1, N3. Who sleeps in the poller is the sentinel, too, unless that one is near.
     const bool polls = lacks_poller_locked(s) && !others_run && !(busy && is_near);
     M* first = idle.poller.waiting_locked();
     const bool joins =
         first != nullptr && !busy && !near && m->pinned == nullptr && s.ps.alive() > 1 && !idle.poller.all();  // N5
     if (polls || joins) idle.poller.take_locked(m);
-    int64_t any_ns = idle.lookout_until_ns;
-    const M* before = idle.lookout;
+    int64_t any_ns = idle.sentinel_until_ns;
+    const M* before = idle.sentinel;
     if (joins && before == nullptr && first->alarm_ns <= until) {
         // Who joins will be woken first, and then need not see to it that somebody else has an alarm.
-        idle.lookout = first;
-        idle.lookout_near = false;
+        idle.sentinel = first;
+        idle.sentinel_near = false;
         any_ns = first->alarm_ns;
-    } else if (before == nullptr || until < any_ns || (near && !idle.lookout_near) || (polls && !idle.lookout_near)) {
-        idle.lookout = m;
-        idle.lookout_near = near;
+    } else if (before == nullptr || until < any_ns || (near && !idle.sentinel_near) || (polls && !idle.sentinel_near)) {
+        idle.sentinel = m;
+        idle.sentinel_near = near;
         any_ns = until;
     }
-    idle.lookout_until_ns = any_ns;
-    m->alarm_ns = polls || idle.lookout == m ? until : never;
+    idle.sentinel_until_ns = any_ns;
+    m->alarm_ns = polls || idle.sentinel == m ? until : never;
     publish_wanted_locked(idle);
     if (!near && !polls) idle.went_far_ns = now_ns;
     return {m->alarm_ns, any_ns, idle_ps != 0};
 }
 
-// Takes a P for an M that is on no list, if there is something to do: step 3. The M then counts as spinning. stays: it was a lookout that does.
+// Takes a P for an M that is on no list, if there is something to do: step 3. The M then counts as spinning. stays: it was a sentinel that does.
 P* try_get_up_locked(scheduler& s, M* m, int64_t now_ns, bool stays) noexcept {
     const uint32_t idle_ps = s.idle.idle_p_count.load(relaxed);  // relaxed: locked
     if (idle_ps == 0) return nullptr;
@@ -156,14 +156,14 @@ void end_idle_m(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     m->retired.store(true, relaxed);  // relaxed: locked, or a look
     ++idle.unavailable;
-    // It may have been the lookout, or have slept in the poller, or have had the alarm for the look for a deadlock.
+    // It may have been the sentinel, or have slept in the poller, or have had the alarm for the look for a deadlock.
     const bool lacks_looker = lacks_deadlock_looker_locked(s);
     if (lacks_looker) idle.deadlock_owed = true;
     // Or it was to wake for a timer that it has seen in step 5.
     const bool a_p_is_idle = idle.idle_p_count.load(relaxed) != 0;  // relaxed: locked
-    const bool lacks_alarm = a_p_is_idle && earliest_deadline(s) < idle.lookout_until_ns;
+    const bool lacks_alarm = a_p_is_idle && earliest_deadline(s) < idle.sentinel_until_ns;
     const bool lacks_one =
-        idle.lookout == nullptr || lacks_alarm || lacks_poller_locked(s) || (lacks_looker && !idle.deadlock_watched);
+        idle.sentinel == nullptr || lacks_alarm || lacks_poller_locked(s) || (lacks_looker && !idle.deadlock_watched);
     M* other = lacks_one ? take_idle_m_locked(s) : nullptr;
     publish_wanted_locked(idle);
     idle.lock.unlock();
@@ -219,7 +219,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
         }
         if (ends_ns == never) {
             ends_ns = now_ns + s.thread_idle_ns;
-            look.stays = !std::exchange(m->served_alone, false) && now_ns - idle.went_far_ns < lookout_stays_ns;
+            look.stays = !std::exchange(m->served_alone, false) && now_ns - idle.went_far_ns < sentinel_stays_ns;
         }
         const bool one_too_many = is_one_too_many_locked(s, m);
         if (one_too_many && now_ns >= ends_ns) {
@@ -237,7 +237,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
 
         if (look.period_ns == never && until.a_p_is_idle) {
             // Step 5: a push, or a timer that is set by who goes on, from now on reads wanted, or we see it here.
-            if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + lookout_far_ns);  // F2
+            if (!os::heavy_fence()) until_ns = std::min(until_ns, now_ns + sentinel_far_ns);  // F2
             if (anything_to_do(s, now_ns)) until_ns = now_ns;
             const int64_t earliest_ns = earliest_deadline(s);  // last: Leaving
             if (earliest_ns < until.any_ns) until_ns = std::min(until_ns, earliest_ns);

@@ -7,16 +7,16 @@
 // Who polls. At any time that the poller is in use, at least one of these is responsible:
 //
 //   N1  an idle M that sleeps in the poller instead of on its note; who lies down while nobody does is the one, unless it is the near
-//       lookout (below). Also who waits for its pinned G: nobody else may be there, and what it fetches for others it hands over, as it
+//       sentinel (below). Also who waits for its pinned G: nobody else may be there, and what it fetches for others it hands over, as it
 //       does with timers
 //   N2  an M that has run dry looks, without waiting, before it steals or sleeps; and every 61st schedule on the way through g0 does, if
 //       the ring has room for what may come: it would spill to the global queue, which has its turn every 61st schedule, and of a
 //       thousand busy connections some would wait a hundred times as long as others. An M
 //       beside which no P runs goes to sleep in the poller next (N1), and then its look is a system call in vain, if there is nothing. So
 //       it leaves it out once a look has found nothing, until it has come back from the poller at once three times in a row (looks_pay)
-//   N3  the near lookout (idle.h): it sleeps on its note, and looks, without waiting, when it wakes. While another P runs Gs and
+//   N3  the near sentinel (idle.h): it sleeps on its note, and looks, without waiting, when it wakes. While another P runs Gs and
 //       passes through g0, that one fetches the events, and an M that slept in the poller beside it would be woken for each of them, to find
-//       that it has little to do. When the lookout goes far, because the Ps that run compute, it sleeps in the poller
+//       that it has little to do. When the sentinel goes far, because the Ps that run compute, it sleeps in the poller
 //   N4  the monitor (sysmon.h), while no P is idle: if nobody has looked for stale_ns, it does. It is near as long as that may be
 //   N5  a second idle M, beside the one of N1 (poller_seats.h), which goes there while no P runs: it hears of what comes while the first one
 //       runs what it was woken for
@@ -26,12 +26,12 @@
 // the arrivals (arrivals.h).
 //
 // Who leaves the poller leaves it to the second one, if there is one, or to nobody in particular. But it then spins, or is about to run a G, and
-// the idle protocol does the rest: while a P is idle and nobody is the near lookout, an M that finds work while it was the last to look wakes
-// another one (chains), unless it is alone and the second one is there; that one lies down as the near lookout, and stays that if such
+// the idle protocol does the rest: while a P is idle and nobody is the near sentinel, an M that finds work while it was the last to look wakes
+// another one (chains), unless it is alone and the second one is there; that one lies down as the near sentinel, and stays that if such
 // requests follow each other (idle.h).
 //
 // Waking an M that sleeps in the poller costs a write and a read more than waking one on its note; so others are taken first, but for the near
-// lookout, which looks soon by itself.
+// sentinel, which looks soon by itself.
 //
 // Being in use. The backend is opened when the first descriptor is added. From then on the runtime has a poller until it stops. Who opens it
 // wakes an M, as the others went to sleep when there was nothing to poll.
@@ -39,7 +39,7 @@
 // Rejected. A thread that polls (each event wakes two threads, one after the other).
 //
 // Invariants: I1. Only Ms with a seat (poller_seats.h) are in the poller with a deadline that is not 0: two at most.
-//             I2. While the poller is in use, a P is idle, nobody spins, and there is no near lookout: an M has a seat, whenever idle.lock is
+//             I2. While the poller is in use, a P is idle, nobody spins, and there is no near sentinel: an M has a seat, whenever idle.lock is
 //                 free, or has just left it and is about to take the lock.
 // Locks:      opening (leaf).
 // Who:        any thread.

@@ -1,4 +1,4 @@
-// outlook_test.cc: how long a lookout sleeps, and when it goes far.
+// outlook_test.cc: how long a sentinel sleeps, and when it goes far.
 #include "sched/outlook.h"
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace {
 // The periods after looks that saw so many schedules each.
 std::vector<int64_t> periods(bool stays, const std::vector<uint64_t>& schedules) {
     outlook look{.ticks = 1000, .stays = stays};
-    EXPECT_EQ(look.period_ns, lookout_near_ns);
+    EXPECT_EQ(look.period_ns, sentinel_near_ns);
     std::vector<int64_t> all;
     uint64_t ticks = 1000;
     for (const uint64_t n : schedules) {
@@ -53,7 +53,7 @@ TEST(Outlook, OneThatStaysWantsAsManySchedulesAsLooks) {
 
 TEST(Outlook, OneThatHasGoneFarStaysNoLonger) {
     outlook look{.stays = true};
-    for (int i = 0; i < lookout_rounds; ++i) look.look_again(0);
+    for (int i = 0; i < sentinel_rounds; ++i) look.look_again(0);
     EXPECT_EQ(look.period_ns, never);
     EXPECT_FALSE(look.stays);
 }

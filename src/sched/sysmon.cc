@@ -191,7 +191,7 @@ bool monitor::go_far() noexcept {
     const bool ends = ending_;
     M* looker = ends ? nullptr : watch_for_deadlock_locked(now_ns);
     const int64_t watch_at_ns = idle.deadlock_watched ? now_ns + deadlock_watch_ns : never;
-    // With a P idle, deadlines are the lookout's business; and who makes the last one busy calls.
+    // With a P idle, deadlines are the sentinel's business; and who makes the last one busy calls.
     int64_t until_ns = nobody_looks(idle) ? earliest_deadline(s) : never;
     idle.monitor_far = true;                         // F1
     idle.monitor_until_ns.store(until_ns, relaxed);  // relaxed: F2, F3
@@ -256,7 +256,7 @@ void monitor::look(int64_t now_ns) noexcept {
     count.looks.fetch_add(1, relaxed);  // relaxed: statistics
     const bool nobody = nobody_looks(s.idle);
     if (nobody) ready_all(s.io.poll_if_older(netpoll::stale_ns, now_ns));  // N4
-    const bool queued = anything_to_do(s, nobody ? now_ns : long_ago);     // else timers are the lookout's
+    const bool queued = anything_to_do(s, nobody ? now_ns : long_ago);     // else timers are the sentinel's
     quiet_ = queued ? 0 : quiet_ + 1;
     storm_ = s.retakes_always && !storm_;
     look_in_ns_ = period_ns();

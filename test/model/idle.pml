@@ -12,7 +12,7 @@
  * instructions and full fences empty the thread's own buffer, the heavy fence those of all
  * threads, one after the other. A thread sees its own stores at once.
  *
- * Time. A timed sleep may end at any moment. Whether the sentinel (lookout in the code) then
+ * Time. A timed sleep may end at any moment. Whether the sentinel (sentinel in the code) then
  * stays near or goes far is a free choice. This covers all lengths and all numbers of fruitless
  * scans. With TIMELY a sleep ends only when nothing else can move, because an interval is long.
  *
@@ -149,8 +149,8 @@ bool idle_p[NP];
 byte idle_ps = 0, spinning = 0;
 bool wanted = false;
 bool idle_m[NM];
-byte lookout = NONE;
-bool lookout_near = false, lookout_alarm = false;
+byte sentinel = NONE;
+bool sentinel_near = false, lookout_alarm = false;
 #if NEVENT > 0
 byte polling[2];                    /* each set under the lock, cleared by that M itself */
 bool has_alarm[NM];                 /* while it sleeps there */
@@ -227,7 +227,7 @@ end:
 #ifdef MUTANT_NOT_WANTED
 #define PUBLISH_WANTED wanted = false
 #else
-#define PUBLISH_WANTED wanted = (idle_ps > 0 && spinning == 0 && !(lookout != NONE && lookout_near))
+#define PUBLISH_WANTED wanted = (idle_ps > 0 && spinning == 0 && !(sentinel != NONE && sentinel_near))
 #endif
 
 inline take_idle_p_locked(p) {
@@ -236,7 +236,7 @@ inline take_idle_p_locked(p) {
     idle_p[p] = false; idle_ps--
 }
 
-inline forget_lookout_locked() { lookout = NONE; lookout_near = false; lookout_alarm = false }
+inline forget_lookout_locked() { sentinel = NONE; sentinel_near = false; lookout_alarm = false }
 
 /* m: any idle M; the sentinel only if no other is idle, unless it stays; NONE if there is none. */
 #if NEVENT > 0
@@ -253,17 +253,17 @@ inline forget_lookout_locked() { lookout = NONE; lookout_near = false; lookout_a
 
 inline take_idle_m_locked(m) {
     if
-    :: idle_m[0] && (lookout != 0 || LOOKOUT_TOO || POLLS(0)) -> m = 0
-    :: idle_m[1] && (lookout != 1 || LOOKOUT_TOO || POLLS(1)) -> m = 1
+    :: idle_m[0] && (sentinel != 0 || LOOKOUT_TOO || POLLS(0)) -> m = 0
+    :: idle_m[1] && (sentinel != 1 || LOOKOUT_TOO || POLLS(1)) -> m = 1
 #if NM > 2
-    :: idle_m[2] && (lookout != 2 || LOOKOUT_TOO || POLLS(2)) -> m = 2
+    :: idle_m[2] && (sentinel != 2 || LOOKOUT_TOO || POLLS(2)) -> m = 2
 #endif
 #if NM > 3
-    :: idle_m[3] && (lookout != 3 || LOOKOUT_TOO || POLLS(3)) -> m = 3
+    :: idle_m[3] && (sentinel != 3 || LOOKOUT_TOO || POLLS(3)) -> m = 3
 #endif
-    :: else -> m = lookout
+    :: else -> m = sentinel
     fi;
-    if :: m == lookout -> forget_lookout_locked() :: else fi;
+    if :: m == sentinel -> forget_lookout_locked() :: else fi;
     if :: m != NONE -> idle_m[m] = false :: else fi
 }
 
@@ -366,7 +366,7 @@ inline look() {
 }
 
 #if NEVENT > 0
-#define POLLS_AS_LOOKOUT (polls && !lookout_near)
+#define POLLS_AS_LOOKOUT (polls && !sentinel_near)
 #define STAYS            stays
 #define POLLS_TOO        polls
 #define FIRST            (polling[0] == me -> polling[1] : polling[0])
@@ -390,7 +390,7 @@ inline look() {
 #ifdef MUTANT_NO_ALARM
 #define KNOWS_TIMERS true
 #else
-#define KNOWS_TIMERS (lookout != NONE && lookout_alarm)
+#define KNOWS_TIMERS (sentinel != NONE && lookout_alarm)
 #endif
 #ifdef MUTANT_NO_CHAIN_FENCE
 #define NO_CHAIN_FENCE(t) skip
@@ -544,7 +544,7 @@ again:  /* Step 3; the lock is held. */
            atomic {
                too_many--;
 #ifndef MUTANT_ENDS_IN_SILENCE
-               found = lookout == NONE || (idle_ps > 0 && timer != 0 && !lookout_alarm && !lookout_near);
+               found = sentinel == NONE || (idle_ps > 0 && timer != 0 && !lookout_alarm && !sentinel_near);
 #if NEVENT > 0
                found = found || (in_use && !SOMEBODY_POLLS);
 #endif
@@ -565,9 +565,9 @@ lie_down:   /* Step 4. found tells whether this M is the sentinel. */
     atomic {
         idle_m[me] = true;
 #if NEVENT > 0 && !defined(MUTANT_NOBODY_POLLS)
-        polls = in_use && !SOMEBODY_POLLS && (far || idle_ps == NP) && !(idle_ps < NP && lookout != NONE && lookout_near);
+        polls = in_use && !SOMEBODY_POLLS && (far || idle_ps == NP) && !(idle_ps < NP && sentinel != NONE && sentinel_near);
         if
-        :: idle_ps == NP && SOMEBODY_POLLS && (lookout == NONE || !lookout_near) -> stays = true
+        :: idle_ps == NP && SOMEBODY_POLLS && (sentinel == NONE || !sentinel_near) -> stays = true
         :: true                                                                 /* it was not woken too soon after it went far */
         fi;
         joins = idle_ps == NP && ONE_WAITS && ONE_IS_FREE && (far || !stays);   /* N5 */
@@ -579,32 +579,32 @@ lie_down:   /* Step 4. found tells whether this M is the sentinel. */
         if
         :: !far && 0 < idle_ps && (idle_ps < NP || STAYS) ->
                if
-               :: lookout == NONE || !lookout_near -> found = true
-               :: lookout != NONE && lookout_near -> found = true       /* its time is up before the sentinel's … */
-               :: lookout != NONE && lookout_near                       /* … or not */
+               :: sentinel == NONE || !sentinel_near -> found = true
+               :: sentinel != NONE && sentinel_near -> found = true       /* its time is up before the sentinel's … */
+               :: sentinel != NONE && sentinel_near                       /* … or not */
                fi;
-               if :: found -> lookout_near = true; timed[me] = true :: else fi
+               if :: found -> sentinel_near = true; timed[me] = true :: else fi
         :: else ->
                if
-               :: lookout == NONE || (alarmed && !lookout_near && !lookout_alarm) || POLLS_AS_LOOKOUT -> found = true
-               :: alarmed && lookout != NONE && lookout_near -> found = true
-               :: lookout != NONE && (!alarmed || lookout_near || lookout_alarm) && !POLLS_AS_LOOKOUT
+               :: sentinel == NONE || (alarmed && !sentinel_near && !lookout_alarm) || POLLS_AS_LOOKOUT -> found = true
+               :: alarmed && sentinel != NONE && sentinel_near -> found = true
+               :: sentinel != NONE && (!alarmed || sentinel_near || lookout_alarm) && !POLLS_AS_LOOKOUT
                fi;
-               if :: found -> lookout_near = false :: else fi
+               if :: found -> sentinel_near = false :: else fi
         fi;
 #if NEVENT > 0
         /* An M that joins is woken first. The other one has the timeout, if possible. */
         if
-        :: joins && lookout == NONE && (!alarmed || has_alarm[FIRST]) ->
+        :: joins && sentinel == NONE && (!alarmed || has_alarm[FIRST]) ->
                found = false;
-               lookout = FIRST;
-               lookout_near = false;
+               sentinel = FIRST;
+               sentinel_near = false;
                lookout_alarm = has_alarm[FIRST]
         :: else
         fi;
 #endif
         if
-        :: found -> lookout = me; lookout_alarm = alarmed && idle_ps > 0; found = false
+        :: found -> sentinel = me; lookout_alarm = alarmed && idle_ps > 0; found = false
         :: else -> alarmed = alarmed && POLLS_TOO
         fi;
 #if NEVENT > 0
@@ -714,7 +714,7 @@ time_is_up:
     fi;
     atomic {
         idle_m[me] = false;
-        if :: lookout == me -> forget_lookout_locked() :: else fi;
+        if :: sentinel == me -> forget_lookout_locked() :: else fi;
         if :: far = true :: far = false fi
     };
 #if NEVENT > 0

@@ -82,9 +82,9 @@ byte pushes = NPUSH, readies = NREADY;
 #define QUEUED          (QUEUED_ORDINARY || g < NP || g == GLOBAL)
 
 /* ---- idle_state, guarded by lock. */
-bool lock = false, stopping = false, wanted = false, lookout_near = false;
+bool lock = false, stopping = false, wanted = false, sentinel_near = false;
 bool idle_p[NP], listed[NM];
-byte idle_ps = 0, spinning = 0, lookout = NONE, unavailable = 0, made = 1;
+byte idle_ps = 0, spinning = 0, sentinel = NONE, unavailable = 0, made = 1;
 
 /* ---- Ms. M 0 is the pinned one. */
 bool pinned = true;                 /* M 0 still is */
@@ -94,13 +94,13 @@ byte p_of[NM], next_p[NM], next_g[NM];
 
 #define LOCK !lock -> lock = true
 #define UNLOCK lock = false
-#define PUBLISH_WANTED wanted = (idle_ps > 0 && spinning == 0 && !(lookout != NONE && lookout_near))
+#define PUBLISH_WANTED wanted = (idle_ps > 0 && spinning == 0 && !(sentinel != NONE && sentinel_near))
 
-inline forget_lookout() { lookout = NONE; lookout_near = false }
+inline forget_lookout() { sentinel = NONE; sentinel_near = false }
 
 inline take_off_list(m) {
     listed[m] = false;
-    if :: lookout == m -> forget_lookout() :: else fi;
+    if :: sentinel == m -> forget_lookout() :: else fi;
     if :: m == 0 && pinned -> unavailable-- :: else fi
 }
 
@@ -266,8 +266,8 @@ on_the_list:
         listed[me] = true;
         if :: me == 0 && pinned -> unavailable++ :: else fi;
         if
-        :: lookout == NONE || (!far && idle_ps < NP && !lookout_near) ->
-               lookout = me; lookout_near = (!far && idle_ps < NP); timed[me] = lookout_near
+        :: sentinel == NONE || (!far && idle_ps < NP && !sentinel_near) ->
+               sentinel = me; sentinel_near = (!far && idle_ps < NP); timed[me] = sentinel_near
         :: else
         fi;
         PUBLISH_WANTED;

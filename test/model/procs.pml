@@ -105,10 +105,10 @@ byte born = 0, taken = 0, timers_set = 0, timers_fired = 0;
 #define QUEUED (global_queue > 0 || ring[0] > 0 || ring[1] > 0 || due_timers[0] > 0 || due_timers[1] > 0)
 
 /* ---- Guarded by lock. */
-bool lock = false, wanted = false, lookout_near = false;
+bool lock = false, wanted = false, sentinel_near = false;
 byte procs = AT_FIRST, dying = 0;
 bool idle_p[NP], dead[NP], listed[NM];
-byte idle_ps = AT_FIRST - 1, spinning = 0, lookout = NONE, off_p = 0, made = 1;
+byte idle_ps = AT_FIRST - 1, spinning = 0, sentinel = NONE, off_p = 0, made = 1;
 
 /* ---- Ms and Ps. */
 bool unborn[NM], told[NM], timed[NM], in_user[NM], computes[NM];
@@ -117,12 +117,12 @@ bool changes = true;    /* a change runs, or will run */
 
 #define LOCK   !lock -> lock = true
 #define UNLOCK lock = false
-#define PUBLISH_WANTED wanted = (idle_ps > 0 && spinning == 0 && !(lookout != NONE && lookout_near))
+#define PUBLISH_WANTED wanted = (idle_ps > 0 && spinning == 0 && !(sentinel != NONE && sentinel_near))
 #define IN_USE (procs + dying)
 
 inline take_off_list(m) {
     listed[m] = false;
-    if :: lookout == m -> lookout = NONE; lookout_near = false :: else fi
+    if :: sentinel == m -> sentinel = NONE; sentinel_near = false :: else fi
 }
 
 /* m: an idle M, or a new one; NONE if there is none, or an M is on its way to sleep. */
@@ -266,8 +266,8 @@ again:  /* The lock is held. */
         fi;
         listed[me] = true;
         if
-        :: lookout == NONE || (!far && idle_ps < IN_USE && !lookout_near) ->
-               lookout = me; lookout_near = (!far && idle_ps < IN_USE); timed[me] = lookout_near
+        :: sentinel == NONE || (!far && idle_ps < IN_USE && !sentinel_near) ->
+               sentinel = me; sentinel_near = (!far && idle_ps < IN_USE); timed[me] = sentinel_near
         :: else
         fi;
         PUBLISH_WANTED;
@@ -282,7 +282,7 @@ asleep_now:
     if
     :: told[me] -> goto awake
     :: timed[me] && !told[me]
-    :: lookout == me && (due_timers[0] > 0 || due_timers[1] > 0) && idle_ps > 0 && !told[me]   /* its timeout */
+    :: sentinel == me && (due_timers[0] > 0 || due_timers[1] > 0) && idle_ps > 0 && !told[me]   /* its timeout */
     fi;
     atomic { LOCK; timed[me] = false };
     if
