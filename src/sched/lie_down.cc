@@ -6,8 +6,8 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/idle.h"
-#include "sched/outlook.h"
 #include "sched/scheduler.h"
+#include "sched/sentinel_backoff.h"
 #include "sched/start.h"
 
 namespace weft::detail {
@@ -191,7 +191,7 @@ bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t now_ns, int64_t until
 // told it what to do in next_p and next_g, or, if those are empty, the scheduler is stopping.
 P* lie_down_until_told(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
-    outlook look{.ticks = total_ticks(s)};
+    sentinel_backoff look{.ticks = total_ticks(s)};
     int64_t ends_ns = never;
     bool stands_by = std::exchange(m->stands_by, false);
     m->park.reset();

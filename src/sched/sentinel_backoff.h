@@ -1,4 +1,4 @@
-// outlook.h: how long a sentinel sleeps until it looks again (idle.h), by what its looks have seen.
+// sentinel_backoff.h: how long a sentinel sleeps until it looks again (idle.h), by what its looks have seen.
 //
 // The problem. A look is a wake-up, and costs as much as hundreds of green threads; work that is queued meanwhile waits. So the time to the next
 // one begins short, and doubles, up to sentinel_far_ns, as long as the running Ps schedule by themselves. When they have scheduled nothing for
@@ -21,7 +21,7 @@ inline constexpr int64_t sentinel_near_ns = 100'000;
 inline constexpr int64_t sentinel_far_ns = 400'000;
 inline constexpr int sentinel_rounds = 4;
 
-struct outlook {
+struct sentinel_backoff {
     int64_t period_ns = sentinel_near_ns;  // never: go far
     uint64_t ticks = 0;                    // schedules, of all Ps, at the last look
     int quiet_looks = 0;

@@ -1,5 +1,5 @@
-// outlook_test.cc: how long a sentinel sleeps, and when it goes far.
-#include "sched/outlook.h"
+// sentinel_backoff_test.cc: how long a sentinel sleeps, and when it goes far.
+#include "sched/sentinel_backoff.h"
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@ namespace {
 
 // The periods after looks that saw so many schedules each.
 std::vector<int64_t> periods(bool stays, const std::vector<uint64_t>& schedules) {
-    outlook look{.ticks = 1000, .stays = stays};
+    sentinel_backoff look{.ticks = 1000, .stays = stays};
     EXPECT_EQ(look.period_ns, sentinel_near_ns);
     std::vector<int64_t> all;
     uint64_t ticks = 1000;
@@ -24,13 +24,13 @@ std::vector<int64_t> periods(bool stays, const std::vector<uint64_t>& schedules)
 
 bool goes_far(bool stays, const std::vector<uint64_t>& schedules) { return periods(stays, schedules).back() == never; }
 
-TEST(Outlook, ThePeriodDoublesUpToTheLongest) {
+TEST(SentinelBackoff, ThePeriodDoublesUpToTheLongest) {
     const std::vector<int64_t> wanted = {200'000, 400'000, 400'000, 400'000};
     EXPECT_EQ(periods(false, {1, 7, 1, 1000}), wanted);
     EXPECT_EQ(periods(true, {1, 7, 1, 1000}), wanted);
 }
 
-TEST(Outlook, GoesFarAfterFourLooksInARowThatSawNothing) {
+TEST(SentinelBackoff, GoesFarAfterFourLooksInARowThatSawNothing) {
     for (const bool stays : {false, true}) {
         EXPECT_FALSE(goes_far(stays, {0, 0, 0}));
         EXPECT_TRUE(goes_far(stays, {0, 0, 0, 0}));
@@ -38,12 +38,12 @@ TEST(Outlook, GoesFarAfterFourLooksInARowThatSawNothing) {
     EXPECT_FALSE(goes_far(false, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}));
 }
 
-TEST(Outlook, ComesBackNear) {
+TEST(SentinelBackoff, ComesBackNear) {
     EXPECT_EQ(periods(false, {0, 0, 0, 0, 1, 1}),
               (std::vector<int64_t>{200'000, 400'000, 400'000, never, 100'000, 200'000}));
 }
 
-TEST(Outlook, OneThatStaysWantsAsManySchedulesAsLooks) {
+TEST(SentinelBackoff, OneThatStaysWantsAsManySchedulesAsLooks) {
     EXPECT_FALSE(goes_far(true, {1, 1, 1, 1, 1, 1, 1, 1}));
     EXPECT_FALSE(goes_far(true, {0, 2, 0, 2, 0, 2, 0, 2, 0, 2}));
     EXPECT_TRUE(goes_far(true, {0, 1, 0, 1, 0, 1, 0}));
@@ -51,8 +51,8 @@ TEST(Outlook, OneThatStaysWantsAsManySchedulesAsLooks) {
     EXPECT_TRUE(goes_far(true, {1000, 0, 0, 0, 0})) << "many at once are no credit";
 }
 
-TEST(Outlook, OneThatHasGoneFarStaysNoLonger) {
-    outlook look{.stays = true};
+TEST(SentinelBackoff, OneThatHasGoneFarStaysNoLonger) {
+    sentinel_backoff look{.stays = true};
     for (int i = 0; i < sentinel_rounds; ++i) look.look_again(0);
     EXPECT_EQ(look.period_ns, never);
     EXPECT_FALSE(look.stays);
