@@ -98,7 +98,7 @@
 // Ordering:   F1 (step 2, outside push) full fences; F2 (step 5) heavy fence, pairs with the compiler fence of a push. L1: a timer is set, release
 //             fence, the next G is taken out of its queue; pairs with: the queue is seen without it, acquire fence, timers are looked at.
 // Locks:      lock (leaf).
-// See:        docs/idle.md, test/model/idle.pml; lie_down.cc for steps 1 to 5
+// See:        docs/idle.md, test/model/idle.pml; park_m.cc for steps 1 to 5
 #pragma once
 
 #include <cstdint>

@@ -508,7 +508,7 @@ loop:
     EMPTY(me);
     atomic { LOCK(me) };
 #ifdef MUTANT_NO_RECHECK
-    goto lie_down;
+    goto park_m;
 #endif
 
 again:  /* Step 3; the lock is held. */
@@ -560,7 +560,7 @@ again:  /* Step 3; the lock is held. */
     fi;
 #endif
 
-lie_down:   /* Step 4. found tells whether this M is the sentinel. */
+park_m:   /* Step 4. found tells whether this M is the sentinel. */
     alarmed = (timer != 0);
     atomic {
         idle_m[me] = true;
@@ -727,7 +727,7 @@ time_is_up:
     fi;
 #endif
 #ifdef MUTANT_NAP_WITHOUT_LOOK
-    goto lie_down;
+    goto park_m;
 #endif
     goto again;
 

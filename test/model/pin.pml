@@ -232,7 +232,7 @@ sleep_until_work:
         UNLOCK
     };
 
-lie_down:
+park_m:
     atomic { LOCK };
 again:  /* The lock is held. */
     atomic {
@@ -303,7 +303,7 @@ awake:
         told[me] = false; timed[me] = false; far = false;
         if
         :: next_p[me] == NONE && stopping -> goto over
-        :: next_p[me] == NONE && !stopping -> assert(me == 0); goto lie_down    /* nudged */
+        :: next_p[me] == NONE && !stopping -> assert(me == 0); goto park_m    /* nudged */
         :: else
         fi;
         p_of[me] = next_p[me]; next_p[me] = NONE;
@@ -330,7 +330,7 @@ found:
         :: what == G ->
                m = 0; asleep = listed[0];
 #ifdef MUTANT_ASLEEP_ONLY
-               if :: !asleep -> p_of[me] = NONE; UNLOCK; goto lie_down :: else fi;
+               if :: !asleep -> p_of[me] = NONE; UNLOCK; goto park_m :: else fi;
 #endif
 #ifndef MUTANT_LEFT_ON_LIST
                if :: asleep -> take_off_list(0) :: else fi
@@ -363,7 +363,7 @@ found:
 #ifdef MUTANT_NO_LOOK
     asleep = true;
 #endif
-    goto lie_down;
+    goto park_m;
 
 refused:    /* H5 */
     assert(what == ORDINARY && me == 0 && pinned);

@@ -40,7 +40,7 @@
  *               spins. It is not like a push from g0, because this M runs no green thread next
  *
  * Ms. m->p of an M that has lost its P may be dead: take_back_p prefers it only if it is idle.
- * Comparisons of Ms with Ps (enough_ms_locked, busy in lie_down_locked, start_spinning) use
+ * Comparisons of Ms with Ps (enough_ms_locked, busy in enter_idle_locked, start_spinning) use
  * procs + dying. Otherwise an M with a P that must go would pass for one on its way to sleep,
  * and work beside an idle P would wait until that P is dead. Scans and thieves cover [0, reach).
  * During a change reach is the larger of both numbers: it grows before D1 and U1, and shrinks
@@ -217,7 +217,7 @@ loop:
            :: else
            fi;
            empty_p(p);
-           p = NONE; goto lie_down
+           p = NONE; goto park_m
     :: else
     fi;
     atomic { if :: due_timers[p] > 0 -> due_timers[p]--; timers_fired++; born++; ring[p]++ :: else fi };
@@ -252,7 +252,7 @@ loop:
         UNLOCK
     };
 
-lie_down:
+park_m:
     atomic { LOCK };
 again:  /* The lock is held. */
     atomic {
@@ -340,7 +340,7 @@ running:
 
 lost:   /* come_back_without_p */
     atomic { LOCK; off_p--; p = NONE; UNLOCK };
-    goto lie_down
+    goto park_m
 }
 
 /* The M that holds P number q is in user code. */

@@ -1,4 +1,4 @@
-// lie_down.cc: how an M lies down, sleeps, and gets up. The protocol and its reasons are in idle.h; step numbers refer to it.
+// park_m.cc: how an M lies down, sleeps, and gets up. The protocol and its reasons are in idle.h; step numbers refer to it.
 #include <algorithm>
 #include <utility>
 
@@ -55,7 +55,7 @@ bool lacks_poller_locked(const scheduler& s) noexcept { return s.io.in_use() && 
 
 // Puts m on the list and decides until when it sleeps: step 4. period_ns: how long as a near sentinel; never: go far (step 5). stays: be the near
 // sentinel also while no P runs, if somebody sleeps in the poller.
-alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns, bool stays) noexcept {
+alarm_times enter_idle_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_ns, bool stays) noexcept {
     idle_state& idle = s.idle;
     put_idle_m_locked(s, m);
     const uint32_t idle_ps = idle.idle_p_count.load(relaxed);  // relaxed: locked
@@ -92,7 +92,7 @@ alarm_times lie_down_locked(scheduler& s, M* m, int64_t now_ns, int64_t period_n
 }
 
 // Takes a P for an M that is on no list, if there is something to do: step 3. The M then counts as spinning. stays: it was a sentinel that does.
-P* try_get_up_locked(scheduler& s, M* m, int64_t now_ns, bool stays) noexcept {
+P* try_leave_idle_locked(scheduler& s, M* m, int64_t now_ns, bool stays) noexcept {
     const uint32_t idle_ps = s.idle.idle_p_count.load(relaxed);  // relaxed: locked
     if (idle_ps == 0) return nullptr;
     if (m->fetched == nullptr && !anything_to_do(s, now_ns)) return nullptr;
@@ -189,7 +189,7 @@ bool sleep_or_poll(scheduler& s, M* m, bool polls, int64_t now_ns, int64_t until
 
 // Steps 3 to 5. Returns the P that m has taken because there is something to do, and then m counts as spinning; or nullptr: others have
 // told it what to do in next_p and next_g, or, if those are empty, the scheduler is stopping.
-P* lie_down_until_told(scheduler& s, M* m) noexcept {
+P* park_until_notified(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     sentinel_backoff look{.ticks = total_ticks(s)};
     int64_t ends_ns = never;
@@ -207,7 +207,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             return nullptr;
         }
         const int64_t now_ns = m->fetched != nullptr ? s.io.polled_ns() : os::monotonic_ns();
-        if (P* p = try_get_up_locked(s, m, now_ns, look.stays)) {
+        if (P* p = try_leave_idle_locked(s, m, now_ns, look.stays)) {
             idle.lock.unlock();
             return p;
         }
@@ -226,7 +226,7 @@ P* lie_down_until_told(scheduler& s, M* m) noexcept {
             end_idle_m(s, m);
             return nullptr;
         }
-        const alarm_times until = lie_down_locked(s, m, now_ns, look.period_ns, look.stays);
+        const alarm_times until = enter_idle_locked(s, m, now_ns, look.period_ns, look.stays);
         int64_t until_ns = one_too_many ? std::min(until.own_ns, ends_ns) : until.own_ns;
         const int64_t search_ns = deadlock_look_locked(s, m, now_ns, deadlock_searches);
         until_ns = std::min(until_ns, search_ns);
@@ -293,7 +293,7 @@ bool sleep_until_work(scheduler& s, M* m) noexcept {
 bool sleep_without_p(scheduler& s, M* m) noexcept {
     // Step 2.
     WEFT_FULL_FENCE();  // F1
-    P* p = lie_down_until_told(s, m);
+    P* p = park_until_notified(s, m);
     if (p == nullptr) {
         p = std::exchange(m->next_p, nullptr);
         m->picked = std::exchange(m->next_g, nullptr);
