@@ -313,7 +313,7 @@ void wake_to_look(scheduler& s) noexcept { wake_one(s, procs_max, true); }
 void wake_m(M* m) noexcept {
     scheduler& s = *m->home;  // m may be gone once it is told
     if (!m->park.tell()) return;
-    s.idle.poller.call_back();
+    s.idle.poller.count_interrupt();
     s.io.interrupt();
 }
 

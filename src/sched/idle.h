@@ -21,7 +21,7 @@
 //   1  put the P on the idle list; stop counting as a spinner                       (under idle.lock)
 //   2  full fence
 //   3  look at the global queue, all rings and run_next slots, all timers; found: take a P back and steal
-//   4  go on the list of idle Ms; who is not the near sentinel may sleep in the poller instead of on its note (poller_seats.h). While
+//   4  go on the list of idle Ms; who is not the near sentinel may sleep in the poller instead of on its note (poller_waiters.h). While
 //      another P runs, and one is idle, and nobody is the sentinel, be the sentinel: sleep sentinel_near_ns at
 //      most, then look again. Twice the time after each look that saw the running Ps schedule but found nothing, up to sentinel_far_ns.
 //   5  when no running P has scheduled anything for sentinel_rounds looks, they compute, and pushes have stopped. Set wanted (W3),
@@ -107,7 +107,7 @@
 #include <weft/detail/wait.h>
 
 #include "base/atomic.h"
-#include "sched/poller_seats.h"
+#include "sched/poller_waiters.h"
 #include "sched/procs.h"
 
 namespace weft::detail {
@@ -158,7 +158,7 @@ struct idle_state {
     M* retired_main = nullptr;         // the thread of weft::main, if it has retired: it waits for the end
     M* sentinel = nullptr;
     atomic<bool> one_stands_by{false};
-    poller_seats poller;
+    poller_waiters poller;
     bool sentinel_near = false;
     int64_t went_far_ns = 0;  // when an M last lay down neither as the near sentinel nor as the first in the poller
     int64_t sentinel_until_ns = never;  // never without a sentinel

@@ -18,7 +18,7 @@
 //       passes through g0, that one fetches the events, and an M that slept in the poller beside it would be woken for each of them, to find
 //       that it has little to do. When the sentinel goes far, because the Ps that run compute, it sleeps in the poller
 //   N4  the monitor (sysmon.h), while no P is idle: if nobody has looked for stale_ns, it does. It is near as long as that may be
-//   N5  a second idle M, beside the one of N1 (poller_seats.h), which goes there while no P runs: it hears of what comes while the first one
+//   N5  a second idle M, beside the one of N1 (poller_waiters.h), which goes there while no P runs: it hears of what comes while the first one
 //       runs what it was woken for
 //
 // N1 is what makes an idle server cost nothing, and an event reach its green thread in one wake-up, that of the thread which will run it: the
@@ -38,7 +38,7 @@
 //
 // Rejected. A thread that polls (each event wakes two threads, one after the other).
 //
-// Invariants: I1. Only Ms with a seat (poller_seats.h) are in the poller with a deadline that is not 0: two at most.
+// Invariants: I1. Only Ms with a seat (poller_waiters.h) are in the poller with a deadline that is not 0: two at most.
 //             I2. While the poller is in use, a P is idle, nobody spins, and there is no near sentinel: an M has a seat, whenever idle.lock is
 //                 free, or has just left it and is about to take the lock.
 // Locks:      opening (leaf).

@@ -12,7 +12,7 @@
 
 namespace weft::detail {
 
-M* poller_seats::waiting_locked() const noexcept {
+M* poller_waiters::waiting_locked() const noexcept {
     for (int seat = 0; seat < 2; ++seat) {
         M* m = at(seat);
         if (m != nullptr && m->on_idle_list) return m;

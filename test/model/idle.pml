@@ -154,7 +154,7 @@ bool sentinel_near = false, lookout_alarm = false;
 #if NEVENT > 0
 byte polling[2];                    /* each set under the lock, cleared by that M itself */
 bool has_alarm[NM];                 /* while it sleeps there */
-short called_back = 0;              /* Ms that were notified in the poller and have not returned; updated a moment late */
+short pending_interrupts = 0;              /* Ms that were notified in the poller and have not returned; updated a moment late */
 #endif
 
 /* ---- Ms. */
@@ -324,9 +324,9 @@ inline wake_m(t) {
     :: m != NONE ->
 #ifdef MUTANT_COUNTED_LATE
            interrupted = true;
-           called_back++;
+           pending_interrupts++;
 #else
-           called_back++;
+           pending_interrupts++;
            interrupted = true;
 #endif
            m = NONE
@@ -673,7 +673,7 @@ park_m:   /* Step 4. found tells whether this M is the sentinel. */
            fi;
            atomic { if :: elsewhere[me] -> elsewhere[me] = false :: else -> joins = true fi };   /* joins: was notified there */
 back:      atomic { if :: polling[0] == me -> polling[0] = NONE :: else -> polling[1] = NONE fi };
-           atomic { if :: joins -> called_back--; joins = false :: else fi; found = called_back > 0 };
+           atomic { if :: joins -> pending_interrupts--; joins = false :: else fi; found = pending_interrupts > 0 };
            atomic {
 #ifndef MUTANT_NOT_PASSED_ON
                if :: found -> interrupted = true :: else fi;

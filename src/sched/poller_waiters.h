@@ -1,4 +1,4 @@
-// poller_seats.h: which Ms sleep in the poller (netpoll.h): two at most.
+// poller_waiters.h: which Ms sleep in the poller (netpoll.h): two at most.
 //
 // The problem. An event wakes the M that sleeps in the poller, which then runs a G, and may do so for long. Somebody else has to hear of the
 // events that come meanwhile; but to wake another M for that, as often as a single request comes, costs more than the request. So while no P
@@ -8,7 +8,7 @@
 //
 // Interrupts. The system wakes either, also if the other one was meant. So
 //
-//   S1  whoever has told an M that is in the poller counts it in called_back, and then interrupts;
+//   S1  whoever has told an M that is in the poller counts it in pending_interrupts, and then interrupts;
 //   S2  an M that comes back from the poller leaves its seat; if it was told, it discounts itself;
 //   S3  and, told or not, if then the count is not zero, it interrupts once more.
 //
@@ -22,7 +22,7 @@
 // handlers, and EINTR in code that is not ours.
 //
 // Invariants: I1. A seat is taken with idle.lock held, and left by its M, with or without the lock.
-//             I2. While an M that was told sits here, called_back is above zero, or somebody is between telling one and interrupting.
+//             I2. While an M that was told sits here, pending_interrupts is above zero, or somebody is between telling one and interrupting.
 // Ordering:   R1 (S1) pairs with A1 (S3), by way of the interrupt, too.
 // See:        docs/netpoll.md, test/model/idle.pml
 #pragma once
@@ -34,7 +34,7 @@ namespace weft::detail {
 
 struct M;
 
-class poller_seats {
+class poller_waiters {
 public:
     // Whether anybody is there, or on the way there or back. With idle.lock held nobody comes.
     [[nodiscard]] bool any() const noexcept { return at(0) != nullptr || at(1) != nullptr; }
@@ -54,20 +54,20 @@ public:
     }
 
     // S1. By whoever has told an M that is there; to be followed by an interrupt.
-    void call_back() noexcept { called_back_.fetch_add(1, release); }  // R1
+    void count_interrupt() noexcept { pending_interrupts_.fetch_add(1, release); }  // R1
 
     // S2, S3. m, which has a seat, is back. told: while it was there. True: somebody else is to be fetched; interrupt.
     [[nodiscard]] bool leave(const M* m, bool told) noexcept {
-        seats_[at(0) == m ? 0 : 1].store(nullptr, relaxed);       // relaxed: only its own M does so
-        if (told) return called_back_.fetch_sub(1, acq_rel) > 1;  // A1
-        return called_back_.load(acquire) > 0;                    // A1
+        seats_[at(0) == m ? 0 : 1].store(nullptr, relaxed);              // relaxed: only its own M does so
+        if (told) return pending_interrupts_.fetch_sub(1, acq_rel) > 1;  // A1
+        return pending_interrupts_.load(acquire) > 0;                    // A1
     }
 
 private:
     [[nodiscard]] M* at(int seat) const noexcept { return seats_[seat].load(relaxed); }  // relaxed: a look, or locked
 
     atomic<M*> seats_[2] = {};
-    atomic<int> called_back_{0};
+    atomic<int> pending_interrupts_{0};
 };
 
 }  // namespace weft::detail
