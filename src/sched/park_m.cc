@@ -38,7 +38,7 @@ namespace {
 
 // p belongs to nobody: puts it on the list. Returns it if it is one too many instead, for the caller to bury without the lock.
 P* shelve_p_locked(scheduler& s, P* p) noexcept {
-    if (s.ps.is_one_too_many(*p)) return p;
+    if (s.ps.is_surplus(*p)) return p;
     put_idle_p_locked(s, p);
     return nullptr;
 }
@@ -105,7 +105,7 @@ P* try_leave_idle_locked(scheduler& s, M* m, int64_t now_ns, bool stays) noexcep
 }
 
 // Whether m, which is idle, and could run any G, is one more than there are Ps. When the process ends nobody is: nobody would join it.
-bool is_one_too_many_locked(const scheduler& s, const M* m) noexcept {
+bool is_surplus_locked(const scheduler& s, const M* m) noexcept {
     if (m->is_main || m->pinned != nullptr || abandoned::at_exit()) return false;
     return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.off_p >
            s.ps.alive();  // relaxed: a moment later is as good
@@ -221,13 +221,13 @@ P* park_until_notified(scheduler& s, M* m) noexcept {
             ends_ns = now_ns + s.thread_idle_ns;
             look.stays = !std::exchange(m->served_alone, false) && now_ns - idle.went_far_ns < sentinel_stays_ns;
         }
-        const bool one_too_many = is_one_too_many_locked(s, m);
-        if (one_too_many && now_ns >= ends_ns) {
+        const bool surplus_m = is_surplus_locked(s, m);
+        if (surplus_m && now_ns >= ends_ns) {
             end_idle_m(s, m);
             return nullptr;
         }
         const alarm_times until = enter_idle_locked(s, m, now_ns, look.period_ns, look.stays);
-        int64_t until_ns = one_too_many ? std::min(until.own_ns, ends_ns) : until.own_ns;
+        int64_t until_ns = surplus_m ? std::min(until.own_ns, ends_ns) : until.own_ns;
         const int64_t search_ns = deadlock_look_locked(s, m, now_ns, deadlock_searches);
         until_ns = std::min(until_ns, search_ns);
         const bool polls = idle.poller.has(m);

@@ -103,7 +103,7 @@ void processors::free_all() noexcept {
 
 P& processors::operator[](uint32_t index) const noexcept { return at_[index]; }
 
-bool processors::is_one_too_many(const P& p) const noexcept { return p.index >= in_use(); }
+bool processors::is_surplus(const P& p) const noexcept { return p.index >= in_use(); }
 
 int processors::make_up_to(uint32_t n) noexcept {
     const std::size_t needed = whole_pages(n * sizeof(P));
@@ -212,7 +212,7 @@ void bury_p(scheduler& s, P& p) noexcept {
     idle_state& idle = s.idle;
     processors& all = s.ps;
     idle.lock.lock();
-    const bool kept = !all.is_one_too_many(p);  // the number was raised in between
+    const bool kept = !all.is_surplus(p);  // the number was raised in between
     if (kept) {
         open_timers_locked(p);
         p.state.store(p_state::idle, relaxed);  // relaxed: locked
@@ -244,7 +244,7 @@ void give_up_surplus_p(scheduler& s, M* m) noexcept {
 void bury_idle_surplus(scheduler& s) noexcept {
     for (uint32_t i = s.ps.in_use(); i < s.ps.reach(); ++i) {
         s.idle.lock.lock();
-        P* p = s.ps.is_one_too_many(s.ps[i]) ? take_this_idle_p_locked(s, i) : nullptr;
+        P* p = s.ps.is_surplus(s.ps[i]) ? take_this_idle_p_locked(s, i) : nullptr;
         publish_wanted_locked(s.idle);
         s.idle.lock.unlock();
         if (p != nullptr) bury_p(s, *p);

@@ -87,7 +87,7 @@ public:
     }
 
     // True if p is surplus, or dead.
-    [[nodiscard]] bool is_one_too_many(const P& p) const noexcept;
+    [[nodiscard]] bool is_surplus(const P& p) const noexcept;
 
 private:
     friend void change_procs(scheduler& s, uint32_t n, procs_by who);

@@ -200,7 +200,7 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             return g;
         }
 
-        if (s.ps.is_one_too_many(*p)) [[unlikely]] {
+        if (s.ps.is_surplus(*p)) [[unlikely]] {
             give_up_surplus_p(s, m);
             knows_time = false;
             continue;

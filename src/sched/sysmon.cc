@@ -364,7 +364,7 @@ uint32_t monitor::look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noe
         }
         const bool as_before = observe(seen_[i], p, m, now_ns);
         why reason = why::none;
-        if (home_->ps.is_one_too_many(p)) {
+        if (home_->ps.is_surplus(p)) {
             reason = m->in_runtime.load(relaxed) == 0 ? why::surplus
                                                       : why::none;  // relaxed: looked at again by the handshake
             look_again_in(after_request_ns);
