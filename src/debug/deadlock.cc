@@ -95,7 +95,7 @@ struct activity {
             return;
         }
         asleep = asleep && all_asleep && s.sysmon.has_begun() && !s.maker.is_starting();
-        const bool all_idle = s.idle.idle_p_count.load(relaxed) == s.ps.alive() && s.idle.off_p == 0 &&
+        const bool all_idle = s.idle.idle_p_count.load(relaxed) == s.ps.alive() && s.idle.ms_without_p == 0 &&
                               s.idle.spinning.load(relaxed) == 0;  // relaxed: locked
         s.idle.lock.unlock();
         // acquire: sees earlier effects

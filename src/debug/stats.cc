@@ -29,7 +29,7 @@ void count_ms(scheduler& s, stats_snapshot& all) noexcept {
         all.in_call += m->in_call.load(relaxed) ? 1U : 0U;  // relaxed: a snapshot
     s.threads_lock.unlock();
     s.idle.lock.lock();
-    all.threads_without_p = s.idle.off_p;
+    all.threads_without_p = s.idle.ms_without_p;
     s.idle.lock.unlock();
     const auto less = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
     all.running_without_p = less(all.threads_without_p, less(all.in_call, in_call_with_p));

@@ -38,7 +38,7 @@ M* take_target_locked(scheduler& s, const G* g, bool& asleep) noexcept {
 }
 
 void count_giver_locked(idle_state& idle, M* m, giver what, int change) noexcept {
-    uint32_t& count = what == giver::retires ? idle.unavailable : idle.off_p;
+    uint32_t& count = what == giver::retires ? idle.unavailable : idle.ms_without_p;
     if (what != giver::looks_for_another) count += static_cast<uint32_t>(change);
     if (what == giver::goes_on) m->overran = false;
 }

@@ -27,7 +27,7 @@ M*& list_for(idle_state& idle, const M* m) noexcept { return m->pinned == nullpt
 // No M is asleep that runs any G; whether another one is to be made. With as many of those as Ps, one without a P is awake: it is on its
 // way to sleep and, once it has the lock, will see what was pushed.
 bool enough_ms_locked(const scheduler& s) noexcept {
-    return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.off_p >=
+    return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.ms_without_p >=
            s.ps.alive();  // relaxed: it only grows while the lock is held
 }
 
@@ -277,7 +277,7 @@ namespace {
 // Whether the last M that looked may run a G without waking another one, as far as can be said now (Alone, in idle.h).
 bool is_alone_locked(const scheduler& s) noexcept {
     const idle_state& idle = s.idle;
-    if (idle.idle_p_count.load(relaxed) + 1 != s.ps.alive() || idle.off_p != 0) return false;  // relaxed: locked
+    if (idle.idle_p_count.load(relaxed) + 1 != s.ps.alive() || idle.ms_without_p != 0) return false;  // relaxed: locked
     return !s.io.in_use() || idle.poller.waiting_locked() != nullptr;
 }
 

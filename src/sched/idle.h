@@ -153,7 +153,7 @@ struct idle_state {
     atomic<uint32_t> idle_m_count{0};  // on both lists
     uint32_t unavailable = 0;          // Ms that run no G for now, whatever is queued: on pinned_ms, or retired
     uint32_t coming = 0;               // Ms that were made to have one idle, and have not lain down yet
-    uint32_t off_p = 0;                // Ms that run a G without a P: see retake.h
+    uint32_t ms_without_p = 0;         // Ms that run a G without a P: see retake.h
     uint32_t hogs = 0;                 // of them those that have lost it because they computed: M::is_hog
     M* retired_main = nullptr;         // the thread of weft::main, if it has retired: it waits for the end
     M* sentinel = nullptr;

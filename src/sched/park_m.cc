@@ -29,7 +29,7 @@ uint64_t total_ticks(const scheduler& s) noexcept {
 bool lacks_deadlock_looker_locked(const scheduler& s) noexcept {
     const idle_state& idle = s.idle;
     if (!main_is_running() || s.deadlocks == deadlock_search::off) return false;
-    if (idle.deadlock_looker != nullptr || idle.off_p != 0) return false;
+    if (idle.deadlock_looker != nullptr || idle.ms_without_p != 0) return false;
     // relaxed: locked
     return idle.idle_p_count.load(relaxed) == s.ps.alive() && earliest_deadline(s) == never;
 }
@@ -107,7 +107,7 @@ P* try_leave_idle_locked(scheduler& s, M* m, int64_t now_ns, bool stays) noexcep
 // Whether m, which is idle, and could run any G, is one more than there are Ps. When the process ends nobody is: nobody would join it.
 bool is_surplus_locked(const scheduler& s, const M* m) noexcept {
     if (m->is_main || m->pinned != nullptr || abandoned::at_exit()) return false;
-    return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.off_p >
+    return s.thread_count.load(relaxed) - s.idle.unavailable - s.idle.ms_without_p >
            s.ps.alive();  // relaxed: a moment later is as good
 }
 

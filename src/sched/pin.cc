@@ -86,7 +86,7 @@ void retire(scheduler& s, M* m) noexcept {
     m->retired.store(true, relaxed);  // relaxed: a hint
     if (m->p == nullptr) {
         s.idle.lock.lock();
-        --s.idle.off_p;
+        --s.idle.ms_without_p;
         set_hog_locked(s.idle, m, false);
         ++s.idle.unavailable;
         s.idle.lock.unlock();

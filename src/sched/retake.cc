@@ -58,7 +58,7 @@ bool take_back_p(scheduler& s, M* m) noexcept {
     idle.lock.lock();
     P* p = s.stopping.load(relaxed) ? nullptr : take_idle_p_locked(s, m->p->index);  // relaxed: locked
     if (p != nullptr) {
-        --idle.off_p;
+        --idle.ms_without_p;
         set_hog_locked(idle, m, false);
     }
     const bool had_long_slice = p != nullptr && std::exchange(m->has_long_slice, false);
@@ -97,7 +97,7 @@ void exit_without_p(M* m) noexcept {
 
 void come_back_without_p(scheduler& s, M* m) noexcept {
     s.idle.lock.lock();
-    --s.idle.off_p;
+    --s.idle.ms_without_p;
     set_hog_locked(s.idle, m, false);
     const bool had_long_slice = std::exchange(m->has_long_slice, false);
     m->stands_by = !m->overran && may_stand_by_locked(s);

@@ -560,7 +560,7 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
             continue;
         }
         if (!take_p_locked(p, all[i].m)) continue;
-        ++idle.off_p;
+        ++idle.ms_without_p;
         os::want_short_slices(all[i].m->tid(), false);
         all[i].m->has_long_slice = true;
         all[i].m->overran = all[i].reason == why::burning;

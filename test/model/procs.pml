@@ -108,7 +108,7 @@ byte born = 0, taken = 0, timers_set = 0, timers_fired = 0;
 bool lock = false, wanted = false, sentinel_near = false;
 byte procs = AT_FIRST, dying = 0;
 bool idle_p[NP], dead[NP], listed[NM];
-byte idle_ps = AT_FIRST - 1, spinning = 0, sentinel = NONE, off_p = 0, made = 1;
+byte idle_ps = AT_FIRST - 1, spinning = 0, sentinel = NONE, ms_without_p = 0, made = 1;
 
 /* ---- Ms and Ps. */
 bool unborn[NM], told[NM], timed[NM], in_user[NM], computes[NM];
@@ -135,7 +135,7 @@ inline take_m() {
     fi;
     if
     :: m != NONE -> take_off_list(m)
-    :: m == NONE && made - off_p < IN_USE ->
+    :: m == NONE && made - ms_without_p < IN_USE ->
            m = 1;
            do :: m < NM && !unborn[m] -> m++ :: else -> break od;
            if :: m == NM -> m = NONE :: else -> unborn[m] = false; made++ fi
@@ -321,13 +321,13 @@ running:
            in_user[me] = false;
            if
 #ifdef MUTANT_DEAD_TAKEN_BACK
-           :: owner[p] == NONE && idle_ps > 0 -> idle_ps--; off_p--; idle_p[p] = false; PUBLISH_WANTED; acquire_p(p)
+           :: owner[p] == NONE && idle_ps > 0 -> idle_ps--; ms_without_p--; idle_p[p] = false; PUBLISH_WANTED; acquire_p(p)
            :: else -> UNLOCK; goto lost
 #else
            :: idle_ps > 0 ->
                   n = p;
                   if :: idle_p[n] -> idle_p[n] = false; idle_ps-- :: else -> take_idle_p(n) fi;
-                  off_p--; PUBLISH_WANTED; acquire_p(n); n = 0
+                  ms_without_p--; PUBLISH_WANTED; acquire_p(n); n = 0
            :: else -> UNLOCK; goto lost
 #endif
            fi;
@@ -339,7 +339,7 @@ running:
     false;
 
 lost:   /* come_back_without_p */
-    atomic { LOCK; off_p--; p = NONE; UNLOCK };
+    atomic { LOCK; ms_without_p--; p = NONE; UNLOCK };
     goto park_m
 }
 
@@ -351,16 +351,16 @@ proctype monitor() {
 end:
     do
 #ifndef MUTANT_NOT_RETAKEN
-    :: atomic { procs == 1 && TO_BE_RETAKEN(1) && LOCK -> owner[1] = NONE; off_p++; UNLOCK };
+    :: atomic { procs == 1 && TO_BE_RETAKEN(1) && LOCK -> owner[1] = NONE; ms_without_p++; UNLOCK };
        empty_p(1)
 #endif
     :: atomic { retakes > 0 && QUEUED && idle_ps == 0 && spinning == 0 && (TO_BE_RETAKEN(0) || TO_BE_RETAKEN(1)) && LOCK;
            retakes--;
            n = (TO_BE_RETAKEN(0) -> 0 : 1);
-           off_p++; take_m();                   /* an heir; without one the P stays where it is */
+           ms_without_p++; take_m();                   /* an heir; without one the P stays where it is */
            if
            :: m != NONE -> owner[n] = NONE; spinning++; next_p[m] = n; told[m] = true; m = NONE; PUBLISH_WANTED
-           :: else -> off_p--
+           :: else -> ms_without_p--
            fi;
            n = 0;
            UNLOCK }
