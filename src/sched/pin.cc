@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/classes.h"
-#include "sched/gift.h"
+#include "sched/handoff.h"
 #include "sched/idle.h"
 #include "sched/placement.h"
 #include "sched/schedule.h"
@@ -70,14 +70,14 @@ void untie(M* m, G* g, uint16_t bits) noexcept {
 }  // namespace
 
 void hand_over(scheduler& s, M* m, G* g) noexcept {
-    switch (give_p(s, m, g, giver::looks_for_another)) {
-        case gift::given:
+    switch (hand_off_p(s, m, g, previous_owner::goes_idle)) {
+        case handoff::done:
             sleep_without_p(s, m);  // H4
             return;
-        case gift::refused:
+        case handoff::no_m:
             keep_p(s, m, g);
             return;
-        case gift::stopping:
+        case handoff::stopping:
             return;
     }
 }
@@ -93,7 +93,7 @@ void retire(scheduler& s, M* m) noexcept {
         return;
     }
     // picked: the G that the ended one would have switched to
-    while (give_p(s, m, m->picked, giver::retires) == gift::refused) os::sleep_ns(no_thread_nap_ns);
+    while (hand_off_p(s, m, m->picked, previous_owner::retires) == handoff::no_m) os::sleep_ns(no_thread_nap_ns);
     m->picked = nullptr;
     // The P's new owner has not scanned and may have been the sentinel, and m does not go idle.
     wake_if_wanted(s);

@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "os/os.h"
-#include "sched/gift.h"
+#include "sched/handoff.h"
 #include "sched/placement.h"
 #include "sched/switch.h"
 #include "sched/sysmon.h"
@@ -48,7 +48,7 @@ void withdraw_retake(P& p) noexcept {
 
 void leave_p_to_others(scheduler& s, M* m) noexcept {
     const bool has_p = enter(m);
-    if (has_p && anything_waits_for(s, m->p) && give_p(s, m, nullptr, giver::goes_on) == gift::refused)
+    if (has_p && anything_waits_for(s, m->p) && hand_off_p(s, m, nullptr, previous_owner::continues) == handoff::no_m)
         s.no_thread.fetch_add(1, relaxed);  // relaxed: statistics
     leave(m);
 }

@@ -320,7 +320,7 @@ found:
     fi;
     if :: MAY_RUN(me, what) -> goto running :: else fi;
 
-    /* give_p. */
+    /* hand_off_p. */
     atomic { LOCK;
         if
         :: stopping -> UNLOCK; goto over
@@ -430,7 +430,7 @@ running_g:
     computes[me] = true;
     false;
 
-retire:     /* give_p, with what was to run next, or with nothing */
+retire:     /* hand_off_p, with what was to run next, or with nothing */
 progress_retire:
 #ifndef MUTANT_RETIRED_WITH_P
     atomic { LOCK;

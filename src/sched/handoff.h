@@ -1,4 +1,4 @@
-// gift.h: an M hands off its P to another M.
+// handoff.h: an M hands off its P to another M.
 //
 // Three Ms do so:
 //
@@ -28,20 +28,20 @@
 namespace weft::detail {
 
 // What the giver does afterwards.
-enum class giver : uint8_t {
-    looks_for_another,  // goes idle; m->p is nullptr
-    retires,            // runs nothing from here on; m->p is nullptr
-    goes_on,            // continues its G outside the runtime, as after a retake: m->p stays (retake.h)
+enum class previous_owner : uint8_t {
+    goes_idle,  // goes idle; m->p is nullptr
+    retires,    // runs nothing from here on; m->p is nullptr
+    continues,  // continues its G outside the runtime, as after a retake: m->p stays (retake.h)
 };
 
-enum class gift : uint8_t {
-    given,
-    refused,   // no M can be had; m has its P back
+enum class handoff : uint8_t {
+    done,
+    no_m,      // no M can be had; m has its P back
     stopping,  // the scheduler is stopping; m keeps its P
 };
 
 // Hands off the P of m, the calling M. With g, which m has taken from a queue, the P and g go to an
 // M that may run g. If g is nullptr, the P goes to any M, which searches for work with it.
-[[nodiscard]] gift give_p(scheduler& s, M* m, G* g, giver what) noexcept;
+[[nodiscard]] handoff hand_off_p(scheduler& s, M* m, G* g, previous_owner what) noexcept;
 
 }  // namespace weft::detail

@@ -1,5 +1,5 @@
-// gift.cc: see gift.h.
-#include "sched/gift.h"
+// handoff.cc: see handoff.h.
+#include "sched/handoff.h"
 
 #include "base/assert.h"
 #include "sched/pin.h"
@@ -37,20 +37,20 @@ M* take_target_locked(scheduler& s, const G* g, bool& asleep) noexcept {
     return to;
 }
 
-void count_giver_locked(idle_state& idle, M* m, giver what, int change) noexcept {
-    uint32_t& count = what == giver::retires ? idle.unavailable : idle.ms_without_p;
-    if (what != giver::looks_for_another) count += static_cast<uint32_t>(change);
-    if (what == giver::goes_on) m->overran = false;
+void count_previous_owner_locked(idle_state& idle, M* m, previous_owner what, int change) noexcept {
+    uint32_t& count = what == previous_owner::retires ? idle.unavailable : idle.ms_without_p;
+    if (what != previous_owner::goes_idle) count += static_cast<uint32_t>(change);
+    if (what == previous_owner::continues) m->overran = false;
 }
 
 // No M can be had: returns p to m.
-void take_back(scheduler& s, M* m, P* p, const G* g, giver what) noexcept {
+void take_back(scheduler& s, M* m, P* p, const G* g, previous_owner what) noexcept {
     m->p = nullptr;
     acquire_p(m, p);
     idle_state& idle = s.idle;
     idle.lock.lock();
     if (g == nullptr) count_spinner_locked(idle, -1);
-    count_giver_locked(idle, m, what, -1);
+    count_previous_owner_locked(idle, m, what, -1);
     publish_wanted_locked(idle);
     idle.lock.unlock();
     call_monitor(s);  // one spinner less, perhaps, while work waits
@@ -58,15 +58,15 @@ void take_back(scheduler& s, M* m, P* p, const G* g, giver what) noexcept {
 
 }  // namespace
 
-gift give_p(scheduler& s, M* m, G* g, giver what) noexcept {
+handoff hand_off_p(scheduler& s, M* m, G* g, previous_owner what) noexcept {
     idle_state& idle = s.idle;
     P* p = take_from_giver(s, m);
-    if (p == nullptr) return gift::stopping;
+    if (p == nullptr) return handoff::stopping;
     bool asleep = false;
     M* to = take_target_locked(s, g, asleep);
-    if (what == giver::goes_on) m->p = p;             // its last P
+    if (what == previous_owner::continues) m->p = p;  // its last P
     if (g == nullptr) count_spinner_locked(idle, 1);  // on behalf of the M that gets the P
-    count_giver_locked(idle, m, what, 1);
+    count_previous_owner_locked(idle, m, what, 1);
     if (to != nullptr) {
         WEFT_ASSERT(to->next_p == nullptr);
         to->next_p = p;
@@ -80,9 +80,9 @@ gift give_p(scheduler& s, M* m, G* g, giver what) noexcept {
         s.wakes.fetch_add(1, relaxed);  // relaxed: statistics
         wake_m(to);
     }
-    if (to != nullptr || start_m(s, p, g) == 0) return gift::given;
+    if (to != nullptr || start_m(s, p, g) == 0) return handoff::done;
     take_back(s, m, p, g, what);
-    return gift::refused;
+    return handoff::no_m;
 }
 
 }  // namespace weft::detail
