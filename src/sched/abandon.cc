@@ -6,12 +6,12 @@
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
-#include "sched/belongings.h"
 #include "sched/labels.h"
 #include "sched/lending.h"
 #include "sched/local.h"
 #include "sched/park.h"
 #include "sched/spawn.h"
+#include "sched/spawn_resources.h"
 #include "sched/switch.h"
 
 namespace weft::detail {

@@ -44,7 +44,7 @@ void set_canary(G& g) noexcept {
 }
 
 // Moves what a record says of its owner.
-void move_belongings(struct stack& from, struct stack& to) noexcept {
+void move_spawn_resources(struct stack& from, struct stack& to) noexcept {
     to.pinned_to = std::exchange(from.pinned_to, nullptr);
     to.holder = std::exchange(from.holder, 0);
 }
@@ -56,7 +56,7 @@ public:
         on_.owner = &g_;
         on_.next = &below_;
         on_.continues = true;
-        move_belongings(below_, on_);
+        move_spawn_resources(below_, on_);
         on_.sanitizers.begin_part_of(below_.sanitizers);
         g_.stack = &on_;
         set_canary(g_);
@@ -90,7 +90,7 @@ private:
         g_.stack = &below_;
         set_canary(g_);
         on_.sanitizers.end_part_of(below_.sanitizers);
-        move_belongings(on_, below_);
+        move_spawn_resources(on_, below_);
         on_.continues = false;
         on_.owner = nullptr;
         if (is_from_before_fork(*g_.home)) return;  // fork may have left out the holder of the pool's lock

@@ -1,13 +1,13 @@
 // g_main.cc: see g_main.h.
 #include "sched/g_main.h"
 
-#include "sched/belongings.h"
 #include "sched/big_stack.h"
 #include "sched/fork.h"
 #include "sched/labels.h"
 #include "sched/lending.h"
 #include "sched/preempt.h"
 #include "sched/scheduler.h"
+#include "sched/spawn_resources.h"
 #include "sched/stopping.h"
 #include "sched/switch.h"
 

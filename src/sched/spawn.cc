@@ -6,13 +6,13 @@
 #include <string>
 
 #include "context/fp_control.h"
-#include "sched/belongings.h"
 #include "sched/fork.h"
 #include "sched/g_main.h"
 #include "sched/labels.h"
 #include "sched/lending.h"
 #include "sched/park.h"
 #include "sched/recycle.h"
+#include "sched/spawn_resources.h"
 #include "sched/switch.h"
 #include "sched/trim.h"
 
@@ -266,7 +266,7 @@ spawning spawn_begin(scheduler* s, const spawn_options* options, const entry_typ
     if (s != nullptr && is_from_before_fork(*s)) [[unlikely]]
         fatal_in_child("a runtime of the parent was");
     M* m = current_g_m();
-    belongings things(entry);
+    spawn_resources things(entry);
     if (options != nullptr) [[unlikely]] {
         check_priority(options->priority);
         things.add(*options, m == nullptr ? nullptr : m->g);

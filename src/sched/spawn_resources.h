@@ -1,4 +1,4 @@
-// belongings.h: spawn resources: a G's large closure, locals and labels.
+// spawn_resources.h: spawn resources: a G's large closure, locals and labels.
 //
 // Made before the G is taken: that may throw, and copying locals may park. The destructor frees
 // what no G was given.
@@ -28,17 +28,17 @@ inline void free_closure(const entry_type& entry, void* closure) noexcept {
     if (closure != nullptr) deallocate(closure, entry.align);
 }
 
-class belongings {
+class spawn_resources {
 public:
-    explicit belongings(const entry_type& entry) : entry_(entry), closure_(allocate_closure(entry)) {}
+    explicit spawn_resources(const entry_type& entry) : entry_(entry), closure_(allocate_closure(entry)) {}
 
-    ~belongings() {
+    ~spawn_resources() {
         free_closure(entry_, closure_);
         discard_locals(locals_);
     }
 
-    belongings(const belongings&) = delete;
-    belongings& operator=(const belongings&) = delete;
+    spawn_resources(const spawn_resources&) = delete;
+    spawn_resources& operator=(const spawn_resources&) = delete;
 
     // Makes what options ask for. starter: the G that starts the new one, or nullptr for a plain
     // thread. Runs user code, which may throw or park.
