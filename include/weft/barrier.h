@@ -109,15 +109,15 @@ class barrier {
 
 public:
     // Proof of an arrival, and its phase.
-    class arrival_token {
+    class injected_token {
     public:
-        arrival_token(arrival_token&&) = default;
-        arrival_token& operator=(arrival_token&&) = default;
+        injected_token(injected_token&&) = default;
+        injected_token& operator=(injected_token&&) = default;
 
     private:
         friend barrier;
 
-        explicit arrival_token(uint32_t phase) noexcept : phase_(phase) {}
+        explicit injected_token(uint32_t phase) noexcept : phase_(phase) {}
 
         uint32_t phase_;
     };
@@ -131,14 +131,14 @@ public:
 
     // Arrives n times without waiting. Fatal if n is below one, or if fewer are missing in this
     // phase.
-    [[nodiscard]] arrival_token arrive(std::ptrdiff_t n = 1) {
+    [[nodiscard]] injected_token arrive(std::ptrdiff_t n = 1) {
         const detail::barrier_core::arrived a = core_.arrive(n);
         if (a.last) complete();
-        return arrival_token(a.phase);
+        return injected_token(a.phase);
     }
 
     // Blocks until the phase of token is over. It must be the current phase or the one before.
-    void wait(arrival_token&& token) const { core_.wait(token.phase_); }
+    void wait(injected_token&& token) const { core_.wait(token.phase_); }
 
     // wait(arrive()).
     void arrive_and_wait() {

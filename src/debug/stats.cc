@@ -41,7 +41,7 @@ uint64_t queued_on(const P& p) noexcept {
 }
 
 void count_queued(const scheduler& s, stats_snapshot& all) noexcept {
-    all.queued_global = s.global.size() + s.arrivals.size();
+    all.queued_global = s.global.size() + s.injected.size();
     all.queued_high = s.high.size();
     all.queued_low = s.low.size();
     for (uint32_t i = 0; i < s.ps.reach(); ++i) {

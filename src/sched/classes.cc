@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "sched/arrivals.h"
+#include "sched/injected.h"
 #include "sched/park.h"
 
 namespace weft::detail {
@@ -23,7 +23,7 @@ void push_preempted(M* m, G* g) noexcept {
 void leave_low_if_raised(shared_queue& low, G* g) noexcept {
     WEFT_FULL_FENCE();
     if ((g->special.load(relaxed) & special::low) != 0) return;  // relaxed: the fence
-    if (low.take_if_short(g)) push_arrival(g);
+    if (low.take_if_short(g)) push_injected(g);
 }
 
 G* take_low(scheduler& s, P* p) noexcept {
@@ -105,10 +105,10 @@ void move_raised(scheduler& s, G* g, priority before) noexcept {
         found = s.low.take_if_short(g);
         for (uint32_t i = 0; i < n && !found; ++i) found = s.ps[i].low.take_if_short(g);
     } else {
-        found = s.arrivals.take_if_short(g) || s.global.take_if_short(g);
+        found = s.injected.take_if_short(g) || s.global.take_if_short(g);
     }
     if (found) {
-        push_arrival(g);
+        push_injected(g);
     } else if (before == priority::normal) {
         s.raised.fetch_add(1, release);  // C3. Pairs with move_raised_of
         for (uint32_t i = 0; i < n; ++i) ask_to_hurry(s.ps[i]);
@@ -149,7 +149,7 @@ G* take_high(scheduler& s, P* p) noexcept {
 
 // A P that changes owners loses requests to hurry, so this checks the scheduler's lists.
 void keep_hurry(const scheduler& s, P* p) noexcept {
-    const bool waited_for = s.high.size() != 0 || s.arrivals.size() != 0;
+    const bool waited_for = s.high.size() != 0 || s.injected.size() != 0;
     if (p->ticks_left.load(relaxed) <= 1 || waited_for) come_back_next_time(p);  // relaxed: ours
 }
 

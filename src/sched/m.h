@@ -39,7 +39,7 @@ struct after_switch {
         die,
         park_claimable_many,
         requeue_outside,
-        arrive,  // requeue_outside, to the injected queue: arrivals.h
+        arrive,  // requeue_outside, to the injected queue: injected.h
         die_outside,
     };
     kind what = kind::nothing;

@@ -23,7 +23,7 @@
 //
 // N1 is what makes an idle server cost nothing, and an event reach its green thread in one wake-up, that of the thread which will run it: the
 // M takes an idle P when it comes back, and what it has fetched goes into that P's queue. If all are taken meanwhile, it goes to
-// the arrivals (arrivals.h).
+// the arrivals (injected.h).
 //
 // Who leaves the poller leaves it to the second one, if there is one, or to nobody in particular. But it then spins, or is about to run a G, and
 // the idle protocol does the rest: while a P is idle and nobody is the near sentinel, an M that finds work while it was the last to look wakes

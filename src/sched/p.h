@@ -56,7 +56,7 @@ inline constexpr uintptr_t preempt = 2;  // go through g0 at the next switch: sl
 inline constexpr uintptr_t fence = 4;    // no heavy fence: entry takes a full one; never cleared
 // The monitor is about to take the P; an M that enters clears the bit and keeps it.
 inline constexpr uintptr_t retake = 8;
-inline constexpr uintptr_t arrival = 16;  // go through g0 at the next switch, for an injected G: arrivals.h
+inline constexpr uintptr_t injected = 16;  // go through g0 at the next switch, for an injected G: injected.h
 inline constexpr uintptr_t mask = 63;
 }  // namespace attention
 
@@ -118,11 +118,11 @@ struct alignas(2 * cache_line) P {
     uint64_t global_due = 0;   // the tick when the global queue is checked
     uint32_t raised_seen = 0;  // scheduler::raised, as last seen by move_raised_of
 
-    // Turns of the injected queue: arrivals.h.
-    int64_t arrival_began_ns = 0;      // start of the running injected G; 0: none
-    int64_t arrivals_due_ns = 0;       // the next is not due before this time …
-    uint64_t arrivals_due = 0;         // … nor before this tick
-    uint32_t arrivals_look_after = 1;  // schedules to the next check while one waits
+    // Turns of the injected queue: injected.h.
+    int64_t injected_began_ns = 0;     // start of the running injected G; 0: none
+    int64_t injected_due_ns = 0;       // the next is not due before this time …
+    uint64_t injected_due = 0;         // … nor before this tick
+    uint32_t injected_look_after = 1;  // schedules to the next check while one waits
 
     uint32_t left_behind = 0;  // stacks not kept by their ended Gs; for depth samples
 

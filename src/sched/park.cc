@@ -2,9 +2,9 @@
 #include "sched/park.h"
 
 #include "base/assert.h"
-#include "sched/arrivals.h"
 #include "sched/classes.h"
 #include "sched/fork.h"
+#include "sched/injected.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
@@ -39,7 +39,7 @@ void ready_g_outside(G* g) noexcept {
     s.pin();  // until here, s lives because g waits
     g->since_ns = os::monotonic_ns();
     g->set_state(g_state::waiting, g_state::runnable);
-    push_arrival(g);
+    push_injected(g);
     s.unpin();
 }
 

@@ -5,7 +5,7 @@
 //     yields                                          its P's ring, tail
 //     started externally                              the global queue; an idle P is woken
 //     made ready externally, or returns from a call   the injected queue; an idle P is woken, or a running one is
-//     without a P                                     asked to look there: arrivals.h
+//     without a P                                     asked to look there: injected.h
 //     does not fit the ring                           with half of the ring to the global queue
 //     class other than normal                         the class's queue, of the P or, externally, of the scheduler
 //

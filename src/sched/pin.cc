@@ -36,7 +36,7 @@ bool was_handed(scheduler& s, const M* m) noexcept {
 G* take_own(scheduler& s, M* m) noexcept {
     G* own = m->pinned;
     if (own->state.load(relaxed) != g_state::runnable) return nullptr;  // relaxed: the queues' locks
-    if (s.global.take(own) || s.arrivals.take(own) || s.high.take(own) || s.low.take(own)) return own;
+    if (s.global.take(own) || s.injected.take(own) || s.high.take(own) || s.low.take(own)) return own;
     G* g = steal(s, m, os::monotonic_ns());
     if (g != nullptr && g != own) push_shared(s, g);
     return g == own ? own : nullptr;

@@ -1,7 +1,7 @@
 // placement.cc: see placement.h.
 #include "sched/placement.h"
 
-#include "sched/arrivals.h"
+#include "sched/injected.h"
 #include "sched/scheduler.h"
 
 namespace weft::detail {
@@ -81,7 +81,7 @@ void placement::tell_one_locked(scheduler& s, uint32_t hogs) noexcept {
         M* m = holder_of(p.owner.load(acquire));  // as above
         if (m == nullptr || to == os::no_cpu) continue;
         m->move_to.store(to, relaxed);  // relaxed: it matters when, not whether
-        ask_to_look(p);                 // no effect if p has lost its holder since
+        request_reschedule(p);          // no effect if p has lost its holder since
         return;
     }
 }

@@ -17,7 +17,7 @@
 //      the monitor                                    M, on g0, with its P, not spinning
 //      L1  M.move_to = the CPU                        L3  move_to is set: clears it,
 //      L2  asks M's P to go through g0, as                and moves (os/cpu_affinity.h)
-//          for a returned G (arrivals.h)
+//          for a returned G (injected.h)
 //
 // M allows itself one CPU for a moment. It does so itself, on g0, because a G that ran then could
 // read that mask, or create threads that inherit it. A mask that another thread sets for M at that

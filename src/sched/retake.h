@@ -24,7 +24,7 @@
 //                  (go, ready, unlock, try_send …) work as in a plain thread: they never wait or
 //                  move the G. Parking switches to g0, which needs no P. yield(), checkpoint() and
 //                  the end of a blocking() take an idle P, preferably the last one. If none is
-//                  idle, the G goes to the returned queue (arrivals.h), or to the global queue if
+//                  idle, the G goes to the returned queue (injected.h), or to the global queue if
 //                  its slice was over. Nothing else moves the G to another thread.
 //   on g0          m->p is nullptr, and the M goes idle by the idle protocol.
 //
@@ -71,7 +71,7 @@ void leave_p_to_others(scheduler& s, M* m) noexcept;
 // Leaves the current G to m->after. Returns the M, with a P, on which it resumes.
 [[nodiscard]] M* switch_away_without_p(M* m) noexcept;
 
-// The same, for the returned queue (arrivals.h), or the global queue if m's slice was over.
+// The same, for the returned queue (injected.h), or the global queue if m's slice was over.
 [[nodiscard]] M* queue_for_p(M* m) noexcept;
 
 // Ends the current G.

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "os/os.h"
-#include "sched/arrivals.h"
 #include "sched/classes.h"
+#include "sched/injected.h"
 #include "sched/park.h"
 #include "sched/pin.h"
 #include "sched/placement.h"
@@ -215,8 +215,8 @@ G* find_runnable(scheduler& s, M* m) noexcept {
         if (s.raised.load(relaxed) != p->raised_seen) [[unlikely]]
             move_raised_of(s, m);  // relaxed: the request to hurry publishes it
         if (G* g = take_turn(s, p)) return g;
-        const bool after_arrival = p->arrival_began_ns != 0;
-        if (G* g = take_arrival(s, p)) return g;
+        const bool after_injected = p->injected_began_ns != 0;
+        if (G* g = take_injected(s, p)) return g;
         const bool ring_due = ring_is_due(s, p);
         if (ring_due || slice_is_over(s, m)) [[unlikely]] {
             if (!ring_due) p->global_due = p->tick() + P::global_every;
@@ -227,13 +227,13 @@ G* find_runnable(scheduler& s, M* m) noexcept {
             poll_in_passing(s, m);
             if (G* g = take_global(s, p, 1)) return g;
         }
-        if (after_arrival) {
+        if (after_injected) {
             // Gs that an injected G started or readied come after one of the ring.
             if (G* g = pick_queued(p)) return g;
         }
         if (G* g = pick_local(p)) return g;
         if (G* g = take_share_of_global(s, p)) return g;
-        if (G* g = take_any_arrival(s, p)) return g;
+        if (G* g = take_any_injected(s, p)) return g;
         if (G* g = take_high(s, p)) return g;
         if (G* g = take_polled(s, m)) return g;
         if (start_spinning(s, m)) {

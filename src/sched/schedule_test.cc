@@ -423,7 +423,7 @@ TEST_F(Schedule, WhatPlainThreadsStartGoesToTheGlobalQueueInOrderAndWhatTheyWake
         outside([&] { gate.send(1); });
         start_outside(3, 2);
         EXPECT_EQ(my_scheduler().global.size(), 4U);
-        EXPECT_EQ(my_scheduler().arrivals.size(), 1U);
+        EXPECT_EQ(my_scheduler().injected.size(), 1U);
         EXPECT_FALSE(my_p()->has_work());
         all_.wait();
     });

@@ -75,14 +75,14 @@ struct scheduler {
     g_pool gs;
     trim_round trims;  // monitor only
     shared_queue global;
-    shared_queue arrivals;  // the injected queue: arrivals.h
+    shared_queue injected;  // the injected queue: injected.h
     shared_queue high;      // Gs of these classes, made ready externally
     shared_queue low;
     atomic<uint32_t> raised{0};  // counts raised Gs that may be in a ring: move_raised
 
     // Whether a runnable G is on no P. A hint.
     [[nodiscard]] bool has_shared_work() const noexcept {
-        return global.size() != 0 || arrivals.size() != 0 || high.size() != 0 || low.size() != 0;
+        return global.size() != 0 || injected.size() != 0 || high.size() != 0 || low.size() != 0;
     }
 
     idle_state idle;

@@ -4,8 +4,8 @@
 #include "context/fp_control.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
-#include "sched/arrivals.h"
 #include "sched/crash.h"
+#include "sched/injected.h"
 #include "sched/pin.h"
 #include "sched/preempt.h"
 #include "sched/retake.h"
@@ -43,12 +43,12 @@ bool enter_slow(M* m) noexcept {
             spin_backoff(attempt++);
             continue;
         }
-        const uintptr_t heeded = attention::preempt | attention::arrival | attention::retake;
+        const uintptr_t heeded = attention::preempt | attention::injected | attention::retake;
         if ((word & heeded) == 0) return true;
         // E4. acq_rel: sees the asker's writes; relaxed: retried
         if (p->owner.compare_exchange_weak(word, word & ~heeded, acq_rel, relaxed)) {
             if ((word & attention::preempt) != 0) p->count.preemptions.add();
-            if ((word & (attention::preempt | attention::arrival)) != 0) p->end_ticks();  // the pass through g0 is due
+            if ((word & (attention::preempt | attention::injected)) != 0) p->end_ticks();  // the pass through g0 is due
             return true;
         }
     }
@@ -170,7 +170,7 @@ void finish_rare(M* m) noexcept {
             return;
         case after_switch::kind::arrive:
             make_runnable_outside(g);
-            push_arrival(g);
+            push_injected(g);
             return;
         case after_switch::kind::die_outside:
             recycle_g_outside(*m->home, g);

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "sched/arrivals.h"
 #include "sched/choices.h"
+#include "sched/injected.h"
 #include "sched/preempt.h"
 #include "sched/retake.h"
 #include "sched/scheduler.h"
@@ -369,7 +369,7 @@ uint32_t monitor::look_at_ps(candidate* all, bool some_wait, int64_t now_ns) noe
                                                       : why::none;  // relaxed: looked at again by the handshake
             look_again_in(after_request_ns);
         } else if (some_wait) {
-            if (home_->arrivals.size() != 0) ask_to_look(p);
+            if (home_->injected.size() != 0) request_reschedule(p);
             reason = judge(seen_[i], as_before, p, m, now_ns);
         }
         if (reason != why::none) all[n++] = {i, const_cast<M*>(m), reason};

@@ -12,8 +12,8 @@ namespace {
 
 static_assert(barrier<>::max() == (1 << 30) - 1);
 static_assert(!std::is_copy_constructible_v<barrier<>> && !std::is_move_constructible_v<barrier<>>);
-static_assert(std::is_move_constructible_v<barrier<>::arrival_token>);
-static_assert(!std::is_copy_constructible_v<barrier<>::arrival_token>);
+static_assert(std::is_move_constructible_v<barrier<>::injected_token>);
+static_assert(!std::is_copy_constructible_v<barrier<>::injected_token>);
 
 constinit barrier<> barrier_made_at_compile_time(1);
 
@@ -68,7 +68,7 @@ TEST(Barrier, WhoDropsOutIsNotExpectedAnyMore) {
 TEST(Barrier, ATokenOfAPhaseThatIsOverDoesNotWait) {
     barrier<> b(1);
     auto over = b.arrive();
-    EXPECT_FALSE(std::is_empty_v<barrier<>::arrival_token>);
+    EXPECT_FALSE(std::is_empty_v<barrier<>::injected_token>);
     b.wait(std::move(over));
 }
 

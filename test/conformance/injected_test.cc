@@ -1,4 +1,4 @@
-// arrivals_test.cc: a G that returns from a call without a processor, or that a plain thread wakes,
+// injected_test.cc: a G that returns from a call without a processor, or that a plain thread wakes,
 // soon gets a turn. It gets no more turns than others.
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// arrivals.h: the injected queue, for Gs that return from a call without a P or are readied by a
+// injected.h: the injected queue, for Gs that return from a call without a P or are readied by a
 // thread without one.
 //
 // Problem. The global queue and its lock are shared, so a P checks it only at every 61st schedule.
@@ -6,7 +6,7 @@
 // check at each schedule would cost something at each schedule, even while no G returns.
 //
 // So these Gs, called arrivals, have a queue of their own. The pushing thread sets
-// attention::arrival in the owner word of one P. At its next entry into the runtime that P ends its
+// attention::injected in the owner word of one P. At its next entry into the runtime that P ends its
 // countdown, and its next switch goes through g0, which checks the queue. While no G arrives, this
 // costs nothing.
 //
@@ -46,9 +46,9 @@
 //             I2. While the queue is not empty and p runs, p goes through g0 within P::global_every
 //                 schedules.
 // Locks:      the queue's own (leaf).
-// Threads:    push_arrival: as push_outside. ask_to_look: any thread. The others: g0 of the M that
+// Threads:    push_injected: as push_outside. request_reschedule: any thread. The others: g0 of the M that
 //             holds p.
-// See:        docs/scheduling.md, test/model/arrivals.pml
+// See:        docs/scheduling.md, test/model/injected.pml
 #pragma once
 
 #include "sched/scheduler.h"
@@ -56,23 +56,23 @@
 namespace weft::detail {
 
 // As push_outside, for a G that has run before and has not used up its slice.
-void push_arrival(G* g) noexcept;
+void push_injected(G* g) noexcept;
 
 // Asks p to go through g0, and check the queue, at its next switch. False: no M holds p.
-bool ask_to_look(P& p) noexcept;
+bool request_reschedule(P& p) noexcept;
 
-// take_arrival, if an arrival waits or has just run.
-[[nodiscard]] G* take_turn_of_arrivals(scheduler& s, P* p) noexcept;
+// take_injected, if an arrival waits or has just run.
+[[nodiscard]] G* take_turn_of_injected(scheduler& s, P* p) noexcept;
 
 // An arrival, if it is the arrivals' turn; nullptr: none waits, or the others run. Uses the time in
 // p->now_ns.
-[[nodiscard]] inline G* take_arrival(scheduler& s, P* p) noexcept {
-    if (p->arrival_began_ns == 0 && s.arrivals.size() == 0) [[likely]]
+[[nodiscard]] inline G* take_injected(scheduler& s, P* p) noexcept {
+    if (p->injected_began_ns == 0 && s.injected.size() == 0) [[likely]]
         return nullptr;
-    return take_turn_of_arrivals(s, p);
+    return take_turn_of_injected(s, p);
 }
 
 // An arrival, out of turn; nullptr: none waits.
-[[nodiscard]] G* take_any_arrival(scheduler& s, P* p) noexcept;
+[[nodiscard]] G* take_any_injected(scheduler& s, P* p) noexcept;
 
 }  // namespace weft::detail

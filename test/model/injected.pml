@@ -1,5 +1,5 @@
-/* arrivals.pml: whether arrivals (the injected queue) or the other green threads run next: N1 to
- * N3 and A1 to A3 of src/sched/arrivals.h.
+/* injected.pml: whether arrivals (the injected queue) or the other green threads run next: N1 to
+ * N3 and A1 to A3 of src/sched/injected.h.
  *
  * Each P always has green threads of its own to run. One piece of one of them is a step, and so
  * is a piece of an arrival. A piece of the others may last for ever (computes). A P passes
@@ -47,7 +47,7 @@ inline start_counting(q) { counts[q] = true; overtaken[q] = 0 }
 
 proctype P(byte me) {
     byte left = EVERY;
-    bool after_arrival = false;
+    bool after_injected = false;
 
 user:   /* A piece of the others has run. */
     if
@@ -79,7 +79,7 @@ user:   /* A piece of the others has run. */
 piece:  /* A piece of the others begins. */
     atomic {
         left--;
-        after_arrival = false;
+        after_injected = false;
         if :: arrivals > 0 -> overtaken[me]++ :: else -> overtaken[me] = 0; counts[me] = false fi;
         assert(overtaken[me] <= EVERY + PATIENCE);
         assert(!counts[me] || overtaken[me] <= PATIENCE)
@@ -95,15 +95,15 @@ g0:
 #ifdef MUTANT_NO_TURN_OF_OTHERS
     :: atomic { arrivals > 0 ->                                                 /* A1 */
 #else
-    :: atomic { arrivals > 0 && !after_arrival ->                               /* A1 */
+    :: atomic { arrivals > 0 && !after_injected ->                               /* A1 */
 #endif
            arrivals--; taken++;
-           assert(!after_arrival);
-           after_arrival = true;
+           assert(!after_injected);
+           after_injected = true;
            overtaken[me] = 0;
            if :: arrivals > 0 -> counts[me] = true :: else -> counts[me] = false fi };
        goto g0                                                                  /* A2: back after one schedule */
-    :: atomic { arrivals > 0 && after_arrival ->                                /* A3 */
+    :: atomic { arrivals > 0 && after_injected ->                                /* A3 */
 #ifndef MUTANT_ONE_TURN
            left = 2;
 #endif
