@@ -51,7 +51,7 @@
 #include "sched/current.h"
 #include "sched/fork.h"
 #include "sched/freeze.h"
-#include "sched/lending.h"
+#include "sched/inheritance.h"
 #include "sched/scheduler.h"
 #include "signals/subscribers.h"
 

@@ -20,7 +20,7 @@
 // Class lists count in P::has_work, so the idle protocol covers them: after_push follows a push,
 // and scans include them.
 //
-// Raised. A queued G whose class is raised (lending.h) moves at once: out of a list under its lock,
+// Raised. A queued G whose class is raised (inheritance.h) moves at once: out of a list under its lock,
 // unless the list is longer than shared_queue::walk_max. Only a P's owner can search its ring, so
 // all Ps are asked to hurry, and each g0 searches its own:
 //

@@ -32,7 +32,7 @@ void in_child() noexcept {
     forget_adopted_thread();
     free_registry_lock();
     free_locals_lock();
-    free_lending_lock();
+    free_inheritance_lock();
     freezing.unlock();
     free_observing_locks();
     os::installing_handlers.unlock();

@@ -64,6 +64,6 @@ void forget_default_runtime() noexcept;
 void forget_adopted_thread() noexcept;
 void free_registry_lock() noexcept;
 void free_locals_lock() noexcept;
-void free_lending_lock() noexcept;
+void free_inheritance_lock() noexcept;
 
 }  // namespace weft::detail

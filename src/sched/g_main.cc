@@ -3,8 +3,8 @@
 
 #include "sched/big_stack.h"
 #include "sched/fork.h"
+#include "sched/inheritance.h"
 #include "sched/labels.h"
-#include "sched/lending.h"
 #include "sched/preempt.h"
 #include "sched/scheduler.h"
 #include "sched/spawn_resources.h"

@@ -23,7 +23,7 @@
 #include "sched/current.h"
 #include "sched/debug_options.h"
 #include "sched/fork.h"
-#include "sched/lending.h"
+#include "sched/inheritance.h"
 #include "sched/preempt.h"
 #include "sched/process_exit.h"
 #include "sched/schedule.h"

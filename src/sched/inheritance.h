@@ -1,4 +1,4 @@
-// lending.h: priority inheritance: a mutex's holder runs in the class of its most urgent waiter.
+// inheritance.h: priority inheritance: a mutex's holder runs in the class of its most urgent waiter.
 //
 // Otherwise a high G would wait for all normal Gs that run before a low holder.
 //
@@ -49,7 +49,7 @@
 
 #include <cstdint>
 
-#include <weft/detail/lending.h>
+#include <weft/detail/inheritance.h>
 #include <weft/priority.h>
 
 #include "base/atomic.h"

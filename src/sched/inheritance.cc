@@ -1,5 +1,5 @@
-// lending.cc: see lending.h.
-#include "sched/lending.h"
+// inheritance.cc: see inheritance.h.
+#include "sched/inheritance.h"
 
 #include <new>
 #include <utility>
@@ -102,7 +102,7 @@ constexpr uint16_t own_bits(priority c) noexcept {
 
 }  // namespace
 
-void free_lending_lock() noexcept { records.lock.unlock(); }
+void free_inheritance_lock() noexcept { records.lock.unlock(); }
 
 namespace {
 
@@ -172,7 +172,7 @@ holder_handle handle_of_caller() noexcept {
 void count_held(holder_handle who, int change) noexcept {
     record* r = lock_record(who);
     if (r == nullptr) return;
-    if (change > 0 || r->held != 0) r->held += static_cast<uint32_t>(change);  // 0: wrong G, see lending.h
+    if (change > 0 || r->held != 0) r->held += static_cast<uint32_t>(change);  // 0: wrong G, see inheritance.h
     if (r->held == 0 && std::exchange(r->lends, false)) set_queued_class(*r->g, own_class(*r->g));
     r->lock.unlock();
 }

@@ -1,4 +1,4 @@
-// lending.h: priority inheritance of mutexes. See src/sched/lending.h.
+// inheritance.h: priority inheritance of mutexes. See src/sched/inheritance.h.
 #pragma once
 
 #include <weft/detail/atomic.h>

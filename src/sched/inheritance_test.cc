@@ -1,5 +1,5 @@
-// lending_test.cc: what is lent, and when it no longer reaches the holder.
-#include "sched/lending.h"
+// inheritance_test.cc: what is lent, and when it no longer reaches the holder.
+#include "sched/inheritance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// mutex_lending.cc: priority inheritance of weft::mutex and weft::shared_mutex; the protocol is in
-// lending.h.
+// mutex_inheritance.cc: priority inheritance of weft::mutex and weft::shared_mutex; the protocol is in
+// inheritance.h.
 //
 // A shared_mutex lends only to its writer; readers are just counted. Its state word is full, so
 // waiters' classes are stored beside the writer's handle, where walks also leave theirs. unlock()
@@ -7,7 +7,7 @@
 #include <weft/mutex.h>
 #include <weft/shared_mutex.h>
 
-#include "sched/lending.h"
+#include "sched/inheritance.h"
 
 namespace weft {
 
