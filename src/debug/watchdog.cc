@@ -5,7 +5,7 @@
 
 #include "debug/dump.h"
 #include "os/os.h"
-#include "sched/classes.h"
+#include "sched/priority_queues.h"
 #include "sched/scheduler.h"
 
 namespace weft::detail {

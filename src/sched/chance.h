@@ -2,7 +2,7 @@
 //
 // Each M has a generator, and each plain thread that needs one. Seeds are the same in every run,
 // unless RUN_DEBUG=random sets another. Always random: a thief's victims, the case of a select.
-// Only with RUN_DEBUG=random: whether a G made ready runs next (classes.h), and the order of Gs
+// Only with RUN_DEBUG=random: whether a G made ready runs next (priority_queues.h), and the order of Gs
 // woken together.
 //
 // Threads: see each function.

@@ -6,9 +6,9 @@
 
 #include <weft/detail/spin_lock.h>
 
-#include "sched/classes.h"
 #include "sched/fork.h"
 #include "sched/g.h"
+#include "sched/priority_queues.h"
 #include "sched/switch.h"
 #include "stack/stack.h"
 
@@ -188,7 +188,7 @@ void lend(holder_handle who, priority c) noexcept {
             r->lends = true;
             r->lent = c;
             set_queued_class(*g, c);
-            WEFT_FULL_FENCE();                                                   // C2 of classes.h
+            WEFT_FULL_FENCE();                                                   // C2 of priority_queues.h
             if (g->state.load(relaxed) == g_state::runnable) to_move = g->home;  // relaxed: the fence
             if (to_move != nullptr) to_move->pin();  // g has not ended, so its runtime is still there
         }

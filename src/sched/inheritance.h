@@ -17,7 +17,7 @@
 // that class. The bit `recorded` says that the holder is known, and sends unlock() to the slow
 // path. Without classes, lock() loads a word that is never written, and unlock() pays nothing.
 //
-// A queued holder moves to the queue of its new class at once: Raised, in classes.h.
+// A queued holder moves to the queue of its new class at once: Raised, in priority_queues.h.
 //
 // A G keeps what is lent until it holds no recorded mutex, because the same waiter may need another
 // one. The class bits are cleared with the waiting bit. So until the queue is empty, a waiter that

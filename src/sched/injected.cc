@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "sched/classes.h"
 #include "sched/park.h"
+#include "sched/priority_queues.h"
 
 namespace weft::detail {
 

@@ -42,7 +42,7 @@
 // Rejected: The returning M retakes its P from the current holder. That needs a heavy fence, and
 // leaves the holder without a P.
 //
-// Invariants: I1. Arrivals are of the normal class; others have lists of their own (classes.h).
+// Invariants: I1. Arrivals are of the normal class; others have lists of their own (priority_queues.h).
 //             I2. While the queue is not empty and p runs, p goes through g0 within P::global_every
 //                 schedules.
 // Locks:      the queue's own (leaf).

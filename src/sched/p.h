@@ -109,7 +109,7 @@ struct alignas(2 * cache_line) P {
     run_queue queue;
     timer_queue timers;
 
-    // Gs of other classes: classes.h.
+    // Gs of other classes: priority_queues.h.
     shared_queue high;
     shared_queue low;
     uint32_t high_left = high_in_a_row;

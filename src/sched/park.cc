@@ -2,9 +2,9 @@
 #include "sched/park.h"
 
 #include "base/assert.h"
-#include "sched/classes.h"
 #include "sched/fork.h"
 #include "sched/injected.h"
+#include "sched/priority_queues.h"
 #include "sched/switch.h"
 
 namespace weft::detail {

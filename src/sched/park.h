@@ -39,7 +39,7 @@ namespace weft::detail {
     after_push(s, s.idle);
 }
 
-// As push_last or push_next, for Gs with a bit of special::queued_apart: classes.h.
+// As push_last or push_next, for Gs with a bit of special::queued_apart: priority_queues.h.
 [[gnu::noinline]] void push_apart(M* m, G* g, bool next) noexcept;
 
 // Puts g behind all others.

@@ -7,10 +7,10 @@
 
 #include "base/assert.h"
 #include "os/os.h"
-#include "sched/classes.h"
 #include "sched/handoff.h"
 #include "sched/idle.h"
 #include "sched/placement.h"
+#include "sched/priority_queues.h"
 #include "sched/schedule.h"
 #include "sched/start.h"
 #include "sched/switch.h"

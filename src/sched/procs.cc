@@ -13,7 +13,7 @@
 #include "os/commit.h"
 #include "os/os.h"
 #include "sched/choices.h"
-#include "sched/classes.h"
+#include "sched/priority_queues.h"
 #include "sched/recycle.h"
 #include "sched/retake.h"
 #include "sched/start.h"

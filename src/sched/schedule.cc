@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "os/os.h"
-#include "sched/classes.h"
 #include "sched/injected.h"
 #include "sched/park.h"
 #include "sched/pin.h"
 #include "sched/placement.h"
+#include "sched/priority_queues.h"
 #include "sched/retake.h"
 #include "sched/start.h"
 #include "sched/switch.h"

@@ -2,7 +2,7 @@
 //
 // One is the scheduler's global queue: Gs that overflow a ring or that plain threads make runnable.
 // Ps take batches from it, at every 61st schedule and when they have no work, so the lock is rarely
-// taken. Gs of other classes wait in such lists too (classes.h).
+// taken. Gs of other classes wait in such lists too (priority_queues.h).
 //
 // Invariants: I1. size() was the length at some moment; exact under the lock.
 // Locks:      lock (leaf).

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "sched/classes.h"
+#include "sched/priority_queues.h"
 #include "sched/recycle.h"
 #include "sched/scheduler.h"
 

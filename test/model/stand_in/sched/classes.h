@@ -1,4 +1,4 @@
-// classes.h: in models all green threads have one class.
+// priority_queues.h: in models all green threads have one class.
 #pragma once
 
 #include "sched/park.h"

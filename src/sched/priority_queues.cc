@@ -1,5 +1,5 @@
-// classes.cc: see classes.h.
-#include "sched/classes.h"
+// priority_queues.cc: see priority_queues.h.
+#include "sched/priority_queues.h"
 
 #include <utility>
 

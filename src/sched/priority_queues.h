@@ -1,4 +1,4 @@
-// classes.h: Gs of class high and low: where they are queued, and when they run.
+// priority_queues.h: Gs of class high and low: where they are queued, and when they run.
 //
 // Switches between normal Gs must not pay for classes. So other Gs wait in lists of the P or, if
 // made ready externally, of the scheduler, and only g0 takes them. A push of a high G ends the
