@@ -17,7 +17,6 @@
 #include "os/os.h"
 #include "os/signals.h"
 #include "sched/abandon.h"
-#include "sched/chance.h"
 #include "sched/choices.h"
 #include "sched/crash.h"
 #include "sched/current.h"
@@ -26,6 +25,7 @@
 #include "sched/inheritance.h"
 #include "sched/preempt.h"
 #include "sched/process_exit.h"
+#include "sched/random.h"
 #include "sched/schedule.h"
 #include "sched/stopping.h"
 #include "sched/switch.h"
@@ -214,7 +214,7 @@ bool enlist(scheduler& s, M* m) noexcept {
         m->index = s.ms_made++;
         s.thread_count.store(count + 1, relaxed);                   // relaxed: locked
         s.threads_scarce.store(are_scarce(s, count + 1), relaxed);  // relaxed: a hint
-        m->random = prng(chance_seed() + m->index);                 // equal in every run: only seeds give randomness
+        m->random = prng(random_seed() + m->index);                 // equal in every run: only seeds give randomness
         m->all_next = s.all_ms;
         s.all_ms = m;
     }

@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "os/os.h"
-#include "sched/chance.h"
+#include "sched/random.h"
 #include "sched/switch.h"
 #include "sync/interrupt.h"
 #include "sync/thread_note.h"

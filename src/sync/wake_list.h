@@ -9,7 +9,7 @@
 #include <weft/detail/wait.h>
 
 #include "base/atomic.h"
-#include "sched/chance.h"
+#include "sched/random.h"
 
 namespace weft::detail {
 

@@ -1,4 +1,4 @@
-// chance.h: in models the checker makes the random choices.
+// random.h: in models the checker makes the random choices.
 #pragma once
 
 #include <cstdint>

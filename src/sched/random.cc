@@ -1,5 +1,5 @@
-// chance.cc: see chance.h.
-#include "sched/chance.h"
+// random.cc: see random.h.
+#include "sched/random.h"
 
 #include "sched/switch.h"
 
@@ -15,7 +15,7 @@ constinit atomic<uint64_t> plain_threads{0};
 // The generator of a plain thread. It does not migrate, so a thread-local is safe.
 [[gnu::noinline]] prng& thread_random() noexcept {
     // relaxed: must only differ each time
-    thread_local prng mine(chance_seed() + procs_max + plain_threads.fetch_add(1, relaxed));
+    thread_local prng mine(random_seed() + procs_max + plain_threads.fetch_add(1, relaxed));
     return mine;
 }
 
@@ -23,7 +23,7 @@ constinit atomic<uint64_t> plain_threads{0};
 
 constinit atomic<bool> shuffles_wakes{false};
 
-uint64_t chance_seed() noexcept { return seed_now.load(relaxed); }  // relaxed: set before a runtime starts
+uint64_t random_seed() noexcept { return seed_now.load(relaxed); }  // relaxed: set before a runtime starts
 
 void shuffle_everything(uint64_t seed) noexcept {
     seed_now.store(seed, relaxed);        // relaxed: as above

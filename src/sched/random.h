@@ -1,4 +1,4 @@
-// chance.h: random choices, and which are made only with RUN_DEBUG=random.
+// random.h: random choices, and which are made only with RUN_DEBUG=random.
 //
 // Each M has a generator, and each plain thread that needs one. Seeds are the same in every run,
 // unless RUN_DEBUG=random sets another. Always random: a thief's victims, the case of a select.
@@ -20,7 +20,7 @@ namespace weft::detail {
 struct M;
 
 // The seed of runtimes that start later and of plain threads before their first draw.
-[[nodiscard]] uint64_t chance_seed() noexcept;
+[[nodiscard]] uint64_t random_seed() noexcept;
 
 // RUN_DEBUG=random: sets the seed, and shuffles wake-ups of the whole process from now on.
 void shuffle_everything(uint64_t seed) noexcept;
