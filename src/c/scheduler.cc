@@ -13,7 +13,7 @@
 #include "c/place.h"
 #include "c/status.h"
 #include "sched/adopt.h"
-#include "sched/choices.h"
+#include "sched/config.h"
 #include "sched/start.h"
 #include "sched/switch.h"
 

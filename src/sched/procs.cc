@@ -12,7 +12,7 @@
 #include "base/assert.h"
 #include "os/commit.h"
 #include "os/os.h"
-#include "sched/choices.h"
+#include "sched/config.h"
 #include "sched/priority_queues.h"
 #include "sched/recycle.h"
 #include "sched/retake.h"

@@ -11,7 +11,7 @@
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
-#include "sched/choices.h"
+#include "sched/config.h"
 #include "sched/crash.h"
 #include "sched/current.h"
 #include "sched/fork.h"

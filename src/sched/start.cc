@@ -17,7 +17,7 @@
 #include "os/os.h"
 #include "os/signals.h"
 #include "sched/abandon.h"
-#include "sched/choices.h"
+#include "sched/config.h"
 #include "sched/crash.h"
 #include "sched/current.h"
 #include "sched/debug_options.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "sched/choices.h"
+#include "sched/config.h"
 #include "sched/injected.h"
 #include "sched/preempt.h"
 #include "sched/retake.h"

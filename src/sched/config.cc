@@ -1,5 +1,5 @@
-// choices.cc: see choices.h.
-#include "sched/choices.h"
+// config.cc: see config.h.
+#include "sched/config.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-// choices.h: a runtime's settings, from options, else environment, else defaults.
+// config.h: a runtime's settings, from options, else environment, else defaults.
 //
 // Invalid options throw std::invalid_argument; invalid variables are reported on stderr and
 // ignored.
