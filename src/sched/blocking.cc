@@ -63,9 +63,9 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 // Takes a place, waiting if none is free. Returns the M on which the G resumes.
 [[gnu::noinline]] M* take_place(M* m) noexcept {
     scheduler& s = *m->home;
-    if (!s.call_places->try_acquire()) {
+    if (!s.call_permits->try_acquire()) {
         const ambient_scope not_interrupted(shield_context(), false);
-        s.call_places->acquire();
+        s.call_permits->acquire();
     }
     m = current_g_m();
     m->has_place = true;
@@ -75,7 +75,7 @@ bool is_long_or_unknown(const call_site& site) noexcept {
 [[gnu::noinline]] void give_place_back(M* m) noexcept {
     const int kept_errno = errno;  // the call's; making a waiter's thread may change it
     m->has_place = false;
-    m->home->call_places->release();
+    m->home->call_permits->release();
     errno = kept_errno;
 }
 

@@ -14,7 +14,7 @@
 //
 // Places. At RUN_MAX_THREADS no M can take the P, and calls would delay all else. So where threads
 // are scarce (a low limit, or half of it used), a call first takes one of as many places as Ms may
-// be without a P (call_places.h), or parks for one, first come first served.
+// be without a P (call_permits.h), or parks for one, first come first served.
 //
 // Threads: a G, outside the runtime.
 // See:     docs/blocking.md

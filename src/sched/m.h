@@ -74,7 +74,7 @@ struct alignas(cache_line) M {
     atomic<uint32_t> in_runtime{0};
     atomic<bool> in_call{false};  // in a blocking call; owner writes, monitor reads
     atomic<uint64_t> calls{0};    // blocking calls so far; as above
-    bool has_place = false;       // this call has one of scheduler.call_places; owner only
+    bool has_place = false;       // this call has one of scheduler.call_permits; owner only
     G* lent_by = nullptr;         // the G in that call; then g is nullptr. Owner only, as those below
     bool spinning = false;        // searches for work, counted in idle.spinning
     G* picked = nullptr;          // the G that g0 runs next

@@ -22,7 +22,7 @@
 #include <weft/runtime.h>
 
 #include "base/atomic.h"
-#include "sched/call_places.h"
+#include "sched/call_permits.h"
 #include "sched/debug_options.h"
 #include "sched/g_pool.h"
 #include "sched/idle.h"
@@ -120,7 +120,7 @@ struct scheduler {
     // When threads are scarce, blocking calls need places, as many as Ms may be without a P:
     // blocking.h.
     atomic<bool> threads_scarce{false};  // written under threads_lock
-    std::unique_ptr<weft::detail::call_places> call_places;
+    std::unique_ptr<weft::detail::call_permits> call_permits;
 
     spin_lock threads_lock;
     // Guarded by threads_lock.

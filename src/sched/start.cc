@@ -51,7 +51,7 @@ bool are_scarce(const scheduler& s, uint32_t count) noexcept {
 
 // As many as Ms may be without a P. The other half of the limit is for calls that began before
 // threads were scarce. With a single thread 1, for Gs that wait when the number of Ps changes.
-std::ptrdiff_t call_places_for(const scheduler& s, uint32_t procs) noexcept {
+std::ptrdiff_t call_permits_for(const scheduler& s, uint32_t procs) noexcept {
     const uint32_t shared = always_scarce(s, procs) ? s.threads_max : s.threads_max / 2;
     return s.threads_max > 1 ? std::ptrdiff_t{shared} - procs : 1;
 }
@@ -59,7 +59,7 @@ std::ptrdiff_t call_places_for(const scheduler& s, uint32_t procs) noexcept {
 }  // namespace
 
 void follow_procs(scheduler& s, uint32_t before, uint32_t n) noexcept {
-    s.call_places->change(call_places_for(s, n) - call_places_for(s, before));
+    s.call_permits->change(call_permits_for(s, n) - call_permits_for(s, before));
     s.threads_lock.lock();
     s.threads_scarce.store(are_scarce(s, s.thread_count.load(relaxed)), relaxed);  // relaxed: a hint; locked
     s.threads_lock.unlock();
@@ -366,7 +366,7 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->threads_max = threads_max;
     s->thread_idle_ns = choose_thread_idle();
     s->memory_idle_ns = memory_idle_ns;
-    s->call_places = std::make_unique<call_places>(call_places_for(*s, procs));
+    s->call_permits = std::make_unique<call_permits>(call_permits_for(*s, procs));
     s->threads_scarce.store(are_scarce(*s, 0), relaxed);  // relaxed: not shared yet
     if (const int error = s->stacks.reserve(0)) {
         throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");

@@ -1,4 +1,4 @@
-// call_places.h: how many blocking calls may run at once where threads are scarce (blocking.h).
+// call_permits.h: how many blocking calls may run at once where threads are scarce (blocking.h).
 //
 // A counting semaphore whose size follows the number of Ps. Growth frees places at once. Shrinking
 // takes free places; calls pay the rest, a debt, when they end.
@@ -19,9 +19,9 @@
 
 namespace weft::detail {
 
-class call_places {
+class call_permits {
 public:
-    explicit call_places(std::ptrdiff_t places) noexcept : free_(places) {}
+    explicit call_permits(std::ptrdiff_t places) noexcept : free_(places) {}
 
     [[nodiscard]] bool try_acquire() noexcept { return free_.try_acquire(); }
 
