@@ -32,7 +32,7 @@
 #include "sched/p.h"
 #include "sched/procs.h"
 #include "sched/shared_queue.h"
-#include "sched/stack_places.h"
+#include "sched/stack_profile.h"
 #include "sched/sysmon.h"
 #include "sched/thread_maker.h"
 #include "sched/trim.h"
@@ -89,7 +89,7 @@ struct scheduler {
     netpoll io;
     thread_maker maker;
     weft::detail::monitor sysmon;
-    stack_places places;
+    stack_profile places;
     observer watch;
     deadlock_search deadlocks = deadlock_search::off;  // immutable, as the next, once its first G runs
     bool is_mains = false;                             // of weft::main or run_scheduler_init

@@ -1,4 +1,4 @@
-// stack_places.h: stack depths of green threads, by the place where they are started.
+// stack_profile.h: stack depths of green threads, by the place where they are started.
 //
 // A table of fixed size: it is written at a G's end, in the runtime, which cannot allocate. Places
 // beyond places_max share the last row.
@@ -20,7 +20,7 @@ namespace weft::detail {
 
 struct stack;
 
-class stack_places {
+class stack_profile {
 public:
     static constexpr std::size_t places_max = 256;
 

@@ -1,5 +1,5 @@
-// stack_places.cc: see stack_places.h.
-#include "sched/stack_places.h"
+// stack_profile.cc: see stack_profile.h.
+#include "sched/stack_profile.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +16,7 @@ bool same(const source_location& a, const source_location& b) noexcept {
 
 }  // namespace
 
-void stack_places::note(const source_location& where, std::size_t waiting, std::size_t touched) noexcept {
+void stack_profile::note(const source_location& where, std::size_t waiting, std::size_t touched) noexcept {
     lock_.lock();
     std::size_t i = 0;
     while (i < count_ && !same(rows_[i].where, where)) ++i;
@@ -33,7 +33,7 @@ void stack_places::note(const source_location& where, std::size_t waiting, std::
     lock_.unlock();
 }
 
-std::size_t stack_places::copy(std::span<stack_use_at> into) noexcept {
+std::size_t stack_profile::copy(std::span<stack_use_at> into) noexcept {
     lock_.lock();
     std::sort(rows_, rows_ + count_,
               [](const stack_use_at& a, const stack_use_at& b) { return a.touched > b.touched; });
