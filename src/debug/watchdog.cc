@@ -63,8 +63,8 @@ bool watched::is_overdue(M& m, int64_t now_ns, finding& f) const noexcept {
     }
     const uint64_t id = id_of(*now.g);
     const uint64_t tick = now.has_p ? now.p->tick() + 1 : 0;
-    const uint64_t yields = m.vain_yields.load(relaxed);  // relaxed: a snapshot
-    if (forgets_ || m.watched.g != now.g || m.watched.id != id || m.watched.vain_yields != yields ||
+    const uint64_t yields = m.empty_yields.load(relaxed);  // relaxed: a snapshot
+    if (forgets_ || m.watched.g != now.g || m.watched.id != id || m.watched.empty_yields != yields ||
         (tick != 0 && m.watched.tick != tick)) {
         m.watched = {now.g, id, tick, yields, now_ns, false};
         return false;

@@ -99,7 +99,7 @@ struct alignas(cache_line) M {
     int64_t slice_began_ns = 0;
 
     // yield()s that found no other G; no schedules. Owner writes, watchdog reads.
-    atomic<uint64_t> vain_yields{0};
+    atomic<uint64_t> empty_yields{0};
 
     uint32_t pins = 0;            // weft::pin objects of pinned; 0: only kept
     atomic<bool> retired{false};  // ends: its pinned G has ended, or it is surplus. Set by its thread
@@ -160,7 +160,7 @@ struct alignas(cache_line) M {
         const G* g = nullptr;
         uint64_t id = 0;
         uint64_t tick = 0;
-        uint64_t vain_yields = 0;
+        uint64_t empty_yields = 0;
         int64_t since_ns = 0;
         bool reported = false;
     } watched;

@@ -279,10 +279,10 @@ void monitor::look(int64_t now_ns) noexcept {
     looking_.unlock();
     if (some_wait) take_note();
     if (n == 0) return;
-    const auto needs_heir = [](const candidate& c) { return c.reason != why::surplus; };
-    const auto heirs = static_cast<uint32_t>(std::count_if(all, all + n, needs_heir));
+    const auto needs_idle_m = [](const candidate& c) { return c.reason != why::surplus; };
+    const auto heirs = static_cast<uint32_t>(std::count_if(all, all + n, needs_idle_m));
     const bool stops = s.stopping.load(relaxed);  // relaxed: a look. An M that is made then ends at once
-    if (!stops && !provide_heirs(heirs)) look_again_in(spare_ns);
+    if (!stops && !ensure_idle_ms(heirs)) look_again_in(spare_ns);
     looking_.lock();
     retake(all, n);
     looking_.unlock();
@@ -451,7 +451,7 @@ monitor::why monitor::judge(observation& seen, bool as_before, P& p, const M* m,
 // As above, of an m whose slice is over: whether in a call or not, as many short ones make a long time, too.
 monitor::why monitor::judge_late(observation& seen, P& p, const M* m, int64_t now_ns) noexcept {
     amiss_ = true;
-    if (seen.asked_ns != 0) return has_heard(seen, m, now_ns) ? why::burning : why::none;
+    if (seen.asked_ns != 0) return preempt_grace_over(seen, m, now_ns) ? why::burning : why::none;
     ask_to_yield(seen, p, m, now_ns);
     look_again_in(after_request_ns);
     return why::none;
@@ -478,8 +478,8 @@ void monitor::end_chain(observation& seen, P& p, const M* m, int64_t now_ns) noe
 }
 
 // Whether m, which was asked to yield, has run for long enough since to do so; or nobody can wait for that any longer.
-bool monitor::has_heard(const observation& seen, const M* m, int64_t now_ns) noexcept {
-    if (now_ns - seen.asked_ns >= deaf_ns) return true;
+bool monitor::preempt_grace_over(const observation& seen, const M* m, int64_t now_ns) noexcept {
+    if (now_ns - seen.asked_ns >= preempt_grace_ns) return true;
     if (os::thread_cpu_ns(m->tid()) - seen.cpu_ns >= after_request_ns) return true;
     look_again_in(after_request_ns);
     return false;
@@ -513,7 +513,7 @@ void monitor::ask_for_m_again(int64_t now_ns) noexcept {
 }
 
 // Sees to it that there are Ms to run the Ps of count candidates. False: some are being made, or cannot be had.
-bool monitor::provide_heirs(uint32_t count_wanted) noexcept {
+bool monitor::ensure_idle_ms(uint32_t count_wanted) noexcept {
     scheduler& s = *home_;
     s.idle.lock.lock();
     uint32_t there = 0;

@@ -21,7 +21,7 @@
 //   in a declared blocking call              call_allowance_ns
 //   blocked: it has burned no CPU time       blocked_allowance_ns; and the system says that it does not want to run
 //   burning                                  a slice; then it is asked to yield, and when it has run for after_request_ns its P is
-//                                            taken: or after deaf_ns, if it does not get to run
+//                                            taken: or after preempt_grace_ns, if it does not get to run
 //
 // Gs that come from run_next share a slice (schedule.h). When that is over, and others are queued, the G that runs is asked to yield, though it
 // may have begun only then; its P is taken when it has run for a slice by itself.
@@ -108,8 +108,8 @@ class monitor {
 public:
     static constexpr int64_t look_ns = 1'000'000;    // from one look to the next, at most, while anything is queued
     static constexpr int64_t hot_look_ns = 100'000;  // the same, for a while after a P was taken away
-    static constexpr int64_t deaf_ns = 1'000'000;    // after asking, for an M that does not get a CPU
-    static constexpr int64_t after_request_ns = 100'000;  // from asking to yield to taking the P away
+    static constexpr int64_t preempt_grace_ns = 1'000'000;  // after asking, for an M that does not get a CPU
+    static constexpr int64_t after_request_ns = 100'000;    // from asking to yield to taking the P away
     static constexpr int64_t blocked_allowance_ns = 200'000;
     static constexpr int64_t call_allowance_ns = 100'000;
     static constexpr int64_t spare_ns = 50'000;  // a thread that was made will be there then
@@ -224,7 +224,7 @@ private:
     why judge_late(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
     void ask_to_yield(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
     void end_chain(observation& seen, P& p, const M* m, int64_t now_ns) noexcept;
-    bool has_heard(const observation& seen, const M* m, int64_t now_ns) noexcept;
+    bool preempt_grace_over(const observation& seen, const M* m, int64_t now_ns) noexcept;
     bool is_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
     bool has_blocked(observation& seen, const M* m, int64_t now_ns) noexcept;
     void take_note() noexcept;
@@ -234,7 +234,7 @@ private:
     void disregard(int64_t missed_ns, int64_t now_ns) noexcept;
     void ask_for_m_again(int64_t now_ns) noexcept;
     void retake(const candidate* all, uint32_t count) noexcept;
-    bool provide_heirs(uint32_t count) noexcept;
+    bool ensure_idle_ms(uint32_t count) noexcept;
     void look_again_in(int64_t ns) noexcept;
     void follow_cpus(int64_t now_ns) noexcept;
     void trim(int64_t now_ns) noexcept;

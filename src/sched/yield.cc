@@ -33,7 +33,7 @@ using namespace detail;
 [[gnu::noinline]] bool yield_through_g0(M* m) noexcept {
     P* p = m->p;
     if (m->picked == nullptr && !g0_may_find(*m->home, p)) {
-        m->vain_yields.store(m->vain_yields.load(relaxed) + 1, relaxed);  // relaxed: only we write it; a hint
+        m->empty_yields.store(m->empty_yields.load(relaxed) + 1, relaxed);  // relaxed: only we write it; a hint
         leave(m);
         return false;
     }
