@@ -15,11 +15,11 @@ P* take_from_giver(scheduler& s, M* m) noexcept {
     for (;;) {
         s.idle.lock.lock();
         const bool stops = s.stopping.load(relaxed);  // relaxed: set under the lock
-        P* p = stops ? nullptr : try_disown_p_locked(m);
+        P* p = stops ? nullptr : try_release_p_locked(m);
         if (p != nullptr) return p;
         s.idle.lock.unlock();
         if (stops) return nullptr;
-        await_thief(*m->p);
+        wait_for_thief(*m->p);
     }
 }
 

@@ -162,7 +162,7 @@ int64_t earliest_deadline(const scheduler& s) noexcept {
     return earliest;
 }
 
-P* try_disown_p_locked(M* m) noexcept {
+P* try_release_p_locked(M* m) noexcept {
     P* p = m->p;
     uintptr_t word = p->owner.load(relaxed);  // relaxed: the exchange decides
     while ((word & attention::asked) == 0) {
@@ -174,17 +174,17 @@ P* try_disown_p_locked(M* m) noexcept {
     return nullptr;
 }
 
-void await_thief(const P& p) noexcept {
+void wait_for_thief(const P& p) noexcept {
     // relaxed: a look, the exchange decides
     for (uint32_t attempt = 0; (p.owner.load(relaxed) & attention::asked) != 0; ++attempt) spin_backoff(attempt);
 }
 
-P* lock_and_disown_p(scheduler& s, M* m) noexcept {
+P* lock_and_release_p(scheduler& s, M* m) noexcept {
     for (;;) {
         s.idle.lock.lock();
-        if (P* p = try_disown_p_locked(m)) return p;
+        if (P* p = try_release_p_locked(m)) return p;
         s.idle.lock.unlock();
-        await_thief(*m->p);
+        wait_for_thief(*m->p);
     }
 }
 

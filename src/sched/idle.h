@@ -257,11 +257,11 @@ void remove_idle_m_locked(scheduler& s, M* m) noexcept;
 
 // m's P belongs to nobody: to be handed over, or put on the list. nullptr: it is under a thief's hands (p.h, I3), who needs no lock and is
 // soon done: the caller frees the lock, awaits that, and tries again.
-[[nodiscard]] P* try_disown_p_locked(M* m) noexcept;
-void await_thief(const P& p) noexcept;
+[[nodiscard]] P* try_release_p_locked(M* m) noexcept;
+void wait_for_thief(const P& p) noexcept;
 
 // Takes idle.lock, with which m's P belongs to nobody.
-[[nodiscard]] P* lock_and_disown_p(scheduler& s, M* m) noexcept;
+[[nodiscard]] P* lock_and_release_p(scheduler& s, M* m) noexcept;
 
 // Counts or discounts an M that looks for work.
 void count_spinner_locked(idle_state& idle, int change) noexcept;

@@ -37,7 +37,7 @@ bool lacks_deadlock_looker_locked(const scheduler& s) noexcept {
 namespace {
 
 // p belongs to nobody: puts it on the list. Returns it if it is one too many instead, for the caller to bury without the lock.
-P* shelve_p_locked(scheduler& s, P* p) noexcept {
+P* put_idle_or_retire_locked(scheduler& s, P* p) noexcept {
     if (s.ps.is_surplus(*p)) return p;
     put_idle_p_locked(s, p);
     return nullptr;
@@ -281,12 +281,12 @@ P* park_until_notified(scheduler& s, M* m) noexcept {
 bool sleep_until_work(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
     // Step 1.
-    P* surplus = shelve_p_locked(s, lock_and_disown_p(s, m));
+    P* surplus = put_idle_or_retire_locked(s, lock_and_release_p(s, m));
     if (m->spinning) count_spinner_locked(idle, -1);
     m->spinning = false;
     publish_wanted_locked(idle);
     idle.lock.unlock();
-    if (surplus != nullptr) bury_p(s, *surplus);
+    if (surplus != nullptr) retire_p(s, *surplus);
     return sleep_without_p(s, m);
 }
 

@@ -196,14 +196,14 @@ void change_procs(scheduler& s, uint32_t n, procs_by who) {
     publish_wanted_locked(idle);
     idle.lock.unlock();
     for (uint32_t i = n; i < before; ++i) ask_to_hurry(all[i]);
-    while (surplus != 0) bury_p(s, *gone[--surplus]);
+    while (surplus != 0) retire_p(s, *gone[--surplus]);
     all.changing_.unlock();
     follow_procs(s, before, n);
     if (n > before) wake_for_outside(s, procs_max);
     s.sysmon.look_soon();
 }
 
-void bury_p(scheduler& s, P& p) noexcept {
+void retire_p(scheduler& s, P& p) noexcept {
     WEFT_ASSERT(p.owner.load(relaxed) == 0 && p.index != 0);  // relaxed: it is ours
     p.state.store(p_state::stopped, relaxed);                 // relaxed: as above
     move_gs(s, p);
@@ -232,12 +232,12 @@ void bury_p(scheduler& s, P& p) noexcept {
 
 void give_up_surplus_p(scheduler& s, M* m) noexcept {
     idle_state& idle = s.idle;
-    P* p = lock_and_disown_p(s, m);
+    P* p = lock_and_release_p(s, m);
     if (m->spinning) count_spinner_locked(idle, -1);
     m->spinning = false;
     publish_wanted_locked(idle);
     idle.lock.unlock();
-    bury_p(s, *p);
+    retire_p(s, *p);
     sleep_without_p(s, m);
 }
 
@@ -247,7 +247,7 @@ void bury_idle_surplus(scheduler& s) noexcept {
         P* p = s.ps.is_surplus(s.ps[i]) ? take_this_idle_p_locked(s, i) : nullptr;
         publish_wanted_locked(s.idle);
         s.idle.lock.unlock();
-        if (p != nullptr) bury_p(s, *p);
+        if (p != nullptr) retire_p(s, *p);
     }
 }
 

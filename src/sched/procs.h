@@ -91,7 +91,7 @@ public:
 
 private:
     friend void change_procs(scheduler& s, uint32_t n, procs_by who);
-    friend void bury_p(scheduler& s, P& p) noexcept;
+    friend void retire_p(scheduler& s, P& p) noexcept;
 
     [[nodiscard]] int make_up_to(uint32_t n) noexcept;
     void set_reach(uint32_t n) noexcept;
@@ -123,7 +123,7 @@ void change_procs_and_wait(scheduler& s, uint32_t n, procs_by who);
 void move_gs(scheduler& s, P& p) noexcept;
 
 // Empties p and makes it dead. p is surplus, on no list, without an owner, and the caller's alone.
-void bury_p(scheduler& s, P& p) noexcept;
+void retire_p(scheduler& s, P& p) noexcept;
 
 // Buries idle surplus Ps: the threads that made them idle could not.
 void bury_idle_surplus(scheduler& s) noexcept;

@@ -588,7 +588,7 @@ void monitor::retake(const candidate* all, uint32_t n) noexcept {
         hot_ = hot_looks;
         look_again_in(hot_look_ns);
     }
-    while (dead != 0) bury_p(s, *buried[--dead]);
+    while (dead != 0) retire_p(s, *buried[--dead]);
     while (heirs != nullptr) {
         M* heir = heirs;
         heirs = heir->idle_next;

@@ -165,7 +165,7 @@ inline free_word(n) {
 #endif
 }
 
-/* try_disown_p_locked: fails while a thief holds the word. The M then frees the lock, waits for
+/* try_release_p_locked: fails while a thief holds the word. The M then frees the lock, waits for
    the thief, and tries again. */
 #ifdef MUTANT_BIT_REFUSED
 #define MAY_DISOWN(n) (!asked[n] && !retake[n] && !preempt[n])
