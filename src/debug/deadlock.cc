@@ -100,7 +100,7 @@ struct activity {
         s.idle.lock.unlock();
         // acquire: sees earlier effects
         const bool ends = s.stopping.load(acquire) || s.cancelling.load(acquire);  // acquire: as above
-        asleep = asleep && all_idle && !ends && s.outsiders.load(acquire) == 0 &&
+        asleep = asleep && all_idle && !ends && s.external_refs.load(acquire) == 0 &&
                  earliest_deadline(s) == never &&  // acquire: as above
                  !anything_to_do(s, long_ago);
         if (asleep && poll_desc::any()) {  // added to any runtime's poller
@@ -109,7 +109,7 @@ struct activity {
         }
         for (uint32_t i = 0; i < s.ps.made(); ++i) sum += s.ps[i].tick() + s.ps[i].count.spawned.get();
         // acquire: as above
-        sum += s.foreign_spawns.load(acquire) + s.wakes.load(acquire) + s.foreign_parks.load(acquire);
+        sum += s.external_spawns.load(acquire) + s.wakes.load(acquire) + s.external_parks.load(acquire);
     }
 };
 

@@ -53,7 +53,7 @@ void count_queued(const scheduler& s, stats_snapshot& all) noexcept {
 }
 
 uint64_t spawned_gs(const scheduler& s) noexcept {
-    uint64_t spawned = s.foreign_spawns.load(acquire);  // keeps the order of the sums
+    uint64_t spawned = s.external_spawns.load(acquire);  // keeps the order of the sums
     for (uint32_t i = 0; i < s.ps.made(); ++i) spawned += s.ps[i].count.spawned.get();
     std::atomic_thread_fence(std::memory_order_acquire);  // keeps the order of the sums
     return spawned;
@@ -120,7 +120,7 @@ stats_snapshot stats_of(scheduler& s) noexcept {
         all.g_cache_hits += count.g_hits.get();
         all.g_cache_misses += count.g_misses.get();
     }
-    all.parks += look_at(s.foreign_parks);
+    all.parks += look_at(s.external_parks);
     const auto& seen = s.sysmon.count;
     all.retakes_blocked = look_at(seen.retakes_blocked);
     all.retakes_burning = look_at(seen.retakes_burning);

@@ -98,8 +98,8 @@ void unlink_waiter(G& g) noexcept {
 
 }  // namespace
 
-bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept {
-    for (uint32_t i = 0; s.outsiders.load(acquire) != 0; ++i) {  // pairs with unpin
+bool wait_for_external_refs(const scheduler& s, int64_t deadline_ns) noexcept {
+    for (uint32_t i = 0; s.external_refs.load(acquire) != 0; ++i) {  // pairs with unpin
         if (deadline_ns != never && os::monotonic_ns() >= deadline_ns) return false;
         spin_backoff(i);
     }
@@ -112,7 +112,7 @@ bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept {
 std::size_t abandon_gs(scheduler& s) noexcept {
     for (uint32_t i = 0; i < s.ps.reach(); ++i) end_timers(s.ps[i].timers);
     s.gs.for_each(&unlink_waiter);
-    const bool alone = await_outsiders(s, never);  // wakers in progress; they never wait
+    const bool alone = wait_for_external_refs(s, never);  // wakers in progress; they never wait
     WEFT_ASSERT(alone);
     std::size_t count = 0;
     s.gs.for_each([&](const G& g) { count += g.state.load(relaxed) == g_state::dead ? 0U : 1U; });  // relaxed: as below
@@ -129,7 +129,7 @@ std::size_t abandon_gs(scheduler& s) noexcept {
         if (!g.closure_is_inline()) free_closure(*g.entry, g.closure());
     });
     static_cast<void>(
-        await_outsiders(s, never));  // threads that lend to a holder: lend() pins s while the record exists
+        wait_for_external_refs(s, never));  // threads that lend to a holder: lend() pins s while the record exists
     return count;
 }
 

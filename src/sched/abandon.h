@@ -20,6 +20,6 @@ namespace weft::detail {
 [[nodiscard]] std::size_t abandon_gs(scheduler& s) noexcept;
 
 // Waits while external threads start or wake Gs of s. False: the deadline has passed.
-[[nodiscard]] bool await_outsiders(const scheduler& s, int64_t deadline_ns) noexcept;
+[[nodiscard]] bool wait_for_external_refs(const scheduler& s, int64_t deadline_ns) noexcept;
 
 }  // namespace weft::detail

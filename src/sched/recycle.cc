@@ -81,7 +81,7 @@ static void give_to_pools(scheduler& s, G* g) noexcept {
 
 void recycle_g_outside(scheduler& s, G* g) noexcept {
     g->set_state(g_state::running, g_state::dead);
-    s.foreign_ends.fetch_add(1, release);  // as in recycle_g
+    s.external_ends.fetch_add(1, release);  // as in recycle_g
     if (g->stack != nullptr) g->stack->sanitizers.end_g();
     if (g->stack != nullptr && g->stack->measured) note_depth(s, *g, *g->stack);
     unbind_stack(s, g);

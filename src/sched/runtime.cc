@@ -211,7 +211,7 @@ void run_main(const runtime_options& options,
     acquire_first_p(*s, m);
     g->since_ns = os::monotonic_ns();
     g->set_state(g_state::dead, g_state::runnable);
-    s->foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+    s->external_spawns.fetch_add(1, relaxed);  // relaxed: statistics
     m->p->now_ns = os::monotonic_ns();
     m->picked = g;  // not queued, and so not stolen: main's first pin is to this thread
     schedule_loop(m);
@@ -284,7 +284,7 @@ void runtime::close() noexcept {
 // about to start a G.
 bool runtime::close_if_drained(const detail::scheduler& s) noexcept {
     lock_.lock();
-    const bool drained = s.outsiders.load(acquire) == 0 && detail::live_gs(s) == 0;  // pairs with unpin
+    const bool drained = s.external_refs.load(acquire) == 0 && detail::live_gs(s) == 0;  // pairs with unpin
     if (drained) open_ = openness::closed;
     lock_.unlock();
     return drained;

@@ -94,22 +94,22 @@ struct scheduler {
     deadlock_search deadlocks = deadlock_search::off;  // immutable, as the next, once its first G runs
     bool is_mains = false;                             // of weft::main or run_scheduler_init
 
-    atomic<bool> stopping{false};        // no G may be scheduled
-    atomic<bool> cancelling{false};      // all waits must end: stopping.h
-    atomic<uint64_t> next_id{1};         // G ids, handed to Ps in batches
-    atomic<uint64_t> foreign_spawns{0};  // Gs started by plain threads and by Gs without a P
-    atomic<uint64_t> foreign_ends{0};    // Gs that ended without a P
-    atomic<uint64_t> foreign_parks{0};
+    atomic<bool> stopping{false};         // no G may be scheduled
+    atomic<bool> cancelling{false};       // all waits must end: stopping.h
+    atomic<uint64_t> next_id{1};          // G ids, handed to Ps in batches
+    atomic<uint64_t> external_spawns{0};  // Gs started by plain threads and by Gs without a P
+    atomic<uint64_t> external_ends{0};    // Gs that ended without a P
+    atomic<uint64_t> external_parks{0};
     atomic<uint64_t> wakes{0};
     atomic<uint64_t> hand_offs{0};
     atomic<uint64_t> no_thread{0};  // times that no M could be created
 
     // Threads other than its Ms that work on it; it is not destroyed before they are done.
-    atomic<uint32_t> outsiders{0};
+    atomic<uint32_t> external_refs{0};
 
-    void pin() noexcept { outsiders.fetch_add(1, relaxed); }  // relaxed: something else keeps it alive until then
+    void pin() noexcept { external_refs.fetch_add(1, relaxed); }  // relaxed: something else keeps it alive until then
 
-    void unpin() noexcept { outsiders.fetch_sub(1, release); }  // pairs with stop_scheduler
+    void unpin() noexcept { external_refs.fetch_sub(1, release); }  // pairs with stop_scheduler
 
     // For weft::main only.
     atomic<M*> main_ended_by{nullptr};  // the M on which the main G returned; written by it

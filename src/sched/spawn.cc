@@ -256,7 +256,7 @@ namespace {
 void start_from_outside(scheduler& s, G* g) noexcept {
     g->since_ns = os::monotonic_ns();
     g->set_state(g_state::dead, g_state::runnable);
-    s.foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+    s.external_spawns.fetch_add(1, relaxed);  // relaxed: statistics
     push_outside(g);
 }
 
@@ -353,7 +353,7 @@ void spawn_waiting(G* g, waiter& w, wait_queue& queue, guarded_word& lock, uint3
         g->since_ns = m->p->now_ns;
         g->last_p = static_cast<uint16_t>(m->p->index);
     } else {
-        s.foreign_spawns.fetch_add(1, relaxed);  // relaxed: statistics
+        s.external_spawns.fetch_add(1, relaxed);  // relaxed: statistics
     }
     if (local) leave(m);
     g->set_state(g_state::dead, g_state::waiting);

@@ -438,7 +438,7 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
     if (!s.sysmon.stop(deadline_ns)) return leave_threads(s);  // first: it makes Ms
     // First: an external thread that missed the request may still start an M; later ones start
     // none.
-    if (!await_outsiders(s, last_ns)) return leave_threads(s);
+    if (!wait_for_external_refs(s, last_ns)) return leave_threads(s);
     for (;;) {
         const uint32_t ended = s.ended.load(acquire);  // pairs with m_thread
         // Checked each time: an M that is ending may start another.
@@ -452,7 +452,7 @@ bool stop_scheduler(scheduler& s, int64_t deadline_ns, std::size_t& abandoned) n
         if (is_joinable(m)) join(m);
     }
     s.maker.end();
-    if (!await_outsiders(s, last_ns)) return leave_threads(s);
+    if (!wait_for_external_refs(s, last_ns)) return leave_threads(s);
     abandoned = abandon_gs(s);
     s.io.close();  // wakes waiters of other runtimes
     return true;

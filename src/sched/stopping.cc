@@ -182,14 +182,14 @@ void pause_until_ns(int64_t until_ns) {
 }
 
 uint64_t finished_gs(const scheduler& s) noexcept {
-    uint64_t finished = s.foreign_ends.load(acquire);  // pairs with the ends: what is read next was there before
+    uint64_t finished = s.external_ends.load(acquire);  // pairs with the ends: what is read next was there before
     for (uint32_t i = 0; i < s.ps.made(); ++i) finished += s.ps[i].count.finished.get_acquire();
     return finished;
 }
 
 uint64_t live_gs(const scheduler& s) noexcept {
     const uint64_t finished = finished_gs(s);
-    uint64_t spawned = s.foreign_spawns.load(acquire);  // after the sum above
+    uint64_t spawned = s.external_spawns.load(acquire);  // after the sum above
     for (uint32_t i = 0; i < s.ps.made(); ++i) spawned += s.ps[i].count.spawned.get();
     return spawned - finished;
 }
@@ -293,8 +293,8 @@ std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept {
     }
     if (count == 0) {
         // acquire: pairs with unpin
-        out.print(s.outsiders.load(acquire) != 0 ? "weft: a plain thread within a call into it\n"
-                                                 : "weft: the last one has come back just now\n");
+        out.print(s.external_refs.load(acquire) != 0 ? "weft: a plain thread within a call into it\n"
+                                                     : "weft: the last one has come back just now\n");
     }
     out.print("weft: they, and its memory, are left behind\n");
     abandoned = unlink_abandoned(s);

@@ -29,7 +29,7 @@ namespace {
     g->reason = reason;
     g->since_ns = os::monotonic_ns();
     g->last_p = static_cast<uint16_t>(m->p->index);
-    m->home->foreign_parks.fetch_add(1, relaxed);  // relaxed: statistics
+    m->home->external_parks.fetch_add(1, relaxed);  // relaxed: statistics
 }
 
 // Records the current G's wait, before parking.

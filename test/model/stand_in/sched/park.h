@@ -198,7 +198,7 @@ struct scheduler {
     struct {
         template <typename... Order>
         static void fetch_add(int /*n*/, Order... /*order*/) {}
-    } foreign_parks;
+    } external_parks;
 
     struct {
         static int add(scheduler& /*s*/, poll_desc& d) noexcept { return add_to_own_poller(d); }
