@@ -73,6 +73,9 @@ use_compiler_cache() {
     ! command -v ccache >/dev/null || launcher=ccache
     export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
     export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
+    # A precompiled header knows the contents of its headers, comments included; ccache's keys do not.
+    CCACHE_EXTRAFILES=$(find "$PWD/include" -name '*.h' | sort | paste -sd :)
+    export CCACHE_EXTRAFILES
 }
 
 # ---- Steps. The variables leg and log, which run_leg sets, tell them the leg. within is a command
