@@ -10,8 +10,7 @@
    tools/missing.txt must agree. Otherwise such sentences outlive what they describe. Each line
    there is a file and words of the line in question, and means that the sentence was verified. A
    line that matches nothing must be removed.
-6. ARCHITECTURE.md names every header and source under src/ and include/, except unit tests, and
-   names only files that exist.
+6. ARCHITECTURE.md names every folder under src/, and names only files and folders that exist.
 """
 import os
 import re
@@ -27,7 +26,6 @@ MISSING = re.compile(r"\b(yet|not there|is fixed|are fixed|no monitor|not implem
                      r"|\| waits for \w+( support)? \|$", re.IGNORECASE)
 MISSING_LIST = "tools/missing.txt"
 MAP = "ARCHITECTURE.md"
-MAPPED = re.compile(r"(?:src|include)/.*\.(?:cc|h|S)$")
 SKIPPED_FOLDERS = {".git", "build", "install", "__pycache__", ".cache", "node_modules", "target"}
 
 
@@ -224,13 +222,17 @@ def stale_map(files):
     if MAP not in files:
         return
     text = re.sub(r"^```.*?^```", "", files[MAP], flags=re.DOTALL | re.MULTILINE)
-    named = {os.path.basename(name) for name in re.findall(r"`([^`\n]+)`", text)}
-    there = {os.path.basename(path) for path in files}
-    for path in sorted(files):
-        if MAPPED.match(path) and not path.endswith("_test.cc") and os.path.basename(path) not in named:
-            yield f"{MAP}: does not name {path}"
-    for name in sorted(named - there):
-        if re.fullmatch(r"\w\w+\.(cc|h|S)", name) and not name.startswith("x_"):
+    named = set(re.findall(r"`([^`\n]+)`", text))
+    folders = {"/".join(path.split("/")[:n]) + "/" for path in files for n in range(1, path.count("/") + 1)}
+    basenames = {os.path.basename(path) for path in files}
+    for folder in sorted(folders):
+        if re.fullmatch(r"src/[^/]+/", folder) and folder not in named:
+            yield f"{MAP}: does not name {folder}"
+    for name in sorted(named):
+        is_file = re.fullmatch(r"[\w/]*\w\w+\.(cc|h|S|py|md)", name) and not name.startswith("x_")
+        is_folder = re.fullmatch(r"(src|include|test|tools|bench|examples)/[\w/]*", name) and name.endswith("/")
+        known = name in files or f"src/{name}" in files if "/" in name else name in basenames
+        if (is_file and not known) or (is_folder and name not in folders):
             yield f"{MAP}: names {name}, which is not there"
 
 

@@ -69,10 +69,12 @@ class Docs(unittest.TestCase):
         self.assertEqual(len(self.complaints({"docs/a.md": "Not yet.\n", "tools/missing.txt": "docs/a.md: \n"})), 2)
 
     def test_map(self):
-        files = {"src/sched/g.h": "", "src/sched/g_test.cc": "", "include/weft/go.h": ""}
-        self.assertEqual(self.complaints({"ARCHITECTURE.md": "| `g.h` | G |\n| `go.h`, `x_test.cc` | go |\n", **files}), [])
-        self.assertEqual(self.complaints({"ARCHITECTURE.md": "```\n`g.h`\n```\n`go.h`, `old.cc`\n", **files}), [
-            "ARCHITECTURE.md: does not name src/sched/g.h", "ARCHITECTURE.md: names old.cc, which is not there"])
+        files = {"src/sched/g.h": "", "src/idle/idle.cc": "", "include/weft/go.h": ""}
+        text = "| `src/sched/` | G, in `g.h` |\n| `src/idle/` | `idle/idle.cc`, `x_test.cc` |\n"
+        self.assertEqual(self.complaints({"ARCHITECTURE.md": text, **files}), [])
+        self.assertEqual(self.complaints({"ARCHITECTURE.md": "```\n`src/idle/`\n```\n`src/sched/`, `old.cc`, `src/sched/old.h`, `src/gone/`\n", **files}), [
+            "ARCHITECTURE.md: does not name src/idle/", "ARCHITECTURE.md: names old.cc, which is not there",
+            "ARCHITECTURE.md: names src/gone/, which is not there", "ARCHITECTURE.md: names src/sched/old.h, which is not there"])
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ private:
     static constexpr uint32_t woken = 4;
     static constexpr uint32_t starving = 8;
     static constexpr uint32_t waiting = 16;
-    // A waiter of that class has come since waiting was last clear; see src/sched/inheritance.h.
+    // A waiter of that class has come since waiting was last clear; see src/per_g/inheritance.h.
     static constexpr uint32_t high_waits = 32;
     static constexpr uint32_t normal_waits = 64;
     static constexpr uint32_t recorded = 128;                                  // holder_ is known
@@ -80,7 +80,7 @@ private:
     void lock_slow() noexcept;
     void unlock_slow() noexcept;
 
-    // For green threads of several priority classes, see src/sched/inheritance.h.
+    // For green threads of several priority classes, see src/per_g/inheritance.h.
     void took() noexcept;
     void gives() noexcept;
     [[nodiscard]] uint32_t lend_to_holder() noexcept;
@@ -106,7 +106,7 @@ private:
     void destroyed_in_use(const char* what) noexcept;
 
     detail::guarded_word state_;          // the bits above, and the lock of waiters_
-    detail::atomic<uint32_t> holder_{0};  // see src/sched/inheritance.h; with recorded: a valid handle
+    detail::atomic<uint32_t> holder_{0};  // see src/per_g/inheritance.h; with recorded: a valid handle
     detail::wait_queue waiters_;          // guarded by state_
 };
 

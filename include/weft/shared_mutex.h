@@ -49,7 +49,7 @@ namespace detail {
 
 class reader_slots;
 
-// For reports: the handle (src/sched/inheritance.h) of the writer that holds m; 0: none, a plain
+// For reports: the handle (src/per_g/inheritance.h) of the writer that holds m; 0: none, a plain
 // thread, or unknown.
 [[nodiscard]] uint32_t writer_of(shared_mutex& m) noexcept;
 
@@ -142,7 +142,7 @@ private:
     bool try_lock_spread() noexcept;
     void unlock_slow() noexcept;
 
-    // For green threads of several priority classes, see src/sched/inheritance.h.
+    // For green threads of several priority classes, see src/per_g/inheritance.h.
     void took() noexcept;
     void gives() noexcept;
     void lend_to_writer(uint32_t bits) noexcept;
@@ -170,7 +170,7 @@ private:
 
     detail::guarded_word state_;          // the bits above, the count, and the lock of the members below
     detail::atomic<uint32_t> misses_{0};  // approximate number of reader collisions since the last writer
-    // The writer, once classes are in use, and whether threads wait: see src/sched/inheritance.h.
+    // The writer, once classes are in use, and whether threads wait: see src/per_g/inheritance.h.
     detail::atomic<uint32_t> writer_{0};
     detail::wait_queue writers_;                            // guarded by state_
     detail::wait_queue readers_;                            // guarded by state_

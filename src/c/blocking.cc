@@ -1,5 +1,5 @@
 // blocking.cc: blocking calls for C. See weft/run/blocking.h.
-#include "sched/blocking.h"
+#include "handoff/blocking.h"
 
 #include <cerrno>
 

@@ -3,7 +3,7 @@
 #include <weft/semaphore.h>
 
 #include "c/handle.h"
-#include "sched/blocking.h"
+#include "handoff/blocking.h"
 
 using namespace weft::detail;
 

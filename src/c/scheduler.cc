@@ -1,4 +1,4 @@
-// scheduler.cc: starts and stops the scheduler, for C. See weft/run/scheduler.h, sched/adopt.h.
+// scheduler.cc: starts and stops the scheduler, for C. See weft/run/scheduler.h, lifecycle/adopt.h.
 #include "sched/scheduler.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 #include "c/place.h"
 #include "c/status.h"
-#include "sched/adopt.h"
-#include "sched/config.h"
-#include "sched/start.h"
+#include "lifecycle/adopt.h"
+#include "lifecycle/config.h"
+#include "lifecycle/start.h"
 #include "sched/switch.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include "c/place.h"
 #include "c/status.h"
 #include "c/task.h"
-#include "sched/pin.h"
+#include "handoff/pin.h"
 #include "sched/switch.h"
 
 namespace weft::detail {

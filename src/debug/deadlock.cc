@@ -48,10 +48,10 @@
 #include "context/sanitizer.h"
 #include "debug/dump.h"
 #include "os/os.h"
+#include "per_g/inheritance.h"
 #include "sched/current.h"
-#include "sched/fork.h"
 #include "sched/freeze.h"
-#include "sched/inheritance.h"
+#include "sched/generation.h"
 #include "sched/scheduler.h"
 #include "signals/subscribers.h"
 

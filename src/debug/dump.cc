@@ -9,11 +9,11 @@
 #include <weft/runtime.h>
 
 #include "debug/stack_use.h"
+#include "lifecycle/crash.h"
 #include "os/os.h"
 #include "os/signals.h"
-#include "sched/crash.h"
+#include "per_g/labels.h"
 #include "sched/freeze.h"
-#include "sched/labels.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
 

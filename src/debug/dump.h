@@ -7,7 +7,7 @@
 
 #include <weft/detail/source_location.h>
 
-#include "sched/crash.h"
+#include "lifecycle/crash.h"
 #include "sched/g.h"
 
 namespace weft::detail {

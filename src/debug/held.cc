@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "lifecycle/crash.h"
+#include "monitor/observe.h"
 #include "os/os.h"
-#include "sched/crash.h"
-#include "sched/observe.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
 

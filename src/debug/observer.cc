@@ -1,14 +1,14 @@
-// observer.cc: what the monitor does for observers: see sched/observe.h.
+// observer.cc: what the monitor does for observers: see monitor/observe.h.
 #include <algorithm>
 
 #include <weft/debug.h>
 
 #include "debug/dump.h"
 #include "debug/watchdog.h"
+#include "lifecycle/debug_options.h"
+#include "monitor/observe.h"
 #include "os/os.h"
 #include "os/signals.h"
-#include "sched/debug_options.h"
-#include "sched/observe.h"
 #include "sched/scheduler.h"
 
 namespace weft {

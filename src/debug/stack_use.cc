@@ -7,7 +7,7 @@
 #include <weft/debug.h>
 #include <weft/runtime.h>
 
-#include "sched/crash.h"
+#include "lifecycle/crash.h"
 #include "sched/freeze.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"

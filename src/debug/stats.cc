@@ -4,8 +4,8 @@
 #include <weft/debug.h>
 #include <weft/runtime.h>
 
+#include "lifecycle/stopping.h"
 #include "sched/scheduler.h"
-#include "sched/stopping.h"
 #include "sched/switch.h"
 
 namespace weft {

@@ -54,8 +54,8 @@
 #include <weft/detail/wait.h>
 
 #include "base/atomic.h"
+#include "netpoll/event_source.h"
 #include "os/io_ring.h"
-#include "sched/event_source.h"
 
 namespace weft::detail {
 

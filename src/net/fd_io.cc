@@ -1,7 +1,7 @@
 // fd_io.cc: see fd_io.h.
 #include "net/fd_io.h"
 
-#include "sched/outside_poller.h"
+#include "netpoll/outside_poller.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
 

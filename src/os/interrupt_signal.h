@@ -3,7 +3,7 @@
 // There is one handler per process, for all signals that runtimes choose. A signal that we did not
 // send goes to the handler that was installed before.
 //
-// Threads: see each. See: context/interrupt.h, sched/preempt.h
+// Threads: see each. See: context/interrupt.h, handoff/preempt.h
 #pragma once
 
 #include <cstdint>

@@ -7,10 +7,10 @@
 
 #include <weft/detail/spin_lock.h>
 
+#include "lifecycle/fork.h"
+#include "netpoll/event_source.h"
 #include "os/fd_calls.h"
 #include "os/process_calls.h"
-#include "sched/event_source.h"
-#include "sched/fork.h"
 
 namespace weft::detail {
 

@@ -60,7 +60,7 @@ inline constexpr uint16_t pinned = 2;     // runs on one M only
 inline constexpr uint16_t own_fp = 4;     // has floating-point control words
 inline constexpr uint16_t canary = 8;     // its stack has no guard
 inline constexpr uint16_t no_fence = 16;  // no heavy fence in the system: resume must fence
-inline constexpr uint16_t high = 32;      // class of its queue; neither bit: normal. Set as in sched/inheritance.h
+inline constexpr uint16_t high = 32;      // class of its queue; neither bit: normal. Set as in per_g/inheritance.h
 inline constexpr uint16_t low = 64;
 inline constexpr uint16_t shuffled = 128;  // RUN_DEBUG=random: queued at a random place
 inline constexpr uint16_t own_high = 256;  // own class, without inheritance

@@ -1,14 +1,13 @@
 // g_main.cc: see g_main.h.
 #include "sched/g_main.h"
 
-#include "sched/big_stack.h"
-#include "sched/fork.h"
-#include "sched/inheritance.h"
-#include "sched/labels.h"
-#include "sched/preempt.h"
+#include "handoff/preempt.h"
+#include "per_g/big_stack.h"
+#include "per_g/inheritance.h"
+#include "per_g/labels.h"
+#include "per_g/spawn_resources.h"
+#include "sched/generation.h"
 #include "sched/scheduler.h"
-#include "sched/spawn_resources.h"
-#include "sched/stopping.h"
 #include "sched/switch.h"
 
 namespace weft::detail {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "sched/injected.h"
+#include "handoff/injected.h"
 #include "sched/park.h"
 
 namespace weft::detail {

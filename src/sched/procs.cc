@@ -10,21 +10,18 @@
 #include <weft/error.h>
 
 #include "base/assert.h"
+#include "handoff/retake.h"
+#include "lifecycle/start.h"
 #include "os/commit.h"
 #include "os/os.h"
-#include "sched/config.h"
 #include "sched/priority_queues.h"
 #include "sched/recycle.h"
-#include "sched/retake.h"
-#include "sched/start.h"
-#include "sched/stopping.h"
 #include "sched/switch.h"
 
 namespace weft::detail {
 
 namespace {
 
-constexpr int64_t look_ns = 50'000;
 constexpr std::size_t area = procs_max * sizeof(P);
 
 std::size_t whole_pages(std::size_t size) noexcept {
@@ -149,6 +146,10 @@ void revive_locked(scheduler& s, uint32_t first, uint32_t last, atomic<uint32_t>
 
 }  // namespace
 
+uint32_t procs_within(uint32_t threads_max, uint32_t wanted) noexcept {
+    return std::min(wanted, std::max(threads_max - 1, uint32_t{1}));
+}
+
 void change_procs(scheduler& s, uint32_t n, procs_by who) {
     WEFT_ASSERT(n >= 1 && n <= procs_max && n == procs_within(s.threads_max, n));
     processors& all = s.ps;
@@ -241,21 +242,13 @@ void give_up_surplus_p(scheduler& s, M* m) noexcept {
     sleep_without_p(s, m);
 }
 
-void bury_idle_surplus(scheduler& s) noexcept {
+void retire_idle_surplus(scheduler& s) noexcept {
     for (uint32_t i = s.ps.in_use(); i < s.ps.reach(); ++i) {
         s.idle.lock.lock();
         P* p = s.ps.is_surplus(s.ps[i]) ? take_this_idle_p_locked(s, i) : nullptr;
         publish_wanted_locked(s.idle);
         s.idle.lock.unlock();
         if (p != nullptr) retire_p(s, *p);
-    }
-}
-
-void change_procs_and_wait(scheduler& s, uint32_t n, procs_by who) {
-    change_procs(s, n, who);
-    while (s.ps.alive() != s.ps.in_use() && !s.stopping.load(relaxed)) {  // relaxed: polled
-        bury_idle_surplus(s);
-        pause_until_ns(os::monotonic_ns() + look_ns);
     }
 }
 

@@ -116,8 +116,8 @@ enum class procs_by : uint8_t { request, request_to_follow, monitor };
 // pinned s, or a G of s. Throws std::bad_alloc or resource_exhausted, without any change.
 void change_procs(scheduler& s, uint32_t n, procs_by who);
 
-// change_procs, then waits until it is complete.
-void change_procs_and_wait(scheduler& s, uint32_t n, procs_by who);
+// The number of Ps: `wanted` or fewer, at least 1, since a blocking call needs one more thread.
+[[nodiscard]] uint32_t procs_within(uint32_t threads_max, uint32_t wanted) noexcept;
 
 // Moves the Gs on p, the caller's, to the scheduler's queues. Wakes no M.
 void move_gs(scheduler& s, P& p) noexcept;
@@ -125,8 +125,8 @@ void move_gs(scheduler& s, P& p) noexcept;
 // Empties p and makes it dead. p is surplus, on no list, without an owner, and the caller's alone.
 void retire_p(scheduler& s, P& p) noexcept;
 
-// Buries idle surplus Ps: the threads that made them idle could not.
-void bury_idle_surplus(scheduler& s) noexcept;
+// Retires idle surplus Ps: the threads that made them idle could not.
+void retire_idle_surplus(scheduler& s) noexcept;
 
 // m, on g0, gives up its surplus P. Returns with another, or without one if the scheduler is
 // stopping.

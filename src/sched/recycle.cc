@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "sched/labels.h"
-#include "sched/spawn_resources.h"
+#include "per_g/labels.h"
+#include "per_g/spawn_resources.h"
 #include "sched/switch.h"
 #include "sched/trim.h"
 

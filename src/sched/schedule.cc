@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "handoff/injected.h"
+#include "handoff/pin.h"
+#include "handoff/retake.h"
+#include "idle/placement.h"
+#include "lifecycle/start.h"
 #include "os/os.h"
-#include "sched/injected.h"
 #include "sched/park.h"
-#include "sched/pin.h"
-#include "sched/placement.h"
 #include "sched/priority_queues.h"
-#include "sched/retake.h"
-#include "sched/start.h"
 #include "sched/switch.h"
 #include "sched/trim.h"
 

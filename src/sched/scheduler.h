@@ -1,13 +1,7 @@
 // scheduler.h: one runtime: its Ps, Ms, Gs, queues and pools.
 //
-// No globals: several runtimes may exist. Functions that work on it:
-//
-//     spawn.cc     starting and ending Gs             switch.{h,cc}  from one G to the next
-//     park.{h,cc}  waiting and making ready           schedule.cc    what to run next, and the loop of g0
-//     idle.{h,cc}  sleeping and waking Ms             start.cc       starting and stopping the runtime
-//     procs.{h,cc} the number of Ps                   classes.{h,cc} Gs of other classes than normal
-//     sysmon.{h,cc} monitoring the holders of Ps      retake.{h,cc}  taking Ps away, running without one
-//     arrivals.{h,cc} Gs that return without a P      placement.{h,cc} the CPUs of Ms that hold Ps
+// Several runtimes may exist in a process, so their state is here. The functions that work on it are
+// in the folders of the scheduler; ARCHITECTURE.md has the map.
 //
 // Lock order, outermost first: an object's lock (channel, mutex …), idle.lock, then leaves:
 // timer_queue.lock, threads_lock, the locks of global queue, stack pool and G pool. No G is made
@@ -22,19 +16,19 @@
 #include <weft/runtime.h>
 
 #include "base/atomic.h"
-#include "sched/call_permits.h"
-#include "sched/debug_options.h"
+#include "handoff/call_permits.h"
+#include "idle/idle.h"
+#include "lifecycle/debug_options.h"
+#include "lifecycle/thread_maker.h"
+#include "monitor/observe.h"
+#include "monitor/sysmon.h"
+#include "netpoll/netpoll.h"
+#include "per_g/stack_profile.h"
 #include "sched/g_pool.h"
-#include "sched/idle.h"
 #include "sched/m.h"
-#include "sched/netpoll.h"
-#include "sched/observe.h"
 #include "sched/p.h"
 #include "sched/procs.h"
 #include "sched/shared_queue.h"
-#include "sched/stack_profile.h"
-#include "sched/sysmon.h"
-#include "sched/thread_maker.h"
 #include "sched/trim.h"
 #include "stack/stack.h"
 

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "context/fp_control.h"
-#include "sched/fork.h"
+#include "per_g/inheritance.h"
+#include "per_g/labels.h"
+#include "per_g/spawn_resources.h"
 #include "sched/g_main.h"
-#include "sched/inheritance.h"
-#include "sched/labels.h"
+#include "sched/generation.h"
 #include "sched/park.h"
 #include "sched/recycle.h"
-#include "sched/spawn_resources.h"
 #include "sched/switch.h"
 #include "sched/trim.h"
 

@@ -2,13 +2,13 @@
 #include "sched/switch.h"
 
 #include "context/fp_control.h"
+#include "handoff/injected.h"
+#include "handoff/pin.h"
+#include "handoff/preempt.h"
+#include "handoff/retake.h"
+#include "lifecycle/crash.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
-#include "sched/crash.h"
-#include "sched/injected.h"
-#include "sched/pin.h"
-#include "sched/preempt.h"
-#include "sched/retake.h"
 
 namespace weft::detail {
 

@@ -2,10 +2,10 @@
 #include <weft/go.h>
 
 #include "base/assert.h"
+#include "handoff/blocking.h"
+#include "handoff/retake.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
-#include "sched/blocking.h"
-#include "sched/retake.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"
 

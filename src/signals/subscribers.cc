@@ -3,9 +3,9 @@
 
 #include <utility>
 
+#include "lifecycle/fork.h"
 #include "os/caught_signals.h"
 #include "os/fd_calls.h"
-#include "sched/fork.h"
 
 namespace weft::detail {
 

@@ -35,7 +35,7 @@
 #include <weft/detail/spin_lock.h>
 
 #include "base/atomic.h"
-#include "sched/event_source.h"
+#include "netpoll/event_source.h"
 
 namespace weft::detail {
 

@@ -71,9 +71,9 @@ struct alignas(64) stack {
     M* pinned_to = nullptr;    // If the owner is pinned: the only M it runs on.
     uint8_t size_class = 0;
     guard_kind guard = guard_kind::region;
-    bool continues = false;           // The owner's frames continue on next; see sched/big_stack.h.
+    bool continues = false;           // The owner's frames continue on next; see per_g/big_stack.h.
     bool measured = false;            // RUN_DEBUG=stack_use: fresh for each owner, and its use is recorded.
-    uint32_t holder = 0;              // The owner as a mutex holder, with trait::recorded; see sched/inheritance.h.
+    uint32_t holder = 0;              // The owner as a mutex holder, with trait::recorded; see per_g/inheritance.h.
     atomic<uint32_t> uncommitted{0};  // Inaccessible bytes from low up; lowered by growth.
     fiber sanitizers;
 

@@ -7,7 +7,7 @@
 #include <weft/mutex.h>
 #include <weft/shared_mutex.h>
 
-#include "sched/inheritance.h"
+#include "per_g/inheritance.h"
 
 namespace weft {
 

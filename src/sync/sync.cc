@@ -12,7 +12,7 @@
 #include "base/abandoned.h"
 #include "base/assert.h"
 #include "os/os.h"
-#include "sched/fork.h"
+#include "sched/generation.h"
 
 namespace weft {
 

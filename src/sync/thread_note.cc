@@ -7,7 +7,7 @@
 #include <weft/detail/spin_lock.h>
 
 #include "base/assert.h"
-#include "sched/fork.h"
+#include "sched/generation.h"
 
 namespace weft::detail {
 

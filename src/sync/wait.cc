@@ -7,12 +7,12 @@
 #include <weft/error.h>
 
 #include "base/assert.h"
+#include "handoff/retake.h"
 #include "os/note.h"
 #include "os/os.h"
-#include "sched/fork.h"
+#include "sched/g_main.h"
+#include "sched/generation.h"
 #include "sched/park.h"
-#include "sched/retake.h"
-#include "sched/stopping.h"
 #include "sched/switch.h"
 #include "sync/interrupt.h"
 #include "sync/thread_note.h"

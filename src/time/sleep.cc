@@ -2,11 +2,11 @@
 //
 // Only its timer can end the wait of a sleeping G, so there is no claim. The lock of the P's timers
 // is held until the G is parked, and the thread that removes the timer from the queue under that
-// lock has won. A sleep wakes no other M: Leaving, in sched/idle.h.
+// lock has won. A sleep wakes no other M: Leaving, in idle/idle.h.
 #include <weft/time.h>
 
+#include "idle/idle.h"
 #include "os/note.h"
-#include "sched/idle.h"
 #include "sched/park.h"
 #include "sched/switch.h"
 #include "sync/interrupt.h"

@@ -2,6 +2,10 @@
 """layers.py [ROOT]: the folders of src/ are layers; an include may only point down.
 
 1. A folder of src/ includes only itself, include/weft/, and the folders listed before it in LAYERS.
+   The folders of SCHEDULER are the parts of one state machine, and call each other: a thread that
+   goes idle may have to make another one, which then schedules. So a source (not a header) of these
+   may also include the headers in UPCALLS, which declare such calls. sched/scheduler.h may include
+   all of them, because it assembles the state of one runtime.
 2. Headers under include/weft/ include only the standard library and each other. Adapters also
    include what they adapt to.
 3. Folders that must not know the operating system include only the standard library and the
@@ -15,13 +19,34 @@ import os
 import re
 import sys
 
-LAYERS = ["base", "os", "context", "instrument", "stack", "poll", "sched", "sync", "time", "net", "tls", "fs", "process", "signals", "debug", "c"]
+SCHEDULER = ["sched", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
+LAYERS = ["base", "os", "context", "instrument", "stack", "poll", *SCHEDULER, "sync", "time", "net", "tls", "fs", "process", "signals",
+          "debug", "c"]
+
+# Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.
+UPCALLS = {
+    "handoff/blocking.h": "a yield ends an announced blocking call",
+    "handoff/injected.h": "a G that is readied without a P",
+    "handoff/pin.h": "a G that only one M may run",
+    "handoff/preempt.h": "a G that is asked to yield",
+    "handoff/retake.h": "an M that has lost its P",
+    "idle/placement.h": "an M that was told to move",
+    "lifecycle/crash.h": "an overflow that is found without a guard",
+    "lifecycle/fork.h": "the handler of fork() is installed on first use",
+    "lifecycle/start.h": "an M is needed, and none is idle",
+    "monitor/sysmon.h": "work waits, and only the monitor can help",
+    "per_g/big_stack.h": "a G is to continue on a larger stack",
+    "per_g/inheritance.h": "the class of a G that starts",
+    "per_g/labels.h": "labels that a G inherits",
+    "per_g/spawn_resources.h": "what a G is given at its start",
+}
+ASSEMBLY = "src/sched/scheduler.h"
 
 # Separate libraries, which may be left out. Only they include their headers.
 COMPONENTS = ["tls", "asio"]
 
 # Layers that are independent of the operating system. They call src/os for what they need from it.
-WITHOUT_SYSTEM_HEADERS = ["base", "sched", "sync", "time"]
+WITHOUT_SYSTEM_HEADERS = ["base", *SCHEDULER, "sync", "time"]
 PLATFORM_LAYERS = ["base", "os", "context", "poll"]
 # Instructions that users compile into their own code, so the build cannot choose a file of the
 # library for them.
@@ -79,7 +104,7 @@ def check_public(path, name, quoted):
     return "a public header includes only the standard library and <weft/...>: move what needs it into src/"
 
 
-def check_private(layer, name, quoted):
+def check_private(path, layer, name, quoted):
     """Why a file of this layer may not include this, or None."""
     if name.startswith("weft/"):
         return None
@@ -89,6 +114,11 @@ def check_private(layer, name, quoted):
             return f"there is no layer {target}: name the file from src/, like \"sched/g.h\", or add the layer to LAYERS"
         if LAYERS.index(target) <= LAYERS.index(layer):
             return None
+        if layer in SCHEDULER and target in SCHEDULER:
+            if path == ASSEMBLY or (path.endswith(".cc") and name in UPCALLS):
+                return None
+            return (f"{layer}/ lies below {target}/: move the code up. Between parts of the scheduler, a source (no header) may make "
+                    "the calls that UPCALLS in test/house/layers.py lists")
         return (f"{layer}/ lies below {target}/: move the code up, or let {target}/ hand {layer}/ what it needs "
                 "(a parameter, a callback, an interface declared below)")
     if layer in WITHOUT_SYSTEM_HEADERS and not is_standard(name) and not COMPILER.match(name):
@@ -111,7 +141,7 @@ def check_file(root, path):
             if match:
                 name, quoted = match.group(1) or match.group(2), match.group(2) is not None
                 why = check_component(path, name) or (
-                    check_public(path, name, quoted) if layer is None else check_private(layer, name, quoted))
+                    check_public(path, name, quoted) if layer is None else check_private(path, layer, name, quoted))
                 if why:
                     yield f"{path}:{number}: includes {name}: {why}"
             match = PLATFORM.match(line)

@@ -32,6 +32,15 @@ class Layers(unittest.TestCase):
         self.caught("src/base/list.h", '#include "sched/g.h"\n', "lies below")
         self.caught("src/poll/poller.cc", '#  include "sched/g.h"\n', "lies below")
 
+    def test_within_the_scheduler_only_listed_calls_point_up(self):
+        self.allowed("src/sched/park.cc", '#include "handoff/injected.h"\n')
+        self.allowed("src/sched/scheduler.h", '#include "idle/idle.h"\n')
+        self.allowed("src/lifecycle/start.h", '#include "sched/scheduler.h"\n')
+        self.caught("src/sched/park.h", '#include "handoff/injected.h"\n', "lies below handoff/")
+        self.caught("src/sched/park.cc", '#include "lifecycle/abandon.h"\n', "UPCALLS")
+        self.caught("src/poll/poll_desc.cc", '#include "idle/idle.h"\n', "lies below idle/")
+        self.caught("src/sched/park.cc", '#include "sync/wait.h"\n', "lies below sync/")
+
     def test_an_unknown_layer_is_caught(self):
         self.caught("src/util/x.h", "\n", "no layer util")
         self.caught("src/sched/x.h", '#include "util/x.h"\n', "no layer util")

@@ -1,4 +1,4 @@
-/* idle.pml: the protocol of src/sched/idle.h: which Ms sleep, which search for work, and why no
+/* idle.pml: the protocol of src/idle/idle.h: which Ms sleep, which search for work, and why no
  * work is left queued.
  *
  * Green threads are counts: in rings, in the global queue, in the hands of an M that moves them.

@@ -1,5 +1,5 @@
 /* injected.pml: whether arrivals (the injected queue) or the other green threads run next: N1 to
- * N3 and A1 to A3 of src/sched/injected.h.
+ * N3 and A1 to A3 of src/handoff/injected.h.
  *
  * Each P always has green threads of its own to run. One piece of one of them is a step, and so
  * is a piece of an arrival. A piece of the others may last for ever (computes). A P passes

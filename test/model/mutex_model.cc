@@ -148,7 +148,7 @@ struct abandoned_waiter : program<abandoned_waiter, 1, 2> {
         m.waiters_.push_back(w);
         m.state_.unlock_bits(bits | weft::mutex::waiting);
         queued.call();
-        // As abandon_gs in src/sched/start.cc does.
+        // As abandon_gs in src/lifecycle/start.cc does.
         const uint32_t now_bits = m.state_.lock_bits();
         const bool linked = w.queue != nullptr;
         if (linked) m.waiters_.remove(w);

@@ -1,5 +1,5 @@
-/* pin.pml: the hand-off of Ps to and from the M of a pinned green thread (src/sched/pin.h), over
- * the protocol of src/sched/idle.h.
+/* pin.pml: the hand-off of Ps to and from the M of a pinned green thread (src/handoff/pin.h), over
+ * the protocol of src/idle/idle.h.
  *
  * M 0 has a pinned green thread, g, and runs nothing else while g is pinned. All other green
  * threads are counts. g is in one place: a ring, the global queue, an M's hand, parked, running,

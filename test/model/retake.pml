@@ -1,5 +1,5 @@
 /* retake.pml: the monitor retakes a P from an M in user code, R1 to R5 against E1 to E4 of
- * src/sched/retake.h, with a thief at run_next (T1 to T4 of src/sched/p.h) and requests to hurry
+ * src/handoff/retake.h, with a thief at run_next (T1 to T4 of src/sched/p.h) and requests to hurry
  * in the same owner word.
  *
  * An M enters the runtime a few times. With its P it pushes, takes, leaves, hands the P to

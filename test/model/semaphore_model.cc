@@ -218,7 +218,7 @@ struct abandoned_waiter : program<abandoned_waiter, 0, 2> {
         core.waiters_.push_back(w);
         core.state_.unlock_bits(bits | semaphore_core::waiting);
         queued.call();
-        // As unlink_waiter in src/sched/start.cc does.
+        // As unlink_waiter in src/lifecycle/start.cc does.
         const uint32_t now_bits = core.state_.lock_bits();
         const bool linked = w.queue != nullptr;
         if (linked) core.waiters_.remove(w);

@@ -318,7 +318,7 @@ struct abandoned_waiter : program<abandoned_waiter<Held, Reads>, 1, 2> {
         const uint32_t more = Reads ? shared_mutex::hungry : Held ? 0 : shared_mutex::pending;
         m.state_.unlock_bits(bits | shared_mutex::waiting | more);
         queued.call();
-        // As unlink_waiter in src/sched/start.cc does.
+        // As unlink_waiter in src/lifecycle/start.cc does.
         const uint32_t now_bits = m.state_.lock_bits();
         const bool linked = w.queue != nullptr;
         if (linked) queue.remove(w);

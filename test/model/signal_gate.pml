@@ -1,5 +1,5 @@
 /* signal_gate.pml: the gate for the signal that interrupts a marked green thread: Q4 and G1 to
- * G4 of src/sched/preempt.h.
+ * G4 of src/handoff/preempt.h.
  *
  * One M runs through SCOPES scopes of marked code and the code between them. There are two
  * senders, one at a time, because they hold the bit asked. The system delivers a pending signal

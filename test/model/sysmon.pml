@@ -1,4 +1,4 @@
-/* sysmon.pml: the monitor goes far, F1 to F4 against N1 to N3 of src/sched/sysmon.h: no work
+/* sysmon.pml: the monitor goes far, F1 to F4 against N1 to N3 of src/monitor/sysmon.h: no work
  * waits for a P while all compute and the monitor sleeps without a timeout.
  *
  * There is one process for each P, whichever M holds it. Green threads are counts. A running one

@@ -1,7 +1,7 @@
 // asking.cc: see asking.h.
 #include "asking.h"
 
-#include "sched/preempt.h"
+#include "handoff/preempt.h"
 #include "sched/switch.h"
 
 namespace weft::test {

@@ -1,4 +1,4 @@
-// inheritance.h: priority inheritance of mutexes. See src/sched/inheritance.h.
+// inheritance.h: priority inheritance of mutexes. See src/per_g/inheritance.h.
 #pragma once
 
 #include <weft/detail/atomic.h>

@@ -134,7 +134,7 @@ private:
 };
 
 // Replaces waiter.claim if a wait that no other party could end is ended because its runtime stops:
-// src/sched/stopping.h. Only its address is used.
+// src/lifecycle/stopping.h. Only its address is used.
 extern claim_word cancelled_by_stop;
 
 class wait_queue;

@@ -1,0 +1,385 @@
+// crash.cc: see crash.h.
+#include "lifecycle/crash.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <typeinfo>
+
+#include "base/assert.h"
+#include "context/return_address.h"
+#include "handoff/blocking.h"
+#include "lifecycle/adopt.h"
+#include "lifecycle/fork.h"
+#include "os/commit.h"
+#include "os/os.h"
+#include "os/signals.h"
+#include "os/symbols.h"
+#include "os/unwind.h"
+#include "per_g/exception_in_flight.h"
+#include "sched/current.h"
+#include "sched/scheduler.h"
+#include "sched/switch.h"
+
+namespace weft::detail {
+
+namespace {
+
+constexpr int frames_max = 64;
+
+constinit atomic<uint32_t> left_out{0};   // pieces of reports that were not read
+constinit atomic<bool> amid_line{false};  // the last written piece ended inside a line
+constinit spin_lock registry_lock;
+constinit atomic<scheduler*> registry{nullptr};  // chained by next_registered; changed under registry_lock
+constinit atomic<uint32_t> visitors{0};          // of the registry; handlers never wait for them
+constinit std::terminate_handler previous_terminate = nullptr;
+
+// Prints "an exception of type std::runtime_error (out of tea)". Precondition: it is caught.
+void print_caught_exception(report& out) noexcept {
+    const std::type_info* type = abi::__cxa_current_exception_type();
+    if (type == nullptr) return;
+    int status = 0;
+    char* name = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
+    out.print("an exception of type %s", status == 0 ? name : type->name());
+    std::free(name);  // NOLINT: what __cxa_demangle asks for
+    try {
+        std::rethrow_exception(std::current_exception());
+    } catch (const std::exception& e) {
+        out.print(" (%s)", e.what());
+    } catch (...) {}
+}
+
+// Prints the exception that g unwinds for or handles, often the cause of the failure.
+void print_exception_of(report& out, const G& g) noexcept {
+    const bool on_own_stack = g.stack != nullptr && g.stack->holds(__builtin_frame_address(0));
+    if (std::uncaught_exceptions() != 0 && on_own_stack) {
+        void* flying = find_exception_in_flight(g.stack->high());
+        if (flying == nullptr) return;
+        abi::__cxa_begin_catch(flying);
+        out.print("weft: while ");
+        print_caught_exception(out);
+        out.print(" unwound the stack\n");
+    } else if (abi::__cxa_current_exception_type() != nullptr) {
+        out.print("weft: while ");
+        print_caught_exception(out);
+        out.print(" was handled\n");
+    }
+}
+
+void on_fatal() noexcept {
+    report out(os::stderr_fd);
+    const M* m = current_m();
+    const G* lender = lender_of(m);
+    if (m == nullptr || (m->g == nullptr && lender == nullptr)) {
+        out.print("weft: in a plain thread (tid %d)\n", os::current_tid());
+        return;
+    }
+    const G& g = lender != nullptr ? *lender : *m->g;
+    out.print("weft: in %s", lender != nullptr ? "a blocking call of " : "");
+    print_identity(out, g);
+    out.print("\n");
+    out.flush();  // next, code of the program runs
+    print_exception_of(out, g);
+    out.own_backtrace(frames_max);
+}
+
+// Reports a fault in the stack of hit->owner, and ends the process.
+[[noreturn]] void report_fault(const os::fault& f, const struct stack& hit, bool refused) noexcept {
+    {
+        report out(os::stderr_fd);
+        out.print(refused ? "weft: fatal: no memory for more stack of " : "weft: fatal: stack overflow in ");
+        print_identity(out, *hit.owner);
+        out.print("\nweft: its stack of %zu KiB, %p to %p, %s at %p; use %s\n", hit.size() / 1024,
+                  static_cast<const void*>(hit.low), static_cast<const void*>(hit.high()),
+                  refused ? "could not grow" : "is used up", f.address,
+                  hit.continues ? "a larger size for on_big_stack"
+                  : refused     ? "fewer green threads, or stack_policy::fixed"
+                  : hit.end != nullptr
+                      ? "a larger limit of the OS thread (ulimit -s), or another green thread for deep calls"
+                      : "spawn_options::stack_size, or RUN_STACK_MAX");
+        out.backtrace(f.pc, f.fp, hit, frames_max);
+    }
+    std::abort();
+}
+
+// The stack of the caller's G if it is an OS thread's own and the access at address overran it;
+// else nullptr. The system puts a guard below; above that, a fault means that the stack could not
+// grow.
+const struct stack* own_stack_overrun(const void* address) noexcept {
+    const M* m = current_m();
+    if (m == nullptr || m->g == nullptr || !is_on_own_stack(m->g)) return nullptr;
+    const struct stack* own = m->g->stack;
+    const auto* at = static_cast<const std::byte*>(address);
+    const bool near = at < own->high() && own->low - at <= std::ptrdiff_t{guard_size};
+    return near && !os::is_readable(at) ? own : nullptr;
+}
+
+// An address in a guard belongs to the stack's G; one in a growing stack may ask for more. That G
+// keeps its runtime alive, but the search also reads stacks of others, which may end: so it is a
+// visit.
+bool on_fault(const os::fault& f) noexcept {
+    struct search {
+        const os::fault& f;
+        struct stack* hit = nullptr;  // for the report
+        bool refused = false;
+        bool grown = false;
+    } looked{f};
+
+    visit_schedulers(
+        [](void* closure, scheduler& s) noexcept {
+            auto& look = *static_cast<search*>(closure);
+            bool in_guard = false;
+            struct stack* hit = s.stacks.find(look.f.address, in_guard);
+            if (hit == nullptr || hit->owner == nullptr) return true;
+            const growth grown = s.stacks.grow(*hit, look.f.address, look.f.pc);
+            look.grown = grown == growth::grown;
+            look.refused = grown == growth::refused;
+            if (in_guard || look.refused) look.hit = hit;
+            return !look.grown && look.hit == nullptr;
+        },
+        &looked);
+    if (looked.grown) return true;
+    if (looked.hit != nullptr) report_fault(f, *looked.hit, looked.refused);
+    if (const struct stack* own = own_stack_overrun(f.address)) report_fault(f, *own, false);
+    return false;
+}
+
+// An exception that leaves a G's entry finds no handler and no frames below: the thrower's stack is
+// intact.
+void on_terminate() {
+    const M* m = current_m();
+    const G* lender = lender_of(m);
+    const G* g = m == nullptr || lender != nullptr ? lender : m->g;
+    if (g != nullptr) {
+        report out(os::stderr_fd);
+        out.print("weft: fatal: ");
+        if (abi::__cxa_current_exception_type() != nullptr) {
+            print_caught_exception(out);
+            out.print(" left ");
+        } else {
+            out.print("std::terminate was called in ");
+        }
+        out.print("%s", lender != nullptr ? "a blocking call of " : "");
+        print_identity(out, *g);
+        out.print(
+            "\nweft: use weft::async or weft::wait_group::go to pass exceptions on\n"
+            "weft: or catch it where it leaves a function that is noexcept, as destructors are\n");
+        out.own_backtrace(frames_max);
+    }
+    if (previous_terminate != nullptr) previous_terminate();
+    std::abort();
+}
+
+}  // namespace
+
+void install_fatal_report() noexcept {
+    static constinit atomic<bool> done{false};
+    if (done.exchange(true, acq_rel)) return;  // acq_rel: only one caller installs
+    set_fatal_hook(&on_fatal);
+    os::install_fault_handler(&on_fault);
+    previous_terminate = std::set_terminate(&on_terminate);
+}
+
+void free_registry_lock() noexcept {
+    registry_lock.unlock();
+    visitors.store(0, relaxed);  // relaxed: no other thread
+}
+
+void register_scheduler(scheduler* s) noexcept {
+    registry_lock.lock();
+    s->next_registered.store(registry.load(relaxed), relaxed);  // relaxed: written under the lock, and published by it
+    registry.store(s, release);                                 // pairs with on_fault
+    registry_lock.unlock();
+}
+
+void unregister_scheduler(scheduler* s) noexcept {
+    registry_lock.lock();
+    atomic<scheduler*>* link = &registry;
+    while (link->load(relaxed) != s) link = &link->load(relaxed)->next_registered;  // relaxed: written under the lock
+    link->store(s->next_registered.load(relaxed), release);  // relaxed: as above; pairs with on_fault
+    registry_lock.unlock();
+    WEFT_FULL_FENCE();                                                       // later visitors do not find it
+    for (uint32_t i = 0; visitors.load(acquire) != 0; ++i) spin_backoff(i);  // pairs with visit_schedulers
+}
+
+void visit_schedulers(bool (*visit)(void* closure, scheduler& s) noexcept, void* closure) noexcept {
+    visitors.fetch_add(1, relaxed);  // relaxed: the fence
+    WEFT_FULL_FENCE();               // pairs with unregister_scheduler's
+    // acquire: pairs with register_scheduler
+    for (scheduler* s = registry.load(acquire); s != nullptr; s = s->next_registered.load(acquire)) {
+        if (!visit(closure, *s)) break;
+    }
+    visitors.fetch_sub(1, release);  // pairs with unregister_scheduler
+}
+
+void report_overflow(G& g) noexcept {
+    {
+        report out(os::stderr_fd);
+        out.print("weft: fatal: stack overflow in ");
+        print_identity(out, g);
+        out.print(
+            "\nweft: its stack of %zu KiB has no guard; the overflow was found at a switch; memory below it is "
+            "damaged\n",
+            g.stack->size() / 1024);
+    }
+    std::abort();
+}
+
+void report::print(const char* format, ...) noexcept {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        va_list arguments;
+        va_start(arguments, format);
+        const std::size_t room = buffer_size - used_;
+        const int wanted = std::vsnprintf(buffer_ + used_, room, format, arguments);
+        va_end(arguments);
+        if (wanted < 0) return;
+        if (static_cast<std::size_t>(wanted) < room) {
+            used_ += static_cast<std::size_t>(wanted);
+            return;
+        }
+        if (used_ == 0) {
+            used_ = buffer_size - 1;  // cut
+            return;
+        }
+        flush();
+    }
+}
+
+bool report::goes_on() noexcept {
+    if (!gave_up_ && writer_ != nullptr && !writer_->look_meanwhile()) give_up();
+    return !gave_up_;
+}
+
+void report::give_up() noexcept {
+    gave_up_ = true;
+    left_out.fetch_add(1, relaxed);  // relaxed: statistics
+}
+
+// False: time is over, or the writer must end.
+bool report::await_reader() noexcept {
+    while (left_ns_ > 0) {
+        const int64_t began_ns = os::monotonic_ns();
+        const bool takes_some = out_.await(writer_ == nullptr ? left_ns_ : std::min(left_ns_, monitor::look_ns));
+        left_ns_ -= os::monotonic_ns() - began_ns;
+        if (writer_ != nullptr && !writer_->look_meanwhile()) return false;
+        if (takes_some) return true;
+    }
+    return false;
+}
+
+// False: not all was written.
+bool report::write_patiently(const char* text, std::size_t size) noexcept {
+    for (std::size_t done = 0; done < size;) {
+        const std::ptrdiff_t wrote = out_.write_some(text + done, size - done);
+        if (wrote < 0 || (wrote == 0 && !await_reader())) return false;
+        if (wrote == 0) continue;
+        done += static_cast<std::size_t>(wrote);
+        amid_line.store(text[done - 1] != '\n', relaxed);  // relaxed: a hint
+        if (patience_ == patience::while_read) left_ns_ = stall_ns;
+    }
+    return true;
+}
+
+// Comes first, and with patience::little without a wait: an absent reader may still be. False: it
+// is.
+bool report::tell_what_was_left_out() noexcept {
+    if (told_) return true;
+    told_ = true;
+    const uint32_t count = left_out.exchange(0, relaxed);  // relaxed: later is as good
+    if (count == 0) return true;
+    char line[80];
+    const int size = std::snprintf(line, sizeof(line), "%sweft: %u pieces of reports were left out: nobody read\n",
+                                   amid_line.load(relaxed) ? "\n" : "", count);  // relaxed: a hint
+    if (patience_ == patience::little) left_ns_ = 0;
+    const bool told = write_patiently(line, static_cast<std::size_t>(size));
+    left_ns_ = full_patience_ns();
+    if (!told) left_out.fetch_add(count, relaxed);  // relaxed: as above
+    return told;
+}
+
+void report::flush() noexcept {
+    if (used_ == 0) return;
+    if (patience_ == patience::endless) {
+        os::write_all(fd_, buffer_, used_);
+    } else if (gave_up_ || !tell_what_was_left_out() || !write_patiently(buffer_, used_)) {
+        give_up();
+    }
+    used_ = 0;
+}
+
+void report::frame(int index, const void* pc) noexcept {
+    os::code_place place{};
+    if (!os::find_code(pc, place)) {
+        print("    #%-2d %p\n", index, pc);
+        return;
+    }
+    print("    #%-2d %p %s (%s+0x%zx)\n", index, pc, place.function == nullptr ? "?" : place.function, place.module,
+          place.offset);
+}
+
+WEFT_NO_SANITIZE int read_frames(
+    const void* pc, const void* fp, const void* low, const struct stack& s, const void** pcs, int max) noexcept {
+    int count = 0;
+    if (pc != nullptr) pcs[count++] = pc;
+    auto at = reinterpret_cast<uintptr_t>(fp);
+    auto lowest = reinterpret_cast<uintptr_t>(low);
+    for (const struct stack* on = &s; on != nullptr; on = on->continued()) {
+        const auto highest = reinterpret_cast<uintptr_t>(on->high()) - 2 * sizeof(void*);
+        if (on != &s) lowest = reinterpret_cast<uintptr_t>(on->low);
+        while (count < max && at >= lowest && at <= highest && at % sizeof(void*) == 0) {
+            const auto* record = reinterpret_cast<void* const*>(at);
+            if (record[1] == nullptr) return count;
+            pcs[count++] = strip_signature(record[1]);
+            lowest = at + 1;  // frames go upwards
+            at = reinterpret_cast<uintptr_t>(record[0]);
+        }
+    }
+    return count;
+}
+
+void report::frames(const void* const* pcs, int count, bool cut) noexcept {
+    for (int i = 0; i < count; ++i) frame(i, pcs[i]);
+    if (cut) print("    …\n");
+}
+
+int report::backtrace(const void* pc, const void* fp, const struct stack& s, int max) noexcept {
+    const void* pcs[frames_max];
+    const int count = read_frames(pc, fp, s.low, s, pcs, max < frames_max ? max : frames_max);
+    frames(pcs, count, count == max);
+    return count;
+}
+
+void report::own_backtrace(int max) noexcept {
+    struct progress {
+        report* out;
+        int count;
+        int max;
+    } so_far{this, 0, max};
+
+    os::for_each_own_frame(
+        [](void* closure, const void* pc) {
+            auto* p = static_cast<progress*>(closure);
+            p->out->frame(p->count++, pc);
+            return p->count < p->max;
+        },
+        &so_far);
+    if (so_far.count == max) print("    …\n");
+}
+
+void print_identity(report& out, const G& g) noexcept {
+    out.print("green thread %llu", static_cast<unsigned long long>(g.id));
+    if (*g.name_or_empty() != '\0') out.print(" \"%s\"", g.name);
+    if (g.parent != 0) {
+        out.print(" (started by %llu", static_cast<unsigned long long>(g.parent));
+    } else {
+        out.print(" (started by a plain thread");
+    }
+    out.print(" at %s:%u, in %s)", g.where.file_name(), static_cast<unsigned>(g.where.line()), g.where.function_name());
+}
+
+}  // namespace weft::detail

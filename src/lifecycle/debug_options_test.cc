@@ -1,0 +1,106 @@
+// debug_options_test.cc: parsing of RUN_DEBUG, and reports of invalid parts.
+#include "lifecycle/debug_options.h"
+
+#include <csignal>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "support/captured.h"
+
+namespace weft::detail {
+namespace {
+
+TEST(DebugOptions, AreNoneByDefault) {
+    EXPECT_FALSE(parse_debug_options(nullptr).random_seed);
+    EXPECT_FALSE(parse_debug_options("").random_seed);
+    EXPECT_FALSE(parse_debug_options(",,").random_seed);
+}
+
+TEST(DebugOptions, RandomHasASeedThatOneMayChoose) {
+    EXPECT_TRUE(parse_debug_options("random").random_seed);
+    EXPECT_EQ(parse_debug_options("random=77").random_seed, 77U);
+    EXPECT_EQ(parse_debug_options("random=18446744073709551615").random_seed, UINT64_MAX);
+    EXPECT_EQ(parse_debug_options("random=1,random=2").random_seed, 2U) << "the last one counts";
+}
+
+TEST(DebugOptions, StackUseIsOnOrOff) {
+    EXPECT_FALSE(parse_debug_options("random=1").stack_use);
+    EXPECT_TRUE(parse_debug_options("stack_use=1").stack_use);
+    EXPECT_TRUE(parse_debug_options("random=1,stack_use=1").stack_use);
+    EXPECT_FALSE(parse_debug_options("stack_use=1,stack_use=0").stack_use) << "the last one counts";
+    const std::string said = test::stderr_of([] { EXPECT_FALSE(parse_debug_options("stack_use=2").stack_use); });
+    EXPECT_EQ(said, "weft: RUN_DEBUG: \"stack_use=2\" is neither 0 nor 1 and ignored\n");
+}
+
+TEST(DebugOptions, RetakeIsOffOnOrAlways) {
+    EXPECT_TRUE(parse_debug_options("").retake);
+    EXPECT_FALSE(parse_debug_options("").retake_always);
+    EXPECT_FALSE(parse_debug_options("retake=0").retake);
+    EXPECT_TRUE(parse_debug_options("retake=always").retake);
+    EXPECT_TRUE(parse_debug_options("retake=0,retake=always").retake) << "the last one counts";
+    EXPECT_TRUE(parse_debug_options("retake=0,retake=always").retake_always);
+    EXPECT_FALSE(parse_debug_options("retake=always,retake=1").retake_always);
+    const std::string said = test::stderr_of([] { EXPECT_TRUE(parse_debug_options("retake=never").retake); });
+    EXPECT_EQ(said, "weft: RUN_DEBUG: \"retake=never\" is neither 0 nor 1 and ignored\n");
+}
+
+TEST(DebugOptions, PlacementIsOnOrOff) {
+    EXPECT_TRUE(parse_debug_options("").placement);
+    EXPECT_FALSE(parse_debug_options("placement=0").placement);
+    EXPECT_TRUE(parse_debug_options("placement=0,placement=1").placement) << "the last one counts";
+}
+
+TEST(DebugOptions, JunkIsSaidAndIgnored) {
+    const auto said = [](const char* text) {
+        debug_options options;
+        std::string line = test::stderr_of([&] { options = parse_debug_options(text); });
+        EXPECT_FALSE(options.random_seed) << text;
+        return line;
+    };
+    EXPECT_EQ(said("ramdom"),
+              "weft: RUN_DEBUG: \"ramdom\" is not known and ignored; known: random, random=SEED, "
+              "retake=0, retake=always, placement=0, stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, "
+              "watchdog=MS, deadlock=0, "
+              "deadlock=strict, lockowners=1\n");
+    EXPECT_EQ(said("random=yes"), "weft: RUN_DEBUG: random=\"yes\" is not a number and ignored\n");
+    EXPECT_EQ(said("random="), "weft: RUN_DEBUG: random=\"\" is not a number and ignored\n");
+    EXPECT_EQ(said("random=-1"), "weft: RUN_DEBUG: random=\"-1\" is not a number and ignored\n");
+    EXPECT_EQ(said("random=1x"), "weft: RUN_DEBUG: random=\"1x\" is not a number and ignored\n");
+}
+
+TEST(DebugOptions, OfTracesAndReports) {
+    const debug_options none = parse_debug_options("");
+    EXPECT_EQ(none.trace_ms, 0U);
+    EXPECT_EQ(none.watchdog_ms, 0U);
+    EXPECT_EQ(none.dump_signal, 0);
+    EXPECT_EQ(none.deadlock, deadlock_search::on);
+    EXPECT_FALSE(none.lock_owners);
+    const debug_options all =
+        parse_debug_options("schedtrace=1000,scheddetail=1,dumpsignal=QUIT,watchdog=100,deadlock=strict,lockowners=1");
+    EXPECT_EQ(all.trace_ms, 1000U);
+    EXPECT_TRUE(all.trace_detail);
+    EXPECT_EQ(all.watchdog_ms, 100U);
+    EXPECT_EQ(all.dump_signal, SIGQUIT);
+    EXPECT_EQ(all.deadlock, deadlock_search::strict);
+    EXPECT_TRUE(all.lock_owners);
+    EXPECT_EQ(parse_debug_options("deadlock=0").deadlock, deadlock_search::off);
+    EXPECT_EQ(parse_debug_options("dumpsignal=SIGUSR1").dump_signal, SIGUSR1);
+    EXPECT_EQ(parse_debug_options("dumpsignal=12").dump_signal, 12);
+}
+
+TEST(DebugOptions, OfReportsThatMakeNoSenseAreSaidAndIgnored) {
+    debug_options options;
+    const std::string text = test::stderr_of([&] {
+        options =
+            parse_debug_options("schedtrace,schedtrace=x,watchdog=-1,dumpsignal=SEGV,dumpsignal=9,deadlock=maybe");
+    });
+    EXPECT_EQ(options.trace_ms, 0U);
+    EXPECT_EQ(options.watchdog_ms, 0U);
+    EXPECT_EQ(options.dump_signal, 0);
+    EXPECT_EQ(options.deadlock, deadlock_search::on);
+    EXPECT_EQ(test::lines_of(text).size(), 6U) << text;
+}
+
+}  // namespace
+}  // namespace weft::detail

@@ -1,0 +1,89 @@
+// sysmon_test.cc: the monitor hears whoever calls it, whatever it is doing at that moment.
+#include "monitor/sysmon.h"
+
+#include <cstdint>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <weft/net/unix.h>
+#include <weft/weft.h>
+
+#include "os/os.h"
+#include "sched/current.h"
+#include "sched/scheduler.h"
+#include "support/environment.h"
+#include "support/eventually.h"
+
+namespace weft::detail {
+namespace {
+
+using test::eventually;
+
+class Sysmon : private test::calm, public ::testing::Test {
+protected:
+    // A look that gives memory back would hide one that is lost.
+    Sysmon()
+        : rt_({.procs = 1, .memory_idle = runtime_options::keep_memory}),
+          s_(rt_.run([] { return current_m()->home; })) {}
+
+    [[nodiscard]] uint64_t looks() const { return s_->sysmon.count.looks.load(relaxed); }  // relaxed: a look
+
+    // Until it sleeps and is not about to look for another reason.
+    void wait_until_far() {
+        eventually([this] {
+            s_->idle.lock.lock();
+            const bool far = s_->idle.monitor_far;
+            s_->idle.lock.unlock();
+            return far;
+        });
+        os::sleep_ns(monitor::soon_ns + monitor::soon_ns / 2);  // called sooner again, it would stay near
+    }
+
+    // From the beginning of one look on, who calls asks for another one: what the first sees is not known.
+    void call_during_a_look() {
+        wait_until_far();
+        uint64_t before = looks();
+        s_->sysmon.look_soon();
+        for (const uint64_t none = before; before == none;) before = looks();
+        s_->sysmon.look_soon();
+        eventually([&] { return looks() > before; });
+    }
+
+    runtime rt_;
+    scheduler* s_;
+};
+
+TEST_F(Sysmon, LooksAgainForACallThatComesWhileItLooks) {
+    for (int i = 0; i < 50; ++i) call_during_a_look();
+}
+
+// Whoever runs is the only one who could poll, again and again: it is called for that, and then looks as often as that takes, and no more.
+TEST_F(Sysmon, LooksSeldomWhileSingleRequestsComeFromThePoller) {
+    auto [near, far] = net::unix_stream::pair();
+    rt_.go([s = std::move(far)]() mutable {
+        char b[1];
+        while (s.read_some(b) != 0) s.write_all(b);
+    });
+    const auto ask_for = [&](int64_t time_ns) {
+        const int64_t end_ns = os::monotonic_ns() + time_ns;
+        int answered = 0;
+        for (; os::monotonic_ns() < end_ns; ++answered) {
+            char b[1] = {'x'};
+            near.write_all(b);
+            EXPECT_EQ(near.read_some(b), 1U);
+            os::sleep_ns(500'000);
+        }
+        return answered;
+    };
+    EXPECT_GT(ask_for(100'000'000), 0);  // until it has been called, and was far in between
+    const uint64_t before = looks();
+    const int64_t begin_ns = os::monotonic_ns();
+    EXPECT_GT(ask_for(300'000'000), 0);
+    const auto periods = static_cast<uint64_t>((os::monotonic_ns() - begin_ns) / netpoll::stale_ns);
+    EXPECT_LE(looks() - before, 3 * periods);
+    near.close();
+}
+
+}  // namespace
+}  // namespace weft::detail

@@ -1,0 +1,145 @@
+// netpoll.cc: see netpoll.h.
+#include "netpoll/netpoll.h"
+
+#include <cerrno>
+#include <span>
+#include <utility>
+
+#include "os/os.h"
+#include "sched/park.h"
+#include "sched/schedule.h"
+#include "sched/scheduler.h"
+
+namespace weft::detail {
+
+poll_backend* netpoll::backend(scheduler& s, int& error) noexcept {
+    poll_backend* where = open();
+    if (where != nullptr) [[likely]]
+        return where;
+    std::unique_ptr<poll_backend> made = make_poll_backend();
+    error = made == nullptr ? ENOMEM : made->open();
+    if (error != 0) return nullptr;
+    opening_.lock();
+    where = backend_.load(relaxed);  // relaxed: locked
+    const bool first = where == nullptr;
+    if (first) {
+        where = made.release();
+        backend_.store(where, release);  // pairs with open
+    }
+    opening_.unlock();
+    if (first) wake_to_look(s);
+    return where;
+}
+
+int netpoll::add(scheduler& s, poll_desc& d) noexcept {
+    if (d.home() != nullptr) return 0;
+    int error = 0;
+    poll_backend* where = backend(s, error);
+    return where == nullptr ? error : d.add_to(*where);
+}
+
+event_source* netpoll::make_files(scheduler& s, std::unique_ptr<event_source> (*make)(int& fd) noexcept) noexcept {
+    int error = 0;
+    int fd = -1;
+    std::unique_ptr<event_source> made;
+    poll_backend* where = backend(s, error);
+    if (where != nullptr) {
+        made = make(fd);
+        if (made != nullptr && where->add(fd, token_of(source_kind::files)) != 0) made.reset();
+    }
+    opening_.lock();
+    if (!files_asked_.load(relaxed)) {          // relaxed: locked
+        files_.store(made.release(), relaxed);  // relaxed: published by the next
+        files_asked_.store(true, release);      // pairs with files
+    }
+    opening_.unlock();
+    if (where != nullptr && made != nullptr) where->remove(fd);  // another one was faster
+    return files_.load(relaxed);                                 // relaxed: the lock
+}
+
+waiter* netpoll::collect(uint64_t token) noexcept {
+    if (kind_of(token) != source_kind::files) return collect_standing(token);
+    event_source* source = files_asked_.load(acquire) ? files_.load(relaxed) : nullptr;  // as files
+    return source == nullptr ? nullptr : source->collect();
+}
+
+namespace {
+
+// Of a thousand connections that are busy, what an event leads to is in no cache: its descriptor, the waiter on another stack, the G, and then
+// the frames that this one goes on in. To miss one after the other is a fifth of the time that a request takes in the runtime; so each is fetched
+// for all of a batch before the first is needed.
+void prefetch(std::span<const poll_event> events) noexcept {
+    for (const poll_event& e : events) {
+        if (!is_of_source(e.token)) poll_desc::prefetch(e);
+    }
+    for (const poll_event& e : events) {
+        if (!is_of_source(e.token)) poll_desc::prefetch_waiter(e);
+    }
+}
+
+}  // namespace
+
+waiter* netpoll::poll(int64_t deadline_ns) noexcept {
+    poll_event events[poll_batch];
+    const uint32_t n = open()->wait(events, deadline_ns);
+    polled_ns_.store(os::monotonic_ns(), relaxed);  // relaxed: a time
+    prefetch({events, n});
+    guarded<waiter*> first = nullptr;
+    guarded<waiter*>* link = &first;
+    for (uint32_t i = 0; i < n; ++i) {
+        const uint64_t token = events[i].token;
+        waiter* woken = is_of_source(token) ? collect(token) : poll_desc::deliver(events[i]);
+        *link = woken;
+        while (*link != nullptr) {
+            if (const G* g = (*link)->g) prefetch_ready(g);
+            link = &(*link)->next;
+        }
+    }
+    return first;
+}
+
+waiter* netpoll::sleep_in(int64_t now_ns, int64_t deadline_ns) noexcept {
+    waiter* woken = poll(deadline_ns);
+    // Some systems wake the one whose time is up at this moment (Linux 5.0 to 5.10), and nobody else comes for the event.
+    if (woken == nullptr && polled_ns() >= deadline_ns) woken = poll(0);
+    const bool at_once = woken != nullptr && polled_ns() - now_ns < at_once_ns;
+    const int times = at_once_.load(relaxed);                                      // relaxed: a guess
+    if (times < at_once_enough) at_once_.store(at_once ? times + 1 : 0, relaxed);  // relaxed: a guess
+    return woken;
+}
+
+waiter* netpoll::look() noexcept {
+    waiter* woken = poll(0);
+    if (woken == nullptr && looks_pay()) at_once_.store(0, relaxed);  // relaxed: a guess
+    return woken;
+}
+
+void netpoll::abandon() noexcept {
+    if (const poll_backend* where = open()) {
+        poll_desc::abandon(*where);
+        move_standing_sources(*where);
+    }
+}
+
+void netpoll::close() noexcept {
+    abandon();
+    if (event_source* source = files_.exchange(nullptr, acq_rel)) {  // pairs with files; nobody asks any more
+        source->end();
+        delete source;
+    }
+    delete backend_.exchange(nullptr, acq_rel);  // pairs with open; nobody adds any more
+}
+
+void ready_polled(M* m, waiter* chain, int64_t now_ns) noexcept {
+    while (chain != nullptr) {
+        waiter* w = std::exchange(chain, static_cast<waiter*>(chain->next));
+        G* g = w->g;
+        if (g == nullptr || g->home != m->home) {
+            ready(*w);
+        } else {
+            ready_g_last(m, g, now_ns);
+        }
+    }
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,272 @@
+// inheritance.cc: see inheritance.h.
+#include "per_g/inheritance.h"
+
+#include <new>
+#include <utility>
+
+#include <weft/detail/spin_lock.h>
+
+#include "sched/g.h"
+#include "sched/priority_queues.h"
+#include "sched/switch.h"
+#include "stack/stack.h"
+
+namespace weft {
+
+namespace detail {
+
+constinit atomic<bool> classes_used{false};
+
+namespace {
+
+struct record {
+    spin_lock lock;
+    // Guarded by lock.
+    uint8_t generation = 1;
+    bool lends = false;  // true: lent is valid
+    priority lent = priority::normal;
+    uint32_t held = 0;  // recorded mutexes
+    G* g = nullptr;
+    atomic<uint32_t>* waits_for = nullptr;
+
+    uint32_t next_free = 0;  // guarded by registry.lock
+};
+
+// Records are never freed: a mutex may name one long after its G has ended.
+struct registry {
+    static constexpr uint32_t per_chunk = 1024;
+    static constexpr uint32_t chunks_max = 1024;
+    static constexpr uint32_t generation_bits = 8;
+    static_assert(uint64_t{per_chunk} * chunks_max << generation_bits <= passed_by::normal, "they share a word");
+
+    spin_lock lock;
+    uint32_t made = 1;  // guarded by lock; number 0 means no record
+    uint32_t free = 0;  // guarded by lock
+    atomic<record*> chunks[chunks_max] = {};
+
+    [[nodiscard]] record& at(uint32_t number) noexcept {
+        return chunks[number / per_chunk].load(acquire)[number % per_chunk];  // pairs with take
+    }
+
+    // A free record, or 0.
+    [[nodiscard]] uint32_t take() noexcept;
+    void give(uint32_t number) noexcept;
+};
+
+constinit registry records;
+
+uint32_t registry::take() noexcept {
+    lock.lock();
+    uint32_t number = free;
+    if (number != 0) {
+        free = at(number).next_free;
+    } else if (made < per_chunk * chunks_max) {
+        atomic<record*>& chunk = chunks[made / per_chunk];
+        if (chunk.load(relaxed) == nullptr)
+            chunk.store(new (std::nothrow) record[per_chunk], release);  // relaxed: locked
+        if (chunk.load(relaxed) != nullptr) number = made++;             // relaxed: locked
+    }
+    lock.unlock();
+    return number;
+}
+
+void registry::give(uint32_t number) noexcept {
+    lock.lock();
+    at(number).next_free = free;
+    free = number;
+    lock.unlock();
+}
+
+constexpr uint32_t number_of(holder_handle h) noexcept { return h >> registry::generation_bits; }
+
+constexpr uint8_t generation_of(holder_handle h) noexcept { return static_cast<uint8_t>(h); }
+
+// The record for this handle, locked; nullptr if its G has ended.
+record* lock_record(holder_handle h) noexcept {
+    if (h == 0) return nullptr;
+    record& r = records.at(number_of(h));
+    r.lock.lock();
+    if (r.g != nullptr && r.generation == generation_of(h)) return &r;
+    r.lock.unlock();
+    return nullptr;
+}
+
+constexpr uint16_t queued_bits(priority c) noexcept {
+    return c == priority::high ? special::high : c == priority::low ? special::low : 0;
+}
+
+constexpr uint16_t own_bits(priority c) noexcept {
+    return c == priority::high ? special::own_high : c == priority::low ? special::own_low : 0;
+}
+
+}  // namespace
+
+void free_inheritance_lock() noexcept { records.lock.unlock(); }
+
+namespace {
+
+// Atomically replaces the bits of mask by set.
+void replace_bits(G& g, uint16_t mask, uint16_t set) noexcept {
+    uint16_t seen = g.special.load(relaxed);  // relaxed: the exchange decides
+    // relaxed: queued with the G
+    while (!g.special.compare_exchange_weak(seen, static_cast<uint16_t>((seen & ~mask) | set), relaxed, relaxed)) {}
+}
+
+void set_queued_class(G& g, priority c) noexcept { replace_bits(g, special::high | special::low, queued_bits(c)); }
+
+// The class in which g, whose record is locked, must be queued.
+priority due_class(const record& r) noexcept {
+    const priority own = own_class(*r.g);
+    return r.lends && above(r.lent, own) ? r.lent : own;
+}
+
+}  // namespace
+
+priority own_class(const G& g) noexcept {
+    const uint16_t bits = g.special.load(relaxed);  // relaxed: its own
+    if ((bits & special::own_high) != 0) return priority::high;
+    return (bits & special::own_low) != 0 ? priority::low : priority::normal;
+}
+
+priority queued_class(const G& g) noexcept {
+    const uint16_t bits = g.special.load(relaxed);  // relaxed: a hint
+    if ((bits & special::high) != 0) return priority::high;
+    return (bits & special::low) != 0 ? priority::low : priority::normal;
+}
+
+void set_own_class(G& g, priority c) noexcept {
+    if (c != priority::normal) classes_used.store(true, relaxed);  // relaxed: see classes_in_use
+    record* r = lock_record(handle_of(&g));
+    replace_bits(g, special::own_high | special::own_low, own_bits(c));
+    set_queued_class(g, r == nullptr ? c : due_class(*r));
+    if (r != nullptr) r->lock.unlock();
+}
+
+priority class_of_caller() noexcept {
+    const M* m = current_g_m();
+    return m == nullptr ? priority::normal : queued_class(*m->g);
+}
+
+holder_handle handle_of(const G* g) noexcept {
+    return g != nullptr && (g->traits & trait::recorded) != 0 ? g->stack->holder : 0;
+}
+
+holder_handle handle_of_caller() noexcept {
+    const M* m = current_g_m();
+    if (m == nullptr) return 0;
+    G* g = m->g;
+    if ((g->traits & trait::recorded) != 0) return g->stack->holder;
+    const uint32_t number = records.take();
+    if (number == 0) return 0;
+    record& r = records.at(number);
+    r.lock.lock();
+    r.g = g;
+    const holder_handle handle = (number << registry::generation_bits) | r.generation;
+    r.lock.unlock();
+    g->stack->holder = handle;
+    g->traits |= trait::recorded;
+    return handle;
+}
+
+void count_held(holder_handle who, int change) noexcept {
+    record* r = lock_record(who);
+    if (r == nullptr) return;
+    if (change > 0 || r->held != 0) r->held += static_cast<uint32_t>(change);  // 0: wrong G, see inheritance.h
+    if (r->held == 0 && std::exchange(r->lends, false)) set_queued_class(*r->g, own_class(*r->g));
+    r->lock.unlock();
+}
+
+void lend(holder_handle who, priority c) noexcept {
+    while (record* r = lock_record(who)) {
+        // A G that holds nothing would keep what it is lent.
+        const bool higher = r->held != 0 && above(c, due_class(*r));
+        scheduler* to_move = nullptr;
+        G* g = r->g;
+        const priority before = queued_class(*g);
+        if (higher) {
+            r->lends = true;
+            r->lent = c;
+            set_queued_class(*g, c);
+            WEFT_FULL_FENCE();                                                   // C2 of priority_queues.h
+            if (g->state.load(relaxed) == g_state::runnable) to_move = g->home;  // relaxed: the fence
+            if (to_move != nullptr) to_move->pin();  // g has not ended, so its runtime is still there
+        }
+        who = 0;
+        if (higher && r->waits_for != nullptr) {
+            const uint32_t bit = c == priority::high ? passed_by::high : passed_by::normal;
+            who = r->waits_for->fetch_or(bit, relaxed) & ~passed_by::any;  // relaxed: locked again, and compared
+        }
+        r->lock.unlock();
+        if (to_move == nullptr) continue;
+        move_raised(*to_move, g, before);
+        to_move->unpin();
+    }
+}
+
+namespace {
+
+void set_waits_for(holder_handle who, atomic<uint32_t>* holder) noexcept {
+    record* r = lock_record(who);
+    if (r == nullptr) return;
+    r->waits_for = holder;
+    r->lock.unlock();
+}
+
+}  // namespace
+
+void set_waits_for(atomic<uint32_t>* holder) noexcept { set_waits_for(handle_of_caller(), holder); }
+
+void waits_for_nothing(const G& g) noexcept { set_waits_for(handle_of(&g), nullptr); }
+
+const G* whose(holder_handle h) noexcept {
+    record* r = lock_record(h);
+    if (r == nullptr) return nullptr;
+    const G* g = r->g;
+    r->lock.unlock();
+    return g;
+}
+
+const G* holder_awaited_by(const G& g) noexcept {
+    record* r = lock_record(handle_of(&g));
+    if (r == nullptr) return nullptr;
+    // relaxed: compared by lock_record
+    const holder_handle who = r->waits_for == nullptr ? 0 : r->waits_for->load(relaxed) & ~passed_by::any;
+    r->lock.unlock();
+    return whose(who);
+}
+
+void drop_record(G& g) noexcept {
+    const holder_handle handle = std::exchange(g.stack->holder, 0);
+    g.traits &= static_cast<uint8_t>(~trait::recorded);
+    record& r = records.at(number_of(handle));
+    r.lock.lock();
+    r.g = nullptr;
+    r.waits_for = nullptr;
+    r.held = 0;
+    r.lends = false;
+    if (++r.generation == 0) r.generation = 1;
+    r.lock.unlock();
+    records.give(number_of(handle));
+}
+
+}  // namespace detail
+
+using namespace detail;
+
+namespace this_g {
+
+weft::priority priority() noexcept {
+    const M* m = current_g_m();
+    return m == nullptr ? weft::priority::normal : own_class(*m->g);
+}
+
+void set_priority(weft::priority p) noexcept {
+    if (!is_class(p))
+        fatal("this_g::set_priority() was given something that is no class: %u", static_cast<unsigned>(p));
+    const M* m = current_g_m();
+    if (m != nullptr) set_own_class(*m->g, p);
+}
+
+}  // namespace this_g
+
+}  // namespace weft

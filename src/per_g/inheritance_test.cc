@@ -1,0 +1,69 @@
+// inheritance_test.cc: what is lent, and when it no longer reaches the holder.
+#include "per_g/inheritance.h"
+
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+#include "sched/current.h"
+#include "sched/g.h"
+#include "sched/m.h"
+
+namespace weft::detail {
+namespace {
+
+G& me() { return *current_m()->g; }
+
+TEST(Lending, LastsAsLongAsSomethingIsHeld) {
+    runtime rt({.procs = 1});
+    rt.run([] {
+        this_g::set_priority(priority::low);
+        const holder_handle mine = handle_of_caller();
+        count_held(mine, 1);
+        lend(mine, priority::high);
+        EXPECT_EQ(queued_class(me()), priority::high);
+        EXPECT_EQ(this_g::priority(), priority::low);
+        count_held(mine, -1);
+        EXPECT_EQ(queued_class(me()), priority::low);
+    });
+}
+
+// The waiter has read the holder's handle, and then the holder unlocks.
+TEST(Lending, ComesTooLateForWhoHoldsNothingAnyMore) {
+    runtime rt({.procs = 1});
+    rt.run([] {
+        this_g::set_priority(priority::low);
+        const holder_handle mine = handle_of_caller();
+        count_held(mine, 1);
+        count_held(mine, -1);
+        lend(mine, priority::high);
+        EXPECT_EQ(queued_class(me()), priority::low);
+    });
+}
+
+TEST(Lending, GoesOnToWhomTheHolderWaitsForUnlessItWillNeverRunAgain) {
+    runtime rt({.procs = 1});
+    rt.run([] {
+        this_g::set_priority(priority::low);
+        const holder_handle mine = handle_of_caller();
+        count_held(mine, 1);
+        atomic<uint32_t> wanted{mine};
+        wait_group other;
+        other.go({.priority = priority::low}, [&] {
+            const holder_handle its = handle_of_caller();
+            count_held(its, 1);
+            set_waits_for(&wanted);
+            lend(its, priority::normal);
+            waits_for_nothing(me());
+            lend(its, priority::high);
+            set_waits_for(nullptr);
+            count_held(its, -1);
+        });
+        other.wait();
+        EXPECT_EQ(queued_class(me()), priority::normal);
+        count_held(mine, -1);
+    });
+}
+
+}  // namespace
+}  // namespace weft::detail

@@ -1,0 +1,83 @@
+// local.h: the values of weft::local variables in one G.
+//
+// A table, made at first use: slots by the local's index, and a list in order of construction, for
+// the destructors. A slot may hold a value of an earlier local with the same index, told by its
+// serial number; such values stay until the G ends.
+//
+//     by the local's index          in the order of construction
+//     slots  0 │ ──▶ node ◀──────── oldest
+//            1 │                      │ newer
+//            2 │ ──▶ node ◀───────────┘ ◀── newest
+//
+// A G that uses no local has no table, and trait::locals is clear.
+//
+// Threads: the G, outside the runtime; before it runs, the thread that makes or discards it.
+// See:     weft/local.h, docs/local.md
+#pragma once
+
+#include <cstdint>
+
+#include <weft/local.h>
+
+namespace weft::detail {
+
+struct G;
+
+// How often destructors of values may make new values.
+inline constexpr uint32_t local_rounds = 4;
+
+struct local_table {
+    local_table() = default;
+    local_table(const local_table&) = delete;
+    local_table& operator=(const local_table&) = delete;
+
+    ~local_table() {
+        if (slots != own_slots) delete[] slots;
+    }
+
+    // The value in k's slot, if it is k's.
+    [[nodiscard]] local_node* find(const local_key& k) const noexcept {
+        if (k.index_ >= size) return nullptr;
+        local_node* n = slots[k.index_];
+        return n != nullptr && n->serial == k.serial_ ? n : nullptr;
+    }
+
+    // Makes room for slot `index`. Throws std::bad_alloc.
+    void reserve(uint32_t index);
+
+    void announce(const local_key& k);
+    void give(const local_key& k, local_node* made) noexcept;
+    void give_up(const local_key& k) noexcept;
+
+    // Removes n, and clears its slot unless another value has it.
+    void unlink(local_node* n) noexcept;
+
+    // Destroys all values, newest first, and those made by destructors.
+    void destroy_all() noexcept;
+
+    // Copies the values that can be copied; nullptr if none can. Throws what copying throws.
+    [[nodiscard]] local_table* copy() const;
+
+    static constexpr uint32_t own_slot_count = 8;
+
+    local_node** slots = own_slots;
+    uint32_t size = own_slot_count;
+    uint32_t round = 0;  // of new values
+    local_node* oldest = nullptr;
+    local_node* newest = nullptr;
+    local_node* own_slots[own_slot_count] = {};
+
+private:
+    void append(local_node* n) noexcept;
+};
+
+// Destroys t, or nullptr, and its values; their G has not run.
+void discard_locals(local_table* t) noexcept;
+
+// Frees t and its values undestroyed: their G is not unwound.
+void forget_locals(local_table* t) noexcept;
+
+// In the child of fork(): the lock's holder may be gone. lifecycle/fork.h
+void free_locals_lock() noexcept;
+
+}  // namespace weft::detail

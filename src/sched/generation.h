@@ -1,0 +1,32 @@
+// generation.h: which process in a line of forks made a scheduler.
+//
+// In the child of fork() only the forking thread exists; what the parent has made is in memory, in
+// any state, and waiting for it hangs. So slow paths compare generations, and end the process with
+// a message instead.
+//
+// Threads: any thread; only the handler of fork() writes (lifecycle/fork.h).
+// See:     docs/fork.md
+#pragma once
+
+#include <cstdint>
+
+#include "base/atomic.h"
+
+namespace weft::detail {
+
+struct scheduler;
+
+// 0 unless a process with runtimes forked this one.
+extern atomic<uint32_t> fork_generation;
+
+// Returns true if a parent process made s.
+[[nodiscard]] bool is_from_before_fork(const scheduler& s) noexcept;
+
+// The fatal error if a G that has forked returns.
+inline constexpr const char* returned_in_child =
+    "a green thread that has called fork() returned in the child; end it with exec, _exit or exit; see docs/fork.md";
+
+// For use of what a parent has left behind.
+[[noreturn, gnu::cold]] void fatal_in_child(const char* what) noexcept;
+
+}  // namespace weft::detail
