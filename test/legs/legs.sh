@@ -331,7 +331,7 @@ leg_musl() {
 leg_modes() {
     need "${base_packages[@]}" "${clang_packages[@]}" libc++-19-dev libc++abi-19-dev clang-14 clang-16
     step "compile" python3 test/house/compiles.py --jobs "$jobs" clang++-14:20 clang++-16:20 g++:23 \
-        clang++-19:20:libc++ clang++-19:23:libc++ clang++-19:26:libc++
+        clang++-19:23:libc++ clang++-19:26:libc++
 }
 
 # suites_step PRESET: what must pass with every compiler, on two of the four numbers of processors.
