@@ -1,4 +1,4 @@
-// fork.h: models do not fork.
+// generation.h: models do not fork.
 #pragma once
 
 #include <cstdint>

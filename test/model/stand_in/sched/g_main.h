@@ -1,4 +1,4 @@
-// stopping.h: in models no runtime stops with a deadline.
+// g_main.h: in models no runtime stops with a deadline.
 #pragma once
 
 #include <weft/detail/cancel.h>
