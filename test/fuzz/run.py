@@ -17,6 +17,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 FOUND = "fuzz: it does not hold that", "ERROR: AddressSanitizer", "runtime error:", "ERROR: libFuzzer"
@@ -46,8 +47,10 @@ def main():
     if o.seconds is not None:
         command.append(f"-max_total_time={o.seconds}")
     print(*command, o.found, o.corpus, flush=True)
-    ended = subprocess.run([*command, o.found, o.corpus], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
-                           env={"ASAN_OPTIONS": "detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1"} | os.environ)
+    # A target that crashes leaves its files behind.
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {"ASAN_OPTIONS": "detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1"} | os.environ | {"TMPDIR": folder}
+        ended = subprocess.run([*command, o.found, o.corpus], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace", env=settings)
     lines = ended.stdout.splitlines()
     print("\n".join(lines if len(lines) <= 120 else [*lines[:20], f"… {len(lines) - 100} lines …", *lines[-80:]]))
     if not o.mutant:
