@@ -18,19 +18,29 @@ constexpr uint32_t probes = 16;
 constexpr uint32_t sites_max = 64;
 constexpr int frames_max = 32;
 
+// Where a mutex was locked: the innermost frames. If the functions of the standard library are not
+// inlined, the first three are theirs, so a place is known by four.
+struct lock_site {
+    static constexpr int frames = 4;
+
+    const void* pcs[frames] = {};
+
+    friend bool operator==(const lock_site&, const lock_site&) = default;
+};
+
 // A G that holds system mutexes.
 struct held {
     const G* g = nullptr;  // nullptr: free
     uint64_t id = 0;
     uint32_t count = 0;
     const void* mutex = nullptr;  // the first one
-    const void* site = nullptr;   // where it was locked
+    lock_site site;               // where it was locked
 };
 
 constinit spin_lock table_lock;
 // Guarded by table_lock.
 constinit held table[places];
-constinit const void* reported_sites[sites_max];
+constinit lock_site reported_sites[sites_max];
 constinit uint32_t reported = 0;
 
 // Returns g's entry, or with or_free a free one; nullptr: none.
@@ -54,7 +64,7 @@ G* caller() noexcept {
 }
 
 // Whether this is the first report on site, and reports remain.
-bool is_new_locked(const void* site) noexcept {
+bool is_new_locked(const lock_site& site) noexcept {
     for (uint32_t i = 0; i < reported; ++i) {
         if (reported_sites[i] == site) return false;
     }
@@ -63,17 +73,26 @@ bool is_new_locked(const void* site) noexcept {
     return true;
 }
 
+// pc, frame: as note_locked.
+lock_site site_of(const G& g, const void* pc, const void* frame) noexcept {
+    lock_site site;
+    const int count =
+        g.stack == nullptr ? 0 : read_frames(nullptr, frame, frame, *g.stack, site.pcs, lock_site::frames);
+    if (count == 0) site.pcs[0] = pc;
+    return site;
+}
+
 }  // namespace
 
 void free_held_lock() noexcept { table_lock.unlock(); }
 
-void note_locked(const void* mutex, const void* site) noexcept {
+void note_locked(const void* mutex, const void* pc, const void* frame) noexcept {
     G* g = caller();
     if (g == nullptr) return;
     table_lock.lock();
     held* h = find_locked(*g, true);
     const bool first = h != nullptr && h->g == nullptr;
-    if (first) *h = {g, g->id, 0, mutex, site};
+    if (first) *h = {g, g->id, 0, mutex, site_of(*g, pc, frame)};
     if (h != nullptr) ++h->count;
     table_lock.unlock();
     if (first) g->special.fetch_or(special::holds, relaxed);  // relaxed: only the G itself changes it
@@ -107,7 +126,7 @@ void report_held_mutex(const G& g, const void* frame) noexcept {
         "next on this thread blocks it; use weft::mutex\n",
         seen.count, seen.count == 1 ? "" : "es", seen.count == 1 ? "it" : "one");
     out.print("weft: mutex %p, locked at\n", seen.mutex);
-    out.frame(0, seen.site);
+    for (int i = 0; i < lock_site::frames && seen.site.pcs[i] != nullptr; ++i) out.frame(i, seen.site.pcs[i]);
     out.print("weft: and it leaves at\n");
     out.backtrace(nullptr, frame, *g.stack, frames_max);
 }

@@ -23,8 +23,9 @@
 
 namespace weft::detail {
 
-// Call after locking mutex at site; before unlocking it. No effect in a plain thread.
-void note_locked(const void* mutex, const void* site) noexcept;
+// Call after locking mutex; before unlocking it. pc: where the lock function was called; frame: of that
+// function. No effect in a plain thread.
+void note_locked(const void* mutex, const void* pc, const void* frame) noexcept;
 void note_unlocked(const void* mutex) noexcept;
 
 }  // namespace weft::detail

@@ -18,13 +18,16 @@
         return __real_pthread_mutex_##name arguments;                                       \
     }
 
+#define WEFT_NOTE_LOCKED(mutex) \
+    weft::detail::note_locked(mutex, __builtin_return_address(0), __builtin_frame_address(0))
+
 // A function that locks; its result says whether it did.
-#define WEFT_WRAPPED_LOCK(name, parameters, arguments)                                  \
-    WEFT_WRAPPED(name, parameters, arguments)                                           \
-    int __wrap_pthread_mutex_##name parameters {                                        \
-        const int result = real_##name arguments;                                       \
-        if (result == 0) weft::detail::note_locked(mutex, __builtin_return_address(0)); \
-        return result;                                                                  \
+#define WEFT_WRAPPED_LOCK(name, parameters, arguments) \
+    WEFT_WRAPPED(name, parameters, arguments)          \
+    int __wrap_pthread_mutex_##name parameters {       \
+        const int result = real_##name arguments;      \
+        if (result == 0) WEFT_NOTE_LOCKED(mutex);      \
+        return result;                                 \
     }
 
 extern "C" {
