@@ -90,17 +90,22 @@ WEFT_OS_CALL int process_look(int fd, int pid, process_end& e) noexcept {
     return 0;
 }
 
+namespace {
+
+int read_end(int fd, descriptor_info& info) noexcept {
+    info = {};
+    info.mask = info_of_end;
+    return or_errno(::ioctl(fd, get_info, &info));
+}
+
+}  // namespace
+
 WEFT_OS_CALL int process_recall(int fd, process_end& e) noexcept {
     descriptor_info info{};
-    info.mask = info_of_end;
-    int result = or_errno(::ioctl(fd, get_info, &info));
-    if (result == -ESRCH) {
-        // The system reads the status first and then the process. If the process goes in between, it
-        // has neither; a second call then finds the status.
-        info = {};
-        info.mask = info_of_end;
-        result = or_errno(::ioctl(fd, get_info, &info));
-    }
+    int result = read_end(fd, info);
+    // The system reads the status first and then the process. If the process goes in between, it
+    // has neither; a second call then finds the status.
+    if (result == -ESRCH) result = read_end(fd, info);
     if (result < 0) return result;
     if ((info.mask & info_of_end) == 0) {
         pollfd ended{fd, POLLIN, 0};
