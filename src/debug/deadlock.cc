@@ -45,13 +45,13 @@
 #include <weft/runtime.h>
 #include <weft/shared_mutex.h>
 
+#include "base/generation.h"
 #include "context/sanitizer.h"
 #include "debug/dump.h"
 #include "os/os.h"
 #include "per_g/inheritance.h"
 #include "sched/current.h"
 #include "sched/freeze.h"
-#include "sched/generation.h"
 #include "sched/scheduler.h"
 #include "signals/subscribers.h"
 

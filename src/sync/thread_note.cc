@@ -7,7 +7,7 @@
 #include <weft/detail/spin_lock.h>
 
 #include "base/assert.h"
-#include "sched/generation.h"
+#include "base/generation.h"
 
 namespace weft::detail {
 

@@ -69,7 +69,6 @@ struct plain_variable {
 }  // namespace weft::detail
 
 #define atomic plain_variable
-#define spin_backoff spin_backoff_of_the_library
 #if defined(MUTANT_CLOSE_FORGETS_SENDERS)
 #define ready_all(chain) MUTATED_##chain
 #define MUTATED_receivers (ready_all)(receivers)
@@ -86,15 +85,10 @@ struct plain_variable {
 #endif
 #include "sync/sync.cc"
 #undef atomic
-#undef spin_backoff
 #undef ready_all
 #undef timeout
 
 namespace weft::detail {
-void os::yield_thread() noexcept {}
-
-void os::sleep_ns(int64_t /*ns*/) noexcept {}
-
 void warn(const char* /*format*/, ...) noexcept {}
 }  // namespace weft::detail
 

@@ -62,10 +62,8 @@ struct plain_variable {
 }  // namespace weft::detail
 
 #define atomic plain_variable
-#define spin_backoff spin_backoff_of_the_library
 #include "sync/sync.cc"
 #undef atomic
-#undef spin_backoff
 
 #if defined(MUTANT_LOCKS_UNSORTED)
 namespace weft::detail {
@@ -91,10 +89,6 @@ inline uintptr_t address_as_the_thread_likes(guarded_word* lock) {
 #undef waiting_bit
 
 namespace weft::detail {
-void os::yield_thread() noexcept {}
-
-void os::sleep_ns(int64_t /*ns*/) noexcept {}
-
 int os::current_tid() noexcept { return 1; }
 
 void warn(const char* /*format*/, ...) noexcept {}

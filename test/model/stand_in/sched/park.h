@@ -218,6 +218,8 @@ struct scheduler {
     } global;
 };
 
+inline bool is_from_before_fork(const scheduler& /*s*/) noexcept { return false; }
+
 // For models of what plain threads start.
 scheduler& pin_default_scheduler();
 
