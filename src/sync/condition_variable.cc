@@ -20,7 +20,7 @@
 
 #include "base/abandoned.h"
 #include "base/assert.h"
-#include "sync/wake_list.h"
+#include "wait/wake_list.h"
 
 namespace weft {
 

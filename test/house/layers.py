@@ -19,7 +19,7 @@ import os
 import re
 import sys
 
-SCHEDULER = ["sched", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
+SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
 LAYERS = ["base", "os", "context", "instrument", "stack", "poll", *SCHEDULER, "sync", "time", "net", "tls", "fs", "process", "signals",
           "debug", "c"]
 

@@ -4,7 +4,7 @@
 // - Closing wakes every waiter and loses nothing.
 // - An operation whose deadline passes has either happened or not.
 //
-// weft/chan.h, chan_close in src/sync/sync.cc and all of src/sync/wait.cc are compiled as they are.
+// weft/chan.h, chan_close in src/sync/sync.cc and all of src/wait/wait.cc are compiled as they are.
 // Values are checked variables. A channel's memory is overwritten once its last handle is gone.
 //
 // mutants: LOCK_RELAXED UNLOCK_RELAXED UNLOCKED WAITER_LEFT_LINKED REFILL_SKIPPED
@@ -52,7 +52,7 @@
 #include <weft/time.h>
 
 #include "sched/park.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 // Of sync.cc only chan_close is needed. The atomic hook in it is not for the checker.
 namespace weft::detail {

@@ -6,7 +6,7 @@
 // - No waiter misses an event for its file, whatever happens at the same time.
 //
 // src/netpoll/poll_desc.cc and poll_side.cc, src/net/fd_io.h, fd_io.cc and fd_handle.cc, and
-// src/sync/wait.cc are compiled as they are. The model plays the system: what the number denotes,
+// src/wait/wait.cc are compiled as they are. The model plays the system: what the number denotes,
 // what can be read and written there, to which poller it was added, and a poller's thread.
 //
 // These fail: a call whose file is closed, or replaced by another one; a second close(); a close()
@@ -95,7 +95,7 @@ constexpr uint32_t generation = 0;  // for mutants, where no other is in scope
 #include "net/fd_handle.cc"
 #include "net/fd_io.cc"
 #include "sched/park.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 namespace {
 

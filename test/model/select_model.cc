@@ -4,7 +4,7 @@
 // - No thread waits for ever while a partner waits too.
 // - A finished select is in no queue.
 //
-// src/sync/select.cc, weft/detail/chan_state.h, all of src/sync/wait.cc and chan_close are compiled
+// src/sync/select.cc, weft/detail/chan_state.h, all of src/wait/wait.cc and chan_close are compiled
 // as they are.
 //
 // mutants: LOCKS_UNSORTED UNLOCKED LOSERS_LEFT WINNER_MISTAKEN TOUCHED_AFTER_READY CLAIM_BLINDLY COUNT_NOT_MARKED
@@ -43,7 +43,7 @@
 #if defined(MUTANT_WINNER_MISTAKEN)
 #define winner() winner() * 0
 #endif
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 #undef winner
 
 // Of sync.cc only chan_close is needed. The atomic hook in it is not for the checker.

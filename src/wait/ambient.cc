@@ -11,7 +11,7 @@
 #include <weft/timer.h>
 
 #include "sched/switch.h"
-#include "sync/interrupt.h"
+#include "wait/interrupt.h"
 
 namespace weft::detail {
 

@@ -1,5 +1,5 @@
 // thread_note.cc: see thread_note.h.
-#include "sync/thread_note.h"
+#include "wait/thread_note.h"
 
 #include <new>
 #include <utility>

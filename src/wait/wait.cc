@@ -14,8 +14,8 @@
 #include "sched/g_main.h"
 #include "sched/park.h"
 #include "sched/switch.h"
-#include "sync/interrupt.h"
-#include "sync/thread_note.h"
+#include "wait/interrupt.h"
+#include "wait/thread_note.h"
 
 namespace weft::detail {
 
