@@ -36,6 +36,7 @@ UPCALLS = {
     "lifecycle/start.h": "an M is needed, and none is idle",
     "monitor/sysmon.h": "work waits, and only the monitor can help",
     "per_g/big_stack.h": "a G is to continue on a larger stack",
+    "per_g/held.h": "a G that leaves its M with a locked mutex of the system",
     "per_g/inheritance.h": "the class of a G that starts",
     "per_g/labels.h": "labels that a G inherits",
     "per_g/spawn_resources.h": "what a G is given at its start",
