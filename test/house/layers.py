@@ -20,8 +20,8 @@ import re
 import sys
 
 SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
-LAYERS = ["base", "os", "context", "instrument", "stack", "poll", *SCHEDULER, "sync", "time", "net", "tls", "fs", "process", "signals",
-          "debug", "c"]
+LAYERS = ["base", "os", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
+          "signals", "c"]
 
 # Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.
 UPCALLS = {
