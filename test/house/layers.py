@@ -13,6 +13,8 @@
 4. #if on a system or a processor lives in the folders that exist for it.
 5. Headers of a component are included only by the component itself.
 
+A call may point up without an include. symbols.py finds these in the object files.
+
 Unit tests (x_test.cc) are exempt: a test may use anything.
 """
 import os
