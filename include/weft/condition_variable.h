@@ -51,6 +51,11 @@ namespace detail {
 struct condition_waiter;
 struct stop_watch;
 
+// A G that waits on a condition variable, or was taken off its queue by a notify, will never run
+// again. Gives back what it holds of others. The notify is not given back: it had woken the G, and
+// the condition variable may be gone. served: it was taken off its queue.
+void condition_wait_abandoned(lock_waiter& w, bool served) noexcept;
+
 // The core of both condition variables. Does not lock the mutex again.
 class condition_core {
 public:
@@ -78,7 +83,7 @@ public:
 
 private:
     friend struct stop_watch;
-    friend void detail::condition_wait_abandoned(waiter& w, bool linked) noexcept;
+    friend void detail::condition_wait_abandoned(lock_waiter& w, bool served) noexcept;
 
     static constexpr uint32_t waiting = 2;
     static constexpr uint32_t dying = 4;  // the destructor waits for the count to be zero

@@ -45,15 +45,15 @@
 #include <weft/runtime.h>
 #include <weft/shared_mutex.h>
 
+#include "base/generation.h"
 #include "context/sanitizer.h"
 #include "debug/dump.h"
+#include "netpoll/event_source.h"
 #include "os/os.h"
 #include "per_g/inheritance.h"
 #include "sched/current.h"
 #include "sched/freeze.h"
-#include "sched/generation.h"
 #include "sched/scheduler.h"
-#include "signals/subscribers.h"
 
 namespace weft {
 
@@ -129,7 +129,7 @@ activity look_everywhere(const M* self) noexcept {
     everywhere e{{}, self};
     WEFT_FULL_FENCE();
     e.all.outside_can = external_wakers.load(acquire) != 0 ||  // 3. Pairs with count_external_wakers
-                        signals_are_awaited();
+                        standing_source_is_awaited();
     e.all.asleep = !e.all.outside_can;
     if (e.all.asleep) visit_schedulers(&everywhere::visit, &e);
     return e.all;
@@ -392,6 +392,11 @@ bool report_if_waiting(void* any, scheduler& s) noexcept {
 }
 
 }  // namespace
+
+uint32_t writer_of(shared_mutex& m) noexcept {
+    if ((m.state_.word().load(relaxed) & shared_mutex::writer) == 0) return 0;  // relaxed: a snapshot
+    return m.writer_.load(relaxed) & ~passed_by::any;                           // relaxed: as above
+}
 
 bool look_for_deadlock(scheduler& s) noexcept {
     // One search at a time: two would see each other awake. After fork, the child ignores the

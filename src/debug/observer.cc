@@ -9,6 +9,7 @@
 #include "monitor/observe.h"
 #include "os/os.h"
 #include "os/signals.h"
+#include "per_g/held.h"
 #include "sched/scheduler.h"
 
 namespace weft {

@@ -1,12 +1,12 @@
 // wrapped_mutexes.cc: targets of a program's pthread_mutex_lock and similar calls if linked with
-// --wrap. See held.h.
+// --wrap. See per_g/held.h.
 //
 // If program and weft are linked so, __real_x is the system's x. In a shared weft library it is
 // null, and x is the system's. Other programs do not use this file.
 #include <pthread.h>
 #include <time.h>
 
-#include "debug/held.h"
+#include "per_g/held.h"
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker's names
 

@@ -60,13 +60,6 @@ void pass_edge_on(waiter& first) noexcept {
     }
 }
 
-// Returns what an object other than a lock gave to w, whose G never runs again. linked: w was
-// queued.
-void give_back(wait_reason reason, waiter& w, bool linked) noexcept {
-    if (reason == wait_reason::condition_wait) condition_wait_abandoned(w, linked);
-    if (reason == wait_reason::semaphore_acquire && !linked) semaphore_wait_abandoned(w);
-}
-
 // Unlinks g from surviving objects. g may be linked, not linked, or claimed by an external thread
 // that will hand over and make it runnable. Touches an object only while g is linked to it: others
 // may be gone.
@@ -91,8 +84,8 @@ void unlink_waiter(G& g) noexcept {
     } else if (passes_on(g.reason)) {
         auto& locks = static_cast<lock_waiter&>(*w);
         locks.pass_on(locks, served);
-    } else {
-        give_back(g.reason, *w, !served);
+    } else if (g.reason == wait_reason::semaphore_acquire && served) {
+        semaphore_wait_abandoned(*w);
     }
 }
 

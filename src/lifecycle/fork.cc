@@ -5,6 +5,7 @@
 
 #include "base/abandoned.h"
 #include "base/assert.h"
+#include "base/generation.h"
 #include "monitor/observe.h"
 #include "netpoll/event_source.h"
 #include "netpoll/outside_poller.h"
@@ -16,7 +17,6 @@
 #include "per_g/local.h"
 #include "sched/current.h"
 #include "sched/freeze.h"
-#include "sched/generation.h"
 #include "sched/scheduler.h"
 
 namespace weft::detail {

@@ -7,7 +7,7 @@
 // the default runtime by use. If a G forked, the child continues as a plain thread on the G's
 // stack; the G cannot return, for lack of an M.
 //
-// A scheduler's generation tells which process in a line of forks made it (sched/generation.h).
+// A scheduler's generation tells which process in a line of forks made it (base/generation.h).
 // The handler in the child:
 //
 //   F1  increments the generation: existing schedulers become old

@@ -10,6 +10,7 @@
 
 #include "base/abandoned.h"
 #include "base/assert.h"
+#include "base/generation.h"
 #include "lifecycle/config.h"
 #include "lifecycle/crash.h"
 #include "lifecycle/fork.h"
@@ -18,7 +19,6 @@
 #include "lifecycle/stopping.h"
 #include "os/os.h"
 #include "sched/current.h"
-#include "sched/generation.h"
 #include "sched/park.h"
 #include "sched/schedule.h"
 #include "sched/spawn.h"

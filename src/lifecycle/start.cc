@@ -12,6 +12,7 @@
 
 #include "base/abandoned.h"
 #include "base/assert.h"
+#include "base/generation.h"
 #include "context/preempt_word.h"
 #include "handoff/preempt.h"
 #include "lifecycle/abandon.h"
@@ -26,7 +27,6 @@
 #include "os/signals.h"
 #include "per_g/inheritance.h"
 #include "sched/current.h"
-#include "sched/generation.h"
 #include "sched/random.h"
 #include "sched/schedule.h"
 #include "sched/switch.h"

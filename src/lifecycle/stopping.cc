@@ -21,8 +21,6 @@ namespace weft::detail {
 
 constinit claim_word cancelled_by_stop;
 
-constinit spin_lock freezing;
-
 namespace {
 
 constexpr uint32_t batch_size = 128;            // Gs per heavy fence

@@ -31,7 +31,6 @@ namespace weft::detail {
 struct debug_options;
 struct scheduler;
 struct watched;
-struct G;
 
 class observer {
 public:
@@ -76,14 +75,8 @@ private:
 // the next look is not urgent.
 [[nodiscard]] bool look_for_deadlock(scheduler& s) noexcept;
 
-// ---- Mutexes of the system: see debug/held.h.
-
-// The calling G has special::holds and is about to leave its M. frame: where its frames begin.
-void report_held_mutex(const G& g, const void* frame) noexcept;
-
 // ---- In a fork child: locks held by threads that do not exist there.
 
 void free_observing_locks() noexcept;
-void free_held_lock() noexcept;
 
 }  // namespace weft::detail

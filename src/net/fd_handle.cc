@@ -4,8 +4,8 @@
 #include <weft/detail/fd_handle.h>
 
 #include "base/assert.h"
+#include "netpoll/poll_desc.h"
 #include "os/fd_calls.h"
-#include "poll/poll_desc.h"
 
 namespace weft::detail {
 

@@ -16,7 +16,7 @@
 #include <weft/detail/fd_handle.h>
 #include <weft/detail/wait.h>
 
-#include "poll/poll_desc.h"
+#include "netpoll/poll_desc.h"
 
 namespace weft::detail {
 

@@ -15,8 +15,8 @@
 
 #include "net/fd_io.h"
 #include "net/report.h"
+#include "netpoll/poll_desc.h"
 #include "os/fd_calls.h"
-#include "poll/poll_desc.h"
 
 namespace weft {
 

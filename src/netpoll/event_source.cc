@@ -67,6 +67,14 @@ void move_standing_sources(const poll_backend& from) noexcept {
     }
 }
 
+bool standing_source_is_awaited() noexcept {
+    for (const atomic<standing_source*>& place : sources) {
+        standing_source* s = place.load(acquire);  // pairs with watch
+        if (s != nullptr && s->is_awaited()) return true;
+    }
+    return false;
+}
+
 void forget_standing_sources() noexcept {
     for (atomic<standing_source*>& place : sources) {
         standing_source* s = place.load(relaxed);  // relaxed: no other thread exists

@@ -78,6 +78,11 @@ public:
     // Whether any event is expected; if not, no poller is needed.
     [[nodiscard]] virtual bool is_wanted() noexcept = 0;
 
+    // Whether a thread waits that only an event of this source can wake. Asked by the deadlock
+    // detector, which holds no lock. Not for waits with a reason of their own
+    // (is_woken_from_outside).
+    [[nodiscard]] virtual bool is_awaited() noexcept { return false; }
+
     // In a fork child, where it is in no poller: resets to unused.
     virtual void forget() noexcept = 0;
 
@@ -99,6 +104,9 @@ private:
 
 // Moves sources out of a poller that is about to be destroyed.
 void move_standing_sources(const poll_backend& from) noexcept;
+
+// Whether a thread waits for an event of a source, and so may be woken from outside. Any thread.
+[[nodiscard]] bool standing_source_is_awaited() noexcept;
 
 // Called in a fork child: forgets all sources.
 void forget_standing_sources() noexcept;

@@ -54,8 +54,8 @@
 
 #include "base/atomic.h"
 #include "netpoll/event_source.h"
+#include "netpoll/poll_desc.h"
 #include "poll/backend.h"
-#include "poll/poll_desc.h"
 
 namespace weft::detail {
 

@@ -13,7 +13,7 @@
 // See:     docs/netpoll.md
 #pragma once
 
-#include "poll/poll_desc.h"
+#include "netpoll/poll_desc.h"
 
 namespace weft::detail {
 

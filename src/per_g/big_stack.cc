@@ -7,10 +7,10 @@
 
 #include <weft/big_stack.h>
 
+#include "base/generation.h"
 #include "context/call_on_stack.h"
 #include "lifecycle/crash.h"
 #include "os/os.h"
-#include "sched/generation.h"
 #include "sched/scheduler.h"
 #include "sched/spawn.h"
 #include "sched/switch.h"

@@ -28,7 +28,7 @@
 #include "support/environment.h"
 #include "support/eventually.h"
 #include "support/resources.h"
-#include "sync/thread_note.h"
+#include "wait/thread_note.h"
 
 // ---- operator new that fails on demand, for the whole test binary.
 

@@ -68,7 +68,7 @@ inline constexpr uint16_t own_low = 512;
 inline constexpr uint16_t preempted = 1024;      // on its way to the scheduler's queue: preempt.h
 inline constexpr uint16_t kept = 2048;           // was preempted: pinned until it next leaves its M by itself
 inline constexpr uint16_t interruptible = 4096;  // a signal may interrupt it anywhere
-inline constexpr uint16_t holds = 8192;          // holds system mutexes: debug/held.h
+inline constexpr uint16_t holds = 8192;          // holds system mutexes: per_g/held.h
 inline constexpr uint16_t all_but_frozen = 0xfffe;
 
 // Reasons not to queue it in run_next or the ring.

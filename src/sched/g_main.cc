@@ -1,12 +1,12 @@
 // g_main.cc: see g_main.h.
 #include "sched/g_main.h"
 
+#include "base/generation.h"
 #include "handoff/preempt.h"
 #include "per_g/big_stack.h"
 #include "per_g/inheritance.h"
 #include "per_g/labels.h"
 #include "per_g/spawn_resources.h"
-#include "sched/generation.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
 

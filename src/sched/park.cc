@@ -2,8 +2,8 @@
 #include "sched/park.h"
 
 #include "base/assert.h"
+#include "base/generation.h"
 #include "handoff/injected.h"
-#include "sched/generation.h"
 #include "sched/priority_queues.h"
 #include "sched/switch.h"
 

@@ -16,6 +16,7 @@
 #include <weft/runtime.h>
 
 #include "base/atomic.h"
+#include "base/generation.h"
 #include "handoff/call_permits.h"
 #include "idle/idle.h"
 #include "lifecycle/debug_options.h"
@@ -126,6 +127,11 @@ struct scheduler {
 
     atomic<scheduler*> next_registered{nullptr};  // changed under the registry's lock, see crash.h
 };
+
+// Returns true if a parent process made s (base/generation.h).
+[[nodiscard]] inline bool is_from_before_fork(const scheduler& s) noexcept {
+    return s.made_in != fork_generation.load(relaxed);  // relaxed: changes only while there is one thread
+}
 
 // Where plain threads start Gs: weft::main's scheduler, or one created on first use. Pinned; the
 // caller unpins. Throws as runtime's constructor.

@@ -5,12 +5,12 @@
 #include <new>
 #include <string>
 
+#include "base/generation.h"
 #include "context/fp_control.h"
 #include "per_g/inheritance.h"
 #include "per_g/labels.h"
 #include "per_g/spawn_resources.h"
 #include "sched/g_main.h"
-#include "sched/generation.h"
 #include "sched/park.h"
 #include "sched/recycle.h"
 #include "sched/switch.h"

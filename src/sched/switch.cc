@@ -9,6 +9,7 @@
 #include "lifecycle/crash.h"
 #include "os/cpu_ticks.h"
 #include "os/os.h"
+#include "per_g/held.h"
 
 namespace weft::detail {
 

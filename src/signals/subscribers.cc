@@ -11,9 +11,6 @@ namespace weft::detail {
 
 namespace {
 
-// Whether a subscriber has ever existed. The deadlock detector must not create the source.
-constinit atomic<bool> in_use{false};
-
 template <typename F>
 void for_each_signal(uint64_t signals, F f) noexcept {
     for (int signal = 1; signal <= os::signals_max; ++signal) {
@@ -90,8 +87,7 @@ int signal_source::add(signal_subscriber& s) noexcept {
     s.next = first_;
     first_ = &s;
     lock_.unlock();
-    in_use.store(true, relaxed);  // relaxed: a thread that waits has subscribed before
-    int error = watch(fd);        // first: caught signals must be noticed
+    int error = watch(fd);  // first: caught signals must be noticed
     if (error == 0) {
         lock_.lock();
         error = catch_locked(all_wanted_locked());
@@ -176,10 +172,6 @@ void signal_source::forget() noexcept {
     ignored_ = 0;
     pending.store(0, relaxed);                                                  // relaxed: no other thread
     if (const int fd = event.exchange(-1, relaxed); fd >= 0) os::fd_close(fd);  // relaxed: as above
-}
-
-bool signals_are_awaited() noexcept {
-    return in_use.load(relaxed) && signal_source::the().is_awaited();  // relaxed: as in add
 }
 
 }  // namespace weft::detail

@@ -65,11 +65,9 @@ public:
     // they are ignored, or handled as before. Returns 0 or an errno value.
     [[nodiscard]] int take_back(uint64_t signals, bool then_ignored) noexcept;
 
-    // Whether a thread waits for a signal. Any thread.
-    [[nodiscard]] bool is_awaited() noexcept;
-
     [[nodiscard]] waiter* collect() noexcept override;
     [[nodiscard]] bool is_wanted() noexcept override;
+    [[nodiscard]] bool is_awaited() noexcept override;
     void forget() noexcept override;
 
 private:
@@ -92,8 +90,5 @@ private:
     uint64_t caught_ = 0;
     uint64_t ignored_ = 0;
 };
-
-// Whether a thread waits for a signal, and so may be woken from outside. Any thread.
-[[nodiscard]] bool signals_are_awaited() noexcept;
 
 }  // namespace weft::detail

@@ -20,7 +20,7 @@
 
 #include "base/abandoned.h"
 #include "base/assert.h"
-#include "sync/wake_list.h"
+#include "wait/wake_list.h"
 
 namespace weft {
 
@@ -38,7 +38,9 @@ bool claim(wait_queue& queue, waiter& w) noexcept {
 
 }  // namespace
 
-struct condition_waiter : waiter {
+struct condition_waiter : lock_waiter {
+    condition_waiter() noexcept : lock_waiter(nullptr, &condition_wait_abandoned) {}
+
     stop_watch* stop = nullptr;
 };
 
@@ -155,9 +157,9 @@ void condition_core::wait_for_returns() noexcept {
     weft::detail::wait(me, waiters_, state_, bits | dying, wait_reason::condition_wait);
 }
 
-void condition_wait_abandoned(waiter& w, bool linked) noexcept {
+void condition_wait_abandoned(lock_waiter& w, bool served) noexcept {
     auto* core = static_cast<condition_core*>(w.slot);
-    if (linked && w.claim != nullptr) {
+    if (!served && w.claim != nullptr) {
         // A notify may have unlinked and counted it (C1) without claiming it. The object lives
         // until such a waiter returns, or while none is counted.
         const uint32_t bits = core->state_.lock_bits();

@@ -3,7 +3,7 @@
 
 #include "base/abandoned.h"
 #include "base/assert.h"
-#include "sync/wake_list.h"
+#include "wait/wake_list.h"
 
 namespace weft {
 

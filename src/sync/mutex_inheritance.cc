@@ -123,9 +123,4 @@ void shared_mutex::hand_to(const waiter& w) noexcept {
     if (!writers_.empty() || !readers_.empty()) lend_passed(holder, passed);
 }
 
-uint32_t detail::writer_of(shared_mutex& m) noexcept {
-    if ((m.state_.word().load(relaxed) & shared_mutex::writer) == 0) return 0;  // relaxed: a snapshot
-    return m.writer_.load(relaxed) & ~passed_by::any;                           // relaxed: as above
-}
-
 }  // namespace weft

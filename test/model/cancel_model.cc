@@ -5,7 +5,7 @@
 // - No thread touches a wait or a context after its destruction.
 // - An interrupted waiter finds the tokens stopped.
 //
-// src/sync/cancel.cc, all of src/sync/wait.cc and fire_timers of src/sched/park.cc are compiled as
+// src/wait/cancel.cc, all of src/wait/wait.cc and fire_timers of src/sched/park.cc are compiled as
 // they are.
 //
 // mutants: WAIT_LEFT READY_IN_BOTH READY_IN_NEITHER CANCEL_BLINDLY UNLOCKED CLAIM_BLINDLY QUEUE_LEFT TOKEN_LAGS TOLD_TOO_EARLY
@@ -32,7 +32,7 @@
 #elif defined(MUTANT_QUEUE_LEFT)
 #define remove(w) front()
 #endif
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 #undef leave_wait
 #undef remove
 #if defined(MUTANT_READY_IN_BOTH)
@@ -49,7 +49,7 @@
 #elif defined(MUTANT_TOLD_TOO_EARLY)
 #define request_stop(b) (beyond->lock_.lock(), beyond->told_cancelled_ = true, beyond->lock_.unlock(), request_stop(b))
 #endif
-#include "sync/cancel.cc"
+#include "wait/cancel.cc"
 #undef request_stop
 #undef told_cancelled_
 #undef try_claim

@@ -4,7 +4,7 @@
 // - Closing wakes every waiter and loses nothing.
 // - An operation whose deadline passes has either happened or not.
 //
-// weft/chan.h, chan_close in src/sync/sync.cc and all of src/sync/wait.cc are compiled as they are.
+// weft/chan.h, chan_close in src/sync/sync.cc and all of src/wait/wait.cc are compiled as they are.
 // Values are checked variables. A channel's memory is overwritten once its last handle is gone.
 //
 // mutants: LOCK_RELAXED UNLOCK_RELAXED UNLOCKED WAITER_LEFT_LINKED REFILL_SKIPPED
@@ -52,7 +52,7 @@
 #include <weft/time.h>
 
 #include "sched/park.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 // Of sync.cc only chan_close is needed. The atomic hook in it is not for the checker.
 namespace weft::detail {
@@ -69,7 +69,6 @@ struct plain_variable {
 }  // namespace weft::detail
 
 #define atomic plain_variable
-#define spin_backoff spin_backoff_of_the_library
 #if defined(MUTANT_CLOSE_FORGETS_SENDERS)
 #define ready_all(chain) MUTATED_##chain
 #define MUTATED_receivers (ready_all)(receivers)
@@ -86,15 +85,10 @@ struct plain_variable {
 #endif
 #include "sync/sync.cc"
 #undef atomic
-#undef spin_backoff
 #undef ready_all
 #undef timeout
 
 namespace weft::detail {
-void os::yield_thread() noexcept {}
-
-void os::sleep_ns(int64_t /*ns*/) noexcept {}
-
 void warn(const char* /*format*/, ...) noexcept {}
 }  // namespace weft::detail
 

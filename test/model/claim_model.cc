@@ -1,7 +1,7 @@
 // claim_model.cc: waiters and the claim word. A wait that several threads may end is ended by one
 // of them, once, and no thread touches the waiter after that.
 //
-// src/sync/wait.cc and fire_timers of src/sched/park.cc are compiled as they are. The rules of
+// src/wait/wait.cc and fire_timers of src/sched/park.cc are compiled as they are. The rules of
 // wait.h, and how a violation shows:
 //   L1  claims under the lock that led to the waiter    a waiter used after its destruction, a race on its links
 //   L2  the loser unlinks and leaves it alone           as L1; a waiter that stays linked
@@ -79,7 +79,7 @@ inline const waiter* readied[threads_max];
 #define ready_g_inside(m, g) ready_g_inside(m, g), model::touch_readied()
 #define ready_g_outside(g) ready_g_outside(g), model::touch_readied()
 #endif
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 #undef remove
 #undef remove_locked
 #undef lock

@@ -4,7 +4,7 @@
 // - The condition variable may be destroyed as soon as all waiters have been notified, even if some
 //   have not returned.
 //
-// weft/condition_variable.h, src/sync/condition_variable.cc, the mutex and src/sync/wait.cc are
+// weft/condition_variable.h, src/sync/condition_variable.cc, the mutex and src/wait/wait.cc are
 // compiled as they are. The callbacks of a stop_token have a stand-in: a single callback, which a
 // thread of the model calls.
 //
@@ -78,7 +78,7 @@ struct callback_of_the_model {
 #include <weft/condition_variable.h>
 #include <weft/mutex.h>
 
-#include "sync/wake_list.h"
+#include "wait/wake_list.h"
 #if defined(MUTANT_NOT_QUEUED_YET)
 #define unlock() unlock(), state_.unlock_bits(bits), static_cast<void>(state_.lock_bits())
 #elif defined(MUTANT_NOTIFY_TRIES_ONCE)
@@ -104,7 +104,7 @@ struct callback_of_the_model {
 
 #include "sched/park.cc"
 #include "sync/mutex.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 namespace {
 

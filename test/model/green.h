@@ -1,5 +1,5 @@
 // green.h: green threads and plain threads that block, for models: the library's own
-// src/sync/wait.cc and src/sched/park.cc over the stand-ins of stand_in/.
+// src/wait/wait.cc and src/sched/park.cc over the stand-ins of stand_in/.
 //
 // A suite derives from program<Suite, Greens, Plains> and defines what each thread does in run().
 // Threads 0 … Greens - 1 are green, those after them plain. The last ones, which run() never sees,
@@ -17,7 +17,7 @@
 #include "futex.h"
 #include "sched/park.h"
 #include "sched/switch.h"
-#include "sync/thread_note.h"
+#include "wait/thread_note.h"
 
 namespace model {
 

@@ -5,7 +5,7 @@
 //   waiters give up.
 // - It may be destroyed as soon as the last unlock has been called.
 //
-// weft/mutex.h, src/sync/mutex.cc and src/sync/wait.cc are compiled as they are. At any reading,
+// weft/mutex.h, src/sync/mutex.cc and src/wait/wait.cc are compiled as they are. At any reading,
 // the clock may jump beyond the starvation threshold, and beyond any deadline.
 //
 // mutants: LOCK_RELAXED UNLOCK_RELAXED LOCK_BITS_RELAXED UNLOCK_BITS_RELAXED LOCK_BLINDLY UNLOCK_BLINDLY
@@ -74,7 +74,7 @@ static weft::detail::wait_result unless_given(weft::detail::waiter& w, weft::det
 #undef wait_untold
 
 #include "sched/park.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 namespace {
 

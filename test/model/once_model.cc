@@ -4,7 +4,7 @@
 // - No caller returns before that, or sleeps for ever. Each sees what the call did.
 // - The flag may be destroyed as soon as all callers have returned.
 //
-// weft/once.h, src/sync/once.cc and src/sync/wait.cc are compiled as they are.
+// weft/once.h, src/sync/once.cc and src/wait/wait.cc are compiled as they are.
 //
 // mutants: DONE_RELAXED STORE_RELAXED LOCK_BITS_RELAXED LOOKED_ONCE FORGOTTEN FAILURE_KEPT TOUCHED_AFTER_STORE
 #include "model.h"
@@ -47,7 +47,7 @@
 #undef unlock_bits
 
 #include "sched/park.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 namespace weft::detail {
 

@@ -5,8 +5,8 @@
 // - No call and no event reaches the file that gets the number next.
 // - No waiter misses an event for its file, whatever happens at the same time.
 //
-// src/poll/poll_desc.cc and poll_side.cc, src/net/fd_io.h, fd_io.cc and fd_handle.cc, and
-// src/sync/wait.cc are compiled as they are. The model plays the system: what the number denotes,
+// src/netpoll/poll_desc.cc and poll_side.cc, src/net/fd_io.h, fd_io.cc and fd_handle.cc, and
+// src/wait/wait.cc are compiled as they are. The model plays the system: what the number denotes,
 // what can be read and written there, to which poller it was added, and a poller's thread.
 //
 // These fail: a call whose file is closed, or replaced by another one; a second close(); a close()
@@ -25,7 +25,7 @@
 #undef acquire
 #define acquire RELAXED_IN("edges", rl::mo_acquire)
 #endif
-#include "poll/poll_desc.h"
+#include "netpoll/poll_desc.h"
 
 // For mutants of a single function.
 #define IN(function) (std::strcmp(__func__, function) == 0)
@@ -37,7 +37,7 @@
 #elif defined(MUTANT_DRAINED_BLINDLY)
 #define edges_of(bits) (IN("nudge_for") ? drained_.load(relaxed) : edges_of(bits))
 #endif
-#include "poll/poll_side.cc"
+#include "netpoll/poll_side.cc"
 #undef edges_of
 #undef generation_of
 #undef ready_all
@@ -81,7 +81,7 @@ constexpr uint32_t generation = 0;  // for mutants, where no other is in scope
 #undef acq_rel
 #define acq_rel RELAXED_IN("leave", rl::mo_acq_rel)
 #endif
-#include "poll/poll_desc.cc"
+#include "netpoll/poll_desc.cc"
 #undef generation_of
 #undef fetch_sub
 #undef compare_exchange_strong
@@ -95,7 +95,7 @@ constexpr uint32_t generation = 0;  // for mutants, where no other is in scope
 #include "net/fd_handle.cc"
 #include "net/fd_io.cc"
 #include "sched/park.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 namespace {
 

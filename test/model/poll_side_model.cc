@@ -3,7 +3,7 @@
 // - No edge is lost, even if threads try, wait, give up or close at the same time.
 // - Data for several waiters reaches all of them, although an edge wakes one.
 //
-// src/poll/poll_side.cc and src/sync/wait.cc are compiled as they are. The file is a number: how
+// src/netpoll/poll_side.cc and src/wait/wait.cc are compiled as they are. The file is a number: how
 // much can be read. The suites play the steps of a call, I1 to I5.
 //
 // mutants: EDGE_NOT_COUNTED LOOK_LEFT_OUT NOT_PASSED_ON WAITING_FORGOTTEN CLOSED_IN_SILENCE EDGES_RELAXED COUNTED_AFTER_TRYING
@@ -17,7 +17,7 @@
 #undef acquire
 #define acquire RELAXED_IN("edges", rl::mo_acquire)
 #endif
-#include "poll/poll_side.h"
+#include "netpoll/poll_side.h"
 #if defined(MUTANT_EDGE_NOT_COUNTED)
 #define edge 0
 #elif defined(MUTANT_LOOK_LEFT_OUT)
@@ -31,14 +31,14 @@ constexpr uint32_t seen = 0;  // where no other is in scope
 #elif defined(MUTANT_CLOSED_IN_SILENCE)
 #define ready_all static_cast<void>
 #endif
-#include "poll/poll_side.cc"
+#include "netpoll/poll_side.cc"
 #undef edge
 #undef edges_of
 #undef waiting
 #undef ready_all
 
 #include "sched/park.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 namespace {
 

@@ -4,7 +4,7 @@
 // - No thread waits for ever while a partner waits too.
 // - A finished select is in no queue.
 //
-// src/sync/select.cc, weft/detail/chan_state.h, all of src/sync/wait.cc and chan_close are compiled
+// src/sync/select.cc, weft/detail/chan_state.h, all of src/wait/wait.cc and chan_close are compiled
 // as they are.
 //
 // mutants: LOCKS_UNSORTED UNLOCKED LOSERS_LEFT WINNER_MISTAKEN TOUCHED_AFTER_READY CLAIM_BLINDLY COUNT_NOT_MARKED
@@ -43,7 +43,7 @@
 #if defined(MUTANT_WINNER_MISTAKEN)
 #define winner() winner() * 0
 #endif
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 #undef winner
 
 // Of sync.cc only chan_close is needed. The atomic hook in it is not for the checker.
@@ -62,10 +62,8 @@ struct plain_variable {
 }  // namespace weft::detail
 
 #define atomic plain_variable
-#define spin_backoff spin_backoff_of_the_library
 #include "sync/sync.cc"
 #undef atomic
-#undef spin_backoff
 
 #if defined(MUTANT_LOCKS_UNSORTED)
 namespace weft::detail {
@@ -91,10 +89,6 @@ inline uintptr_t address_as_the_thread_likes(guarded_word* lock) {
 #undef waiting_bit
 
 namespace weft::detail {
-void os::yield_thread() noexcept {}
-
-void os::sleep_ns(int64_t /*ns*/) noexcept {}
-
 int os::current_tid() noexcept { return 1; }
 
 void warn(const char* /*format*/, ...) noexcept {}

@@ -4,7 +4,7 @@
 // - No unit is lost or duplicated, even if a deadline passes at that moment.
 // - The semaphore may be destroyed as soon as the last acquire has returned.
 //
-// weft/detail/semaphore_core.h, src/sync/semaphore.cc and src/sync/wait.cc are compiled as they
+// weft/detail/semaphore_core.h, src/wait/semaphore.cc and src/wait/wait.cc are compiled as they
 // are.
 //
 // mutants: ACQUIRE_RELAXED RELEASE_RELAXED LOCK_BITS_RELAXED UNLOCK_BITS_RELAXED TAKE_BLINDLY WAITING_FORGOTTEN LOOKED_ONCE
@@ -36,7 +36,7 @@
 #include <weft/detail/semaphore_core.h>
 #undef private
 #undef compare_exchange_weak
-#include "sync/wake_list.h"
+#include "wait/wake_list.h"
 #if defined(MUTANT_WAITING_FORGOTTEN)
 #define empty() empty() || true
 #elif defined(MUTANT_LOOKED_ONCE)
@@ -52,7 +52,7 @@
 #elif defined(MUTANT_ABANDONED_IGNORED)
 #define semaphore_wait_abandoned ignored
 #endif
-#include "sync/semaphore.cc"
+#include "wait/semaphore.cc"
 #undef empty
 #undef one
 #undef pop_claimed
@@ -61,7 +61,7 @@
 #undef semaphore_wait_abandoned
 
 #include "sched/park.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 #if defined(MUTANT_ABANDONED_IGNORED)
 namespace weft::detail {

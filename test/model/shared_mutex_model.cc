@@ -102,7 +102,7 @@
 #undef wait
 
 #include "sched/park.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 namespace weft::detail {
 

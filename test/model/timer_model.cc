@@ -7,7 +7,7 @@
 // - The block is freed once, when no thread touches it any longer.
 //
 // src/time/timer.cc, weft/detail/chan_state.h, src/sched/timer_queue.h, fire_timers and
-// src/sync/wait.cc are compiled as they are. The green thread for a call is only counted.
+// src/wait/wait.cc are compiled as they are. The green thread for a call is only counted.
 //
 // mutants: DROP_LOOKS_EARLY TICK_LEFT STOP_UNSEEN RESET_UNSEEN ORPHAN_UNSEEN ALARM_LEFT FREED_ON_ITS_WAY PLACED_TWICE CALL_KEPT UNLOCKED
 // mutants: EARLIER_IS_LATER
@@ -31,8 +31,8 @@ static_assert(weft::detail::model_build, "before the headers that it is about");
 
 #include "green.h"
 #include "sched/park.cc"
-#include "sync/wait.cc"
 #include "time/timer_state.h"
+#include "wait/wait.cc"
 #if defined(MUTANT_DROP_LOOKS_EARLY)  // not under the lock under which it acts
 namespace model {
 

@@ -4,7 +4,7 @@
 // - What was done before done() is visible after wait().
 // - The object may be destroyed as soon as the last wait has returned.
 //
-// weft/wait_group.h and src/sync/wait.cc are compiled as they are. The memory of a destroyed group
+// weft/wait_group.h and src/wait/wait.cc are compiled as they are. The memory of a destroyed group
 // is overwritten at once. The done() that ended the wait may not have returned by then.
 //
 // mutants: DECREMENT_RELAXED ADD_RELAXED STORE_RELAXED ZERO_RELAXED TOUCHED_AFTER_STORE UNLOCKED_LATE
@@ -52,7 +52,7 @@
 #include <weft/wait_group.h>
 
 #include "sched/park.cc"
-#include "sync/wait.cc"
+#include "wait/wait.cc"
 
 namespace weft::detail {
 

@@ -158,9 +158,9 @@ struct waiter {
     waiter* also;              // with a claim: the next waiter of the same wait
 };
 
-// A waiter of a lock or of a file descriptor. What it receives may have to be passed on: the lock
-// itself, or the duty to have the available data consumed. pass_on does that if its runtime is
-// stopped before it runs again.
+// A waiter of a lock, a condition variable or a file descriptor. What it receives may have to be
+// passed on: the lock itself, or the duty to have the available data consumed. pass_on does that if
+// its runtime is stopped before it runs again.
 struct lock_waiter : waiter {
     // w is off its queue and will never run again. served: the object had claimed it and given it
     // what it gives.
@@ -191,7 +191,7 @@ struct lock_waiter : waiter {
 
 // Whether the waiters with this reason are lock_waiters.
 [[nodiscard]] constexpr bool passes_on(wait_reason reason) noexcept {
-    return waits_for_lock(reason) || waits_for_fd(reason);
+    return waits_for_lock(reason) || waits_for_fd(reason) || reason == wait_reason::condition_wait;
 }
 
 // A lock that a parking G holds, and the object's bits to store when it is released.
@@ -355,11 +355,6 @@ void ready_all(waiter* chain) noexcept;
 
 // A G that was handed a unit by a semaphore will never run again: gives the unit back.
 void semaphore_wait_abandoned(waiter& w) noexcept;
-
-// A G that waits on a condition variable, or was taken off its queue by a notify, will never run
-// again. Gives back what it holds of others. The notify is not given back: it had woken the G, and
-// the condition variable may be gone.
-void condition_wait_abandoned(waiter& w, bool linked) noexcept;
 
 // In the child of fork: forgets the notes of plain threads and resets their lock.
 void forget_thread_notes() noexcept;

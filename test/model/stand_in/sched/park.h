@@ -6,7 +6,7 @@
 // that orders like a release and an acquire, without a step of its own. A pushed green thread may
 // run at once or much later, because the checker picks any thread that can run.
 //
-// See: test/model/green.h, which compiles src/sync/wait.cc and src/sched/park.cc against this.
+// See: test/model/green.h, which compiles src/wait/wait.cc and src/sched/park.cc against this.
 #pragma once
 
 #include <cstddef>
@@ -217,6 +217,8 @@ struct scheduler {
         }
     } global;
 };
+
+inline bool is_from_before_fork(const scheduler& /*s*/) noexcept { return false; }
 
 // For models of what plain threads start.
 scheduler& pin_default_scheduler();

@@ -47,7 +47,7 @@ struct other_parties {
 // stops.
 void tell_tokens_of(cancel_context* context, wait_result why) noexcept;
 
-// std::stop_token for contexts.
+// std::stop_token for contexts: stop_bridge.h.
 void request_stop(stop_bridge& b) noexcept;  // b is known to be alive
 stop_bridge* retain_in_chain(stop_bridge* b, stop_bridge* chain) noexcept;
 void request_stops(stop_bridge* chain) noexcept;

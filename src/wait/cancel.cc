@@ -2,7 +2,7 @@
 #include <weft/detail/cancel.h>
 
 #include "base/assert.h"
-#include "sync/interrupt.h"
+#include "wait/interrupt.h"
 
 namespace weft::detail {
 

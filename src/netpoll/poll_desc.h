@@ -47,8 +47,8 @@
 #include <weft/detail/wait.h>
 
 #include "base/atomic.h"
+#include "netpoll/poll_side.h"
 #include "poll/backend.h"
-#include "poll/poll_side.h"
 
 namespace weft::detail {
 

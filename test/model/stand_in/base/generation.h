@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace weft::detail {
+#include "base/assert.h"
 
-struct scheduler;
+namespace weft::detail {
 
 inline struct {
     template <typename... Order>
@@ -13,8 +13,6 @@ inline struct {
         return 0;
     }
 } fork_generation;
-
-inline bool is_from_before_fork(const scheduler& /*s*/) noexcept { return false; }
 
 [[noreturn]] inline void fatal_in_child(const char* what) noexcept { fatal("%s", what); }
 

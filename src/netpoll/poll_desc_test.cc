@@ -1,6 +1,6 @@
 // poll_desc_test.cc: a descriptor's life, with a poller whose events the test generates.
 
-#include "poll/poll_desc.h"
+#include "netpoll/poll_desc.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // poll_desc.cc: see poll_desc.h.
-#include "poll/poll_desc.h"
+#include "netpoll/poll_desc.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -6,7 +6,7 @@
 // See: poll_desc.h
 #include <new>
 
-#include "poll/poll_desc.h"
+#include "netpoll/poll_desc.h"
 
 namespace weft::detail {
 

@@ -1,8 +1,8 @@
-// generation.h: which process in a line of forks made a scheduler.
+// generation.h: which process in a line of forks this is.
 //
 // In the child of fork() only the forking thread exists; what the parent has made is in memory, in
 // any state, and waiting for it hangs. So slow paths compare generations, and end the process with
-// a message instead.
+// a message instead: is_from_before_fork() of sched/scheduler.h.
 //
 // Threads: any thread; only the handler of fork() writes (lifecycle/fork.h).
 // See:     docs/fork.md
@@ -14,13 +14,8 @@
 
 namespace weft::detail {
 
-struct scheduler;
-
 // 0 unless a process with runtimes forked this one.
 extern atomic<uint32_t> fork_generation;
-
-// Returns true if a parent process made s.
-[[nodiscard]] bool is_from_before_fork(const scheduler& s) noexcept;
 
 // The fatal error if a G that has forked returns.
 inline constexpr const char* returned_in_child =

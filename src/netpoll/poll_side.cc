@@ -1,5 +1,5 @@
 // poll_side.cc: see poll_side.h.
-#include "poll/poll_side.h"
+#include "netpoll/poll_side.h"
 
 #include <cstddef>
 

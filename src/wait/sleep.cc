@@ -5,12 +5,11 @@
 // lock has won. A sleep wakes no other M: Leaving, in idle/idle.h.
 #include <weft/time.h>
 
-#include "idle/idle.h"
 #include "os/note.h"
 #include "sched/park.h"
 #include "sched/switch.h"
-#include "sync/interrupt.h"
-#include "sync/thread_note.h"
+#include "wait/interrupt.h"
+#include "wait/thread_note.h"
 
 namespace weft::detail {
 

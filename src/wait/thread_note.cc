@@ -1,5 +1,5 @@
 // thread_note.cc: see thread_note.h.
-#include "sync/thread_note.h"
+#include "wait/thread_note.h"
 
 #include <new>
 #include <utility>
@@ -7,7 +7,7 @@
 #include <weft/detail/spin_lock.h>
 
 #include "base/assert.h"
-#include "sched/generation.h"
+#include "base/generation.h"
 
 namespace weft::detail {
 

@@ -7,15 +7,15 @@
 #include <weft/error.h>
 
 #include "base/assert.h"
+#include "base/generation.h"
 #include "handoff/retake.h"
 #include "os/note.h"
 #include "os/os.h"
 #include "sched/g_main.h"
-#include "sched/generation.h"
 #include "sched/park.h"
 #include "sched/switch.h"
-#include "sync/interrupt.h"
-#include "sync/thread_note.h"
+#include "wait/interrupt.h"
+#include "wait/thread_note.h"
 
 namespace weft::detail {
 

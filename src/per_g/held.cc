@@ -1,10 +1,9 @@
 // held.cc: see held.h.
-#include "debug/held.h"
+#include "per_g/held.h"
 
 #include <cstdint>
 
 #include "lifecycle/crash.h"
-#include "monitor/observe.h"
 #include "os/os.h"
 #include "sched/scheduler.h"
 #include "sched/switch.h"
