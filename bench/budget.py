@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 SMALL, LARGE = 20_000, 60_000
 PROGRAM_TIMEOUT_S = 120
-# How often somebody's slice ends depends on the time it takes, and so on what else the machine does.
+# How often the slice of a task ends depends on the time it takes, and so on what else the machine does.
 ENVIRONMENT = {**os.environ, "RUN_DEBUG": "retake=0"}
 
 
@@ -36,7 +36,7 @@ class Budget:
 
 # A limit above its goal is a goal that has not been met: docs/benchmarks.md says why. Lower it with every improvement.
 # Goals of the first four are the design's own; of the others, what its nanoseconds come to at four instructions each: select half of
-# the best peer's, locks one atomic a side, a timer 0.15 of Go's, entering 1 ns, a declared call 10 ns. Counts include the loop.
+# the best peer's, locks one atomic a side, a timer 0.15 of Go's, entering 1 ns, an announced call 10 ns. Counts include the loop.
 BUDGETS = [
     Budget("yield", "yield", goal=110, limit=143),
     Budget("spawn_join", "spawn + join", goal=190, limit=565, mallocs=0),

@@ -1,4 +1,4 @@
-"""Reads docs/benchmarks.md back, so that some rows can be measured anew while the others keep the figures they have.
+"""Reads docs/benchmarks.md back, so that some rows can be measured again while the others keep the figures they have.
 
 The page is the record: medians, ratios and verdicts are taken as they stand there. What was measured round by round is not in
 it, so a ratio of a new figure to a kept one is the quotient of two medians, without a range.
@@ -49,7 +49,7 @@ class Record:
         return any(key[:3] == (row, p, peer) for key in self.middles)
 
     def forget(self, rows):
-        """They have been measured anew."""
+        """They have been measured again."""
         self.middles = {key: value for key, value in self.middles.items() if key[0] not in rows}
         self.ratios = {key: value for key, value in self.ratios.items() if key[0] not in rows}
         self.failures = [line for line in self.failures if line.split(", ")[1] not in rows]
@@ -179,5 +179,5 @@ def read(text):
     for title, details in DETAILS.items():
         read_details(record, details, parts.get(title, []))
     read_losses(record, parts.get("Where weft is slower, or larger", []))
-    read_verdicts(record, parts.get("What weft is held to", []))
+    read_verdicts(record, parts.get("Targets", []))
     return record

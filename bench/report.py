@@ -260,19 +260,19 @@ PEER_NOTES = """\
 - **Go**: goroutines, channels, `select`, package `sync`, `time.AfterFunc`, default settings. "GOGC=off" is the same program
   without garbage collection, where memory matters. Go's stacks grow by copying and start at 2 KiB. Its semaphore is a channel
   with room for one. Where the number of cases is known at run time only, `reflect.Select`. It has no thread outside of its
-  scheduler that could wake an idle process. System calls are made through package `syscall`, which declares every one of them
-  to the scheduler; what declaring costs is `Syscall` against `RawSyscall`.
+  scheduler that could wake an idle process. System calls are made through package `syscall`, which announces every one of them
+  to the scheduler; the cost of that is `Syscall` against `RawSyscall`.
 - **tokio**: stackless tasks on the multi-threaded runtime with P workers, no I/O driver, and a time driver only where time is
   waited for, link-time optimization, mimalloc (glibc's malloc makes spawning twice as slow). It has no rendezvous channel:
-  where the others are unbuffered it has an `mpsc` of capacity 1, whose send returns before anyone has received. Channels with
-  several receivers are async-channel 1.9 (2.5 is slower). Its mutex hands over in order; Go's, Boost.Fiber's and weft's let a
-  running task in first. `tokio::select!`; `select_all` of futures-util where the number of cases is known at run time
+  where the others are unbuffered it has an `mpsc` of capacity 1, whose send returns before the value is received. Channels with
+  several receivers are async-channel 1.9 (2.5 is slower). Its mutex hands off in order; with Go's, Boost.Fiber's and weft's
+  a running task can lock first. `tokio::select!`; `select_all` of futures-util where the number of cases is known at run time
   only. Its timers count milliseconds, and are futures: started by a first poll, stopped by being dropped; one that fires by
   itself is a task that sleeps. No condition variable. A task made ready goes to a slot of the waker's worker from which
   others do not steal.
 - **Boost.Fiber**: `round_robin` and pooled stacks at P=1; `work_stealing` and a malloc that never trims at P=2, whose threads
   do not sleep when there is nothing to do; 16 KiB stacks without guard pages. A `buffered_channel` of capacity 128 holds 127
-  values. Where a task forks, children start by `launch::dispatch`. A call that blocks, or a task that computes, holds up its
+  values. Where a task forks, children start by `launch::dispatch`. A call that blocks, or a task that computes, delays its
   thread and what is queued there. It has no select, no semaphore, no reader-writer lock, no
   timers other than sleeping.
 - **std::thread**: one OS thread per task, held to P CPUs by affinity; channels are a mutex and condition variables. Fewer
@@ -301,13 +301,13 @@ METHOD = """\
 - A run during which other processes or the hypervisor took more than 15 % of a core that the run needed is repeated once.
 - Lateness and wake-ups are single measurements, of which percentiles are taken; two readings of the clock are in each. A thread
   that has to be woken by the kernel takes longest to run in a virtual machine.
-- What is to be on time is measured from when it was due, not from when somebody got round to it: requests that come at given
-  moments, whatever became of those before, and a sleeper that wants to wake at multiples of 10 ms.
-- Work that takes so many microseconds is hashing, measured out at the start of each process, not a look at the clock: who loses the
-  core meanwhile still has to do it.
-- Blocking calls are `clock_nanosleep` with a timer slack of 1 ns, made on the task's own thread. "Declared" is `weft::blocking`.
+- Lateness is measured from when an event was due, not from when it was first handled: requests that come at given
+  moments, even if earlier ones are late, and a sleeper that wakes at multiples of 10 ms.
+- Work that takes so many microseconds is hashing, calibrated at the start of each process, not a reading of the clock: a task that
+  loses the core meanwhile must still do it.
+- Blocking calls are `clock_nanosleep` with a timer slack of 1 ns, made on the task's own thread. "Announced" is `weft::blocking`.
   Counting beside calls is compared with counting alone, 100 ms each in turns, in the same process.
-- Runs of what goes on for ever are short: requests come for 5 s, the crowd that comes and goes is watched for about 10 s after
+- Runs of endless workloads are short: requests come for 5 s, the tasks that start and end are measured for about 10 s after
   a warm-up of 1.5 s, the idle process for 10 s after two seconds of rest, by a thread whose own share is not counted.
 - Futex calls are counted in a run of its own, under strace, which makes everything slower: spinning ends in sleep more often there.
 - Servers have a process and a CPU of their own, and the client has another one. With two CPUs that leaves one for the server, also at P=2, which
@@ -315,7 +315,7 @@ METHOD = """\
   same CPUs" nothing is pinned: both take what they get.
 - The client is one thread on epoll, and compares every byte (`bench/net/client/`). Where it has a CPU of its own it never sleeps: so the server never
   pays for waking it, and answers are seen when they come. Requests of a given rate have random gaps (exponential) and are sent when they
-  are due, whatever became of those before; their time counts from then. The server's CPU time is that of all its
+  are due, even if earlier ones are late; their time counts from then. The server's CPU time is that of all its
   threads, with the system's work for it, while it is measured; sleeping is a context switch that a thread of it asked for.
 - System calls are counted by perf, beside the same load, in a run of its own; without perf, or where it may not, by strace, under which everything
   is slower and more is done at once.
@@ -381,9 +381,9 @@ def page(results):
     if failures:
         out += ["Failed runs:", "", *failures, ""]
     if raw["skipped"]:
-        out += [f"Left out for want of memory: {', '.join(raw['skipped'])}.", ""]
+        out += [f"Left out because of too little memory: {', '.join(raw['skipped'])}.", ""]
 
-    out += ["## What weft is held to", "", *targets_table(results), ""]
+    out += ["## Targets", "", *targets_table(results), ""]
     out += ["## Where weft is slower, or larger", "", *losses(results), ""]
     for group, title in GROUPS.items():
         rows = [row for row in ROWS if row.group == group and results.has(row.id)]
@@ -403,7 +403,7 @@ def page(results):
         table = details_table(results, details)
         if len(table) > 2:
             out += [f"## {title}", "", *table, ""]
-    out += ["## What is not the same", "", PEER_NOTES, "", "## How this was measured", "", METHOD, "",
+    out += ["## Differences between the programs", "", PEER_NOTES, "", "## How this was measured", "", METHOD, "",
             "To repeat it: `./dev bench`, or `bench/run.py`; one row: `bench/run.py --only pingpong`.", ""]
     return "\n".join(out)
 

@@ -1,4 +1,4 @@
-"""A row of the tables: what is measured, and how; and whom it is measured with."""
+"""A row of the tables: what is measured, and how, and the peers that it is measured with."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ PEERS = {
     "asio": "Boost.Asio",
     "epoll": "raw epoll",
 }
-# No runtime: what it has in a table is what the system takes, and nobody can be below it.
+# No runtime: what it has in a table is what the system takes, and no runtime can be below it.
 FLOOR = "epoll"
 MAIN_PEERS = ("weft", "go", "tokio", "boost")
 ALL_PEERS = (*MAIN_PEERS, "std")

@@ -17,7 +17,7 @@ WITH_DECLARED_CALLS = ("weft", "go")
 WITH_MANY_SLEEPERS = ("weft", "go", "boost")
 
 GROUPS = {
-    "yield": "Taking turns",
+    "yield": "Yield",
     "spawn": "Starting and ending",
     "channel": "Channels",
     "select": "Select",
@@ -26,13 +26,13 @@ GROUPS = {
     "timer": "Timers and sleep",
     "wake": "From a wake-up to running",
     "call": "Blocking calls",
-    "hog": "Beside tasks that never give way",
-    "rest": "Coming and going, and at rest",
+    "hog": "Beside tasks that never yield",
+    "rest": "Task lifetimes and idle processes",
     "echo": "Echo servers",
     "idle-conns": "Ten thousand connections",
     "http": "HTTP",
     "program": "Whole programs",
-    "cforall": "What schedulers stumble over: Cforall's five",
+    "cforall": "Scheduler stress: five programs of Cforall",
     "savina": "Actors: five of Savina",
     "curve": "Growth",
 }
@@ -94,10 +94,10 @@ ROWS = [
     Row("select-meet", "2 tasks select among the same 16: per message", "select", "select_meet", 200_000,
         peers=WITH_SELECT, note="tokio: capacity 1", serial=True),
     # Locks and conditions.
-    Row("mutex-1", "mutex, nobody else: lock + unlock", "lock", "mutex", 10 * MILLION, procs=(1,)),
+    Row("mutex-1", "mutex, uncontended: lock + unlock", "lock", "mutex", 10 * MILLION, procs=(1,)),
     Row("mutex-8", "mutex shared by 8: lock + unlock", "lock", "mutex", 4 * MILLION, k=8,
-        note="tokio hands over in order; the others let a newcomer in first"),
-    Row("mutex-64", "mutex shared by 64, as often as they can", "lock", "mutex_fair", 4 * MILLION, k=64,
+        note="tokio hands off in order; in the others a running task can lock first"),
+    Row("mutex-64", "mutex shared by 64, locked in a loop", "lock", "mutex_fair", 4 * MILLION, k=64,
         n_for={"tokio": MILLION, "boost": MILLION, "std": MILLION}),
     Row("mutex-64-1us", "the same, held for 1 µs", "lock", "mutex_fair", 100_000, k=64, cap=1000),
     Row("rwlock-64", "reader-writer lock shared by 64, 90 % read", "lock", "rwlock", 2 * MILLION, k=64,
@@ -113,7 +113,7 @@ ROWS = [
     # Timers and sleep.
     *(Row(f"timer-add-{name}", f"start and stop a timer, {name} pending", "timer", "timer_add_stop", MILLION, cap=pending,
           procs=(1,), peers=WITH_TIMERS, **few) for name, pending, few in PENDING),
-    *(Row(f"timer-reset-{name}", f"put one of {name} timers off", "timer", "timer_reset", MILLION, cap=pending,
+    *(Row(f"timer-reset-{name}", f"reset one of {name} timers", "timer", "timer_reset", MILLION, cap=pending,
           procs=(1,), peers=WITH_TIMERS, **few) for name, pending, few in PENDING),
     Row("timer-fire-1e6", "1 000 000 timers fire in a second: late by, p99", "timer", "timer_fire", MILLION,
         metric="p99_us", unit="µs", peers=WITH_TIMERS, rounds=3, quick_rounds=1, memory_gib=3,
@@ -125,9 +125,9 @@ ROWS = [
     # From a wake-up to running.
     Row("wake-same", "the waker parks, p50", "wake", "wake_same", 200_000, n_for={"std": 20_000}, metric="p50_ns",
         procs=(1,)),
-    Row("wake-spinning", "the waker works on, and the other has just parked, p50", "wake", "wake_busy", 5000, cap=500,
+    Row("wake-spinning", "the waker keeps running, and the other has just parked, p50", "wake", "wake_busy", 5000, cap=500,
         metric="p50_ns", procs=(2,)),
-    Row("wake-busy", "the waker works on, p50", "wake", "wake_busy", 5000, cap=5000, metric="p50_ns", procs=(2,)),
+    Row("wake-busy", "the waker keeps running, p50", "wake", "wake_busy", 5000, cap=5000, metric="p50_ns", procs=(2,)),
     Row("wake-idle", "all asleep, woken by an OS thread, p50", "wake", "wake_idle", 1000, metric="p50_ns",
         peers=WITH_OUTSIDE, rounds=3, quick_rounds=1),
     Row("fan-out-2", "a close wakes 2: until both run, p50", "wake", "fan_out", 20_000, k=2, metric="p50_us", unit="µs",
@@ -137,31 +137,31 @@ ROWS = [
     Row("fan-out-1e4", "a close wakes 10 000: until the last runs, p50", "wake", "fan_out", 200_000, k=10_000,
         metric="p50_us", unit="µs", procs=(2,), peers=MAIN_PEERS, futexes=True),
     # Blocking calls.
-    Row("call-guard", "declaring a system call: beyond the call itself", "call", "call_guard", 2 * MILLION, metric="guard_ns",
+    Row("call-guard", "announcing a blocking call: cost beyond the call itself", "call", "call_guard", 2 * MILLION, metric="guard_ns",
         peers=WITH_DECLARED_CALLS, note="Go: Syscall, not RawSyscall"),
     Row("entry", "entering the runtime and leaving it, as most operations do", "call", "entry", 50 * MILLION, procs=(1,),
         peers=("weft",)),
-    *(Row(f"call-wait{suffix}", f"{who}, until both it and a task made runnable before are through, p50", "call",
+    *(Row(f"call-wait{suffix}", f"{what}, until the call and a task made runnable before it are done, p50", "call",
           "call_wait", 3000, k=50, cap=declared, metric="p50_us", unit="µs", peers=peers, note=note, **SELDOM)
-      for suffix, who, declared, peers, note in (
+      for suffix, what, declared, peers, note in (
           ("", "a call of 50 µs", 1, WITH_CALLS, ""),
-          ("-undeclared", "the same, undeclared", 0, UNDECLARED, "in Go every call is declared"))),
+          ("-undeclared", "the same, not announced", 0, UNDECLARED, "in Go every call is announced"))),
     *(Row(f"call-count-{name}{suffix}", f"counting beside calls of {title}{how}: against counting alone", "call",
           "call_count", 9, k=us, cap=declared, metric="slowdown", unit="", peers=peers, **SELDOM)
       for name, title, us in (("50us", "50 µs", 50), ("5ms", "5 ms", 5000))
-      for suffix, how, declared, peers in (("", "", 1, WITH_OTHERS), ("-undeclared", ", undeclared", 0, UNDECLARED))),
+      for suffix, how, declared, peers in (("", "", 1, WITH_OTHERS), ("-undeclared", ", not announced", 0, UNDECLARED))),
     *(Row(f"call-crowd-64{suffix}", f"64 calls of 10 ms{how}, beside computing: until all are done, p50", "call",
           "call_crowd", 7, k=64, cap=declared, metric="p50_ms", unit="ms", procs=(1,), peers=peers, n_for={"boost": 2}, **SELDOM)
-      for suffix, how, declared, peers in (("", "", 1, WITH_CALLS), ("-undeclared", ", undeclared", 0, UNDECLARED))),
+      for suffix, how, declared, peers in (("", "", 1, WITH_CALLS), ("-undeclared", ", not announced", 0, UNDECLARED))),
     # Beside tasks that never give way.
     Row("hog-sleeper", "every 10 ms, beside a hog for each P: late by, p50", "hog", "hog_sleeper", 300, k=1, k_per_p=True,
         metric="p50_us", unit="µs", peers=WITH_CALLS, note="Boost.Fiber: when the hogs end", **SELDOM),
     Row("hog-tail", "requests of 2 µs, half the capacity, 1 in 100 takes 2 ms, beside a hog: until served, p99", "hog",
         "hog_tail", 5000, metric="p99_us", unit="µs", peers=WITH_DECLARED_CALLS, note="for 5 s", **SELDOM),
     # A process over time.
-    Row("lifetimes", "100 000 live for up to a second each, and start another: CPU time for each", "rest", "lifetimes",
+    Row("lifetimes", "100 000 tasks live for up to 1 s each, and start another: CPU time for each", "rest", "lifetimes",
         2 * MILLION, k=100_000, peers=WITH_MANY_SLEEPERS, memory_gib=4, note="for about 10 s", **SELDOM),
-    Row("idle", "100 tasks wait, and nothing happens: context switches a second", "rest", "idle", 10_000, k=100,
+    Row("idle", "100 tasks wait in an idle process: context switches per second", "rest", "idle", 10_000, k=100,
         metric="switches_per_s", unit="", peers=WITH_CALLS, note="for 10 s", rounds=2, quick_rounds=1),
     Row("after-burst", "300 000 have parked and ended: resident memory 10 s later", "rest", "after_burst", 300_000,
         metric="mib_at_10", unit="MiB", peers=UNDECLARED, memory_gib=2, note="nothing else happens", rounds=2, quick_rounds=1),
@@ -213,7 +213,7 @@ ROWS = [
           unit="B", procs=(1,), peers=MAIN_PEERS, rounds=3, quick_rounds=1) for n in (1, 10, 100, 1000, 10_000, 100_000)),
     *(Row(f"{workload.replace('_', '-')}-curve-{n}", title.format(n), "curve", workload, MILLION, cap=n, procs=(1,),
           peers=WITH_TIMERS, rounds=3, quick_rounds=1)
-      for workload, title in (("timer_add_stop", "start and stop a timer, {} pending"), ("timer_reset", "put one of {} timers off"))
+      for workload, title in (("timer_add_stop", "start and stop a timer, {} pending"), ("timer_reset", "reset one of {} timers"))
       for n in (1, 10, 100, 10_000)),
     *(Row(f"timer-fire-curve-{n}", f"{n} timers fire: CPU time for each", "curve", "timer_fire", n, metric="fire_ns",
           procs=(1,), peers=WITH_TIMERS, rounds=3 if n < 10 * MILLION else 1, quick_rounds=1, memory_gib=1 + n // MILLION)
@@ -223,7 +223,7 @@ ROWS = [
       for k in CALLERS if k != 64),
     *(Row(f"waiters-curve-{k}", f"{k} wait on one channel: served by send, receive, close", "curve", "chan_waiters",
           200_000, k=k, procs=(1,), peers=MAIN_PEERS, rounds=3, quick_rounds=1) for k in WAITERS),
-    *(Row(f"withdraw-curve-{k}", f"{k} wait on one channel: one more comes and goes", "curve", "withdraw", 200_000, k=k,
+    *(Row(f"withdraw-curve-{k}", f"{k} wait on one channel: one more waits and is withdrawn", "curve", "withdraw", 200_000, k=k,
           procs=(1,), peers=WITH_SELECT, rounds=3, quick_rounds=1) for k in WAITERS),
     *(Row(f"select-width-{k}", f"select among {k}, one ready: per case", "curve", "select_width", max(12_800, MILLION // k),
           k=k, metric="case_ns", procs=(1,), peers=WITH_SELECT, rounds=3, quick_rounds=1) for k in WIDTHS),

@@ -297,17 +297,17 @@ def main():
     if arguments.rounds is not None and arguments.rounds < 1:
         parser.error("--rounds must be at least 1")
     if arguments.add and (arguments.quick or not arguments.only):
-        parser.error("--add goes with --only, and not with --quick")
+        parser.error("--add needs --only, and cannot be used with --quick")
     wanted = arguments.peers.split(",")
     if unknown := [peer for peer in wanted if peer not in PEERS]:
-        parser.error(f"no peer {unknown[0]}; there are: {', '.join(PEERS)}")
+        parser.error(f"unknown peer {unknown[0]}; the peers are: {', '.join(PEERS)}")
 
     full = not arguments.only and not arguments.quick
     kind = "" if full else "-only" if arguments.only else "-quick"
     stored = toolchain.OUT / f"results{kind}.json"
     if arguments.report_only:
         if not stored.exists():
-            sys.exit(f"run.py: no {stored}; run without --report-only first")
+            sys.exit(f"run.py: there are no results in {stored}; run without --report-only first")
         results = json.loads(stored.read_text(encoding="utf-8"))
     else:
         begin = time.monotonic()
@@ -316,14 +316,14 @@ def main():
         try:
             clients = toolchain.build_clients(suites)
         except toolchain.Missing as reason:
-            sys.exit(f"run.py: no client for the servers: {reason}")
+            sys.exit(f"run.py: cannot build the client of the servers: {reason}")
         if "weft" in missing:
-            sys.exit("run.py: weft itself could not be built; name the others with --peers to do without it")
+            sys.exit("run.py: cannot build weft, for the reason above; to measure only the others, name them with --peers")
         if not programs:
-            sys.exit("run.py: nothing could be built")
+            sys.exit("run.py: cannot build any program, for the reasons above")
         campaign = Campaign(programs, clients, arguments)
         if not campaign.rows:
-            sys.exit("run.py: no row to run; rows are: " + ", ".join(row.id for row in ROWS))
+            sys.exit("run.py: no row matches --only; the rows are: " + ", ".join(row.id for row in ROWS))
         results = {"machine": machine(), "weft": weft_version(), "missing": missing, "quick": arguments.quick,
                    "date": datetime.date.today().isoformat(), "rounds": campaign.rounds, "skipped": campaign.skipped,
                    "runs": campaign.runs, "retries": 0}
@@ -335,7 +335,7 @@ def main():
         try:
             campaign.run(save)
         except KeyboardInterrupt:
-            print("\ninterrupted: reporting what there is", flush=True)
+            print("\ninterrupted: reporting what was measured so far", flush=True)
             save()
         print(f"measured in {(time.monotonic() - begin) / 60:.1f} minutes; raw results: {stored.relative_to(toolchain.ROOT)}")
 
@@ -345,7 +345,7 @@ def main():
     if arguments.add:
         kept = record.read((docs / "benchmarks.md").read_text(encoding="utf-8"))
         if kept.machine() != report.machine_line(results["machine"]):
-            sys.exit("run.py: docs/benchmarks.md is of another machine; figures of two machines do not go into one table")
+            sys.exit("run.py: docs/benchmarks.md was measured on another machine, so --add cannot add to it; run without --add")
     for path in report.write(results, docs if full or kept else toolchain.OUT / "report", kept):
         print(f"wrote {path.relative_to(toolchain.ROOT)}")
     return 1 if any(run["failure"] for run in results["runs"]) else 0

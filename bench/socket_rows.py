@@ -68,7 +68,7 @@ def _details():
         for metric, what, unit in of_echoes:
             yield name, metric, f"{title}: {what}", unit
     for metric, what, unit in (
-            ("page_table_bytes", "page tables for each", "B"), ("idle_cpu_percent", "CPU time while nothing happens", "%"),
+            ("page_table_bytes", "page tables for each", "B"), ("idle_cpu_percent", "CPU time while idle", "%"),
             ("cpu_us", "1 % send 5000/s: server's CPU time per request", "µs"), ("p50_us", "1 % send 5000/s: until the echo, p50", "µs"),
             ("p99_us", "1 % send 5000/s: until the echo, p99", "µs")):
         yield "idle-conns-1e4", metric, f"10 000 connections: {what}", unit

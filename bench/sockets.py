@@ -56,7 +56,7 @@ def serving(program, row, p, environment):
                                   preexec_fn=pinned(cpus_of(row.load, p)[0]))
         try:
             if not select.select([server.stdout], [], [], START_TIMEOUT_S)[0]:
-                raise Failure(f"the server did not start in {START_TIMEOUT_S} s")
+                raise Failure(f"the server did not start within {START_TIMEOUT_S} s")
             try:
                 said = json.loads(server.stdout.readline())
             except ValueError as error:
@@ -76,7 +76,7 @@ def output_of(command, cpus):
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=CLIENT_TIMEOUT_S, check=False, preexec_fn=pinned(cpus))
     except subprocess.TimeoutExpired as error:
-        raise Failure(f"the client had not finished after {CLIENT_TIMEOUT_S} s") from error
+        raise Failure(f"the client did not finish within {CLIENT_TIMEOUT_S} s") from error
     if done.returncode != 0:
         raise Failure(f"the client: exit code {done.returncode}: {done.stderr.strip()[-300:]}")
     return done.stdout
@@ -118,7 +118,7 @@ def wrk_command(client, load, address, seconds):
 def check_answer(address):
     with urllib.request.urlopen(f"http://{address}/", timeout=START_TIMEOUT_S) as answer:
         if answer.read() != b"Hello, world!\n" or "Date" not in answer.headers:
-            raise Failure("a wrong answer")
+            raise Failure("the server sent a wrong answer: not the expected text, or no Date field")
 
 
 def load_with_requests(client, load, server, address, cpus):
@@ -174,7 +174,7 @@ def calls_during(server, command, cpus):
 
 
 def system_calls(program, client, row, p, environment):
-    """For each request, by the difference between a short and a longer load; None where nobody counts them."""
+    """For each request, by the difference between a short and a longer load; None where they cannot be counted."""
     if not perf_counts() and shutil.which("strace") is None:
         return None
     load, (_, cpus) = row.load, cpus_of(row.load, p)

@@ -56,7 +56,7 @@ def _targets():
     yield Target("select among 4, all empty ≤ 0.5 × the best peer", "select-block", 0.5, "best")
     yield Target("select with a default ≤ 1.2 × Go", "select-default-1", 1.2, "go")
     yield Target("select among 1024, per case ≤ Go", "select-width-1024", 1.0, "go", metric="case_ns", procs=(1,))
-    yield Target("mutex, nobody else ≤ Go", "mutex-1", 1.0, "go", procs=(1,))
+    yield Target("mutex, uncontended ≤ Go", "mutex-1", 1.0, "go", procs=(1,))
     yield Target("mutex shared by 8 ≤ Go", "mutex-8", 1.0, "go")
     yield Target("mutex shared by 64 ≤ Go", "mutex-64", 1.0, "go")
     yield Target("condition variable ≤ 0.5 × Go", "cond", 0.5, "go")
@@ -66,7 +66,7 @@ def _targets():
     yield Target("start and stop a timer, none pending ≤ 0.15 × Go", "timer-add-0", 0.15, "go", procs=(1,))
     yield Target("start and stop a timer, 1e6 pending ≤ 0.15 × Go", "timer-add-1e6", 0.15, "go", procs=(1,))
     yield Target("the same among 1e7 ≤ 2 × among 1", "timer-add-1e7", 2.0, "self:timer-add-stop-curve-1", procs=(1,))
-    yield Target("put off one of 1e6 timers ≤ 0.6 × Go", "timer-reset-1e6", 0.6, "go", procs=(1,))
+    yield Target("reset one of 1e6 timers ≤ 0.6 × Go", "timer-reset-1e6", 0.6, "go", procs=(1,))
     yield Target("1e6 timers fire, late by at p99 ≤ 1 ms", "timer-fire-1e6", 1000, "", metric="p99_us", unit="µs")
     yield Target("sleep 100 µs, late by at p50 ≤ 60 µs", "sleep-100us", 60, "", metric="p50_us", procs=(1,), unit="µs")
     yield Target("the same ≤ 0.06 × Go", "sleep-100us", 0.06, "go", metric="p50_us", procs=(1,))
@@ -74,9 +74,9 @@ def _targets():
     yield Target("wake-up, the waker parks ≤ 0.6 × Go", "wake-same", 0.6, "go", metric="p50_ns", procs=(1,))
     yield Target("wake-up, the waker parks, at p99 ≤ 0.6 × Go", "wake-same", 0.6, "go", metric="p99_ns", procs=(1,))
     yield Target("wake-up, the other has just parked ≤ 0.6 × Go", "wake-spinning", 0.6, "go", metric="p50_ns", procs=(2,))
-    yield Target("wake-up, the waker works on ≤ 0.6 × Go", "wake-busy", 0.6, "go", metric="p50_ns", procs=(2,))
+    yield Target("wake-up, the waker keeps running ≤ 0.6 × Go", "wake-busy", 0.6, "go", metric="p50_ns", procs=(2,))
     yield Target("wake-up, the other has just parked, at p99 ≤ 0.6 × Go", "wake-spinning", 0.6, "go", metric="p99_ns", procs=(2,))
-    yield Target("wake-up, the waker works on, at p99 ≤ 0.6 × Go", "wake-busy", 0.6, "go", metric="p99_ns", procs=(2,))
+    yield Target("wake-up, the waker keeps running, at p99 ≤ 0.6 × Go", "wake-busy", 0.6, "go", metric="p99_ns", procs=(2,))
     yield Target("wake-up, all asleep ≤ 1.15 × std::thread", "wake-idle", 1.15, "std", metric="p50_ns")
     for n in ("2", "64", "1e4"):
         yield Target(f"a close wakes {n} ≤ 0.8 × Go", f"fan-out-{n}", 0.8, "go", metric="p50_us", procs=(2,))
@@ -92,18 +92,18 @@ def _targets():
 
 
 def _promises():
-    """Nobody holds up the others, and nothing is paid for by whoever does nothing."""
-    yield Target("declaring a call costs ≤ 10 ns", "call-guard", 10, "", metric="guard_ns", unit="ns")
+    """No task delays the others, and an idle process costs nothing."""
+    yield Target("announcing a call costs ≤ 10 ns", "call-guard", 10, "", metric="guard_ns", unit="ns")
     yield Target("the same ≤ 0.2 × Go", "call-guard", 0.2, "go", metric="guard_ns")
     yield Target("entering the runtime and leaving it ≤ 1 ns", "entry", 1, "", procs=(1,), unit="ns")
-    yield Target("a call of 50 µs and a runnable G ≤ 0.5 × Go: until both are through", "call-wait", 0.5, "go", metric="p50_us")
+    yield Target("a call of 50 µs and a runnable G ≤ 0.5 × Go: until both are done", "call-wait", 0.5, "go", metric="p50_us")
     yield Target("a call of 50 µs and a runnable G ≤ 0.5 × Go: until that G runs", "call-wait", 0.5, "go", metric="other_p50_us")
     for row, what in (("50us", "50 µs"), ("5ms", "5 ms")):
         yield Target(f"counting beside calls of {what}: ≥ 95 % kept", f"call-count-{row}", 1 / 0.95, "", metric="slowdown",
                      unit="× as long")
-        yield Target(f"counting beside calls of {what}, undeclared: as much kept as in Go", f"call-count-{row}-undeclared", 1.0, "go",
+        yield Target(f"counting beside calls of {what}, not announced: as much kept as in Go", f"call-count-{row}-undeclared", 1.0, "go",
                      metric="slowdown")
-    for suffix, how, limit_ms in (("", "", 35), ("-undeclared", ", undeclared", 60)):
+    for suffix, how, limit_ms in (("", "", 35), ("-undeclared", ", not announced", 60)):
         yield Target(f"64 calls of 10 ms{how}, beside computing, all done ≤ {limit_ms} ms", f"call-crowd-64{suffix}", limit_ms, "",
                      metric="p50_ms", procs=(1,), unit="ms")
         yield Target(f"64 calls of 10 ms{how}, never one after the other: < 600 ms in each round", f"call-crowd-64{suffix}", 600, "",
@@ -114,8 +114,8 @@ def _promises():
     yield Target("requests of 2 µs beside a hog, p99 ≤ a slice of 10 ms", "hog-tail", 10_000, "", metric="p99_us", procs=(1,), unit="µs")
     yield Target("100 000 come and go: resident memory grows by ≤ 2 %", "lifetimes", 2, "", metric="drift_percent", unit="%")
     yield Target("100 000 come and go: starting one at p99.9 ≤ 0.5 × Go", "lifetimes", 0.5, "go", metric="spawn_p999_ns")
-    yield Target("a process in which nothing happens: no context switches", "idle", 0, "", metric="switches_per_s", unit="/s")
-    yield Target("a process in which nothing happens: CPU < 0.1 %", "idle", 0.1, "", metric="cpu_percent", unit="%")
+    yield Target("an idle process: no context switches", "idle", 0, "", metric="switches_per_s", unit="/s")
+    yield Target("an idle process: CPU < 0.1 %", "idle", 0.1, "", metric="cpu_percent", unit="%")
 
 
 def _servers():
@@ -134,7 +134,7 @@ def _servers():
     yield Target("10 000 connections: resident memory ≤ 6 KiB each", "idle-conns-1e4", 6144, "", metric="bytes_per_conn")
     yield Target("10 000 connections, 1 % active: p50 ≤ 1.1 × that of 100 alone", "idle-conns-1e4", 1.1, "self:idle-conns-100", metric="p50_us")
     yield Target("10 000 connections, 1 % active: p99 ≤ 1.1 × that of 100 alone", "idle-conns-1e4", 1.1, "self:idle-conns-100", metric="p99_us")
-    yield Target("10 000 connections, nothing happens: CPU ≤ 0.1 %", "idle-conns-1e4", 0.1, "", metric="idle_cpu_percent", unit="%")
+    yield Target("10 000 connections, idle: CPU ≤ 0.1 %", "idle-conns-1e4", 0.1, "", metric="idle_cpu_percent", unit="%")
     # 1.5 times the requests are a share of 1 / 1.5 of the time.
     yield Target("HTTP, 64 connections: requests per second ≥ 1.5 × Go (as time: ≤ 0.67)", "http-64", 1 / 1.5, "go", metric="us_per_op")
 

@@ -44,7 +44,7 @@ def install(*packages):
     """apt-get install, as root or through sudo."""
     names = " ".join(packages)
     if shutil.which("apt-get") is None:
-        raise Missing(f"no apt-get here; install what Debian calls: {names}")
+        raise Missing(f"there is no apt-get; install the equivalents of the Debian packages {names}")
     sudo = [] if os.geteuid() == 0 else ["sudo"]
     if sudo and shutil.which("sudo") is None:
         raise Missing(f"as root, run: apt-get install {names}")

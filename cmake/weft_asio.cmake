@@ -5,7 +5,7 @@
 # to compile. Their tests and examples need it: WEFT_ASIO is AUTO (where Boost 1.81 or later is
 # found), ON, or OFF.
 if(NOT WEFT_ASIO MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "weft: WEFT_ASIO is \"${WEFT_ASIO}\"; it may be AUTO, ON or OFF")
+  message(FATAL_ERROR "weft: WEFT_ASIO is \"${WEFT_ASIO}\"; it must be AUTO, ON or OFF")
 endif()
 
 file(GLOB weft_asio_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/weft/asio/*.h")

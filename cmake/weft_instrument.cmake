@@ -19,7 +19,7 @@ function(weft_instrument target)
     message(FATAL_ERROR "weft_instrument: there is no target \"${target}\"")
   endif()
   if(asked_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "weft_instrument: \"${asked_UNPARSED_ARGUMENTS}\" is not known; LOOPS is")
+    message(FATAL_ERROR "weft_instrument: unknown argument \"${asked_UNPARSED_ARGUMENTS}\"; the only one is LOOPS")
   endif()
 
   get_target_property(optimized ${target} INTERPROCEDURAL_OPTIMIZATION)

@@ -5,7 +5,7 @@
 # installed only with it.
 add_custom_target(weft_components)  # those that are built
 if(NOT WEFT_TLS MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "weft: WEFT_TLS is \"${WEFT_TLS}\"; it may be AUTO, ON or OFF")
+  message(FATAL_ERROR "weft: WEFT_TLS is \"${WEFT_TLS}\"; it must be AUTO, ON or OFF")
 endif()
 if(WEFT_TLS STREQUAL "OFF")
   return()

@@ -18,7 +18,7 @@
 //     a full channel, for 10 ms:          timeout, and the sender still has "second"
 //     a closed channel, first:            ok, first
 //     a closed channel, then:             closed
-//     three replicas, whoever is first:   the quick one
+//     three replicas, the first answer:   the quick one
 //     a future, for 10 ms:                timeout; in the end: 7
 #include <chrono>
 #include <cstdio>
@@ -88,7 +88,7 @@ void first_of_three() {
     replica("the slow one", 10s);
     replica("the quick one", 5ms);
     replica("the slower one", 20s);
-    std::printf("three replicas, whoever is first:   %s\n", answers.recv().value());
+    std::printf("three replicas, the first answer:   %s\n", answers.recv().value());
 }
 
 void wait_for_a_future() {

@@ -13,8 +13,8 @@
 //
 // Prints:
 //     merged 6 numbers from two channels, sum 21
-//     nobody has said anything: going on with other things
-//     5 ms are over and still nobody has said anything
+//     no value is ready: doing something else
+//     no value within 5 ms
 //     sent "parcel" through the door that was open; the other still has "letter"
 //     the quick one was first with 1
 //     as a variant: case 1, the number 42
@@ -67,11 +67,10 @@ void merge() {
 
 void not_for_ever() {
     const weft::chan<int> silent;
-    const auto heard = [](std::optional<int>) { std::puts("somebody spoke"); };
+    const auto heard = [](std::optional<int>) { std::puts("received a value"); };
     weft::select(weft::on_recv(silent, heard),
-                 weft::otherwise([] { std::puts("nobody has said anything: going on with other things"); }));
-    weft::select(weft::on_recv(silent, heard),
-                 weft::on_timeout(5ms, [] { std::puts("5 ms are over and still nobody has said anything"); }));
+                 weft::otherwise([] { std::puts("no value is ready: doing something else"); }));
+    weft::select(weft::on_recv(silent, heard), weft::on_timeout(5ms, [] { std::puts("no value within 5 ms"); }));
 }
 
 // Only the chosen case moves its value.

@@ -16,7 +16,7 @@
 //     the others were cancelled: 3; the scope threw: no such mirror
 //     the first mirror that answered: mirror 2
 //     given up after 5 ms; said goodbye
-//     written to the end although the time was up
+//     written to the end although the deadline had passed
 //     cancelled: the future has no result
 #include <atomic>
 #include <chrono>
@@ -114,7 +114,7 @@ void not_longer_than_5_ms() {
 void what_has_to_be_finished() {
     weft::with_timeout(0s, [] {
         weft::shield([] { weft::sleep_for(1ms); });
-        std::puts("written to the end although the time was up");
+        std::puts("written to the end although the deadline had passed");
     });
 }
 

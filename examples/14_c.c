@@ -6,7 +6,7 @@
 //
 // Prints:
 //     the sum of the squares below 100 is 328350
-//     nothing came within 5 ms: the time was up first
+//     nothing came within 5 ms: the timeout passed first
 //     the worker was told: cancelled
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 //     answered, answered, answered
 //     worked, worked, worked
 //     tidied up
-//     the high one had its turn before the crowd was done
+//     the high one ran before the others were done
 #include <chrono>
 #include <cstdio>
 #include <mutex>
@@ -57,7 +57,7 @@ void a_class_is_lent() {
     all.go({.priority = weft::priority::high}, [&] {
         is_waited_for = true;
         const std::lock_guard hold(table);
-        std::printf("the high one had its turn %s the crowd was done\n", crowd_left != 0 ? "before" : "after");
+        std::printf("the high one ran %s the others were done\n", crowd_left != 0 ? "before" : "after");
     });
     all.wait();
 }

@@ -5,9 +5,9 @@
 // them. This file is compiled with weft_instrument(); see examples/CMakeLists.txt.
 //
 // Prints:
-//     a turn beside checkpoints
-//     a turn beside functions
-//     a turn beside arithmetic
+//     ran beside checkpoints
+//     ran beside functions
+//     ran beside arithmetic
 //
 // See: docs/preemption.md
 
@@ -47,7 +47,7 @@ void beside(const char* what, void (*computation)()) {
     weft::wait_group all;
     all.go([=] {
         job_is_done = true;
-        std::printf("a turn beside %s\n", what);
+        std::printf("ran beside %s\n", what);
     });
     all.go([=] { computation(); });  // runs first, until the other one has run
     all.wait();

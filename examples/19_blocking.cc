@@ -6,7 +6,7 @@
 //
 // Prints:
 //     sum 110, all at the same time: yes
-//     others had their turn meanwhile: yes
+//     others ran meanwhile: yes
 //     at most 3 of them at once
 //     caught 7
 #include <atomic>
@@ -52,7 +52,7 @@ int main() {
         asking = false;
         counting.wait();
         std::printf("sum %d, all at the same time: %s\n", sum.load(), took < 190ms ? "yes" : "no");
-        std::printf("others had their turn meanwhile: %s\n", turns > 100 ? "yes" : "no");
+        std::printf("others ran meanwhile: %s\n", turns > 100 ? "yes" : "no");
 
         // At most three calls at once.
         weft::blocking_pool few("few", 3);

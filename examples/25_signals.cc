@@ -22,10 +22,10 @@ void serve(const weft::chan<int>& requests) {
     requests.send(0);  // from here on, signals are received
     for (bool stopping = false; !stopping;) {
         weft::select(weft::on_recv(reload.channel(),
-                                   [](std::optional<int>) { std::printf("the configuration is read anew\n"); }),
+                                   [](std::optional<int>) { std::printf("the configuration is read again\n"); }),
                      weft::on_recv(stop.channel(),
                                    [&](std::optional<int> signal) {
-                                       std::printf("told to end by signal %d\n", signal.value_or(0));
+                                       std::printf("ended by signal %d\n", signal.value_or(0));
                                        stopping = true;
                                    }),
                      weft::on_recv(requests, [](std::optional<int> r) { std::printf("request %d\n", r.value_or(0)); }));

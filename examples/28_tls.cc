@@ -50,11 +50,11 @@ void serve(net::tcp_listener& listener, const tls::context& shown) {
 void ask(const net::endpoint& server, const char* host, const tls::context& trust) {
     try {
         tls::stream connection = tls::stream::connect(server, host, trust);
-        connection.write_all("what nobody else may read");
+        connection.write_all("a secret");
         connection.shutdown_send();
         std::string answer(100, '\0');
         answer.resize(connection.read(answer));
-        std::printf("%s answers: %s%s\n", host, answer.c_str(), connection.resumed() ? " (they knew each other)" : "");
+        std::printf("%s answers: %s%s\n", host, answer.c_str(), connection.resumed() ? " (resumed session)" : "");
     } catch (const std::system_error& e) {
         std::printf("%s: %s\n", host, e.code().message().c_str());
     }

@@ -292,7 +292,7 @@ class Connections(Folder):
         with socket.create_connection(("127.0.0.1", port), PATIENCE) as s, s.makefile("rb") as file:
             s.sendall(request())
             self.assertEqual(Answer(file).status, 200)
-            self.assertIn("the access log cannot be written", process.stderr.readline())
+            self.assertIn("cannot write the access log", process.stderr.readline())
             s.sendall(request())
             self.assertEqual(Answer(file).status, 200)
         process.terminate()
@@ -424,7 +424,7 @@ class CommandLine(Folder):
         self.assertNotIn("open files", server.errors)
         with self.server("--max-connections=99", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))) as server:
             self.assertEqual(server.get("/a.txt").status, 200)
-        self.assertIn("128 open files are allowed, enough for 32 connections and not for 99: raise", server.errors)
+        self.assertIn("the limit of 128 open files allows 32 connections, not 99: raise", server.errors)
 
 
 if __name__ == "__main__":

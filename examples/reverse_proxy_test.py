@@ -192,7 +192,7 @@ class GoingWrong(Case):
                 with Proxy(self.backend(raw=send)) as proxy:
                     got = proxy.get()
                     self.assertEqual((got.status, got["Connection"]), (502, "close"))
-                    self.assertIn(b"no server behind this one has given a proper answer", got.body)
+                    self.assertIn(b"no back end has sent a valid response", got.body)
 
     def test_half_an_answer_is_no_whole_one(self):
         for raw in b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n":
@@ -230,7 +230,7 @@ class GoingWrong(Case):
             for options in {}, {"method": "POST", "body": b"x"}:
                 got = proxy.get(**options)
                 self.assertEqual(got.status, 504)
-                self.assertIn(b"no server behind this one has answered in time", got.body)
+                self.assertIn(b"no back end has answered in time", got.body)
         stalling = self.backend(answer=lambda r: lambda c: c.sendall(plain("x" * 100)[:-50]) or time.sleep(0.5))
         with Proxy(stalling, "--stall-time=0.1") as proxy:
             with self.assertRaises(EOFError):
@@ -509,7 +509,7 @@ class CommandLine(Case):
 
     def test_a_wrong_call_says_what_is_wrong(self):
         for arguments, complaint in ((["--frobnicate"], 'unknown flag "--frobnicate"'), (["--listen"], "--listen=VALUE needs a value"),
-                                     ([], "at least one back end"), (["--fall=0", "x:1"], '--fall needs a whole number from 1 to 1000, not "0"')):
+                                     ([], "no back end; name at least one"), (["--fall=0", "x:1"], '--fall needs a whole number from 1 to 1000, not "0"')):
             ended = self.run_program(*arguments)
             self.assertEqual((ended.returncode, ended.stdout), (2, ""))
             self.assertIn(complaint, ended.stderr)

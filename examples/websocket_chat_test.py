@@ -158,8 +158,8 @@ class Client:
             return
         wanted = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
         assert fields["sec-websocket-accept"] == base64.b64encode(wanted).decode()
-        while (line := self.hear()) != f"* {name} has come":
-            assert re.match(r"\* .* has gone$", line), line  # an earlier client
+        while (line := self.hear()) != f"* {name} has joined":
+            assert re.match(r"\* .* has left$", line), line  # an earlier client
 
     def __enter__(self):
         return self
@@ -219,7 +219,7 @@ class Talking(unittest.TestCase):
     def test_everybody_in_the_room_hears_it(self):
         with Chat() as chat:
             with chat.client("one", "ada") as ada, chat.client("one", "bob") as bob, chat.client("two", "ada") as other:
-                self.assertEqual(ada.hear(), "* bob has come")
+                self.assertEqual(ada.hear(), "* bob has joined")
                 for text in "hello", "", "grüße ☂ 🦉", "x" * 125, "x" * 126, "x" * 4096:
                     ada.say(text)
                     for c in ada, bob:
@@ -229,7 +229,7 @@ class Talking(unittest.TestCase):
                 other.say("elsewhere")
                 self.assertEqual(other.hear(), "ada: elsewhere")
                 self.assertEqual(bob.close(), 1000)
-                self.assertEqual(ada.hear(), "* bob has gone")
+                self.assertEqual(ada.hear(), "* bob has left")
 
     def test_many_hear_the_same_in_the_same_order(self):
         with Chat("--queue=5000") as chat:
@@ -291,9 +291,9 @@ class ClientOfOthers(unittest.TestCase):
     def test_it_talks_and_listens(self):
         async def conversation(come, _):
             async with come("ada") as ada:
-                self.assertEqual(await ada.recv(), "* ada has come")
+                self.assertEqual(await ada.recv(), "* ada has joined")
                 bob = await come("bob")
-                self.assertEqual([await ada.recv(), await bob.recv()], ["* bob has come"] * 2)
+                self.assertEqual([await ada.recv(), await bob.recv()], ["* bob has joined"] * 2)
                 for text in "hello", "", "grüße ☂ 🦉", "x" * 125, "x" * 126, "x" * 4096:
                     await ada.send(text)
                     self.assertEqual([await ada.recv(), await bob.recv()], [f"ada: {text}"] * 2)
@@ -302,7 +302,7 @@ class ClientOfOthers(unittest.TestCase):
                 await (await ada.ping(b"there?"))
                 await bob.close(1001)
                 self.assertEqual(bob.close_code, 1001)
-                self.assertEqual(await ada.recv(), "* bob has gone")
+                self.assertEqual(await ada.recv(), "* bob has left")
         self.talk(conversation)
 
     def test_many_at_once(self):
@@ -319,7 +319,7 @@ class ClientOfOthers(unittest.TestCase):
             clients, heard = [], [[] for _ in range(count)]
             for i in range(count):
                 clients.append(await come(f"c{i}"))
-                self.assertEqual(await clients[i].recv(), f"* c{i} has come")
+                self.assertEqual(await clients[i].recv(), f"* c{i} has joined")
             await asyncio.gather(*map(say_and_listen, clients, heard))
             self.assertTrue(all(h == heard[0] for h in heard))
             self.assertEqual(sorted(heard[0]), sorted(f"c{i}: {n}" for i in range(count) for n in range(each)))
@@ -400,11 +400,11 @@ class Mistakes(unittest.TestCase):
                 ("longer than memory", b"\x81\xff" + struct.pack("!Q", 1 << 62) + b"mask", 1009),
                 ("binary", frame(BINARY, b"x"), 1003)):
             with self.subTest(name), Chat("--close-time=0.2") as chat, chat.client("room", "ada") as ada, chat.client("room", "bob") as bob:
-                self.assertEqual(ada.hear(), "* bob has come")
+                self.assertEqual(ada.hear(), "* bob has joined")
                 ada.send(data)
                 self.assertIn(ada.end(), code if isinstance(code, tuple) else (code,))
                 ada.leave()
-                self.assertEqual(bob.hear(), "* ada has gone")
+                self.assertEqual(bob.hear(), "* ada has left")
 
     def test_codes_are_answered(self):
         with Chat() as chat:
@@ -419,12 +419,12 @@ class Mistakes(unittest.TestCase):
             for last in b"", frame(TEXT, b"half of it")[:-3], frame(TEXT, b"piece", fin=False):
                 for abruptly in False, True:
                     ada = chat.client("room", "ada")
-                    self.assertEqual(bob.hear(), "* ada has come")
+                    self.assertEqual(bob.hear(), "* ada has joined")
                     ada.send(last)
                     if abruptly:
                         ada.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     ada.leave()
-                    self.assertEqual(bob.hear(), "* ada has gone")
+                    self.assertEqual(bob.hear(), "* ada has left")
 
     def test_noise(self):
         with Chat("--close-time=0.2") as chat:
@@ -445,18 +445,18 @@ class Slowness(unittest.TestCase):
             slow = socket.create_connection(chat.address, PATIENCE)
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             slow.sendall(question("/room?name=slow"))
-            self.assertEqual(ada.hear(), "* slow has come")
+            self.assertEqual(ada.hear(), "* slow has joined")
             before = chat.memory()
             text, heard, gone = "x" * 4000, 0, False
             while not gone:  # until the socket buffers are full, too
                 ada.say(text)
                 while (line := ada.hear()).startswith("*"):
                     gone = True
-                    self.assertEqual(line, "* slow has gone")
+                    self.assertEqual(line, "* slow has left")
                 self.assertEqual(line, f"ada: {text}")
                 heard += 1
                 self.assertLess(heard, 100_000)
-            eventually(lambda: "slow is too slow, and is cut off" in chat.errors, "it says so")
+            eventually(lambda: "slow reads too slowly and is disconnected" in chat.errors, "it says so")
             if not SANITIZED:
                 self.assertLess(chat.memory() - before, 4000)
             ada.say("still here")

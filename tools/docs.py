@@ -94,7 +94,7 @@ def broken_links(root, path, text):
             name, _, anchor = target.partition("#")
             full = os.path.normpath(os.path.join(root, os.path.dirname(path), name)) if name else os.path.join(root, path)
             if not os.path.exists(full):
-                yield f"{path}:{number}: the link {target} leads nowhere"
+                yield f"{path}:{number}: the link target {target} does not exist"
             elif anchor and full.endswith(".md"):
                 with open(full, encoding="utf-8") as file:
                     if anchor.lower() not in anchors(file.read()):
@@ -159,7 +159,7 @@ def stale_quotes(root, path, text):
         with open(os.path.join(root, source), encoding="utf-8") as file:
             wrong = first_not_quoted([quoted.strip() for quoted in block[1:]], [own.strip() for own in file])
         if wrong is not None:
-            yield f"{path}:{number}: {source} has no such lines, from \"{wrong}\" on: quote what is there"
+            yield f"{path}:{number}: {source} does not contain these lines, starting at \"{wrong}\": copy them from the file"
 
 
 def stale_examples(root, path, text):
@@ -211,10 +211,10 @@ def stale_gaps(files):
             fitting = [n for n, where, words in allowed if where == path and words and words in line]
             used.update(fitting)
             if not fitting:
-                yield f"{path}:{number}: says that something is missing; if so, enter it in {MISSING_LIST}: {line.strip()[:80]}"
+                yield f"{path}:{number}: says that something is missing; add it to {MISSING_LIST}, or correct the text: {line.strip()[:80]}"
     for number, path, words in allowed:
         if number not in used:
-            yield f"{MISSING_LIST}:{number}: {path} says no such thing any more: take it out"
+            yield f"{MISSING_LIST}:{number}: {path} no longer says this: remove the line"
 
 
 def stale_map(files):
@@ -227,13 +227,13 @@ def stale_map(files):
     basenames = {os.path.basename(path) for path in files}
     for folder in sorted(folders):
         if re.fullmatch(r"src/[^/]+/", folder) and folder not in named:
-            yield f"{MAP}: does not name {folder}"
+            yield f"{MAP}: does not name {folder}: add it"
     for name in sorted(named):
         is_file = re.fullmatch(r"[\w/]*\w\w+\.(cc|h|S|py|md)", name) and not name.startswith("x_")
         is_folder = re.fullmatch(r"(src|include|test|tools|bench|examples)/[\w/]*", name) and name.endswith("/")
         known = name in files or f"src/{name}" in files if "/" in name else name in basenames
         if (is_file and not known) or (is_folder and name not in folders):
-            yield f"{MAP}: names {name}, which is not there"
+            yield f"{MAP}: names {name}, which does not exist"
 
 
 def check(root):

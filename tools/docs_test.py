@@ -21,7 +21,7 @@ class Docs(unittest.TestCase):
     def test_links(self):
         self.assertEqual(self.complaints({"README.md": "[a](docs/a.md#the-way) [b](#top) [c](https://x.y/z)\n# Top\n",
                                           "docs/a.md": "# The `way`\n"}), [])
-        self.assertIn("leads nowhere", self.complaints({"README.md": "[a](src/none.h)\n"})[0])
+        self.assertIn("does not exist", self.complaints({"README.md": "[a](src/none.h)\n"})[0])
         self.assertIn("no heading", self.complaints({"README.md": "[a](#there)\n"})[0])
         self.assertEqual(self.complaints({"README.md": "```\n[a](none)\n```\n`[b](none)`\n"}), [])
 
@@ -49,7 +49,7 @@ class Docs(unittest.TestCase):
                              ("k();", "k();")):
             found = self.complaints({"README.md": f"<!-- lines: a.cc -->\n```cpp\n{block}\n```\n", "a.cc": source})
             self.assertEqual(found, [] if wrong is None else [
-                f'README.md:1: a.cc has no such lines, from "{wrong}" on: quote what is there'])
+                f'README.md:1: a.cc does not contain these lines, starting at "{wrong}": copy them from the file'])
         self.assertIn("there is no", self.complaints({"README.md": "<!-- lines: a.cc -->\n```\nx\n```\n"})[0])
         for text in "text\n", "```\n```\n", "```\nx\n":
             self.assertIn("no block", self.complaints({"README.md": "<!-- lines: a.cc -->\n" + text, "a.cc": source})[0])
@@ -64,7 +64,7 @@ class Docs(unittest.TestCase):
             # Listed for another file, and with other words.
             self.assertIn("docs/a.md:1: says that", self.complaints({"docs/a.md": text, "tools/missing.txt": "docs/b.md: t\n"})[0])
         self.assertEqual(self.complaints({"docs/a.md": "Here.\n", "tools/missing.txt": missing}), [
-            "tools/missing.txt:1: docs/a.md says no such thing any more: take it out"])
+            "tools/missing.txt:1: docs/a.md no longer says this: remove the line"])
         # An entry without words allows nothing.
         self.assertEqual(len(self.complaints({"docs/a.md": "Not yet.\n", "tools/missing.txt": "docs/a.md: \n"})), 2)
 
@@ -73,8 +73,8 @@ class Docs(unittest.TestCase):
         text = "| `src/sched/` | G, in `g.h` |\n| `src/idle/` | `idle/idle.cc`, `x_test.cc` |\n"
         self.assertEqual(self.complaints({"ARCHITECTURE.md": text, **files}), [])
         self.assertEqual(self.complaints({"ARCHITECTURE.md": "```\n`src/idle/`\n```\n`src/sched/`, `old.cc`, `src/sched/old.h`, `src/gone/`\n", **files}), [
-            "ARCHITECTURE.md: does not name src/idle/", "ARCHITECTURE.md: names old.cc, which is not there",
-            "ARCHITECTURE.md: names src/gone/, which is not there", "ARCHITECTURE.md: names src/sched/old.h, which is not there"])
+            "ARCHITECTURE.md: does not name src/idle/: add it", "ARCHITECTURE.md: names old.cc, which does not exist",
+            "ARCHITECTURE.md: names src/gone/, which does not exist", "ARCHITECTURE.md: names src/sched/old.h, which does not exist"])
 
 
 if __name__ == "__main__":

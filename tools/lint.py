@@ -67,7 +67,7 @@ def main():
         sample = current
     elif args.sample is not None and current:
         sample = [current[args.sample % len(current)]]
-    print(f"{len(digests)} sources: {len(current)} recorded as clean, {len(stale)} not; {len(sample)} of the recorded ones looked at again", flush=True)
+    print(f"{len(digests)} sources: {len(current)} recorded as clean, {len(stale)} not; {len(sample)} of the recorded ones checked again", flush=True)
 
     to_do, failed = stale + sample, []
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
@@ -83,7 +83,7 @@ def main():
     with open(RECORD, "w", encoding="utf-8") as file:
         file.write(HEAD + "".join(f"{path} {digest}\n" for path, digest in sorted(record.items())))
     if stale and not failed:
-        print("tools/lint_record.txt has been brought up to date: commit it, and the next run is quicker")
+        print("tools/lint_record.txt has been updated: commit it, so that the next run is faster")
     return 1 if failed else 0
 
 

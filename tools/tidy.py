@@ -30,7 +30,7 @@ BANNED = [
     (re.compile(r"(?<![\w.:>])s?rand\s*\("), "use the generator that the runtime was given, so that a run can be replayed"),
     (re.compile(r"\b(steady|system|high_resolution)_clock::now\b"), "ask the runtime's clock, so that a run can be replayed"),
     (re.compile(r"\bstd::random_device\b"), "ask os/ for a seed once"),
-    (re.compile(r"#\s*include\s*<(iostream|regex|functional)>"), "too heavy for the runtime and its headers"),
+    (re.compile(r"#\s*include\s*<(iostream|regex|functional)>"), "too heavy for the runtime and its headers: do without it"),
 ]
 LEFT_BEHIND = re.compile(r"\b(FIX" r"ME|XX" r"X|HA" r"CK)\b")
 BARE_TODO = re.compile(r"\bTO" r"DO\b(?!\(\w)")
@@ -38,10 +38,10 @@ BARE_TODO = re.compile(r"\bTO" r"DO\b(?!\(\w)")
 # References that mean something only to their author.
 PRIVATE = [
     (re.compile(r"(?<![\w.])/(?:home|root|mnt|srv|work|Users)/\w"), "a path of one machine: use a relative one"),
-    (re.compile(r"\b(?:issue|ticket)s?\s+#?\d+\b", re.IGNORECASE), "a number that a reader cannot look up: say it in words"),
-    (re.compile(r"\b(?:spec|research)[/]\d?\w+"), "a document that is not here: say it in words or write it under docs/"),
-    (re.compile(r"(?i)\b(?:this|an?other|earlier|previous|last|my) session\b"), "who worked when is not the reader's business"),
-    (re.compile(r"(?i)\bas (?:requested|instructed|discussed)\b"), "say why, not who asked"),
+    (re.compile(r"\b(?:issue|ticket)s?\s+#?\d+\b", re.IGNORECASE), "a number that a reader cannot look up: say what it stands for"),
+    (re.compile(r"\b(?:spec|research)[/]\d?\w+"), "a document that is not here: say what it says, or write it under docs/"),
+    (re.compile(r"(?i)\b(?:this|an?other|earlier|previous|last|my) session\b"), "say what holds, not which session did the work"),
+    (re.compile(r"(?i)\bas (?:requested|instructed|discussed)\b"), "give the reason, not the request"),
 ]
 # A letter and a number name a rule of some list. The list must be here: bold, a heading, or "D7."
 # at the beginning of a line.
@@ -128,7 +128,7 @@ def check_labels(path, lines, homes):
     for number, line in enumerate(lines, start=1):
         for label in LABEL.findall(split_comment(line)[1] if not path.endswith(".S") else ""):
             if label not in homes:
-                yield f"{path}:{number}: {label}: no document here explains that label: say it in words"
+                yield f"{path}:{number}: {label}: no document here explains that label: say what it stands for"
 
 
 def check_head(path, lines):
@@ -141,9 +141,9 @@ def check_size(path, lines):
     """Returns (complaints, warnings)."""
     count = len(lines)
     if count > FILE_LINES_FAIL:
-        return [f"{path}: {count} lines, more than {FILE_LINES_FAIL}: this is two concepts; make it two files"], []
+        return [f"{path}: {count} lines, more than {FILE_LINES_FAIL}: split it into two files"], []
     if count > FILE_LINES_WARN:
-        return [], [f"{path}: {count} lines: soon two concepts (warning; the limit is {FILE_LINES_FAIL})"]
+        return [], [f"{path}: {count} lines, close to the limit of {FILE_LINES_FAIL}: split it soon (warning)"]
     return [], []
 
 
@@ -180,7 +180,7 @@ def check_code(path, lines):
                     yield f"{where}: {match.group(0).strip()}: {why}"
         if not comment and ORDER.search(code) and not ORDER_DEFINITION.search(code) and not explained_beside(lines, number):
             order = ORDER.search(code).group(1)
-            yield f"{where}: {order} without a word why on its line or beside it: a label (R1, A1) or a reason (\"only we write it\")"
+            yield f"{where}: {order} without a reason on its line or beside it: a label (R1, A1) or a comment (\"only we write it\")"
 
 
 def check_file(path, text, homes):

@@ -139,8 +139,8 @@ def check(root):
         if path not in left_files:
             complaints += found
         elif not found:
-            complaints.append(f"{LEFT}: {path} passes: take it out of the list")
-    complaints += [f"{LEFT}: {path} does not exist: take it out of the list" for path in sorted(left_files - set(files))]
+            complaints.append(f"{LEFT}: {path} passes: remove it from the list")
+    complaints += [f"{LEFT}: {path} does not exist: remove it from the list" for path in sorted(left_files - set(files))]
     return complaints, len(files) - len(left_files), len(left_files)
 
 

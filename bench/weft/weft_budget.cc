@@ -201,7 +201,7 @@ void entry(int64_t n) {
         entered += enter(m) ? 1 : 0;
         leave(m);
     }
-    check(entered == n, "the P stays where nobody waits for it");
+    check(entered == n, "the P stays if no thread waits for it");
 }
 
 // A declared blocking call that does nothing.

@@ -28,7 +28,7 @@ inline measurement run_entry(const run_arguments& arguments) {
         const int64_t middle = now_ns();
         for (int64_t j = 0; j < batch; ++j) asm volatile("" ::: "memory");
         difference.add((middle - begin) - (now_ns() - middle));
-        check(entered == batch, "entry: with nobody waiting the P stays");
+        check(entered == batch, "entry: the P stays if no thread waits for it");
     }
 
     measurement result;

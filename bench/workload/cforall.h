@@ -149,7 +149,7 @@ measurement run_meetings(const run_arguments& arguments) {
         done.wait();
         elapsed = now_ns() - begin;
         check(all.touched() >= turns * arguments.cap, "churn, locality: every turn was taken");
-        check(all.marks() == all.touched(), "churn, locality: nobody touched what another was working on");
+        check(all.marks() == all.touched(), "churn, locality: no task changed what another was working on");
     };
     meet(arguments.n / 10 + 1);
     meet(arguments.n);

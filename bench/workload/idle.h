@@ -74,7 +74,7 @@ measurement run_idle(const run_arguments& arguments) {
         const auto sleep_ns = [](int64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); };
         const int self = static_cast<int>(gettid());
         sleep_ns(settle_ns);
-        check(ended.load() == 0, "idle: everyone waits");
+        check(ended.load() == 0, "idle: every task waits");
         const int64_t begin = now_ns();
         const int64_t cpu_before = cpu_ns() - own_cpu_ns();
         const switch_counts before = read_switches();

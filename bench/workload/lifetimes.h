@@ -38,7 +38,7 @@ public:
         const int64_t cpu = cpu_ns() - cpu_before;
         const memory after = read_memory();
         done_.wait();
-        check(ended_.load() == total_, "lifetimes: everyone who was born died");
+        check(ended_.load() == total_, "lifetimes: every task that started ended");
         check(first < total_ && elapsed > 0, "lifetimes: the watcher came in time");
 
         measurement result;
@@ -65,7 +65,7 @@ private:
         begin_ns_[static_cast<size_t>(i)] = born - spawned;
         const int64_t life_ns = 1000 + random_below(i, 1'000'000'000 - 1000);
         Runtime::sleep_for(life_ns);
-        check(now_ns() - born >= life_ns, "lifetimes: nobody dies early");
+        check(now_ns() - born >= life_ns, "lifetimes: no task ends early");
         ended_.fetch_add(1);
         const int64_t next = started_.fetch_add(1);
         if (next < total_) start(next);

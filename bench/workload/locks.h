@@ -63,7 +63,7 @@ contest contend(int64_t tasks, int64_t total, int64_t section_ns, bool time_wait
     result.elapsed_ns = now_ns() - begin;
     result.longest_wait_ns = *std::max_element(waits.begin(), waits.end());
     check(std::accumulate(result.shares.begin(), result.shares.end(), int64_t{0}) == total,
-          "mutex_fair: every turn is somebody's");
+          "mutex_fair: every turn belongs to a task");
     return result;
 }
 
@@ -107,7 +107,7 @@ measurement run_rwlock(const run_arguments& arguments) {
                     } else {
                         const std::shared_lock read(lock);
                         const int64_t sum = std::accumulate(words.begin(), words.end(), int64_t{0});
-                        check(sum == 8 * words[0], "rwlock: nobody writes while somebody reads");
+                        check(sum == 8 * words[0], "rwlock: no task writes while another reads");
                     }
                 }
                 done.done();

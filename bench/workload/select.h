@@ -105,7 +105,7 @@ measurement run_select_default(const run_arguments& arguments) {
     auto b = Runtime::template make_unbuffered<int64_t>();
     auto c = Runtime::template make_unbuffered<int64_t>();
     auto d = Runtime::template make_unbuffered<int64_t>();
-    const auto never = [](const std::optional<int64_t>&) { fail("select_default: a value that nobody sent"); };
+    const auto never = [](const std::optional<int64_t>&) { fail("select_default: a value that no task sent"); };
     int64_t nothing = 0;
     const auto count = [&nothing] { ++nothing; };
     const int64_t begin = now_ns();
@@ -120,7 +120,7 @@ measurement run_select_default(const run_arguments& arguments) {
         }
     }
     const int64_t elapsed = now_ns() - begin;
-    check(nothing == arguments.n, "select_default: every select took the way out");
+    check(nothing == arguments.n, "select_default: every select took the default");
 
     measurement result;
     result.add_per_op("ns_per_op", elapsed, arguments.n);

@@ -75,7 +75,7 @@ void access_log::write_lines() {
         file_.write_all(*batch, ec);
         if (ec && !complained) {
             complained = true;
-            std::fprintf(stderr, "http_server: the access log cannot be written: %s\n", ec.message().c_str());
+            std::fprintf(stderr, "http_server: cannot write the access log: %s\n", ec.message().c_str());
         }
     }
 }

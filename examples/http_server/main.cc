@@ -34,7 +34,8 @@ exit_code serve_or_say_why(const options& how) {
     try {
         const std::size_t cut_off = serve(how);
         if (cut_off == 0) return all_well;
-        std::fprintf(stderr, "http_server: %zu connections were cut off: --grace is how long they may take\n", cut_off);
+        std::fprintf(stderr, "http_server: %zu connections were cut off; --grace sets how long they may take\n",
+                     cut_off);
     } catch (const std::exception& e) {
         std::fprintf(stderr, "http_server: %s\n", e.what());
     }

@@ -27,7 +27,7 @@ std::size_t connections_within(std::size_t limit, std::size_t wanted) {
     const std::size_t allowed = std::min(wanted == 0 ? enough : wanted, possible / for_each_connection);
     if (allowed < wanted) {
         std::fprintf(stderr,
-                     "http_server: %zu open files are allowed, enough for %zu connections and not for %zu: "
+                     "http_server: the limit of %zu open files allows %zu connections, not %zu: "
                      "raise the limit with \"ulimit -Hn %zu\" as root, or LimitNOFILE= of systemd\n",
                      limit, allowed, wanted, wanted * for_each_connection + for_others);
     }

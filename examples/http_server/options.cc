@@ -62,23 +62,24 @@ options parse_options(const std::vector<std::string>& arguments) {
 const char* usage() noexcept {
     return "usage: http_server [FLAG...] [DIRECTORY]\n"
            "Serves the files below DIRECTORY (.) by HTTP/1.1, and /api/stats and /api/echo. Prints its\n"
-           "URL, and ends on SIGINT or SIGTERM when the requests in flight are answered; at once on a\n"
-           "second one.\n"
-           "  --listen=ADDRESS:PORT  where (127.0.0.1:8080); port 0: one that is free\n"
+           "URL. On SIGINT or SIGTERM it answers the requests in flight and ends; on a second signal\n"
+           "it ends at once.\n"
+           "  --listen=ADDRESS:PORT  address (127.0.0.1:8080); port 0: any free port\n"
            "  --cert=FILE --key=FILE certificate (chain) and private key, in PEM: HTTPS\n"
-           "  --log=FILE             the access log, appended to; - is stdout (-)\n"
-           "  --no-log               none\n"
-           "  --max-header=BYTES     of a request's header (8192), else 431\n"
-           "  --max-body=BYTES       of a request's body (1048576), else 413\n"
-           "  --max-connections=N    at a time (10000, or as the limit of open files allows), else 503\n"
-           "  --header-time=SECONDS  for sending a header (10), else 408\n"
-           "  --body-time=SECONDS    for sending a body (30), else 408\n"
+           "  --log=FILE             append to this access log; - is stdout (-)\n"
+           "  --no-log               no access log\n"
+           "  --max-header=BYTES     largest header of a request (8192), else 431\n"
+           "  --max-body=BYTES       largest body of a request (1048576), else 413\n"
+           "  --max-connections=N    open connections (10000, or what the limit of open files allows),\n"
+           "                         else 503\n"
+           "  --header-time=SECONDS  to receive a header (10), else 408\n"
+           "  --body-time=SECONDS    to receive a body (30), else 408\n"
            "  --idle-time=SECONDS    between two requests (60)\n"
-           "  --write-time=SECONDS   for taking 256 KiB of an answer (30)\n"
-           "  --grace=SECONDS        for requests in flight at the end (10)\n"
+           "  --write-time=SECONDS   to send 256 KiB of a response (30)\n"
+           "  --grace=SECONDS        to answer requests in flight at the end (10)\n"
            "RUN_MAXPROCS=N in the environment sets the number of cores used.\n"
-           "Ends with 0; with 1 if it could not serve, or requests were cut off at the end; with 2 if it\n"
-           "was called wrongly.\n";
+           "Exit status: 0; 1 if it cannot serve, or cut off requests at the end; 2 if an argument is\n"
+           "invalid.\n";
 }
 
 }  // namespace http_server

@@ -33,13 +33,13 @@ bool names_other_version(std::string_view first_line) {
 // Returns the refusal for an error of the parser; nullopt if the connection itself has failed.
 std::optional<refusal> refusal_for(const error_code& ec, std::string_view first_line) {
     if (ec == boost::asio::error::timed_out)
-        return refusal{http::status::request_timeout, "the request came too slowly"};
+        return refusal{http::status::request_timeout, "the request did not arrive in time"};
     if (ec == error::header_limit || ec == error::buffer_overflow) {
         return refusal{http::status::request_header_fields_too_large, "the header is too large"};
     }
     if (ec == error::body_limit) return refusal{http::status::payload_too_large, "the body is too large"};
     if (ec == error::bad_version && names_other_version(first_line)) {
-        return refusal{http::status::http_version_not_supported, "this is an HTTP/1.1 server"};
+        return refusal{http::status::http_version_not_supported, "this server supports HTTP/1.0 and HTTP/1.1"};
     }
     if (ec == error::end_of_stream || ec.category() != http::make_error_code(error::bad_method).category()) return {};
     return refusal{http::status::bad_request, ec.message()};
@@ -51,15 +51,15 @@ void check(const http::request_header<>& header, bool chunked) {
     const auto [first, last] = header.equal_range(http::field::host);
     const auto hosts = std::distance(first, last);
     if (hosts > 1 || (hosts == 0 && header.version() >= 11)) {
-        throw refusal{http::status::bad_request, "a request has to name its host, once"};
+        throw refusal{http::status::bad_request, "a request must have exactly one Host field"};
     }
     const std::string_view coding = value_of(header, http::field::transfer_encoding);
     if (coding.empty() && header.count(http::field::transfer_encoding) == 0) return;
     if (header.version() < 11 || header.count(http::field::content_length) != 0) {
-        throw refusal{http::status::bad_request, "Transfer-Encoding has no place here"};
+        throw refusal{http::status::bad_request, "Transfer-Encoding is not allowed in this request"};
     }
     if (!chunked || header.count(http::field::transfer_encoding) != 1 || !boost::beast::iequals(coding, "chunked")) {
-        throw refusal{http::status::not_implemented, "chunked is the only transfer coding here"};
+        throw refusal{http::status::not_implemented, "chunked is the only supported transfer coding"};
     }
 }
 
@@ -67,7 +67,7 @@ bool expects_continue(const http::request_header<>& header) {
     const std::string_view expected = value_of(header, http::field::expect);
     if (expected.empty() || header.version() < 11) return false;
     if (boost::beast::iequals(expected, "100-continue")) return true;
-    throw refusal{http::status::expectation_failed, "100-continue is all that can be expected"};
+    throw refusal{http::status::expectation_failed, "100-continue is the only supported expectation"};
 }
 
 std::string first_line_of(const http::request_header<>& header) {

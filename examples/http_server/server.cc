@@ -48,7 +48,7 @@ public:
             tcp_stream accepted = listener.accept(ec);
             if (ec == weft::errc::closed) return;
             if (ec) {
-                std::fprintf(stderr, "http_server: accepting connections: %s\n", ec.message().c_str());
+                std::fprintf(stderr, "http_server: cannot accept a connection: %s\n", ec.message().c_str());
                 weft::sleep_for(pause_after_failure);
                 continue;
             }
@@ -71,7 +71,7 @@ private:
             try {
                 serve_connection(std::move(c), s_);
             } catch (const std::bad_alloc&) {
-                std::fputs("http_server: a connection was closed: no memory\n", stderr);
+                std::fputs("http_server: closed a connection: no memory\n", stderr);
             }
             end_one();
         });
@@ -100,9 +100,9 @@ private:
             started_.go(std::move(f));
             return true;
         } catch (const weft::resource_exhausted&) {
-            std::fputs("http_server: a connection was closed: no room for another green thread\n", stderr);
+            std::fputs("http_server: closed a connection: no memory for another green thread\n", stderr);
         } catch (const std::bad_alloc&) {
-            std::fputs("http_server: a connection was closed: no memory\n", stderr);
+            std::fputs("http_server: closed a connection: no memory\n", stderr);
         }
         weft::sleep_for(pause_after_failure);
         return false;

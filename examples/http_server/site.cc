@@ -14,7 +14,7 @@ namespace {
 bool reads(const request& r) { return r.method() == http::verb::get || r.method() == http::verb::head; }
 
 answer wrong_method(std::string_view allowed) {
-    answer a = answer_with_reason(http::status::method_not_allowed, "here one can only " + std::string(allowed));
+    answer a = answer_with_reason(http::status::method_not_allowed, "the allowed methods are " + std::string(allowed));
     a.set(http::field::allow, allowed);
     return a;
 }

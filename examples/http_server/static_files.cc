@@ -56,13 +56,14 @@ opened_file open_or_refuse(const document_root& root, const std::string& path, s
     opened_file f = root.open(path, ec);
     if (!ec || ec == std::errc::is_a_directory) return f;
     if (ec == std::errc::no_such_file_or_directory) throw refusal{http::status::not_found, "there is no such file"};
-    if (ec == std::errc::permission_denied) throw refusal{http::status::forbidden, "the server may not read that file"};
-    throw refusal{http::status::service_unavailable, "the file cannot be opened at the moment"};
+    if (ec == std::errc::permission_denied)
+        throw refusal{http::status::forbidden, "the server has no permission to read that file"};
+    throw refusal{http::status::service_unavailable, "the file cannot be opened at present; try again later"};
 }
 
 answer redirection_to_folder(request_path path) {
     path.is_folder = true;
-    answer a = answer_with_reason(http::status::moved_permanently, "this is a folder");
+    answer a = answer_with_reason(http::status::moved_permanently, "this is a directory");
     a.set(http::field::location, target_of(path));
     return a;
 }
@@ -78,7 +79,8 @@ answer answer_with(opened_file f, const request& r, std::string_view type) {
     }
     const byte_range part = wanted_part(r, f);
     if (part.what == byte_range::kind::unsatisfiable) {
-        answer none = answer_with_reason(http::status::range_not_satisfiable, "the file is shorter");
+        answer none =
+            answer_with_reason(http::status::range_not_satisfiable, "the range begins after the end of the file");
         none.set(http::field::content_range, "bytes */" + std::to_string(f.size));
         return none;
     }

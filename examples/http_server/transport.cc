@@ -86,7 +86,7 @@ transport security::wrap(weft::net::tcp_stream accepted) const {
 #else
 
 security::security(const std::string& /*certificate_file*/, const std::string& /*key_file*/) {
-    throw std::runtime_error("this http_server was built without TLS: install libssl-dev, and build weft anew");
+    throw std::runtime_error("this http_server was built without TLS: install libssl-dev, and build weft again");
 }
 
 transport security::wrap(weft::net::tcp_stream accepted) const { return transport(std::move(accepted)); }

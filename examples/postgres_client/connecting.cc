@@ -24,7 +24,7 @@ parameters parse(const std::string& conninfo) {
     if (all == nullptr) {
         const std::string text = complaint == nullptr ? "no memory" : complaint;
         PQfreemem(complaint);
-        throw connection_error("the connection string is not understood: " + text);
+        throw connection_error("invalid connection string: " + text);
     }
     parameters given;
     for (const PQconninfoOption* o = all; o->keyword != nullptr; ++o) {
@@ -102,7 +102,8 @@ void look_up_names(parameters& given) {
     if (!value_or_variable(given, "hostaddr", "PGHOSTADDR").empty()) return;
     const std::vector<std::string> hosts = split(value_or_variable(given, "host", "PGHOST"));
     const std::vector<std::string> ports = split(value_or_variable(given, "port", "PGPORT"));
-    if (ports.size() != 1 && ports.size() != hosts.size()) throw connection_error("as many ports as hosts, or one");
+    if (ports.size() != 1 && ports.size() != hosts.size())
+        throw connection_error("the number of ports must be one, or that of the hosts");
     const host_lists found = look_up(hosts, ports);
     given["host"] = found.host;
     given["hostaddr"] = found.hostaddr;

@@ -30,7 +30,7 @@ connection_handle connect_within(const server& at) {
         throw connection_error(std::string("cannot connect: ") + e.what());
     } catch (const weft::timed_out&) {
         weft::throw_if_cancelled();  // the deadline may be that of a caller
-        throw connection_error("cannot connect: the server does not answer");
+        throw connection_error("cannot connect: the server does not answer in time; --connect-time sets the limit");
     }
 }
 
@@ -256,7 +256,7 @@ std::optional<result> connection::take(result r, std::optional<statement_error>&
     }
     if (!is_copy(r.status())) return r;
     broken_ = true;
-    throw connection_error("COPY is nothing for this program");
+    throw connection_error("this program does not support COPY");
 }
 
 void connection::fail() {

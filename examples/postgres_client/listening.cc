@@ -44,7 +44,7 @@ private:
             weft::with_timeout(at_.silence, [&] { connection_.query(s); });
         } catch (const weft::timed_out&) {
             weft::throw_if_cancelled();  // the deadline may be that of a caller
-            throw connection_error("the server does not answer any more");
+            throw connection_error("the server no longer answers");
         } catch (const statement_error& e) {
             throw connection_error(e.what());
         }

@@ -123,7 +123,7 @@ exit_code do_it_or_say_why(const options& how) {
     try {
         return do_it(how);
     } catch (const weft::timed_out&) {
-        std::fputs("postgres_client: no answer in time: --call-time is how long it may take\n", stderr);
+        std::fputs("postgres_client: no answer in time: --call-time sets the limit\n", stderr);
     } catch (const std::exception& e) {
         std::fprintf(stderr, "postgres_client: %s\n", e.what());
     }

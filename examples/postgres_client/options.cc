@@ -27,10 +27,10 @@ void parse_flag(std::string_view a, options& o) {
 void check_words(const options& o) {
     const bool wants_words = o.what == "query" || o.what == "listen";
     if (!wants_words && o.what != "batch" && o.what != "load") {
-        throw std::invalid_argument("query, batch, load or listen: \"" + o.what + "\" is none of them");
+        throw std::invalid_argument("unknown command \"" + o.what + "\"; use query, batch, load or listen");
     }
     if (wants_words == o.words.empty()) {
-        throw std::invalid_argument(o.what + (wants_words ? " wants more words" : " wants no more words"));
+        throw std::invalid_argument(o.what + (wants_words ? " needs an argument" : " takes no arguments"));
     }
 }
 
@@ -50,21 +50,20 @@ const char* usage() noexcept {
     return "usage: postgres_client [FLAG...] query SQL [PARAMETER...]  one statement, in which $1, $2 ... are the\n"
            "                                                           parameters; prints the rows as they come\n"
            "       postgres_client [FLAG...] batch                     a statement on each line of stdin, all sent\n"
-           "                                                           at once, done all together or not at all\n"
-           "       postgres_client [FLAG...] listen CHANNEL...         prints what is notified there, until SIGINT\n"
+           "                                                           at once, in one transaction\n"
+           "       postgres_client [FLAG...] listen CHANNEL...         prints the notifications, until SIGINT\n"
            "                                                           or SIGTERM\n"
            "       postgres_client [FLAG...] load                      moves money between accounts, with many\n"
            "                                                           clients; overwrites the table bank_accounts\n"
-           "  --server=CONNINFO       as psql takes it: \"host=db.example dbname=shop\" (what PGHOST ... say)\n"
-           "  --connect-time=SECONDS  for connecting and logging in (5)\n"
-           "  --call-time=SECONDS     for a statement, or all of them; of load, for a transaction (5)\n"
-           "  --cancel-time=SECONDS   for stopping a statement that takes longer (5)\n"
-           "  --silence=SECONDS       of a server to which we listen, until we ask if it is there (15)\n"
-           "  --connections=N         at most, of load (8)\n"
+           "  --server=CONNINFO       as for psql: \"host=db.example dbname=shop\" (PGHOST ...)\n"
+           "  --connect-time=SECONDS  to connect and log in (5)\n"
+           "  --call-time=SECONDS     for one statement, or all of batch; in load, for a transaction (5)\n"
+           "  --cancel-time=SECONDS   to stop a statement that takes longer (5)\n"
+           "  --silence=SECONDS       of a server, before listen sends it a request (15)\n"
+           "  --connections=N         most connections of load (8)\n"
            "  --clients=N --rounds=N --accounts=N\n"
            "                          of load: 50 clients, 20 transfers each, among 50 accounts\n"
-           "Ends with 0; with 1 if the server does not answer, or with an error; with 2 if it was called\n"
-           "wrongly.\n";
+           "Exit status: 0; 1 if the server does not answer, or with an error; 2 if an argument is invalid.\n";
 }
 
 }  // namespace postgres_client

@@ -40,7 +40,8 @@ int connect_within(const server& at) {
         throw connection_error("cannot connect to " + at.address + ": " + e.what());
     } catch (const weft::timed_out&) {
         weft::throw_if_cancelled();  // the deadline may be that of a caller
-        throw connection_error("cannot connect to " + at.address + ": it does not answer");
+        throw connection_error("cannot connect to " + at.address +
+                               ": it does not answer in time; --connect-time sets the limit");
     }
 }
 
@@ -59,7 +60,7 @@ connection::connection(const server& at) : context_(context_of(connect_within(at
 
 void connection::log_in(const std::string& password) {
     const reply r = call({"AUTH", password});
-    if (r.is_error()) throw connection_error("the server refuses us: " + std::string(r.text()));
+    if (r.is_error()) throw connection_error("the server has refused the connection: " + std::string(r.text()));
 }
 
 reply connection::call(const command& c) {

@@ -119,7 +119,7 @@ exit_code do_it_or_say_why(const options& how) {
     try {
         return do_it(how);
     } catch (const weft::timed_out&) {
-        std::fputs("redis_client: no reply in time: --call-time is how long it may take\n", stderr);
+        std::fputs("redis_client: no reply in time: --call-time sets the limit\n", stderr);
     } catch (const std::exception& e) {
         std::fprintf(stderr, "redis_client: %s\n", e.what());
     }

@@ -28,10 +28,10 @@ void parse_flag(std::string_view a, options& o) {
 void check_words(const options& o) {
     const bool wants_words = o.what == "call" || o.what == "listen";
     if (!wants_words && o.what != "pipe" && o.what != "load") {
-        throw std::invalid_argument("call, pipe, load or listen: \"" + o.what + "\" is none of them");
+        throw std::invalid_argument("unknown command \"" + o.what + "\"; use call, pipe, load or listen");
     }
     if (wants_words == o.words.empty()) {
-        throw std::invalid_argument(o.what + (wants_words ? " wants more words" : " wants no more words"));
+        throw std::invalid_argument(o.what + (wants_words ? " needs an argument" : " takes no arguments"));
     }
 }
 
@@ -52,21 +52,20 @@ const char* usage() noexcept {
     return "usage: redis_client [FLAG...] call COMMAND [ARGUMENT...]   one command; prints the reply\n"
            "       redis_client [FLAG...] pipe                         a command on each line of stdin, all\n"
            "                                                           sent at once; prints the replies\n"
-           "       redis_client [FLAG...] listen CHANNEL...            prints what is published there, until\n"
+           "       redis_client [FLAG...] listen CHANNEL...            prints the messages, until\n"
            "                                                           SIGINT or SIGTERM\n"
            "       redis_client [FLAG...] load                         writes and reads with many clients\n"
            "  --server=ADDRESS        HOST:PORT, or the path of a Unix socket (127.0.0.1:6379)\n"
-           "  --connect-time=SECONDS  for connecting (5)\n"
-           "  --call-time=SECONDS     for a reply, or all of them (5)\n"
-           "  --silence=SECONDS       of a server to which we listen, until we ask if it is there (15)\n"
-           "  --connections=N         at most, of load (8)\n"
+           "  --connect-time=SECONDS  to connect (5)\n"
+           "  --call-time=SECONDS     for one reply, or all of pipe (5)\n"
+           "  --silence=SECONDS       of a server, before listen sends it a request (15)\n"
+           "  --connections=N         most connections of load (8)\n"
            "  --clients=N --rounds=N --depth=N\n"
            "                          of load: 100 clients, 100 rounds each, in which a key is written and\n"
            "                          read 10 times by one pipeline\n"
            "  --pause=SECONDS         of load: between two rounds (0)\n"
-           "REDIS_PASSWORD in the environment: what to log in with.\n"
-           "Ends with 0; with 1 if the server does not answer, or with an error; with 2 if it was called\n"
-           "wrongly.\n";
+           "REDIS_PASSWORD in the environment: the password.\n"
+           "Exit status: 0; 1 if the server does not answer, or with an error; 2 if an argument is invalid.\n";
 }
 
 }  // namespace redis_client

@@ -26,7 +26,7 @@ public:
         connection_.append(c);
         for (std::size_t confirmed = 0; confirmed < channels.size();) {
             const reply r = receive();
-            if (r.is_error()) throw connection_error("the server refuses us: " + std::string(r.text()));
+            if (r.is_error()) throw connection_error("the server has refused the connection: " + std::string(r.text()));
             if (!hand_on(r)) ++confirmed;
         }
         to_.send({event::kind::subscribed, {}, {}});
@@ -44,7 +44,7 @@ private:
         if (std::optional<reply> r = connection_.receive_until(steady_clock::now() + silence_)) return std::move(*r);
         connection_.append({"PING"});
         if (std::optional<reply> r = connection_.receive_until(steady_clock::now() + silence_)) return std::move(*r);
-        throw connection_error("the server does not answer any more");
+        throw connection_error("the server no longer answers");
     }
 
     // Forwards a message, and returns true. Returns false for a reply to SUBSCRIBE or PING.

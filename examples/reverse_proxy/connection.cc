@@ -62,7 +62,7 @@ std::string address_of(const tcp_stream& client) {
 // failed.
 std::optional<refusal> refusal_for(const error_code& ec) {
     if (ec == boost::asio::error::timed_out)
-        return refusal{http::status::request_timeout, "the request came too slowly"};
+        return refusal{http::status::request_timeout, "the request did not arrive in time"};
     if (ec == http::error::header_limit || ec == http::error::buffer_overflow) {
         return refusal{http::status::request_header_fields_too_large, "the header is too large"};
     }

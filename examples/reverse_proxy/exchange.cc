@@ -183,8 +183,8 @@ bool exchange::talk(connected& to) {
         // The client has failed, not the back end.
         const error_code why = sender.result().why;
         if (why == boost::asio::error::timed_out)
-            throw refusal{http::status::request_timeout, "the body came too slowly"};
-        throw refusal{http::status::bad_request, "the body is broken: " + why.message()};
+            throw refusal{http::status::request_timeout, "the body did not arrive in time"};
+        throw refusal{http::status::bad_request, "the body is invalid: " + why.message()};
     }
     return pass_answer_on(to, &sender);
 }
@@ -243,9 +243,9 @@ bool exchange::go_on_in_another_protocol(connected& to) {
 
 void exchange::refuse(const error_code& why) const {
     if (why == boost::asio::error::timed_out) {
-        throw refusal{http::status::gateway_timeout, "no server behind this one has answered in time"};
+        throw refusal{http::status::gateway_timeout, "no back end has answered in time"};
     }
-    throw refusal{http::status::bad_gateway, "no server behind this one has given a proper answer"};
+    throw refusal{http::status::bad_gateway, "no back end has sent a valid response"};
 }
 
 }  // namespace reverse_proxy

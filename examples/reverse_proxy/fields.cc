@@ -62,16 +62,16 @@ void check(const request_parser& p) {
     const http::request_header<>& header = p.get();
     const std::size_t hosts = header.count(http::field::host);
     if (hosts > 1 || (hosts == 0 && header.version() >= 11)) {
-        throw refusal{http::status::bad_request, "a request has to name its host, once"};
+        throw refusal{http::status::bad_request, "a request must have exactly one Host field"};
     }
     if (header.method() == http::verb::connect)
-        throw refusal{http::status::method_not_allowed, "this is no forward proxy"};
+        throw refusal{http::status::method_not_allowed, "CONNECT is not supported by a reverse proxy"};
     if (header.count(http::field::transfer_encoding) == 0) return;
     if (header.version() < 11 || header.count(http::field::content_length) != 0) {
-        throw refusal{http::status::bad_request, "Transfer-Encoding has no place here"};
+        throw refusal{http::status::bad_request, "Transfer-Encoding is not allowed in this request"};
     }
     if (!is_only_chunked(header))
-        throw refusal{http::status::not_implemented, "chunked is the only transfer coding here"};
+        throw refusal{http::status::not_implemented, "chunked is the only supported transfer coding"};
 }
 
 bool is_understood(const answer_parser& p) {

@@ -30,7 +30,7 @@ exit_code serve_or_say_why(const options& how) {
         const std::size_t cut_off = serve(how);
         std::fputs("reverse_proxy: ended\n", stderr);
         if (cut_off == 0) return all_well;
-        std::fprintf(stderr, "reverse_proxy: %zu connections were cut off: --grace is how long they may take\n",
+        std::fprintf(stderr, "reverse_proxy: %zu connections were cut off; --grace sets how long they may take\n",
                      cut_off);
     } catch (const std::exception& e) {
         std::fprintf(stderr, "reverse_proxy: %s\n", e.what());

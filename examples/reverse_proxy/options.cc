@@ -43,33 +43,35 @@ options parse_options(const std::vector<std::string>& arguments) {
             chosen.backends.push_back(argument);
         }
     }
-    if (chosen.backends.empty() && !chosen.help) throw std::invalid_argument("a proxy needs at least one back end");
+    if (chosen.backends.empty() && !chosen.help)
+        throw std::invalid_argument("no back end; name at least one HOST:PORT");
     if (chosen.tcp) chosen.health.path.clear();
     return chosen;
 }
 
 const char* usage() noexcept {
     return "usage: reverse_proxy [FLAG...] BACKEND...\n"
-           "Passes requests by HTTP/1.1 on to the back ends, each a HOST:PORT, and their answers back. Ends\n"
-           "on SIGINT or SIGTERM when the requests in flight are answered; at once on a second one.\n"
-           "  --tcp                  passes connections on as they are, whatever they say\n"
-           "  --listen=ADDRESS:PORT  where (127.0.0.1:8080); port 0: one that is free\n"
-           "  --max-header=BYTES     of a request (16384), else 431; of an answer, else 502\n"
-           "  --max-connections=N    of clients, at a time (10000), else 503\n"
-           "  --header-time=SECONDS  for sending a header (10), else 408\n"
-           "  --idle-time=SECONDS    between two requests; of a TCP connection, when nothing moves (60)\n"
-           "  --connect-time=SECONDS for connecting to a back end (2), else another one; 504 if it is the last\n"
-           "  --answer-time=SECONDS  for a back end to begin its answer (30), else 504\n"
-           "  --stall-time=SECONDS   for taking or sending 16 KiB of a body (30)\n"
-           "  --keep=N               unused connections that are kept, to each back end (32)\n"
-           "  --keep-time=SECONDS    for how long (20)\n"
-           "  --check-path=PATH      what is asked for to see if a back end is well (/)\n"
-           "  --check-every=SECONDS  (2)   --check-time=SECONDS  for the answer (2)\n"
+           "Forwards HTTP/1.1 requests to the back ends, each a HOST:PORT, and their responses to the\n"
+           "clients. On SIGINT or SIGTERM it answers the requests in flight and ends; on a second signal\n"
+           "it ends at once.\n"
+           "  --tcp                  forward connections as bytes, of any protocol\n"
+           "  --listen=ADDRESS:PORT  address (127.0.0.1:8080); port 0: any free port\n"
+           "  --max-header=BYTES     largest header of a request (16384), else 431; of a response, else 502\n"
+           "  --max-connections=N    open connections of clients (10000), else 503\n"
+           "  --header-time=SECONDS  to receive a header (10), else 408\n"
+           "  --idle-time=SECONDS    between two requests; without data, on a TCP connection (60)\n"
+           "  --connect-time=SECONDS to connect to a back end (2), else another one; 504 after the last\n"
+           "  --answer-time=SECONDS  until a back end begins its response (30), else 504\n"
+           "  --stall-time=SECONDS   to receive or send 16 KiB of a body (30)\n"
+           "  --keep=N               idle connections to keep, for each back end (32)\n"
+           "  --keep-time=SECONDS    how long to keep them (20)\n"
+           "  --check-path=PATH      path that the health check requests (/)\n"
+           "  --check-every=SECONDS  (2)   --check-time=SECONDS  until the response (2)\n"
            "  --fall=N --rise=N      failures until it is down, successes until it is up again (2, 2)\n"
-           "  --grace=SECONDS        for requests in flight at the end (10)\n"
+           "  --grace=SECONDS        to answer requests in flight at the end (10)\n"
            "RUN_MAXPROCS=N in the environment sets the number of cores used.\n"
-           "Ends with 0; with 1 if it could not serve, or requests were cut off at the end; with 2 if it\n"
-           "was called wrongly.\n";
+           "Exit status: 0; 1 if it cannot serve, or cut off requests at the end; 2 if an argument is\n"
+           "invalid.\n";
 }
 
 }  // namespace reverse_proxy

@@ -44,7 +44,7 @@ public:
             tcp_stream accepted = listener.accept(ec);
             if (ec == weft::errc::closed) return;
             if (ec) {
-                std::fprintf(stderr, "reverse_proxy: accepting connections: %s\n", ec.message().c_str());
+                std::fprintf(stderr, "reverse_proxy: cannot accept a connection: %s\n", ec.message().c_str());
                 weft::sleep_for(pause_after_failure);
             } else if (s_.known.reserve()) {
                 start(std::move(accepted));
@@ -66,7 +66,7 @@ private:
             try {
                 tcp_ ? serve_tcp(std::move(c), s_) : serve_http(std::move(c), s_);
             } catch (const std::bad_alloc&) {
-                std::fputs("reverse_proxy: a connection was closed: no memory\n", stderr);
+                std::fputs("reverse_proxy: closed a connection: no memory\n", stderr);
             }
             s_.known.give_back();
         });

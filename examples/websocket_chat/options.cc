@@ -34,20 +34,20 @@ options parse_options(const std::vector<std::string>& arguments) {
 
 const char* usage() noexcept {
     return "usage: websocket_chat [FLAG...]\n"
-           "A chat for browsers: who opens /ROOM?name=NAME as a WebSocket gets what the others in the room say.\n"
-           "There is a page at /. Ends on SIGINT or SIGTERM, and says goodbye to everybody; at\n"
-           "once on a second one.\n"
-           "  --listen=ADDRESS:PORT    where (127.0.0.1:8080); port 0: one that is free\n"
-           "  --max-connections=N      at a time (10000), else 503\n"
-           "  --max-message=BYTES      (4096), else it is closed with 1009\n"
-           "  --queue=N                messages that wait for a client (64); who is slower is cut off\n"
-           "  --handshake-time=SECONDS for asking to be let in (10)\n"
-           "  --message-time=SECONDS   from a message's first byte to its last (10)\n"
-           "  --ping-time=SECONDS      of silence, before a client is asked if it is there (20)\n"
-           "  --write-time=SECONDS     for taking what is sent at once (10)\n"
-           "  --close-time=SECONDS     for the other side's part of a goodbye (2)\n"
+           "A chat for browsers: a WebSocket at /ROOM?name=NAME receives the messages of the room. / is a\n"
+           "page for browsers. On SIGINT or SIGTERM it closes every connection and ends; on a second\n"
+           "signal it ends at once.\n"
+           "  --listen=ADDRESS:PORT    address (127.0.0.1:8080); port 0: any free port\n"
+           "  --max-connections=N      open connections (10000), else 503\n"
+           "  --max-message=BYTES      largest message (4096), else the connection is closed with 1009\n"
+           "  --queue=N                messages that wait for a client (64), else it is disconnected\n"
+           "  --handshake-time=SECONDS for the handshake (10)\n"
+           "  --message-time=SECONDS   from the first byte of a message to its last (10)\n"
+           "  --ping-time=SECONDS      of silence, before a ping (20)\n"
+           "  --write-time=SECONDS     to send what is queued (10)\n"
+           "  --close-time=SECONDS     for the close frame of the client (2)\n"
            "RUN_MAXPROCS=N in the environment sets the number of cores used.\n"
-           "Ends with 0; with 1 if it could not serve; with 2 if it was called wrongly.\n";
+           "Exit status: 0; 1 if it cannot serve; 2 if an argument is invalid.\n";
 }
 
 }  // namespace websocket_chat

@@ -10,7 +10,7 @@ using guard = std::lock_guard<weft::mutex>;
 
 void member::hear(frame f) const {
     if (queue_.try_send(std::move(f)) != weft::chan_status::would_block) return;
-    std::fprintf(stderr, "websocket_chat: %s is too slow, and is cut off\n", name_.c_str());
+    std::fprintf(stderr, "websocket_chat: %s reads too slowly and is disconnected\n", name_.c_str());
     cut_off_();
 }
 

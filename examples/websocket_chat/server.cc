@@ -42,7 +42,7 @@ public:
             tcp_stream accepted = listener.accept(ec);
             if (ec == weft::errc::closed) return;
             if (ec) {
-                std::fprintf(stderr, "websocket_chat: accepting connections: %s\n", ec.message().c_str());
+                std::fprintf(stderr, "websocket_chat: cannot accept a connection: %s\n", ec.message().c_str());
                 weft::sleep_for(pause_after_failure);
             } else if (s_.all.reserve()) {
                 start(std::move(accepted));
@@ -64,7 +64,7 @@ private:
             try {
                 websocket_chat::serve(std::move(c), s_);
             } catch (const std::bad_alloc&) {
-                std::fputs("websocket_chat: a connection was closed: no memory\n", stderr);
+                std::fputs("websocket_chat: closed a connection: no memory\n", stderr);
             }
             s_.all.give_back();
         });

@@ -86,11 +86,11 @@ public:
         wire_.begin_frames();
         weft::wait_group sender;
         sender.go([this] { send_all(); });
-        s_.all_rooms.say(room_, text_frame("* " + me_.name() + " has come"));
+        s_.all_rooms.say(room_, text_frame("* " + me_.name() + " has joined"));
         read_all();
         s_.all_rooms.leave(room_, me_);
         me_.queue().close();
-        s_.all_rooms.say(room_, text_frame("* " + me_.name() + " has gone"));
+        s_.all_rooms.say(room_, text_frame("* " + me_.name() + " has left"));
         sender.wait();
     }
 
@@ -102,7 +102,7 @@ private:
         while (read_message(buffer)) {
             const std::string_view text(static_cast<const char*>(buffer.data().data()), buffer.size());
             if (!socket_.got_text()) {
-                wire_.say_goodbye(websocket::close_code::unknown_data, "only text is understood here");
+                wire_.say_goodbye(websocket::close_code::unknown_data, "only text messages are supported");
             } else if (!wire_.is_closing()) {
                 s_.all_rooms.say(room_, text_frame(me_.name() + ": " + std::string(text)));
             }
@@ -178,7 +178,8 @@ public:
         if (!asked) return;
         if (!websocket::is_upgrade(*asked)) {
             const bool is_page = asked->method() == http::verb::get && asked->target() == "/";
-            is_page ? answer(http::status::ok, page()) : answer(http::status::not_found, "<p>There is nothing here.\n");
+            is_page ? answer(http::status::ok, page())
+                    : answer(http::status::not_found, "<p>This page does not exist.\n");
             return;
         }
         std::optional<destination> to = destination_of({asked->target().data(), asked->target().size()});
@@ -188,7 +189,7 @@ public:
         }
         conversation c(socket_, std::move(*to), s_);
         if (!c.enter()) {
-            answer(http::status::conflict, "<p>There is somebody of that name in that room.\n");
+            answer(http::status::conflict, "<p>That name is already in use in that room.\n");
             return;
         }
         c.hold(*asked);
@@ -205,10 +206,10 @@ private:
         http::read(w, buffer, p, ec);
         if (!ec && buffer.size() == 0) return p.release();
         if (ec == boost::asio::error::timed_out) {
-            answer(http::status::request_timeout, "<p>That was too slow.\n");
+            answer(http::status::request_timeout, "<p>The request did not arrive in time.\n");
         } else if (!ec || (ec.category() == http::make_error_code(http::error::bad_method).category() &&
                            ec != http::error::end_of_stream)) {
-            answer(http::status::bad_request, "<p>That was not understood.\n");
+            answer(http::status::bad_request, "<p>The request is not valid HTTP.\n");
         }
         return std::nullopt;
     }

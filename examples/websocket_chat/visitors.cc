@@ -40,7 +40,7 @@ void visitors::end_all(std::chrono::milliseconds close_time) {
     // Sends to all clients at the same time, because some may not be reading. The lock keeps the
     // wires alive.
     weft::wait_group saying;
-    for (wire* const w : wires_) saying.go([w] { w->say_goodbye(going_away, "the server is ending"); });
+    for (wire* const w : wires_) saying.go([w] { w->say_goodbye(going_away, "the server is shutting down"); });
     saying.wait();
     const auto deadline = std::chrono::steady_clock::now() + close_time;
     gone_.wait_until(locked, deadline, [&] { return places_taken_ == 0; });

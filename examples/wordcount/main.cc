@@ -93,7 +93,7 @@ exit_code count_until_still(findings& f, progress& shown) {
         f.busy_with_others = others.share();
         if (wrong.empty()) return all_well;
 
-        shown.begin("results differ; looking whether the tree has changed");
+        shown.begin("results differ; checking whether the tree has changed");
         if (read_everything(f.how, shown).fingerprint == f.counted.seen.fingerprint) {
             shown.end();
             std::fprintf(stderr, "wordcount: the tree has not changed, but the three results differ: %s\n",
@@ -102,8 +102,11 @@ exit_code count_until_still(findings& f, progress& shown) {
         }
     }
     shown.end();
-    std::fprintf(stderr, "wordcount: %s changed in each of %u rounds; there is nothing to compare\n",
-                 printable(f.how.root).c_str(), most_rounds);
+    std::fprintf(
+        stderr,
+        "wordcount: %s changed in each of %u rounds, so the results cannot be compared; count a directory that "
+        "does not change\n",
+        printable(f.how.root).c_str(), most_rounds);
     return tree_changes;
 }
 

@@ -85,8 +85,8 @@ const char* usage() noexcept {
            "  --no-million   park none\n"
            "  --json         write the result as one JSON object\n"
            "RUN_MAXPROCS=N in the environment sets the number of cores used.\n"
-           "Ends with 0; with 1 if the three results differ, 2 if it was called wrongly or could\n"
-           "not write the result, 3 if the tree changed all the time.\n";
+           "Exit status: 0; 1 if the three results differ; 2 if an argument is invalid or the result\n"
+           "cannot be written; 3 if the tree changed in every round.\n";
 }
 
 }  // namespace wordcount

@@ -51,11 +51,11 @@ void print_ways(const findings& f) {
     if (f.busy_with_others > 0.1) {
         std::printf(
             "  Other programs took %.0f %% of this machine's processor time meanwhile: for\n"
-            "  figures to trust, try again when it is idle.\n",
+            "  reliable figures, try again when it is idle.\n",
             100 * f.busy_with_others);
     }
     if (f.rounds > 1) {
-        std::printf("  The tree changed while it was counted; in round %u it stood still.\n", f.rounds);
+        std::printf("  The tree changed while it was counted; it did not change in round %u.\n", f.rounds);
     }
 
     heading("What the scheduler did");
@@ -99,7 +99,7 @@ void print_counts(const findings& f) {
     line(r.text.bytes, "bytes");
     line(r.text.lines, "lines");
     line(r.text.words, "words, " + with_commas(f.different_words) + " different ones");
-    if (r.text.long_words > 0) line(r.text.long_words, "of them longer than 4,096 bytes, and not told apart");
+    if (r.text.long_words > 0) line(r.text.long_words, "of them longer than 4,096 bytes, and not distinguished");
 
     if (f.asked.top > 0) heading("The most frequent words");
     for (const word_count& w : f.top) line(w.count, printable(w.word));
@@ -130,7 +130,7 @@ void print_million(const million_facts& m) {
     step("until all were parked", m.first.park_seconds, m.again.park_seconds);
     step("to release them", m.first.release_seconds, m.again.release_seconds);
     std::printf(
-        "  The first time, the kernel has to find and clear the memory. To release them,\n"
+        "  The first time, the kernel must find and clear the memory. To release them,\n"
         "  the channel is closed; then every green thread wakes up and finishes.\n");
     std::fflush(stdout);
 }

@@ -157,7 +157,7 @@ const char* name_of(skip kind) noexcept {
         case skip::permission_denied:
             return "permission denied";
         case skip::gone:
-            return "gone before we got there";
+            return "removed during the run";
         case skip::fifo:
             return "named pipes";
         case skip::socket:

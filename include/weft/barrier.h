@@ -105,7 +105,7 @@ struct no_completion {
 template <typename CompletionFunction = detail::no_completion>
 class barrier {
     static_assert(std::is_nothrow_invocable_v<CompletionFunction&>,
-                  "a weft::barrier's completion function must be noexcept");
+                  "weft::barrier: the completion function must be noexcept");
 
 public:
     // Proof of an arrival, and its phase.

@@ -120,7 +120,7 @@ template <typename T>
 class chan {
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "weft::chan<T>: T must be nothrow move constructible; send a std::unique_ptr<T> instead");
-    static_assert(std::is_nothrow_destructible_v<T>);
+    static_assert(std::is_nothrow_destructible_v<T>, "weft::chan<T>: the destructor of T must be noexcept");
 
 public:
     using value_type = T;

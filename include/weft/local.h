@@ -96,8 +96,10 @@ concept local_factory = std::is_invocable_v<const F&> && !std::is_same_v<std::re
 
 template <typename T>
 class local {
-    static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>);
-    static_assert(std::is_nothrow_destructible_v<T>, "a local's value is destroyed where nobody can catch");
+    static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
+                  "weft::local<T>: T must be an object type, neither an array nor const");
+    static_assert(std::is_nothrow_destructible_v<T>,
+                  "weft::local<T>: the destructor of T must be noexcept, because no caller could catch its exception");
 
 public:
     using value_type = T;

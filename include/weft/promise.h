@@ -238,7 +238,7 @@ template <typename... T>
 // The same for a vector. Throws std::invalid_argument if it is empty.
 template <typename T>
 [[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(std::vector<future<T>> futures) {
-    if (futures.empty()) throw std::invalid_argument("weft::when_any: there are no futures");
+    if (futures.empty()) throw std::invalid_argument("weft::when_any: the list of futures is empty; pass at least one");
     using result = when_any_result<std::vector<future<T>>>;
     auto sources = detail::sources_of(futures);
     return detail::derive<result>(std::move(sources), std::move(futures), [](auto& all, auto& state) {

@@ -31,7 +31,7 @@ namespace weft {
 template <std::ptrdiff_t LeastMaxValue = detail::semaphore_core::max_count>
 class counting_semaphore {
     static_assert(LeastMaxValue >= 0 && LeastMaxValue <= detail::semaphore_core::max_count,
-                  "a weft::counting_semaphore counts to 2^30 - 1");
+                  "weft::counting_semaphore: LeastMaxValue must be from 0 to 2^30 - 1");
 
 public:
     // The largest count: exactly LeastMaxValue.

@@ -64,7 +64,7 @@ void check_flights_destroyed(std::size_t flights) noexcept;
 // Value is copied to each caller, or void. Key, Hash and Equal as for std::unordered_map.
 template <typename Key, typename Value, typename Hash = std::hash<Key>, typename Equal = std::equal_to<Key>>
 class single_flight {
-    static_assert(!std::is_reference_v<Value>, "return a pointer");
+    static_assert(!std::is_reference_v<Value>, "weft::single_flight: Value must not be a reference; use a pointer");
 
 public:
     single_flight() = default;

@@ -35,9 +35,9 @@ const char* run_status_text(run_status_t status) noexcept {
         case RUN_CLOSED:
             return "the channel is closed";
         case RUN_TIMEOUT:
-            return "the time was up first";
+            return "the timeout passed first";
         case RUN_WOULD_BLOCK:
-            return "nothing could be done at once";
+            return "the operation would block";
         case RUN_CANCELLED:
             return "cancelled";
         case RUN_EXPIRED:
@@ -47,13 +47,13 @@ const char* run_status_text(run_status_t status) noexcept {
         case RUN_INVALID:
             return "an argument is invalid, or the caller may not call this";
         case RUN_BUSY:
-            return "there is one already";
+            return "it exists already, or is used for something else";
         case RUN_FAILED:
             return "a task has failed";
         case RUN_SYSTEM:
-            return "the system says no: see the error number";
+            return "the system reported an error: see the error number";
         case RUN_NOT_FOUND:
-            return "there is no such name, or no name server answers";
+            return "the name does not exist, or no name server answers";
     }
     return "unknown status";
 }

@@ -32,6 +32,6 @@ extern "C" {
 void run_context_entry(void);
 }
 
-static_assert(offsetof(run_context_t, sp) == 0, "the assembly files know these offsets");
-static_assert(offsetof(run_context_t, pc) == 8, "the assembly files know these offsets");
-static_assert(offsetof(run_context_t, fp) == 16, "the assembly files know these offsets");
+static_assert(offsetof(run_context_t, sp) == 0, "the assembly files use these offsets");
+static_assert(offsetof(run_context_t, pc) == 8, "the assembly files use these offsets");
+static_assert(offsetof(run_context_t, fp) == 16, "the assembly files use these offsets");

@@ -28,7 +28,7 @@ struct eh_state {
     uint64_t uncaught = 0;  // the ABI's 32-bit count and padding, copied together
 };
 
-static_assert(sizeof(eh_state) == 16, "two words");
+static_assert(sizeof(eh_state) == 16, "the ABI's globals are two words");
 
 // This thread's two words; valid for the thread's life.
 inline eh_state* thread_eh_state() noexcept { return reinterpret_cast<eh_state*>(__cxxabiv1::__cxa_get_globals()); }

@@ -213,7 +213,7 @@ bool is_join(wait_reason reason) noexcept {
 // plain thread. Not atomic<>::load: sanitizers instrument it, unaware that freezing orders this
 // before the G's later actions.
 WEFT_NO_SANITIZE const void* fulfiller_at(const void* slot) noexcept {
-    static_assert(sizeof(atomic<const void*>) == sizeof(const void*), "nothing but the pointer");
+    static_assert(sizeof(atomic<const void*>) == sizeof(const void*), "an atomic pointer has the size of a pointer");
     return __atomic_load_n(static_cast<const void* const*>(slot), __ATOMIC_RELAXED);  // relaxed: a snapshot
 }
 
@@ -290,7 +290,7 @@ void print_children(report& out, scheduler& s, uint64_t id) noexcept {
         ++count;
     });
     if (count > listed_max) out.print(" and %u more", count - listed_max);
-    if (count == 0) out.print("; none of those that it has started is left");
+    if (count == 0) out.print("; all green threads that it started have ended");
 }
 
 // G numbers are per runtime.
@@ -310,7 +310,7 @@ void print_wait(report& out, scheduler& s, const G& g) noexcept {
     const wait_seen other = wait_at(seen.next);
     if (other.g != nullptr) {
         out.print(", which green thread %llu%s %s", static_cast<unsigned long long>(other.who.id),
-                  whereabouts(s, other.home), seen.reason == wait_reason::future_get ? "is to fulfil" : "holds");
+                  whereabouts(s, other.home), seen.reason == wait_reason::future_get ? "must fulfil" : "holds");
         if (other.g == &g) out.print(" itself");
     }
     if (is_join(seen.reason)) print_children(out, s, seen.who.id);
@@ -367,7 +367,7 @@ void print_report(scheduler& s, int fd, const char* begin) noexcept {
     report out(fd);
     const uint64_t count = count_gs(s);
     out.print("%sall green threads are asleep: deadlock\n", begin);
-    out.print("weft: %llu of runtime \"%s\" wait, and no timer, no green thread and no other thread can wake one:\n",
+    out.print("weft: %llu of runtime \"%s\" wait, and no timer and no other thread can wake one:\n",
               static_cast<unsigned long long>(count), s.name.c_str());
     uint64_t printed = 0;
     s.gs.for_each([&](const G& g) {
@@ -377,7 +377,8 @@ void print_report(scheduler& s, int fd, const char* begin) noexcept {
         out.print("weft:     and %llu more\n", static_cast<unsigned long long>(printed - waits_max));
     bool cycle = false;
     s.gs.for_each([&](const G& g) { cycle = (is_alive(g) && print_cycle(out, s, g)) || cycle; });
-    if (!cycle && !classes_in_use()) out.print("weft: to see who holds mutexes: RUN_DEBUG=lockowners=1\n");
+    if (!cycle && !classes_in_use())
+        out.print("weft: to see which green thread holds a mutex: RUN_DEBUG=lockowners=1\n");
     out.print("\n");
     out.flush();
     dump_scheduler(s, fd);
@@ -412,7 +413,7 @@ bool look_for_deadlock(scheduler& s) noexcept {
     visit_schedulers(&report_if_waiting, &any);
     if (!any) return true;
     report(os::stderr_fd)
-        .print("weft: the process ends with status %d; RUN_DEBUG=deadlock=0 lets it hang\n", deadlock_exit_code);
+        .print("weft: the process ends with status %d; RUN_DEBUG=deadlock=0 turns the check off\n", deadlock_exit_code);
     std::_Exit(deadlock_exit_code);
 }
 

@@ -158,10 +158,10 @@ WEFT_NO_SANITIZE uint64_t id_of(const G& g) noexcept { return __atomic_load_n(&g
 const char* ask_for_frames(const G& g, uint64_t id, const runner& r, answered_frames& a) noexcept {
     constexpr int attempts = 3;
     constexpr int64_t pause_ns = 1'000'000;
-    if (!os::questions_enabled()) return "not asked for: see RUN_DEBUG=dumpsignal and watchdog";
+    if (!os::questions_enabled()) return "not read; to read it: RUN_DEBUG=dumpsignal=NAME or watchdog=MS";
     const struct stack* s = stack_of(g);
-    if (s == nullptr) return "it has just begun";
-    if (!os::thread_wants_cpu(r.tid)) return "blocked in the system, and a signal might end its call";
+    if (s == nullptr) return "it has just started";
+    if (!os::thread_wants_cpu(r.tid)) return "blocked in a system call, which a signal could interrupt";
     a.on = s;
     a.low = s->low;
     a.high = s->high();
@@ -171,7 +171,7 @@ const char* ask_for_frames(const G& g, uint64_t id, const runner& r, answered_fr
         if (a.count != 0) return nullptr;
         os::sleep_ns(pause_ns);  // it may be in one of the program's signal handlers
     }
-    return "it has gone on";
+    return "the green thread no longer runs there";
 }
 
 }  // namespace
@@ -345,7 +345,7 @@ void print_queued(report& out, const G& g, uint64_t id) noexcept {
         seen.take(*one);
     }
     if (seen.state != g_state::runnable || seen.who.id != id) {
-        out.print("    (it has gone on)\n");
+        out.print("    (no longer runnable)\n");
     } else if (seen.never_ran) {
         out.print("    (not started)\n");
     } else {
@@ -405,10 +405,10 @@ void print_stack_use(report& out, scheduler& s) noexcept {
     if (!out.goes_on()) return;
     stack_use_at deepest[places_shown];
     const std::size_t count = s.places.copy(deepest);
-    if (count != 0) out.print("stack use by place where started, deepest first:\n");
+    if (count != 0) out.print("stack use by the place that starts the green threads, deepest first:\n");
     for (std::size_t i = 0; i < count && i < places_shown; ++i) {
         const stack_use_at& row = deepest[i];
-        out.print("    %zu KiB touched, %zu bytes while waiting, in %llu looks: %s:%u, in %s\n",
+        out.print("    %zu KiB touched, %zu bytes while waiting, in %llu measurements: %s:%u, in %s\n",
                   (row.touched + 1023) / 1024, row.waiting, static_cast<unsigned long long>(row.measured),
                   row.where.file_name(), static_cast<unsigned>(row.where.line()), row.where.function_name());
     }
@@ -441,7 +441,7 @@ void dump(int fd) noexcept {
     }
     detail::scheduler* s = detail::pin_default_scheduler_if_any();
     if (s == nullptr) {
-        detail::report(fd).print("weft: no runtime\n");
+        detail::report(fd).print("weft: no runtime has been started, so there is nothing to dump\n");
         return;
     }
     detail::dump_scheduler(*s, fd);

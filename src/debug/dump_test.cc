@@ -59,8 +59,8 @@ bool is_well_formed(std::string_view line) {
         "    entry     #0  0x%x %s (%s+0x%x)",
         "    started by green thread %d at %s:%d, in %s",
         "    started by a plain thread at %s:%d, in %s",
-        "stack use by place where started, deepest first:",
-        "    %d KiB touched, %d bytes while waiting, in %d looks: %s:%d, in %s",
+        "stack use by the place that starts the green threads, deepest first:",
+        "    %d KiB touched, %d bytes while waiting, in %d measurements: %s:%d, in %s",
         "    (%d more)",
     };
     return std::any_of(std::begin(forms), std::end(forms),
@@ -433,7 +433,8 @@ TEST(DumpOf, AStoppedRuntimeIsNothing) {
 }
 
 TEST(DumpOf, AProcessWithoutARuntimeSaysSo) {
-    EXPECT_EQ(written_by([](int fd) { weft::dump(fd); }), "weft: no runtime\n");
+    EXPECT_EQ(written_by([](int fd) { weft::dump(fd); }),
+              "weft: no runtime has been started, so there is nothing to dump\n");
 }
 
 TEST(DumpOf, MainIsWhatAPlainThreadGets) {

@@ -36,7 +36,7 @@ void ask_all_for_dumps() noexcept { visit_schedulers(&ask_for_dump, nullptr); }
 
 void start_dump_signal(int signal) noexcept {
     if (const int error = dump_on_signal(signal)) {
-        warn("signal %d cannot be made to write dumps (error %d); another part of the process may use it", signal,
+        warn("cannot install the handler that writes dumps for signal %d (errno %d); choose another signal", signal,
              error);
     }
 }

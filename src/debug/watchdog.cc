@@ -33,7 +33,7 @@ void print_who(report& out, const G& g, uint64_t id) noexcept {
     if (who.read(g) && who.id == id) {
         who.print(out);
     } else {
-        out.print("green thread %llu (ended since)", static_cast<unsigned long long>(id));
+        out.print("green thread %llu (has ended)", static_cast<unsigned long long>(id));
     }
 }
 
@@ -45,7 +45,7 @@ watched::watched(const scheduler&, int64_t allowed_ns) noexcept
 void watched::look(scheduler& s, int64_t now_ns, int64_t late_by_ns) noexcept {
     if (late_by_ns > late_ns) {
         report(os::stderr_fd, report::patience::little)
-            .print("weft: watchdog: the monitor came %lld ms late: the process was stopped, or had no CPU\n",
+            .print("weft: watchdog: the monitor was %lld ms late: the process was stopped, or got no CPU time\n",
                    static_cast<long long>(late_by_ns / ns_per_ms));
         forget();
     }
@@ -88,8 +88,10 @@ void watched::look_at_running(scheduler& s, int64_t now_ns) noexcept {
         report out(os::stderr_fd, report::patience::little);
         out.print("weft: watchdog: ");
         print_who(out, *found[i].g, found[i].id);
-        out.print(" has run for %lld ms without coming to the scheduler\n",
-                  static_cast<long long>(found[i].ns / ns_per_ms));
+        out.print(
+            " has run for %lld ms without entering the scheduler; call weft::yield(), or weft::blocking() around a "
+            "call that blocks\n",
+            static_cast<long long>(found[i].ns / ns_per_ms));
         print_running(out, s, *found[i].g, found[i].id);
     }
 }
@@ -129,7 +131,7 @@ void watched::look_at_queued(scheduler& s, int64_t now_ns) noexcept {
         report out(os::stderr_fd, report::patience::little);
         out.print("weft: watchdog: ");
         print_who(out, *q.g, q.id);
-        out.print(" has been runnable for %lld ms and does not run; %u of %u Ps are idle\n",
+        out.print(" has been runnable for %lld ms without running; %u of %u Ps are idle\n",
                   static_cast<long long>((now_ns - q.seen_ns) / ns_per_ms), s.idle.idle_p_count.load(relaxed),
                   s.ps.in_use());  // relaxed: a snapshot
         print_queued(out, *q.g, q.id);

@@ -39,11 +39,11 @@ constexpr std::size_t bytes_max = 0x7fff'0000;  // the most that the system move
 // Describes contradictory options; nullptr if they are consistent.
 const char* mistake_in(const std::string& path, const open_options& how) noexcept {
     const bool writes = how.mode != access::read;
-    if (path.find('\0') != std::string::npos) return "open (the path has a zero byte in it)";
-    if (how.exclusive && !how.create) return "open (exclusive is about making a file: say create, too)";
-    if (how.truncate && !writes) return "open (truncate changes the file: say access::write or access::read_write)";
-    if (how.append && !writes) return "open (append is about writing: say access::write or access::read_write)";
-    if ((how.permissions & ~07777U) != 0) return "open (permissions are no more than 12 bits, like 0644)";
+    if (path.find('\0') != std::string::npos) return "open (the path contains a zero byte)";
+    if (how.exclusive && !how.create) return "open (exclusive needs create: set both)";
+    if (how.truncate && !writes) return "open (truncate needs access::write or access::read_write)";
+    if (how.append && !writes) return "open (append needs access::write or access::read_write)";
+    if ((how.permissions & ~07777U) != 0) return "open (permissions have at most 12 bits, for example 0644)";
     return nullptr;
 }
 

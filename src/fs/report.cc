@@ -10,13 +10,16 @@ namespace {
 
 const char* advice(const std::error_code& ec) noexcept {
     if (ec == std::errc::no_such_file_or_directory)
-        return " (check the path, which is relative to the working directory; to make the file say create = true)";
-    if (ec == std::errc::permission_denied) return " (the user of this process may not do that with it)";
+        return " (check the path; a relative one starts at the working directory; to create the file, set "
+               "open_options::create)";
+    if (ec == std::errc::permission_denied)
+        return " (the user of this process has no permission: check those of the file and its directories)";
     if (ec == std::errc::too_many_files_open) return " (close some files, or raise the limit: ulimit -n)";
     if (ec == std::errc::is_a_directory) return " (it is a directory: read_directory() lists it)";
-    if (ec == std::errc::bad_file_descriptor) return " (it is not open for that: see open_options::mode)";
-    if (ec == std::errc::no_space_on_device) return " (make room there)";
-    if (ec == std::errc::invalid_seek) return " (what is no regular file has no positions)";
+    if (ec == std::errc::bad_file_descriptor)
+        return " (the file is not open for this operation: see open_options::mode)";
+    if (ec == std::errc::no_space_on_device) return " (free some space on that file system)";
+    if (ec == std::errc::invalid_seek) return " (only a regular file has positions: use read and write)";
     return "";
 }
 

@@ -260,7 +260,8 @@ const G* lender_of(const M* m) noexcept { return m == nullptr ? nullptr : m->len
 blocking_pool::blocking_pool(std::string name, std::ptrdiff_t cap)
     : name_(std::move(name)), cap_(cap), free_(cap < 1 ? 1 : cap) {
     if (cap < 1)
-        throw std::invalid_argument("weft: a blocking_pool needs a cap of 1 or more; \"" + name_ + "\" has less");
+        throw std::invalid_argument("weft: the cap of blocking_pool \"" + name_ + "\" is " + std::to_string(cap) +
+                                    "; it must be 1 or more");
 }
 
 blocking_pool::place::place(blocking_pool& pool) : pool_(pool) {

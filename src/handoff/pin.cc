@@ -153,7 +153,7 @@ pin::~pin() {
     if (g_ == 0) return;
     M* m = current_g_m();
     if (m == nullptr || m->g->id != g_ || !unpin_g(m))
-        fatal("a weft::pin was destroyed by another green thread than the one that it pins");
+        fatal("a weft::pin was destroyed by a green thread that it does not pin; destroy it in the one that made it");
 }
 
 void pin::keep() noexcept { g_ = 0; }

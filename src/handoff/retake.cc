@@ -92,7 +92,7 @@ void exit_without_p(M* m) noexcept {
     m->after.g = m->g;
     m->p = nullptr;
     static_cast<void>(switch_g_to_g0(m, m->g, true));
-    fatal("a finished green thread was resumed");
+    fatal("a finished green thread was resumed: memory was overwritten, or this is a bug in weft");
 }
 
 void come_back_without_p(scheduler& s, M* m) noexcept {

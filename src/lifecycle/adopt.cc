@@ -66,14 +66,15 @@ void prepare_stacks(adopted& a) {
     int error = 0;
     struct stack* g0 = a.s->stacks.take_large(a.s->stacks.class_for(g0_stack_size, 1), error);
     if (g0 == nullptr) {
-        throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no stack for the scheduler");
+        throw resource_exhausted(std::error_code(error, std::generic_category()),
+                                 "weft: no memory for the stack of the scheduler");
     }
     g0->sanitizers.begin_g();
     const void* low = nullptr;
     std::size_t size = 0;
     if ((error = os::thread_stack_bounds(low, size)) != 0) {
         throw resource_exhausted(std::error_code(error, std::generic_category()),
-                                 "weft: the bounds of the calling thread's stack could not be read");
+                                 "weft: cannot read the bounds of the calling thread's stack");
     }
     a.own.low = static_cast<std::byte*>(const_cast<void*>(low));  // NOLINT: it is the caller's own
     a.own.end = a.own.low + size;

@@ -50,7 +50,7 @@ int signal_of_environment() noexcept {
     constexpr int usual = os::default_interrupt_signal;
     const int signal = static_cast<int>(os::env_number("RUN_PREEMPT_SIGNAL", 0, os::largest_signal, usual));
     if (signal == 0 || os::may_interrupt(signal)) return signal;
-    warn("RUN_PREEMPT_SIGNAL=%d is a signal that cannot be used for that; using %d", signal, usual);
+    warn("RUN_PREEMPT_SIGNAL=%d is a signal that cannot interrupt threads; using %d", signal, usual);
     return usual;
 }
 
@@ -67,7 +67,8 @@ stack_pool::options choose_stacks(const runtime_options& options,
         o.default_size = stack_size_of_environment(o.policy);
     }
     if (o.default_size < smallest_stack || o.default_size > largest_default_stack) {
-        throw std::invalid_argument("weft: runtime_options::stack_size must be from 16 KiB to 64 MiB");
+        throw std::invalid_argument("weft: runtime_options::stack_size is " + std::to_string(o.default_size) +
+                                    " bytes; it must be from 16 KiB to 64 MiB");
     }
     o.cache_reserve = procs * stacks_kept_by_p + trimmed_at_once;
     o.always_guard = options.guard == guard_policy::always;
@@ -80,7 +81,7 @@ int choose_signal(const runtime_options& options) {
     const int chosen = options.preempt_signal;
     if (chosen != 0 && chosen != runtime_options::no_signal && !os::may_interrupt(chosen)) {
         throw std::invalid_argument("weft: runtime_options::preempt_signal is " + std::to_string(chosen) +
-                                    ", which cannot be used for that");
+                                    ", which cannot interrupt threads; use another signal, or no_signal");
     }
     if (!os::can_interrupt || chosen == runtime_options::no_signal) return 0;
     return chosen == 0 ? signal_of_environment() : chosen;
@@ -90,7 +91,8 @@ int64_t choose_slice(const runtime_options& options) {
     const int64_t ns = std::chrono::nanoseconds(options.slice).count();
     if (ns == 0) return os::env_time_ns("RUN_SLICE", shortest_slice_ns, longest_slice_ns, default_slice_ns);
     if (ns >= shortest_slice_ns && ns <= longest_slice_ns) return ns;
-    throw std::invalid_argument("weft: runtime_options::slice must be from 10 us to 10 s");
+    throw std::invalid_argument("weft: runtime_options::slice is " + std::to_string(ns) +
+                                " ns; it must be from 10 us to 10 s");
 }
 
 int64_t choose_memory_idle(const runtime_options& options) {
@@ -101,7 +103,8 @@ int64_t choose_memory_idle(const runtime_options& options) {
         return ns == 0 ? never : std::max(ns, shortest_memory_idle_ns);
     }
     if (ns >= shortest_memory_idle_ns && ns <= longest_memory_idle_ns) return ns;
-    throw std::invalid_argument("weft: runtime_options::memory_idle must be from 1 ms to 1 h, or keep_memory");
+    throw std::invalid_argument("weft: runtime_options::memory_idle is " + std::to_string(ns) +
+                                " ns; it must be from 1 ms to 1 h, or keep_memory");
 }
 
 // The requested time may not fit into ns.
@@ -117,10 +120,12 @@ uint32_t choose_threads_max() noexcept {
 void warn_of_few_threads(uint32_t threads_max, uint32_t wanted) noexcept {
     const uint32_t procs = procs_within(threads_max, wanted);
     if (threads_max == 1) {
-        warn("RUN_MAX_THREADS=1 leaves no thread for others while a green thread blocks in a call; 2 or more do");
+        warn(
+            "RUN_MAX_THREADS=1 leaves no thread for other green threads while one is in a blocking call; set it to 2 "
+            "or more");
     } else if (procs != wanted) {
-        warn("RUN_MAX_THREADS=%u leaves no thread for blocking calls beside %u processors; using %u", threads_max,
-             wanted, procs);
+        warn("RUN_MAX_THREADS=%u leaves no thread for blocking calls beside %u processors; using %u processors",
+             threads_max, wanted, procs);
     }
 }
 

@@ -92,7 +92,7 @@ void on_fatal() noexcept {
 [[noreturn]] void report_fault(const os::fault& f, const struct stack& hit, bool refused) noexcept {
     {
         report out(os::stderr_fd);
-        out.print(refused ? "weft: fatal: no memory for more stack of " : "weft: fatal: stack overflow in ");
+        out.print(refused ? "weft: fatal: no memory to grow the stack of " : "weft: fatal: stack overflow in ");
         print_identity(out, *hit.owner);
         out.print("\nweft: its stack of %zu KiB, %p to %p, %s at %p; use %s\n", hit.size() / 1024,
                   static_cast<const void*>(hit.low), static_cast<const void*>(hit.high()),
@@ -100,8 +100,8 @@ void on_fatal() noexcept {
                   hit.continues ? "a larger size for on_big_stack"
                   : refused     ? "fewer green threads, or stack_policy::fixed"
                   : hit.end != nullptr
-                      ? "a larger limit of the OS thread (ulimit -s), or another green thread for deep calls"
-                      : "spawn_options::stack_size, or RUN_STACK_MAX");
+                      ? "a larger limit for the OS thread (ulimit -s), or another green thread for deep calls"
+                      : "a larger spawn_options::stack_size or RUN_STACK_MAX");
         out.backtrace(f.pc, f.fp, hit, frames_max);
     }
     std::abort();
@@ -167,8 +167,8 @@ void on_terminate() {
         out.print("%s", lender != nullptr ? "a blocking call of " : "");
         print_identity(out, *g);
         out.print(
-            "\nweft: use weft::async or weft::wait_group::go to pass exceptions on\n"
-            "weft: or catch it where it leaves a function that is noexcept, as destructors are\n");
+            "\nweft: use weft::async or weft::wait_group::go to pass exceptions to a waiter\n"
+            "weft: or catch it before it leaves a noexcept function, such as a destructor\n");
         out.own_backtrace(frames_max);
     }
     if (previous_terminate != nullptr) previous_terminate();
@@ -223,8 +223,8 @@ void report_overflow(G& g) noexcept {
         out.print("weft: fatal: stack overflow in ");
         print_identity(out, g);
         out.print(
-            "\nweft: its stack of %zu KiB has no guard; the overflow was found at a switch; memory below it is "
-            "damaged\n",
+            "\nweft: its stack of %zu KiB has no guard: a switch found the overflow, and the memory below is damaged; "
+            "use a larger spawn_options::stack_size or RUN_STACK_MAX\n",
             g.stack->size() / 1024);
     }
     std::abort();
@@ -293,8 +293,9 @@ bool report::tell_what_was_left_out() noexcept {
     const uint32_t count = left_out.exchange(0, relaxed);  // relaxed: later is as good
     if (count == 0) return true;
     char line[80];
-    const int size = std::snprintf(line, sizeof(line), "%sweft: %u pieces of reports were left out: nobody read\n",
-                                   amid_line.load(relaxed) ? "\n" : "", count);  // relaxed: a hint
+    const int size =
+        std::snprintf(line, sizeof(line), "%sweft: %u pieces of reports were left out: stderr was not read\n",
+                      amid_line.load(relaxed) ? "\n" : "", count);  // relaxed: a hint
     if (patience_ == patience::little) left_ns_ = 0;
     const bool told = write_patiently(line, static_cast<std::size_t>(size));
     left_ns_ = full_patience_ns();

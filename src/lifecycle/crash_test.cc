@@ -68,7 +68,8 @@ void expect_left_out_and_told(report::patience p) {
     EXPECT_EQ(all_lines().compare(0, first.size(), first), 0);
     report(to.write_end(), p).print("and then\n");
     const std::string then = read_all(to);
-    EXPECT_NE(then.find(" pieces of reports were left out: nobody read\nand then\n"), std::string::npos) << then;
+    EXPECT_NE(then.find(" pieces of reports were left out: stderr was not read\nand then\n"), std::string::npos)
+        << then;
     report(to.write_end(), p).print("at last\n");
     EXPECT_EQ(read_all(to), "at last\n");
 }

@@ -35,7 +35,7 @@ void parse_switch(std::string_view word, std::size_t at, bool& on) noexcept {
         on = value == "1";
         return;
     }
-    warn("RUN_DEBUG: \"%.*s\" is neither 0 nor 1 and ignored", static_cast<int>(word.size()), word.data());
+    warn("RUN_DEBUG: \"%.*s\" is ignored: the value must be 0 or 1", static_cast<int>(word.size()), word.data());
 }
 
 void parse_retake(std::string_view word, std::size_t at, debug_options& options) noexcept {
@@ -55,8 +55,8 @@ void parse_period(std::string_view word, std::size_t at, uint32_t& ms) noexcept 
         ms = static_cast<uint32_t>(*number);
         return;
     }
-    warn("RUN_DEBUG: \"%.*s\" has no number of milliseconds up to a day and is ignored", static_cast<int>(word.size()),
-         word.data());
+    warn("RUN_DEBUG: \"%.*s\" is ignored: the value must be a number of milliseconds, up to 86400000 (a day)",
+         static_cast<int>(word.size()), word.data());
 }
 
 void parse_signal(std::string_view word, std::size_t at, int& signal) noexcept {
@@ -65,8 +65,8 @@ void parse_signal(std::string_view word, std::size_t at, int& signal) noexcept {
         signal = number;
         return;
     }
-    warn("RUN_DEBUG: \"%.*s\" names no signal that can be handled and is ignored", static_cast<int>(word.size()),
-         word.data());
+    warn("RUN_DEBUG: \"%.*s\" is ignored: the value must be a signal that can be handled, for example QUIT",
+         static_cast<int>(word.size()), word.data());
 }
 
 void parse_deadlock(std::string_view word, std::size_t at, deadlock_search& search) noexcept {
@@ -87,7 +87,8 @@ void parse_random(std::string_view word, std::size_t at, debug_options& options)
     const std::string_view value = word.substr(at + 1);
     const auto seed = parse_number(value);
     if (!seed) {
-        warn("RUN_DEBUG: random=\"%.*s\" is not a number and ignored", static_cast<int>(value.size()), value.data());
+        warn("RUN_DEBUG: random=\"%.*s\" is ignored: the value must be a number", static_cast<int>(value.size()),
+             value.data());
         return;
     }
     options.random_seed = seed;
@@ -107,9 +108,9 @@ void parse_word(std::string_view word, debug_options& options) noexcept {
     if (key == "deadlock") return parse_deadlock(word, at, options.deadlock);
     if (key == "lockowners") return parse_switch(word, at, options.lock_owners);
     warn(
-        "RUN_DEBUG: \"%.*s\" is not known and ignored; known: random, random=SEED, retake=0, retake=always, "
-        "placement=0, stack_use=1, "
-        "schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, deadlock=strict, lockowners=1",
+        "RUN_DEBUG: \"%.*s\" is unknown and ignored; known: random, random=SEED, retake=0, retake=always, placement=0, "
+        "stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, deadlock=0, deadlock=strict, "
+        "lockowners=1",
         static_cast<int>(key.size()), key.data());
 }
 
@@ -132,7 +133,7 @@ debug_options read_debug_options() noexcept {
         parse_debug_options(std::getenv("RUN_DEBUG"));  // NOLINT(concurrency-mt-unsafe): as in env.cc
     if (options.random_seed) {
         const auto seed = static_cast<unsigned long long>(*options.random_seed);
-        warn("order is drawn by lot; the same draws again: RUN_DEBUG=random=%llu", seed);
+        warn("the scheduling order is random; to repeat it: RUN_DEBUG=random=%llu", seed);
     }
     return options;
 }

@@ -30,7 +30,7 @@ TEST(DebugOptions, StackUseIsOnOrOff) {
     EXPECT_TRUE(parse_debug_options("random=1,stack_use=1").stack_use);
     EXPECT_FALSE(parse_debug_options("stack_use=1,stack_use=0").stack_use) << "the last one counts";
     const std::string said = test::stderr_of([] { EXPECT_FALSE(parse_debug_options("stack_use=2").stack_use); });
-    EXPECT_EQ(said, "weft: RUN_DEBUG: \"stack_use=2\" is neither 0 nor 1 and ignored\n");
+    EXPECT_EQ(said, "weft: RUN_DEBUG: \"stack_use=2\" is ignored: the value must be 0 or 1\n");
 }
 
 TEST(DebugOptions, RetakeIsOffOnOrAlways) {
@@ -42,7 +42,7 @@ TEST(DebugOptions, RetakeIsOffOnOrAlways) {
     EXPECT_TRUE(parse_debug_options("retake=0,retake=always").retake_always);
     EXPECT_FALSE(parse_debug_options("retake=always,retake=1").retake_always);
     const std::string said = test::stderr_of([] { EXPECT_TRUE(parse_debug_options("retake=never").retake); });
-    EXPECT_EQ(said, "weft: RUN_DEBUG: \"retake=never\" is neither 0 nor 1 and ignored\n");
+    EXPECT_EQ(said, "weft: RUN_DEBUG: \"retake=never\" is ignored: the value must be 0 or 1\n");
 }
 
 TEST(DebugOptions, PlacementIsOnOrOff) {
@@ -59,14 +59,13 @@ TEST(DebugOptions, JunkIsSaidAndIgnored) {
         return line;
     };
     EXPECT_EQ(said("ramdom"),
-              "weft: RUN_DEBUG: \"ramdom\" is not known and ignored; known: random, random=SEED, "
-              "retake=0, retake=always, placement=0, stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, "
-              "watchdog=MS, deadlock=0, "
-              "deadlock=strict, lockowners=1\n");
-    EXPECT_EQ(said("random=yes"), "weft: RUN_DEBUG: random=\"yes\" is not a number and ignored\n");
-    EXPECT_EQ(said("random="), "weft: RUN_DEBUG: random=\"\" is not a number and ignored\n");
-    EXPECT_EQ(said("random=-1"), "weft: RUN_DEBUG: random=\"-1\" is not a number and ignored\n");
-    EXPECT_EQ(said("random=1x"), "weft: RUN_DEBUG: random=\"1x\" is not a number and ignored\n");
+              "weft: RUN_DEBUG: \"ramdom\" is unknown and ignored; known: random, random=SEED, retake=0, "
+              "retake=always, placement=0, stack_use=1, schedtrace=MS, scheddetail=1, dumpsignal=NAME, watchdog=MS, "
+              "deadlock=0, deadlock=strict, lockowners=1\n");
+    EXPECT_EQ(said("random=yes"), "weft: RUN_DEBUG: random=\"yes\" is ignored: the value must be a number\n");
+    EXPECT_EQ(said("random="), "weft: RUN_DEBUG: random=\"\" is ignored: the value must be a number\n");
+    EXPECT_EQ(said("random=-1"), "weft: RUN_DEBUG: random=\"-1\" is ignored: the value must be a number\n");
+    EXPECT_EQ(said("random=1x"), "weft: RUN_DEBUG: random=\"1x\" is ignored: the value must be a number\n");
 }
 
 TEST(DebugOptions, OfTracesAndReports) {

@@ -54,8 +54,7 @@ void await_procs(scheduler& s) {
 
 unsigned change_max_procs(scheduler& s, unsigned n) {
     if (n > procs_max)
-        throw std::invalid_argument("weft: set_max_procs(" + std::to_string(n) +
-                                    ") is more than 1024, the most there are");
+        throw std::invalid_argument("weft: set_max_procs(" + std::to_string(n) + "): the maximum is 1024");
     const uint32_t before = s.ps.in_use();
     const bool follows = n == 0 && usual_procs_follow();
     const uint32_t wanted = n != 0 ? n : usual_procs();
@@ -180,7 +179,7 @@ void run_main(const runtime_options& options,
               const std::exception_ptr* error,
               source_location where) {
     if (current_m() != nullptr) fatal("weft::main() was called from a green thread; call the function directly");
-    if (!claim_main()) fatal("weft::main() was called while another weft::main() runs; use weft::runtime");
+    if (!claim_main()) fatal("weft::main() was called while another weft::main() runs; make a weft::runtime instead");
     scheduler* s = nullptr;
     scheduler* before = nullptr;  // the previous default
     M* m = nullptr;
@@ -273,7 +272,9 @@ detail::scheduler* runtime::begin_stop() {
     if (!running()) return nullptr;
     detail::scheduler* s = scheduler_.load(acquire);  // pairs with start
     if (detail::is_called_by(s)) {
-        detail::fatal("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
+        detail::fatal(
+            "weft::runtime::stop() was called by a green thread of that runtime, which would wait for itself; call it "
+            "from a plain thread");
     }
     lock_.lock();
     const bool first = open_ == openness::open;
@@ -345,7 +346,9 @@ bool runtime::running() const noexcept {
 
 void runtime::drain() {
     if (detail::is_called_by(checked())) {
-        detail::fatal("weft::runtime::drain() was called by one of its own green threads, which would wait for itself");
+        detail::fatal(
+            "weft::runtime::drain() was called by a green thread of that runtime, which would wait for itself; use a "
+            "weft::wait_group");
     }
     for (;;) {
         {
@@ -397,7 +400,7 @@ detail::runtime_use runtime::use() const noexcept {
 
 detail::runtime_use runtime::checked() const noexcept {
     detail::runtime_use s = use();
-    if (s == nullptr) detail::fatal("a weft::runtime was used after stop(); start() it again first");
+    if (s == nullptr) detail::fatal("a weft::runtime was used after stop(); call start() first");
     return s;
 }
 

@@ -334,7 +334,9 @@ void reap_default() noexcept {
 
 scheduler* make_scheduler(const runtime_options& options) {
     const uint32_t procs_wanted = options.procs != 0 ? options.procs : usual_procs();
-    if (procs_wanted > procs_max) throw std::invalid_argument("weft: runtime_options::procs is more than 1024");
+    if (procs_wanted > procs_max)
+        throw std::invalid_argument("weft: runtime_options::procs is " + std::to_string(procs_wanted) +
+                                    "; the maximum is 1024");
     const int interrupt_signal = choose_signal(options);
     const int64_t slice_ns = choose_slice(options);
     const int64_t memory_idle_ns = choose_memory_idle(options);
@@ -370,11 +372,14 @@ scheduler* make_scheduler(const runtime_options& options) {
     s->call_permits = std::make_unique<call_permits>(call_permits_for(*s, procs));
     s->threads_scarce.store(are_scarce(*s, 0), relaxed);  // relaxed: not shared yet
     if (const int error = s->stacks.reserve(0)) {
-        throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no address space for stacks");
+        throw resource_exhausted(
+            std::error_code(error, std::generic_category()),
+            "weft: no address space for stacks (lower RUN_STACK_MAX, or raise the limit on virtual memory: ulimit -v)");
     }
     if (const int error = s->sysmon.start(*s)) {
-        throw resource_exhausted(std::error_code(error, std::generic_category()),
-                                 "weft: the monitor thread of a runtime could not be started");
+        throw resource_exhausted(
+            std::error_code(error, std::generic_category()),
+            "weft: cannot start the monitor thread of a runtime (end some threads, or raise the limit: ulimit -u)");
     }
     register_scheduler(s.get());
     return s.release();
@@ -421,8 +426,9 @@ void start_first_m(scheduler& s) {
     s.idle.wanted.store(0, relaxed);    // relaxed: locked; the new M is responsible
     s.idle.lock.unlock();
     if (const int error = start_m(s, p, nullptr)) {
-        throw resource_exhausted(std::error_code(error, std::generic_category()),
-                                 "weft: the first thread of a runtime could not be started");
+        throw resource_exhausted(
+            std::error_code(error, std::generic_category()),
+            "weft: cannot start the first thread of a runtime (end some threads, or raise the limit: ulimit -u)");
     }
 }
 

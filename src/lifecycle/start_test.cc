@@ -115,7 +115,7 @@ TEST_F(Environment, ASignalThatCannotPreemptIsOneLineAndTheDefault) {
     if (!os::can_interrupt) GTEST_SKIP() << "nothing is preempted by signals";
     ::setenv("RUN_PREEMPT_SIGNAL", "11", 1);
     seen();
-    EXPECT_EQ(said_, "weft: RUN_PREEMPT_SIGNAL=11 is a signal that cannot be used for that; using 23\n");
+    EXPECT_EQ(said_, "weft: RUN_PREEMPT_SIGNAL=11 is a signal that cannot interrupt threads; using 23\n");
     EXPECT_THROW(seen({.preempt_signal = 11}), std::invalid_argument) << "as an option it is a mistake";
 }
 
@@ -179,8 +179,8 @@ TEST_F(Environment, TheEndsOfTheRangesAreInThem) {
     EXPECT_EQ(least.stack_size, 16 * kib);
     EXPECT_EQ(least.threads_max, 1U);
     EXPECT_EQ(said_,
-              "weft: RUN_MAX_THREADS=1 leaves no thread for others while a green thread blocks in a call; 2 or more "
-              "do\n");
+              "weft: RUN_MAX_THREADS=1 leaves no thread for other green threads while one is in a blocking call; set "
+              "it to 2 or more\n");
     ::unsetenv("RUN_MAX_THREADS");
     if (!test::untouched_pages_are_free()) GTEST_SKIP() << "the emulator keeps notes on every page of the stacks";
     ::setenv("RUN_MAXPROCS", "1024", 1);
@@ -195,7 +195,8 @@ TEST_F(Environment, ThereAreFewerProcessorsThanThreads) {
     EXPECT_EQ(seen({.procs = 5}).procs, 5U);
     EXPECT_EQ(said_, "");
     EXPECT_EQ(seen({.procs = 6}).procs, 5U);
-    EXPECT_EQ(said_, "weft: RUN_MAX_THREADS=6 leaves no thread for blocking calls beside 6 processors; using 5\n");
+    EXPECT_EQ(said_,
+              "weft: RUN_MAX_THREADS=6 leaves no thread for blocking calls beside 6 processors; using 5 processors\n");
     runtime rt({.procs = 2});
     EXPECT_EQ(rt.set_max_procs(8), 2U);
     EXPECT_EQ(rt.procs(), 5U);
@@ -282,7 +283,7 @@ TEST(SpawnOptions, AStackBeyondTheLargestIsInvalid) {
             go({.stack_size = 64 * mib + 1}, [] {});
             ADD_FAILURE() << "nothing was thrown";
         } catch (const std::invalid_argument& e) {
-            EXPECT_STREQ(e.what(), "weft: stack_size is 67108865 bytes; the most is 67108864");
+            EXPECT_STREQ(e.what(), "weft: stack_size is 67108865 bytes; the maximum is 67108864");
         }
         EXPECT_EQ(stats().live, 1U);
     });
@@ -336,7 +337,7 @@ TEST(StoppingDeathTest, StragglersThatCameBackMeanwhileAreNotTakenForAPlainThrea
             if (!stop_scheduler(*s, never, left)) std::_Exit(1);
             std::_Exit(leave_stragglers(*s, left) == 1 ? 0 : 2);
         },
-        ::testing::ExitedWithCode(0), "weft: the last one has come back just now\n");
+        ::testing::ExitedWithCode(0), "weft: the last of them has ended in the meantime\n");
 }
 
 }  // namespace

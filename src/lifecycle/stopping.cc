@@ -244,13 +244,13 @@ WEFT_NO_SANITIZE void print_call_frames(report& out, G* g) noexcept {
 WEFT_NO_SANITIZE void print_straggler(report& out, const M& m) noexcept {
     const straggler who = straggler_on(m);
     if (who.g == nullptr) {
-        out.print("weft: thread %d, which runs no green thread now\n", m.tid());
+        out.print("weft: thread %d, which runs no green thread\n", m.tid());
         return;
     }
     out.print("weft: ");
     print_identity(out, *who.g);
     const int64_t ms = (os::monotonic_ns() - who.g->since_ns) / 1'000'000;
-    out.print(" on thread %d, which %s; queued last %lld ms ago\n", m.tid(),
+    out.print(" on thread %d, which %s; last queued %lld ms ago\n", m.tid(),
               who.in_call                     ? "is in a blocking call"
               : os::thread_wants_cpu(m.tid()) ? "computes"
                                               : "is blocked",
@@ -258,7 +258,7 @@ WEFT_NO_SANITIZE void print_straggler(report& out, const M& m) noexcept {
     if (who.in_call) {
         print_call_frames(out, who.g);
     } else {
-        out.print("    (running; its stack cannot be read from here)\n");
+        out.print("    (running; another thread cannot read its stack)\n");
     }
 }
 
@@ -276,7 +276,7 @@ bool has_stragglers(scheduler& s) noexcept {
 std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept {
     std::size_t count = 0;
     report out(os::stderr_fd, report::patience::little);  // the caller has a deadline
-    out.print("weft: runtime \"%s\" has stopped, but not all of its threads have come back:\n", s.name.c_str());
+    out.print("weft: runtime \"%s\" has stopped, but some of its threads have not ended:\n", s.name.c_str());
     s.threads_lock.lock();
     for (const M* m = s.all_ms; m != nullptr; m = m->all_next) {
         if (m->is_main || m->has_ended.load(acquire)) continue;  // pairs with m_thread
@@ -291,10 +291,10 @@ std::size_t leave_stragglers(scheduler& s, std::size_t& abandoned) noexcept {
     }
     if (count == 0) {
         // acquire: pairs with unpin
-        out.print(s.external_refs.load(acquire) != 0 ? "weft: a plain thread within a call into it\n"
-                                                     : "weft: the last one has come back just now\n");
+        out.print(s.external_refs.load(acquire) != 0 ? "weft: a plain thread that is in a call of this runtime\n"
+                                                     : "weft: the last of them has ended in the meantime\n");
     }
-    out.print("weft: they, and its memory, are left behind\n");
+    out.print("weft: the memory of the runtime is not freed, because a thread may still use it\n");
     abandoned = unlink_abandoned(s);
     return std::max<std::size_t>(count, 1);
 }

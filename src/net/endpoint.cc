@@ -94,10 +94,9 @@ std::optional<endpoint> endpoint::parse(std::string_view text) noexcept {
 endpoint::endpoint(std::string_view text) {
     const std::optional<endpoint> parsed = parse(text);
     if (!parsed) {
-        throw std::invalid_argument(
-            "weft::net::endpoint: \"" + shown(text) +
-            "\" is no address with a port; write 127.0.0.1:80, [::1]:80, or :80 for every address; "
-            "names are looked up by weft::net::resolve");
+        throw std::invalid_argument("weft::net::endpoint: \"" + shown(text) +
+                                    "\" is not an address with a port; write 127.0.0.1:80, [::1]:80, or :80 for every "
+                                    "address; to look up a name, use weft::net::resolve");
     }
     *this = *parsed;
 }

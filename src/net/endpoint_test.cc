@@ -69,7 +69,7 @@ TEST(Endpoint, ARefusalOfATextWithAZeroSaysWhy) {
         static_cast<void>(endpoint("1.2.3.4\0:80"sv));
         FAIL();
     } catch (const std::invalid_argument& e) {
-        EXPECT_NE(std::string_view(e.what()).find("\"1.2.3.4\\0:80\" is no address with a port"),
+        EXPECT_NE(std::string_view(e.what()).find("\"1.2.3.4\\0:80\" is not an address with a port"),
                   std::string_view::npos)
             << e.what();
     }

@@ -36,7 +36,7 @@ bool fd_handle::is_open() const noexcept { return desc_ != nullptr && desc_->is_
 int fd_handle::detach() {
     if (!is_open()) return -1;
     const int fd = desc_->detach(generation_);
-    if (fd < 0) fatal("a socket was released while it was used");
+    if (fd < 0) fatal("a socket was released while another thread used it; let its calls return first");
     desc_ = nullptr;
     fd_ = -1;
     return fd;

@@ -152,7 +152,9 @@ void lookup_threads::find_a_thread() {
     }
     if (threads_ >= at_once_max) return;
     if (const int error = start_thread(); error != 0 && threads_ == 0)
-        throw std::system_error(error, std::generic_category(), "weft: start a thread for looking up names");
+        throw std::system_error(
+            error, std::generic_category(),
+            "weft: cannot start a thread that looks up names (end some threads, or raise the limit: ulimit -u)");
 }
 
 // L4.

@@ -11,7 +11,7 @@ namespace {
 
 const char* advice_on_shortage(int error) noexcept {
     if (error == EMFILE) return " (close some sockets, or raise the limit: ulimit -n)";
-    if (error == ENFILE) return " (the whole system has too many open: raise fs.file-max)";
+    if (error == ENFILE) return " (the system has too many open files: raise fs.file-max)";
     return "";
 }
 

@@ -20,13 +20,13 @@ public:
     [[nodiscard]] std::string message(int value) const override {
         switch (static_cast<resolve_errc>(value)) {
             case resolve_errc::not_found:
-                return "there is no such name; is it spelled right?";
+                return "the name does not exist; check its spelling";
             case resolve_errc::no_address:
-                return "the name has no address of that kind";
+                return "the name has no address of the requested kind";
             case resolve_errc::try_again:
                 return "no name server has answered in time; try again later";
             case resolve_errc::failed:
-                return "the name server cannot look it up";
+                return "the name server reported a failure; try again later, or use another one";
             case resolve_errc::not_understood:
                 return "not a host and a port; write example.org:80, 127.0.0.1:80 or [::1]:80";
         }

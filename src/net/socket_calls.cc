@@ -74,10 +74,10 @@ void warn_of_shortage(int error) noexcept {
     static constinit weft::detail::atomic<bool> said{false};
     if (said.exchange(true, weft::detail::relaxed)) return;  // relaxed: once is enough
     const char* what = error == EMFILE
-                           ? "this process has no file descriptor left: raise its limit (ulimit -n), or close some"
-                       : error == ENFILE ? "the system has no file descriptor left (fs.file-max)"
-                                         : "the system has no memory left for sockets";
-    std::fprintf(stderr, "weft: a connection cannot be accepted for now: %s\n", what);
+                           ? "this process has no file descriptor left; close some, or raise the limit: ulimit -n"
+                       : error == ENFILE ? "the system has no file descriptor left; raise fs.file-max"
+                                         : "the system has no memory left for sockets; close some connections";
+    std::fprintf(stderr, "weft: cannot accept a connection until resources are free: %s\n", what);
 }
 
 // Without a poller, which would notice a close, checks periodically. Returns false if interrupted.
@@ -184,12 +184,12 @@ io_result accept_from(const fd_handle& h) {
 std::string advice_on_binding(int error) {
     switch (error) {
         case EADDRINUSE:
-            return ": another socket is bound there; choose another port or path, or set reuse_port on all of them";
+            return ": another socket is bound to it; choose another port or path, or set reuse_port on all these "
+                   "sockets";
         case EACCES:
-            return ": ports below 1024 need a privilege (CAP_NET_BIND_SERVICE), paths the right to write to the "
-                   "directory";
+            return ": ports below 1024 need CAP_NET_BIND_SERVICE; paths need write permission for the directory";
         case EADDRNOTAVAIL:
-            return ": this machine has no such address";
+            return ": this machine does not have that address; use one of its own, or :PORT for all of them";
         default:
             return {};
     }

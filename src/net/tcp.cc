@@ -49,7 +49,7 @@ fd_handle accept_from(const fd_handle& h, bool no_delay, io_result& r) {
 tcp_stream tcp_stream::connect(const endpoint& to) {
     fd_handle made;
     const io_result r = connect_to(to, made);
-    if (r.ended != io_result::how::done) throw_result(r, ("weft: connect to " + to.to_string()).c_str());
+    if (r.ended != io_result::how::done) throw_result(r, ("weft: cannot connect to " + to.to_string()).c_str());
     return tcp_stream(std::move(made));
 }
 
@@ -92,7 +92,7 @@ void tcp_stream::set_keep_alive(bool on, std::chrono::seconds idle, std::chrono:
 tcp_listener::tcp_listener(const endpoint& at) : tcp_listener(at, options()) {}
 
 tcp_listener::tcp_listener(const endpoint& at, options how) : no_delay_(how.no_delay) {
-    const std::string what = "weft: listen at " + at.to_string();
+    const std::string what = "weft: cannot listen on " + at.to_string();
     endpoint here = at;
     int fd = os::socket_make(detail::family_of(here), SOCK_STREAM, IPPROTO_TCP);
     if (fd == -EAFNOSUPPORT && !how.v6_only && at == endpoint(std::array<uint8_t, 16>{}, at.port())) {

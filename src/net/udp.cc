@@ -59,7 +59,7 @@ void change_membership(const fd_handle& h, bool joins, const endpoint& group, co
 udp_socket::udp_socket(const endpoint& at) : udp_socket(at, options()) {}
 
 udp_socket::udp_socket(const endpoint& at, options how) : is_v6_(at.version() == endpoint::ip::v6) {
-    const std::string what = "weft: bind UDP to " + at.to_string();
+    const std::string what = "weft: cannot bind a UDP socket to " + at.to_string();
     fd_handle made = detail::make_socket(detail::family_of(at), SOCK_DGRAM, IPPROTO_UDP, what);
     const int fd = made.fd();
     const auto check = [&](int result) {
@@ -75,8 +75,8 @@ udp_socket::udp_socket(const endpoint& at, options how) : is_v6_(at.version() ==
 }
 
 udp_socket udp_socket::connected_to(const endpoint& to) {
-    udp_socket made(
-        detail::make_socket(detail::family_of(to), SOCK_DGRAM, IPPROTO_UDP, "weft: connect UDP to " + to.to_string()));
+    udp_socket made(detail::make_socket(detail::family_of(to), SOCK_DGRAM, IPPROTO_UDP,
+                                        "weft: cannot connect a UDP socket to " + to.to_string()));
     made.is_v6_ = to.version() == endpoint::ip::v6;
     made.connect(to);
     return made;
@@ -90,7 +90,7 @@ udp_socket udp_socket::adopt(int fd) {
 
 void udp_socket::connect(const endpoint& to) {
     const weft::detail::fd_use use(handle_.desc(), handle_.generation());
-    const std::string what = "weft: connect UDP to " + to.to_string();
+    const std::string what = "weft: cannot connect a UDP socket to " + to.to_string();
     if (!use.entered()) throw std::system_error(errc::closed, what);
     socket_address address = address_for(is_v6_, to);
     const int result = os::socket_connect(handle_.fd(), address.get(), address.size);

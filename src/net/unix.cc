@@ -43,7 +43,8 @@ io_result connect_to(const unix_address& to, fd_handle& made) {
 
 std::pair<fd_handle, fd_handle> make_pair_of(int type) {
     int fds[2] = {-1, -1};
-    if (const int result = os::socket_pair(type, fds); result < 0) throw_errno(-result, "weft: a pair of Unix sockets");
+    if (const int result = os::socket_pair(type, fds); result < 0)
+        throw_errno(-result, "weft: cannot make a pair of Unix sockets");
     try {
         fd_handle first(fds[0]);
         fds[0] = -1;
@@ -55,10 +56,10 @@ std::pair<fd_handle, fd_handle> make_pair_of(int type) {
 }
 
 std::string advice_on_connecting(int error, const unix_address& to) {
-    if (error == ENOENT) return ": there is no such path; is its server running?";
+    if (error == ENOENT) return ": the path does not exist; start its server first";
     if (error == ECONNREFUSED && !to.is_abstract())
-        return ": nobody listens there any more; its server has ended without removing the path";
-    if (error == EACCES) return ": the path's permissions do not allow it";
+        return ": no server listens on this path; start it again: the last one ended without removing the path";
+    if (error == EACCES) return ": a connection needs write permission for the path";
     return {};
 }
 
@@ -81,8 +82,8 @@ unix_stream unix_stream::connect(const unix_address& to) {
     fd_handle made;
     const io_result r = connect_to(to, made);
     if (r.ended == io_result::how::failed)
-        throw_errno(r.error, "weft: connect to " + to.to_string() + advice_on_connecting(r.error, to));
-    check(r, ("weft: connect to " + to.to_string()).c_str());
+        throw_errno(r.error, "weft: cannot connect to " + to.to_string() + advice_on_connecting(r.error, to));
+    check(r, ("weft: cannot connect to " + to.to_string()).c_str());
     return unix_stream(std::move(made));
 }
 
@@ -106,10 +107,11 @@ std::size_t unix_stream::send_files(const_buffer b, std::span<const int> files) 
     constexpr const char* what = "weft: send_files";
     if (b.size() == 0)
         throw std::system_error(EINVAL, std::generic_category(),
-                                "weft: send_files: descriptors need a byte to go with");
+                                "weft: send_files: the buffer is empty; descriptors are sent with at least one byte");
     if (files.empty()) return write_some(b);
     if (files.size() > os::files_most) {
-        throw std::system_error(EINVAL, std::generic_category(), "weft: send_files: at most 253 descriptors at a time");
+        throw std::system_error(EINVAL, std::generic_category(),
+                                "weft: send_files: too many descriptors; the maximum for one call is 253");
     }
     const io_result r = call_out(handle_, may_leave_some, [&] {
         return os::socket_send_files(handle_.fd(), b.data(), b.size(), files.data(), files.size());
@@ -156,13 +158,15 @@ peer_credentials unix_stream::credentials() const {
 unix_listener::unix_listener(const unix_address& at) : unix_listener(at, options()) {}
 
 unix_listener::unix_listener(const unix_address& at, options how) : at_(at), owner_(::getpid()) {
-    const std::string what = "weft: listen at " + at.to_string();
+    const std::string what = "weft: cannot listen on " + at.to_string();
     fd_handle made = detail::make_socket(AF_UNIX, SOCK_STREAM, 0, what);
     socket_address address(at);
     int result = os::socket_bind(made.fd(), address.get(), address.size);
     if (result == -EADDRINUSE && !at.path().empty() && is_left_over(at)) {
         if (!how.replace) {
-            throw_errno(EADDRINUSE, what + ": a server that has ended has left that path; remove it, or set replace");
+            throw_errno(
+                EADDRINUSE,
+                what + ": a server that has ended left this path behind; remove it, or set replace in the options");
         }
         os::file_unlink(std::string(at.path()).c_str());
         result = os::socket_bind(made.fd(), address.get(), address.size);
@@ -266,7 +270,7 @@ socket_address nowhere() noexcept {
 }  // namespace
 
 unix_datagram::unix_datagram(const unix_address& at) {
-    const std::string what = "weft: bind to " + at.to_string();
+    const std::string what = "weft: cannot bind a socket to " + at.to_string();
     fd_handle made = detail::make_socket(AF_UNIX, SOCK_DGRAM, 0, what);
     socket_address address(at);
     const int result = os::socket_bind(made.fd(), address.get(), address.size);
@@ -275,7 +279,7 @@ unix_datagram::unix_datagram(const unix_address& at) {
 }
 
 unix_datagram unix_datagram::unbound() {
-    return unix_datagram(detail::make_socket(AF_UNIX, SOCK_DGRAM, 0, "weft: a Unix datagram socket"));
+    return unix_datagram(detail::make_socket(AF_UNIX, SOCK_DGRAM, 0, "weft: cannot make a Unix datagram socket"));
 }
 
 std::pair<unix_datagram, unix_datagram> unix_datagram::pair() {
@@ -285,7 +289,7 @@ std::pair<unix_datagram, unix_datagram> unix_datagram::pair() {
 
 void unix_datagram::connect(const unix_address& to) {
     const weft::detail::fd_use use(handle_.desc(), handle_.generation());
-    const std::string what = "weft: connect to " + to.to_string();
+    const std::string what = "weft: cannot connect to " + to.to_string();
     if (!use.entered()) throw std::system_error(errc::closed, what);
     socket_address address(to);
     const int result = os::socket_connect(handle_.fd(), address.get(), address.size);

@@ -27,16 +27,15 @@ unix_address::unix_address(std::string_view path) {
         *this = abstract_name(path.substr(1));
         return;
     }
-    if (path.empty()) refuse(path, "is no path; write one, or @name for an abstract name");
-    if (path.size() > longest)
-        refuse(path, "is longer than the system takes, 107 bytes; use a shorter or a relative path");
-    if (path.find('\0') != std::string_view::npos) refuse(path, "has a 0 in it, at which the system would end it");
+    if (path.empty()) refuse(path, "is not a path; write one, or @name for an abstract name");
+    if (path.size() > longest) refuse(path, "is longer than 107 bytes, the maximum; use a shorter or a relative path");
+    if (path.find('\0') != std::string_view::npos) refuse(path, "contains a zero byte, where the system would end it");
     std::copy(path.begin(), path.end(), bytes_.begin());
     size_ = static_cast<uint16_t>(path.size());
 }
 
 unix_address unix_address::abstract_name(std::string_view name) {
-    if (name.size() > longest) refuse(name, "is longer than the system takes, 107 bytes");
+    if (name.size() > longest) refuse(name, "is longer than 107 bytes, the maximum; use a shorter name");
     unix_address made;
     std::copy(name.begin(), name.end(), made.bytes_.begin() + 1);
     made.size_ = static_cast<uint16_t>(name.size() + 1);

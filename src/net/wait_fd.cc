@@ -133,7 +133,7 @@ watched_fd::~watched_fd() {
 fd_events watched_fd::wait_until_ns(fd_events what, int64_t deadline_ns) const {
     if (what == fd_events::none) {
         throw std::system_error(EINVAL, std::generic_category(),
-                                "weft: wait_fd: waiting for nothing: name readable, writable or either");
+                                "weft: wait_fd: no events to wait for; name readable, writable or either");
     }
     if (what != fd_events::either) {
         return detail::wait_for_side(*desc_, generation_, what == fd_events::writable, deadline_ns) ? what

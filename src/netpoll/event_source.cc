@@ -16,8 +16,10 @@ namespace {
 constinit atomic<standing_source*> sources[standing_kinds]{};
 
 void warn_of_loss(source_kind kind, int error) noexcept {
-    warn("no poller for %s could be had (errno %d): it is not looked after any more",
-         kind == source_kind::signals ? "signals" : "children that nobody waits for", error);
+    warn(
+        "no poller for %s (errno %d), so they are no longer handled; close some descriptors, or raise the limit: "
+        "ulimit -n",
+        kind == source_kind::signals ? "signals" : "detached child processes", error);
 }
 
 }  // namespace

@@ -100,16 +100,14 @@ bool is_ours(const struct sigaction& a) noexcept {
 
 const char* why_not_caught(int signal) noexcept {
     if (signal < 1 || signal > signals_max)
-        return "there is none of that number: signals are 1 to 64, like SIGINT and SIGTERM";
-    if (signal == SIGKILL || signal == SIGSTOP) return "it cannot be handled by anybody; SIGTERM and SIGTSTP can";
-    if (signal > SIGSYS && signal < SIGRTMIN) return "it belongs to the C library";
+        return "a signal has a number from 1 to 64; use a name such as SIGINT or SIGTERM";
+    if (signal == SIGKILL || signal == SIGSTOP) return "no program can handle it; use SIGTERM or SIGTSTP";
+    if (signal > SIGSYS && signal < SIGRTMIN) return "the C library uses it; choose another signal";
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
-        if (signal == fault)
-            return "it tells of a fault, in the thread that gets it, which cannot go on until it is handled: use "
-                   "sigaction";
+        if (signal == fault) return "it reports a fault of the thread that receives it; handle it with sigaction";
     }
     if (signal == SIGURG || is_interrupt_signal(signal))
-        return "the runtime uses it, to interrupt threads: take another one, or see RUN_PREEMPT_SIGNAL";
+        return "the runtime uses it to interrupt threads; choose another signal, or set RUN_PREEMPT_SIGNAL";
     return nullptr;
 }
 

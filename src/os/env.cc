@@ -140,7 +140,7 @@ unsigned env_word(const char* name, std::span<const char* const> words, unsigned
         const int n = std::snprintf(known + length, sizeof(known) - length, length == 0 ? "%s" : ", %s", word);
         length = std::min(length + static_cast<std::size_t>(n), sizeof(known) - 1);
     }
-    warn("%s=\"%s\" is none of %s; using %s", name, text, known, words[default_index]);
+    warn("%s=\"%s\" is not one of %s; using %s", name, text, known, words[default_index]);
     return default_index;
 }
 

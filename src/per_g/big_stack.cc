@@ -108,8 +108,9 @@ private:
 struct stack& take_for(scheduler& s, std::size_t size) {
     const int size_class = s.stacks.class_for(size, 1);
     if (size_class < 0) {
-        throw std::invalid_argument("weft: on_big_stack was asked for " + std::to_string(size) +
-                                    " bytes; the most is " + std::to_string(s.stacks.usable_size(stack_classes - 1)));
+        throw std::invalid_argument("weft: the size for on_big_stack is " + std::to_string(size) +
+                                    " bytes; the maximum is " +
+                                    std::to_string(s.stacks.usable_size(stack_classes - 1)));
     }
     return *take_large_stack(s, size_class);
 }

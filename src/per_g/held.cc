@@ -121,12 +121,12 @@ void report_held_mutex(const G& g, const void* frame) noexcept {
     out.print("weft: ");
     print_identity(out, g);
     out.print(
-        "\nweft: leaves its OS thread (it waits, yields or ends) while it holds %u mutex%s of the system: who locks %s "
-        "next on this thread blocks it; use weft::mutex\n",
+        "\nweft: leaves its OS thread (it waits, yields or ends) while it holds %u mutex%s of the system: the next "
+        "green thread that locks %s on this thread blocks it; use weft::mutex\n",
         seen.count, seen.count == 1 ? "" : "es", seen.count == 1 ? "it" : "one");
     out.print("weft: mutex %p, locked at\n", seen.mutex);
     for (int i = 0; i < lock_site::frames && seen.site.pcs[i] != nullptr; ++i) out.frame(i, seen.site.pcs[i]);
-    out.print("weft: and it leaves at\n");
+    out.print("weft: it leaves the thread at\n");
     out.backtrace(nullptr, frame, *g.stack, frames_max);
 }
 

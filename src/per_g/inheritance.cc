@@ -37,7 +37,8 @@ struct registry {
     static constexpr uint32_t per_chunk = 1024;
     static constexpr uint32_t chunks_max = 1024;
     static constexpr uint32_t generation_bits = 8;
-    static_assert(uint64_t{per_chunk} * chunks_max << generation_bits <= passed_by::normal, "they share a word");
+    static_assert(uint64_t{per_chunk} * chunks_max << generation_bits <= passed_by::normal,
+                  "a number and a generation fit into one word");
 
     spin_lock lock;
     uint32_t made = 1;  // guarded by lock; number 0 means no record
@@ -262,7 +263,8 @@ weft::priority priority() noexcept {
 
 void set_priority(weft::priority p) noexcept {
     if (!is_class(p))
-        fatal("this_g::set_priority() was given something that is no class: %u", static_cast<unsigned>(p));
+        fatal("this_g::set_priority(%u): this is not a priority class; use normal, high or low",
+              static_cast<unsigned>(p));
     const M* m = current_g_m();
     if (m != nullptr) set_own_class(*m->g, p);
 }

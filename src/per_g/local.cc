@@ -30,9 +30,9 @@ constinit local_node being_made{type_of_nothing};
     if (lender_of(current_m()) != nullptr) {
         fatal(
             "weft::local was used inside weft::blocking(), where the OS thread belongs to the call; take a reference "
-            "before it");
+            "before the call");
     }
-    fatal("weft::local was used in a plain thread; only green threads have values of it (thread_local?)");
+    fatal("weft::local was used in a plain thread, but only green threads have its values; use thread_local there");
 }
 
 // The calling G; fatal for any other caller.
@@ -117,7 +117,8 @@ void local_table::reserve(uint32_t index) {
 
 void local_table::announce(const local_key& k) {
     reserve(k.index_);
-    if (slots[k.index_] == &being_made) fatal("the initial value of a weft::local uses that same weft::local");
+    if (slots[k.index_] == &being_made)
+        fatal("the initial value of a weft::local uses the same weft::local; remove the recursion");
     slots[k.index_] = &being_made;
 }
 
@@ -160,8 +161,10 @@ void local_table::destroy_all() noexcept {
         n->type->destroy(n);
     }
     if (left == 0) return;
-    warn("destroying weft::local values made others for %u rounds; %u of them will not be destroyed", local_rounds,
-         left);
+    warn(
+        "destructors of weft::local values made new values %u times in a row; %u values are not destroyed: break the "
+        "cycle",
+        local_rounds, left);
 }
 
 local_table* local_table::copy() const {

@@ -57,7 +57,7 @@ pipe_ends make_pipe() {
     int read_end = -1;
     int write_end = -1;
     if (const int result = os::pipe_make(read_end, write_end); result < 0)
-        throw_errno(-result, "weft: make_pipe (too many descriptors: close some, or raise the limit, ulimit -n)");
+        throw_errno(-result, "weft: make_pipe (close some descriptors, or raise the limit: ulimit -n)");
 
     struct open_end {
         int fd;

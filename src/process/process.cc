@@ -31,25 +31,27 @@ constexpr int largest_signal = 64;
 // Describes an invalid command or option; nullptr if all is valid.
 const char* mistake_in(const std::vector<std::string>& command, const process_options& options) noexcept {
     const auto has_zero = [](const std::string& text) { return text.find('\0') != std::string::npos; };
-    if (command.empty() || command[0].empty()) return " (a command begins with the name of a program)";
+    if (command.empty() || command[0].empty()) return " (the command is empty: its first word must name a program)";
     for (const std::string& word : command) {
-        if (has_zero(word)) return " (a word of the command has a zero byte in it)";
+        if (has_zero(word)) return " (a word of the command contains a zero byte)";
     }
-    if (has_zero(options.directory)) return " (the directory has a zero byte in it)";
+    if (has_zero(options.directory)) return " (the directory contains a zero byte)";
     if (!options.environment) return nullptr;
     for (const std::string& variable : *options.environment) {
-        if (has_zero(variable)) return " (a variable of the environment has a zero byte in it)";
-        if (variable.find('=', 1) == std::string::npos) return " (a variable of the environment is written NAME=value)";
+        if (has_zero(variable)) return " (a variable of the environment contains a zero byte)";
+        if (variable.find('=', 1) == std::string::npos)
+            return " (a variable of the environment must have the form NAME=value)";
     }
     return nullptr;
 }
 
 const char* advice(const std::error_code& ec) noexcept {
     if (ec == std::errc::no_such_file_or_directory)
-        return " (no such program in PATH or at that path, or no such directory)";
-    if (ec == std::errc::permission_denied) return " (it may not be executed; or the directory may not be entered)";
-    if (ec == std::errc::executable_format_error) return " (it is no program for this machine)";
-    if (ec == std::errc::argument_list_too_long) return " (give it less on the command line or in the environment)";
+        return " (check the name of the program, PATH, and process_options::directory)";
+    if (ec == std::errc::permission_denied)
+        return " (check the permissions to execute the program and to enter the directory)";
+    if (ec == std::errc::executable_format_error) return " (the file is not a program for this machine)";
+    if (ec == std::errc::argument_list_too_long) return " (shorten the command line or the environment)";
     if (ec == std::errc::too_many_files_open) return " (close some files, or raise the limit: ulimit -n)";
     return "";
 }
@@ -114,7 +116,7 @@ struct standard {
 
 std::string exit_status::to_string() const {
     if (signal == 0) return "ended with status " + std::to_string(code);
-    return "was killed by signal " + std::to_string(signal) + (core_dumped ? ", and left a core" : "");
+    return "was killed by signal " + std::to_string(signal) + (core_dumped ? " (core dumped)" : "");
 }
 
 process::process() noexcept = default;
@@ -204,10 +206,9 @@ void process::detach() noexcept {
 namespace {
 
 constexpr const char* forgotten =
-    "weft: wait for a process (how it has ended the system has told somebody else: SIGCHLD is ignored, or another part "
-    "of this program "
-    "waits for any child)";
-constexpr const char* none_there = "weft: wait for a process (there is none: it was not started, or detached)";
+    "weft: wait for a process (its exit status is lost: SIGCHLD is ignored, or another part of this program waits for "
+    "any child)";
+constexpr const char* none_there = "weft: wait for a process (there is none: it was not started, or it was detached)";
 
 }  // namespace
 
@@ -248,8 +249,9 @@ bool process::kill(int signal) {
     std::error_code ec;
     const bool sent = kill(signal, ec);
     if (ec == std::errc::invalid_argument)
-        throw std::system_error(ec, "weft: kill a process (signals are numbered from 1 to 64: SIGTERM, SIGKILL …)");
-    if (ec) throw std::system_error(ec, "weft: kill a process (it belongs to somebody else by now)");
+        throw std::system_error(ec, "weft: kill a process with signal " + std::to_string(signal) +
+                                        " (signals are numbered from 1 to 64: SIGTERM, SIGKILL …)");
+    if (ec) throw std::system_error(ec, "weft: kill a process (it now runs as another user)");
     return sent;
 }
 

@@ -53,12 +53,15 @@ void g_main(void* argument, void* baton) {
 extern "C" void run_g_exit(void) {
     using namespace weft::detail;
     M* m = current_g_m();
-    if (m == nullptr) fatal("run_g_exit() was called, or a context's entry function returned, in a plain thread");
+    if (m == nullptr)
+        fatal(
+            "run_g_exit() was called, or a context's entry function returned, in a plain thread; switch to another "
+            "context instead");
     G* g = m->g;
     if (g->entry->end_early == nullptr) {
         fatal(
-            "run_g_exit() was called, or a context's entry function returned, in a green thread that C has not "
-            "started");
+            "run_g_exit() was called, or a context's entry function returned, in a green thread that was not started "
+            "from C; return from its function instead");
     }
     g->entry->end_early(g->closure());
     if ((g->traits & trait::ends_slowly) != 0) end_slowly(g);

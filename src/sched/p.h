@@ -60,7 +60,7 @@ inline constexpr uintptr_t injected = 16;  // go through g0 at the next switch, 
 inline constexpr uintptr_t mask = 63;
 }  // namespace attention
 
-static_assert(alignof(M) > attention::mask, "the bits lie below an M's address");
+static_assert(alignof(M) > attention::mask, "the flags fit into the low bits of an M's address");
 
 // nullptr: no M.
 [[nodiscard]] inline M* holder_of(uintptr_t word) noexcept { return reinterpret_cast<M*>(word & ~attention::mask); }

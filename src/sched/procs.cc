@@ -30,7 +30,8 @@ std::size_t whole_pages(std::size_t size) noexcept {
 }
 
 [[noreturn]] void throw_no_memory(int error) {
-    throw resource_exhausted(std::error_code(error, std::generic_category()), "weft: no memory for processors");
+    throw resource_exhausted(std::error_code(error, std::generic_category()),
+                             "weft: no memory for the processors of a runtime (use fewer: runtime_options::procs)");
 }
 
 std::unique_ptr<stealing_order> make_order(uint32_t n) {

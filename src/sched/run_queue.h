@@ -110,7 +110,7 @@ private:
     static constexpr uint32_t mask = capacity - 1;
     static constexpr uint32_t many = model_build ? 1 : capacity / 8;
     static constexpr uint32_t look_ahead = model_build ? 1 : capacity / 32;
-    static_assert(look_ahead <= many, "what lies ahead is queued");
+    static_assert(look_ahead <= many, "the Gs to prefetch are queued");
     static constexpr int steal_attempts = 4;
     static_assert((capacity & mask) == 0, "slots are indexed by masking");
 

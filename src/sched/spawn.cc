@@ -31,8 +31,7 @@ constexpr uint8_t measured_class = 0xff;
 
 constexpr const char* no_stacks =
     "weft: no address space for another stack (lower RUN_STACK_MAX or the number of green threads, or raise the limit "
-    "on "
-    "virtual memory)";
+    "on virtual memory: ulimit -v)";
 
 // A dead G and, for class 0, a credit, from the P's caches. nullptr: empty.
 [[gnu::always_inline]] inline G* take_cached(P* p) noexcept {
@@ -109,7 +108,7 @@ uint64_t next_id(scheduler& s, P* p) noexcept {
 void check_priority(priority p) {
     if (is_class(p)) return;
     throw std::invalid_argument("weft: spawn_options::priority is " + std::to_string(static_cast<unsigned>(p)) +
-                                ", which is no class");
+                                ", which is not a priority class; use normal, high or low");
 }
 
 // A larger stack, at once, so that failure can be reported. Throws.
@@ -117,7 +116,7 @@ struct stack* take_large(scheduler& s, std::size_t size) {
     const int size_class = s.stacks.class_for(size);
     if (size_class < 0) {
         const std::size_t most = s.stacks.usable_size(stack_classes - 1);
-        throw std::invalid_argument("weft: stack_size is " + std::to_string(size) + " bytes; the most is " +
+        throw std::invalid_argument("weft: stack_size is " + std::to_string(size) + " bytes; the maximum is " +
                                     std::to_string(most));
     }
     if (size_class == 0) return nullptr;

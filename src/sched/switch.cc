@@ -177,7 +177,7 @@ void finish_rare(M* m) noexcept {
             recycle_g_outside(*m->home, g);
             return;
         default:
-            fatal("an M does not know what to do after a switch");
+            fatal("an M found no action to take after a switch: memory was overwritten, or this is a bug in weft");
     }
 }
 
@@ -217,7 +217,7 @@ G* exit_g(M* m) noexcept {
         m->after.g = from;
         switch_dead_g_to_g(m, from, to);
     }
-    fatal("a finished green thread was resumed");
+    fatal("a finished green thread was resumed: memory was overwritten, or this is a bug in weft");
 }
 
 void execute(M* m, G* g) noexcept {
@@ -230,7 +230,7 @@ void execute(M* m, G* g) noexcept {
 
 void leave_g0(M* m, G* to) noexcept {
     switch_g0_to_g(m, to, true);
-    fatal("an M's own stack that was left for good was resumed");
+    fatal("an M resumed its g0 after its last switch: memory was overwritten, or this is a bug in weft");
 }
 
 }  // namespace weft::detail

@@ -62,9 +62,9 @@ using namespace detail;
     if (lender_of(current_m()) != nullptr) {
         fatal(
             "weft::yield() was called inside weft::blocking(), where the OS thread belongs to the call; yield after "
-            "it");
+            "the call");
     }
-    fatal("weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
+    fatal("weft::yield() was called by a plain thread; use std::this_thread::yield() there");
 }
 
 // yield() without a P: waiting for one lets others run.

@@ -20,7 +20,8 @@ using detail::signal_subscriber;
 // The bit mask for a list of signals. Throws if one of them is refused.
 uint64_t mask_of(std::span<const int> which, const char* what) {
     if (which.empty())
-        throw std::invalid_argument(std::string("weft: signals::") + what + ": of which signals? The list is empty");
+        throw std::invalid_argument(std::string("weft: signals::") + what +
+                                    ": the list of signals is empty; name at least one");
     uint64_t mask = 0;
     for (const int signal : which) {
         if (const char* why = os::why_not_caught(signal)) {
@@ -68,8 +69,8 @@ subscription notify(std::span<const int> which, std::size_t capacity) {
     const uint64_t mask = mask_of(which, "notify");
     if (capacity == 0) {
         throw std::invalid_argument(
-            "weft: signals::notify: a capacity of 0: a signal that comes while nobody waits would be lost; say 1 or "
-            "more");
+            "weft: signals::notify: with a capacity of 0, a signal that arrives while no thread waits would be lost; "
+            "use 1 or more");
     }
     auto subscriber = std::make_unique<signal_subscriber>(capacity, mask);
     throw_if(signal_source::the().add(*subscriber),
@@ -87,7 +88,8 @@ void reset(std::span<const int> which) {
 
 bool is_ignored(int signal) {
     if (signal < 1 || signal > os::signals_max)
-        throw std::invalid_argument("weft: signals::is_ignored: signals are numbered from 1 to 64");
+        throw std::invalid_argument("weft: signals::is_ignored(" + std::to_string(signal) +
+                                    "): signals are numbered from 1 to 64");
     return os::signal_is_ignored(signal);
 }
 

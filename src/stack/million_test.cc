@@ -138,7 +138,7 @@ TEST_F(MillionParked, FitUnderTheLimitOfMappingsWithoutGuardRegionsWithOneWarnin
     const test::resources after = test::resources::now();
     expect_all(seen);
     EXPECT_EQ(test::lines_of(said).size(), 1U) << said;
-    EXPECT_NE(said.find("checked by canary"), std::string::npos) << said;
+    EXPECT_NE(said.find("canaries of further stacks"), std::string::npos) << said;
     if (test::built_with_sanitizer) return;  // sanitizer mappings come and go
     EXPECT_LT(seen.at_height.mappings, mapping_limit());
     if (!few) {

@@ -78,8 +78,8 @@ guard_kind install_guard(std::byte* slot, bool may_write_protect) noexcept {
 void warn_of_canaries() noexcept {
     if (!canary_warned.exchange(true, relaxed)) {  // relaxed: only the first caller prints
         warn(
-            "no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each "
-            "switch");
+            "no guard regions (they need Linux 6.13) and no mappings left (raise vm.max_map_count): each switch checks "
+            "the canaries of further stacks");
     }
 }
 

@@ -23,8 +23,8 @@ namespace {
 constexpr std::size_t small_guarded = 64 * 1024;
 constexpr int unlimited = 1'000'000;
 constexpr const char* warning =
-    "weft: no guard regions (Linux < 6.13?) and no mappings left: further stacks are checked by canary at each "
-    "switch\n";
+    "weft: no guard regions (they need Linux 6.13) and no mappings left (raise vm.max_map_count): each switch checks "
+    "the canaries of further stacks\n";
 
 sigjmp_buf before_the_write;
 

@@ -29,7 +29,9 @@ void run_on_thread(void (*f)(void*), void* argument) {
     auto c = std::make_unique<call>(call{f, argument});
     os::thread_id id{};
     if (const int error = os::start_thread(id, &await_thread, c.get())) {
-        throw std::system_error(error, std::generic_category(), "weft::await: no thread to wait on a std::future with");
+        throw std::system_error(error, std::generic_category(),
+                                "weft: await cannot start a thread that waits for the std::future (end some threads, "
+                                "or raise the limit: ulimit -u)");
     }
     [[maybe_unused]] call* const threads_own = c.release();
 }

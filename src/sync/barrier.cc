@@ -8,14 +8,14 @@
 namespace weft::detail {
 
 void fatal_barrier_count(int64_t expected) noexcept {
-    fatal("a weft::barrier was to expect %lld; it expects 0 to %lld", static_cast<long long>(expected),
-          static_cast<long long>(barrier_core::max_count));
+    fatal("a weft::barrier was constructed for %lld arrivals; the number must be from 0 to %lld",
+          static_cast<long long>(expected), static_cast<long long>(barrier_core::max_count));
 }
 
 void barrier_core::check_destroyed() noexcept {
     const uint32_t bits = state_.lock_bits();
     if (!waiters_.empty() && !abandoned::may_be(true)) {
-        fatal("a weft::barrier was destroyed while it was waited for");
+        fatal("a weft::barrier was destroyed while a thread waited for it; let its waiters return first");
     }
     waiters_.forget_all();
     state_.unlock_bits(bits & ~waiting);
@@ -25,8 +25,10 @@ bool barrier_core::take_locked(std::ptrdiff_t n, uint32_t bits) noexcept {
     const std::ptrdiff_t missing = missing_;
     if (n < 1 || n > missing) {
         state_.unlock_bits(bits);
-        fatal("%lld arrived at a weft::barrier at which %lld were missing", static_cast<long long>(n),
-              static_cast<long long>(missing));
+        fatal(
+            "%lld arrived at a weft::barrier that expected %lld more in this phase; construct it with the number of "
+            "arrivals",
+            static_cast<long long>(n), static_cast<long long>(missing));
     }
     missing_ = missing - n;
     return n == missing;

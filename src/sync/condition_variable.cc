@@ -97,7 +97,8 @@ wait_result condition_core::park(condition_waiter& me, uint32_t bits, mutex& m, 
         used_with_ = &m;
     } else if (used_with_ != &m) {
         state_.unlock_bits(bits);
-        fatal("a weft::condition_variable was used with two mutexes at a time");
+        fatal(
+            "a weft::condition_variable was used with two mutexes at the same time; use one mutex for all its waiters");
     }
     me.slot = this;
     m.unlock();
@@ -146,7 +147,7 @@ void condition_core::notify_all_slow() noexcept {
 void condition_core::wait_for_returns() noexcept {
     const uint32_t bits = state_.lock_bits();
     if (!waiters_.empty() && !abandoned::may_be(true)) {
-        fatal("a weft::condition_variable was destroyed while it was waited on; notify_all() first");
+        fatal("a weft::condition_variable was destroyed while a thread waited on it; call notify_all() first");
     }
     waiters_.forget_all();
     if (bits < one || abandoned::at_exit()) {
@@ -174,7 +175,8 @@ void condition_wait_abandoned(lock_waiter& w, bool served) noexcept {
 }
 
 mutex& mutex_held_by(const std::unique_lock<mutex>& lock) noexcept {
-    if (!lock.owns_lock()) fatal("wait on a weft::condition_variable with a lock that does not hold its mutex");
+    if (!lock.owns_lock())
+        fatal("wait on a weft::condition_variable with a lock that does not hold its mutex; lock it first");
     return *lock.mutex();
 }
 

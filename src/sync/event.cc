@@ -12,7 +12,7 @@ using detail::event_core;
 void event::check_destroyed() noexcept {
     const uint32_t bits = core_.word.lock_bits();
     if (!core_.waiters.empty() && !detail::abandoned::may_be(true)) {
-        detail::fatal("a weft::event was destroyed while it was waited for");
+        detail::fatal("a weft::event was destroyed while a thread waited for it; let its waiters return first");
     }
     core_.waiters.forget_all();
     core_.word.unlock_bits(bits & ~event_core::waiting);

@@ -24,7 +24,9 @@ constinit atomic<unobserved_exception_hook> unobserved_hook{nullptr};
 
 void check_not_oneself(const void* who) noexcept {
     if (who != nullptr && who == current_owner().who) {
-        fatal("a weft::future was waited for by the function whose result it is, which would wait for itself");
+        fatal(
+            "a function waited for the weft::future of its own result, and would wait for ever; do not pass it that "
+            "future");
     }
 }
 
@@ -41,8 +43,9 @@ void report_unobserved(const std::exception_ptr& e, unobserved_source from, int6
         return;
     }
     const char* const what = from == unobserved_source::future
-                                 ? "the exception of a weft::future was never taken"
-                                 : "an exception in a weft::scope that has thrown another one already";
+                                 ? "an exception in a weft::future was never retrieved (call get() on the future)"
+                                 : "an exception in a weft::scope was dropped, because the scope throws only its first "
+                                   "one (catch it in the green thread)";
     try {
         std::rethrow_exception(e);
     } catch (const std::exception& known) {

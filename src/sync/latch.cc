@@ -10,8 +10,8 @@ namespace weft {
 namespace detail {
 
 void fatal_latch_count(int64_t expected) noexcept {
-    fatal("a weft::latch was to begin with a count of %lld; it counts from 0 to %lld", static_cast<long long>(expected),
-          static_cast<long long>(latch::max()));
+    fatal("a weft::latch was constructed with a count of %lld; the count must be from 0 to %lld",
+          static_cast<long long>(expected), static_cast<long long>(latch::max()));
 }
 
 }  // namespace detail
@@ -19,7 +19,7 @@ void fatal_latch_count(int64_t expected) noexcept {
 void latch::check_destroyed() noexcept {
     const uint32_t bits = state_.lock_bits();
     if (!waiters_.empty() && !detail::abandoned::may_be(true)) {
-        detail::fatal("a weft::latch was destroyed while it was waited for");
+        detail::fatal("a weft::latch was destroyed while a thread waited for it; let its waiters return first");
     }
     waiters_.forget_all();
     state_.unlock_bits(bits & ~waiting);
@@ -30,8 +30,9 @@ uint32_t latch::lock_and_take(std::ptrdiff_t n) noexcept {
     const int64_t count = bits >> shift;
     if (n < 0 || n > count) {
         state_.unlock_bits(bits);
-        detail::fatal("%lld was taken off a weft::latch whose count was %lld", static_cast<long long>(n),
-                      static_cast<long long>(count));
+        detail::fatal(
+            "%lld was subtracted from a weft::latch whose count was %lld; construct it with the number of arrivals",
+            static_cast<long long>(n), static_cast<long long>(count));
     }
     return bits - (static_cast<uint32_t>(n) << shift);
 }

@@ -29,7 +29,8 @@ constexpr int64_t starving_after_ns = 1'000'000;
 void mutex::destroyed_in_use(const char* what) noexcept {
     const uint32_t bits = state_.lock_bits();
     if (!detail::abandoned::may_be(!waiters_.empty())) {
-        detail::fatal("a %s was destroyed while it was locked or waited for", what);
+        detail::fatal("a %s was destroyed while it was locked or a thread waited for it; let its users finish first",
+                      what);
     }
     waiters_.forget_all();
     state_.unlock_bits(detail::abandoned::at_exit() ? bits & (locked | recorded) : 0);
@@ -112,7 +113,7 @@ void mutex::unlock_slow() noexcept {
     uint32_t bits = state_.lock_bits();
     if ((bits & locked) == 0) {
         state_.unlock_bits(bits);
-        fatal("unlock of an unlocked weft::mutex");
+        fatal("unlock of an unlocked weft::mutex; pair lock and unlock with std::lock_guard");
     }
     if (classes_in_use() && (bits & recorded) != 0) {
         gives();

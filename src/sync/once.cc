@@ -22,7 +22,9 @@ bool once_flag::begin() noexcept {
             return first;
         }
         if (caller_ == me.who) {
-            fatal("weft::call_once was called by the function that it is calling, which would wait for itself");
+            fatal(
+                "weft::call_once was called by the function that it runs, which would wait for itself; remove the "
+                "recursion");
         }
         waiter w;
         wait(w, waiters_, state_, bits, wait_reason::once);
@@ -41,7 +43,8 @@ void once_flag::destroyed_in_use() noexcept {
     using namespace detail;
     const uint32_t bits = state_.lock_bits();
     if (!abandoned::may_be(!waiters_.empty())) {
-        fatal("a weft::once_flag was destroyed while a function was called through it");
+        fatal(
+            "a weft::once_flag was destroyed while weft::call_once ran a function with it; let the call return first");
     }
     waiters_.forget_all();
     state_.unlock_bits(bits);

@@ -42,7 +42,8 @@ constexpr int64_t starving_after_ns = 1'000'000;
 constexpr uint32_t misses_until_spread = 256;
 
 [[noreturn]] void fatal_too_many() noexcept {
-    fatal("more than %u readers of a weft::shared_mutex", shared_mutex::max_readers);
+    fatal("more than %u readers of a weft::shared_mutex at the same time; look for lock_shared without unlock_shared",
+          shared_mutex::max_readers);
 }
 
 bool unless_interrupted(wait_result result) {
@@ -63,7 +64,9 @@ shared_mutex::~shared_mutex() {
     if (!nobody_in) {
         const uint32_t bits = state_.lock_bits();
         if (!abandoned::may_be(!writers_.empty() || !readers_.empty())) {
-            fatal("a weft::shared_mutex was destroyed while it was locked or waited for");
+            fatal(
+                "a weft::shared_mutex was destroyed while it was locked or a thread waited for it; let its users "
+                "finish first");
         }
         writers_.forget_all();
         readers_.forget_all();
@@ -215,7 +218,8 @@ void shared_mutex::unlock_slow() noexcept {
     const uint32_t bits = state_.lock_bits();
     if ((bits & writer) == 0) {
         state_.unlock_bits(bits);
-        fatal("unlock of a weft::shared_mutex that is not locked, or locked shared");
+        fatal(
+            "unlock of a weft::shared_mutex that is not locked exclusively; pair lock and unlock with std::lock_guard");
     }
     if (classes_in_use()) [[unlikely]]
         gives();
@@ -309,7 +313,10 @@ void shared_mutex::unlock_shared_slow() noexcept {
             seen = word.load(acquire);  // as above
             continue;
         }
-        if (seen < reader) fatal("unlock_shared of a weft::shared_mutex that is not locked shared");
+        if (seen < reader)
+            fatal(
+                "unlock_shared of a weft::shared_mutex that is not locked shared; pair the calls with "
+                "std::shared_lock");
         if ((seen & pending) != 0 && seen < 2 * reader) {
             // This is probably the last reader.
             const uint32_t bits = state_.lock_bits();
@@ -361,7 +368,8 @@ uint32_t shared_mutex::gather_readers(uint32_t bits) noexcept {
     misses_.store(0, relaxed);  // relaxed: a rough count
     if ((bits & spread) == 0) return bits;
     const int64_t readers = slots_.load(relaxed)->close() + (bits >> shift);  // relaxed: under the guard
-    if (readers < 0) fatal("unlock_shared of a weft::shared_mutex that is not locked shared");
+    if (readers < 0)
+        fatal("unlock_shared of a weft::shared_mutex that is not locked shared; pair the calls with std::shared_lock");
     if (readers > max_readers) fatal_too_many();
     return (bits & flags & ~spread) | static_cast<uint32_t>(readers) << shift;
 }

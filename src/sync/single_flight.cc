@@ -8,7 +8,8 @@ namespace weft::detail {
 
 void flight::wait() {
     if (caller_ == current_owner().who) {
-        fatal("weft::single_flight::do_ was called by the function that it is calling for the same key");
+        fatal(
+            "weft::single_flight::do_ was called by the function that it runs for the same key; remove the recursion");
     }
     const uint32_t bits = state_.lock_bits();
     if ((bits & landed) != 0) {
@@ -29,7 +30,7 @@ void flight::land() noexcept {
 
 void check_flights_destroyed(std::size_t flights) noexcept {
     if (abandoned::may_be(true)) return;
-    fatal("a weft::single_flight was destroyed while %zu of its calls were under way", flights);
+    fatal("a weft::single_flight was destroyed while %zu of its calls were running; let them return first", flights);
 }
 
 }  // namespace weft::detail

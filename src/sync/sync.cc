@@ -16,31 +16,31 @@ namespace detail {
 
 void fatal_count(int64_t count, int64_t change) noexcept {
     if (count + change < 0) {
-        fatal("negative weft::wait_group count: %lld was taken off %lld; done() was called more often than add()",
+        fatal("negative weft::wait_group count: %lld was subtracted from %lld; call done() once for each add()",
               static_cast<long long>(-change), static_cast<long long>(count));
     }
-    fatal("weft::wait_group count too large: %lld added to %lld", static_cast<long long>(change),
-          static_cast<long long>(count));
+    fatal("weft::wait_group count too large: %lld was added to %lld; look for add() without done()",
+          static_cast<long long>(change), static_cast<long long>(count));
 }
 
 void chan_destroyed_while_waited_on() noexcept {
     if (abandoned::may_be(true)) return;
     fatal(
-        "the last handle of a weft::chan was destroyed while it was waited on; give each green thread a handle of its "
-        "own");
+        "the last handle of a weft::chan was destroyed while a thread waited on it; give each green thread its own "
+        "copy");
 }
 
 void check_group_destroyed(uint32_t count, bool waited_on) noexcept {
     if (abandoned::may_be(waited_on)) return;
-    fatal("a weft::wait_group was destroyed while its count was %u; wait() for the work first", count);
+    fatal("a weft::wait_group was destroyed while its count was %u; call wait() first", count);
 }
 
 void chan_close(chan_core* core) {
-    if (core == nullptr) fatal("close of a nil weft::chan");
+    if (core == nullptr) fatal("close of a nil weft::chan, which cannot be closed; make the channel first");
     core->lock.lock();
     if (core->closed) {
         core->lock.unlock();
-        fatal("close of a closed weft::chan");
+        fatal("close of a closed weft::chan; let only one sender close it");
     }
     core->closed = true;
     waiter* receivers = core->receivers.pop_all_claimed();
@@ -65,7 +65,8 @@ chan_status nil_wait(wait_reason reason, int64_t deadline_ns, wait_result* inter
     waiter me;
     lock.lock();
     const wait_result result = wait_cancellable(me, nobody, lock, 0, reason, deadline_ns);
-    if (result == wait_result::served) fatal("a wait that nothing can end has ended");
+    if (result == wait_result::served)
+        fatal("a wait that no thread can end has ended: memory was overwritten, or this is a bug in weft");
     return chan_interrupted(result, interrupted);
 }
 

@@ -51,8 +51,8 @@ void start_call(M* m, timer_state& t, int64_t now_ns) noexcept {
     push_last(m, g);
 }
 
-void throw_period_too_short() { throw std::invalid_argument("weft: the period of a ticker has to be more than zero"); }
+void throw_period_too_short() { throw std::invalid_argument("weft: the period of a ticker must be greater than zero"); }
 
-void fatal_empty_timer(const char* what) noexcept { fatal("%s", what); }
+void fatal_empty_timer(const char* what) noexcept { fatal("%s; assign a new one first", what); }
 
 }  // namespace weft::detail

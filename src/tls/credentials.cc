@@ -42,7 +42,8 @@ std::string contents_of(const std::string& name, const char* what) {
 }  // namespace
 
 certificate certificate::from_files(const std::string& chain_file, const std::string& key_file) {
-    return {contents_of(chain_file, "the certificate file"), contents_of(key_file, "the key file")};
+    return {contents_of(chain_file, "cannot read the certificate file"),
+            contents_of(key_file, "cannot read the key file")};
 }
 
 }  // namespace weft::tls
@@ -56,7 +57,8 @@ namespace {
 }
 
 bio_handle reader_of(const std::string& pem) {
-    if (pem.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) refuse("more than 2 GiB of PEM");
+    if (pem.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        refuse("the PEM text is larger than 2 GiB");
     bio_handle made(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
     if (made == nullptr) throw std::bad_alloc();
     return made;
@@ -83,7 +85,9 @@ int no_password(char* /*into*/, int /*size*/, int /*writing*/, void* /*user*/) n
 void install_credentials(SSL_CTX* into, const certificate& own) {
     std::vector<certificate_handle> chain = certificates_in(own.chain);
     if (chain.empty())
-        refuse("no certificate in chain: it takes PEM text, which begins with -----BEGIN CERTIFICATE-----");
+        refuse(
+            "certificate::chain contains no certificate: it must be PEM text, which begins with -----BEGIN "
+            "CERTIFICATE-----");
     const std::string who = '"' + name_of(X509_get_subject_name(chain.front().get())) + '"';
     if (SSL_CTX_use_certificate(into, chain.front().get()) != 1)
         refuse("the certificate of " + who + ": " + library_words());
@@ -98,8 +102,8 @@ void install_credentials(SSL_CTX* into, const certificate& own) {
         const bool encrypted = own.key.find("ENCRYPTED") != std::string::npos;
         const std::string why = library_words();
         refuse("the key for " + who + ": " +
-               (encrypted ? "it is encrypted: decrypt it first, with openssl pkey"
-                          : why + ": it takes PEM text, which begins with -----BEGIN PRIVATE KEY-----"));
+               (encrypted ? "it is encrypted; decrypt it first, with openssl pkey"
+                          : why + ": it must be PEM text, which begins with -----BEGIN PRIVATE KEY-----"));
     }
     if (SSL_CTX_use_PrivateKey(into, key.get()) != 1 || SSL_CTX_check_private_key(into) != 1) {
         refuse("the key does not belong to the certificate of " + who + ": " + library_words());
@@ -112,7 +116,9 @@ void trust(SSL_CTX* into, const std::string& pem) {
     if (pem.empty()) return;
     const std::vector<certificate_handle> all = certificates_in(pem);
     if (all.empty())
-        refuse("no certificate in trusted: it takes PEM text, which begins with -----BEGIN CERTIFICATE-----");
+        refuse(
+            "trusted, in the options, contains no certificate: it must be PEM text, which begins with -----BEGIN "
+            "CERTIFICATE-----");
     for (const certificate_handle& c : all) {
         if (X509_STORE_add_cert(store, c.get()) != 1) throw std::bad_alloc();
     }

@@ -48,8 +48,7 @@ void engine::begin_client() {
     if (host_.empty()) {
         if (!shared_->verifies()) return;
         throw std::invalid_argument(
-            "weft: a TLS client needs the name of the host that it wants to talk to, to compare it with the "
-            "certificate");
+            "weft: a TLS client needs the name of its server, to compare it with the certificate: pass it as host");
     }
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host_.c_str()) != 1) {
         // Not an address: a name, which is also sent to the server.
@@ -57,7 +56,7 @@ void engine::begin_client() {
         // A leading dot would match any name below that one.
         if (host_.starts_with('.') || host_.find('\0') != std::string::npos || SSL_set1_host(ssl, host_.c_str()) != 1 ||
             !ask_for(ssl, host_)) {
-            throw std::invalid_argument("weft: \"" + host_ + "\" is no name of a host");
+            throw std::invalid_argument("weft: \"" + host_ + "\" is not the name of a host");
         }
     }
     ERR_clear_error();

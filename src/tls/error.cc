@@ -12,11 +12,11 @@ public:
     [[nodiscard]] std::string message(int code) const override {
         switch (static_cast<errc>(code)) {
             case errc::truncated:
-                return "the connection ended without the other side having said so: what was read may not be all";
+                return "the peer ended the connection without a close_notify alert: the data may be incomplete";
             case errc::ended_in_handshake:
-                return "the other side ended the connection in the middle of the handshake: see its log";
+                return "the peer ended the connection during the handshake: see its log";
             case errc::not_tls:
-                return "the other side does not speak TLS: is this the right port?";
+                return "the peer does not speak TLS: check the port";
             case errc::protocol_version:
                 return "the two sides have no version of TLS in common: see minimum in the options, and update the "
                        "older side";
@@ -25,30 +25,28 @@ public:
             case errc::no_common_protocol:
                 return "the two sides have no application protocol in common: see protocols in the options";
             case errc::bad_certificate:
-                return "the other side's certificate is not good, or not for this use: it needs another one";
+                return "the peer's certificate is invalid, or not for this use: the peer needs another one";
             case errc::certificate_expired:
-                return "the other side's certificate has expired: it has to be renewed, unless this machine's clock is "
-                       "wrong";
+                return "the peer's certificate has expired: renew it, or set this machine's clock";
             case errc::certificate_not_yet:
-                return "the other side's certificate is not valid yet: is this machine's clock right?";
+                return "the peer's certificate is not valid yet: check this machine's clock";
             case errc::unknown_authority:
-                return "nobody who is trusted has signed the other side's certificate: add its authority to trusted, "
-                       "in the options";
+                return "no trusted authority has signed the peer's certificate: add its authority to trusted, in the "
+                       "options";
             case errc::wrong_host:
-                return "the other side's certificate is for another host: connect by a name that is in it";
+                return "the peer's certificate is for another host: connect by a name that the certificate contains";
             case errc::certificate_revoked:
-                return "the other side's certificate was revoked by its authority";
+                return "the peer's certificate was revoked by its authority: the peer needs a new one";
             case errc::no_certificate:
-                return "the other side must show a certificate, and has none: see own in its options";
+                return "the peer must present a certificate, and has none: set own in its options";
             case errc::certificate_refused:
-                return "the other side does not take the certificate shown to it: see who signed it, for whom, and "
-                       "until when";
+                return "the peer refused the certificate of this side: check its authority, its hosts and its dates";
             case errc::refused:
-                return "the other side refuses to go on: see its log";
+                return "the peer refused the connection: see its log";
             case errc::protocol_error:
-                return "what the other side sent is not TLS as it should be: damaged, forged, or a defect";
+                return "the peer violated the TLS protocol: its data is damaged or forged, or the peer has a bug";
             case errc::unusable_credentials:
-                return "this certificate or key cannot be used";
+                return "this certificate or key cannot be used: check the PEM text";
         }
         return "unknown error " + std::to_string(code);
     }

@@ -38,7 +38,7 @@ std::string hosts_of(X509* certificate) {
         if (!all.empty()) all += ", ";
         all += text_of(memory.get());
     }
-    return all.empty() ? "no host at all" : all;
+    return all.empty() ? "no host" : all;
 }
 
 errc code_of_certificate(int reason) {
@@ -132,7 +132,7 @@ std::string library_words() {
     const unsigned long error = ERR_get_error();
     ERR_clear_error();
     const char* reason = error == 0 ? nullptr : ERR_reason_error_string(error);
-    return reason != nullptr ? reason : "OpenSSL does not say why";
+    return reason != nullptr ? reason : "OpenSSL gives no reason";
 }
 
 failure explain_library(bool in_handshake) {
@@ -148,7 +148,7 @@ failure explain_library(bool in_handshake) {
         // OpenSSL 3.0 has no text for that one.
         const char* words =
             alert == SSL_AD_CERTIFICATE_REQUIRED ? "certificate required" : SSL_alert_desc_string_long(alert);
-        return {code_of_alert(alert), std::string("it has sent the alert \"") + words + '"'};
+        return {code_of_alert(alert), std::string("the peer sent the alert \"") + words + '"'};
     }
     return {code_of_reason(reason, in_handshake), library_words()};
 }
@@ -159,13 +159,13 @@ failure explain_certificate(int reason, X509* at, std::string_view host) {
     std::string text = "the certificate of \"" + name_of(X509_get_subject_name(at)) + '"';
     switch (code) {
         case errc::certificate_expired:
-            text += " was valid until " + date_of(X509_get0_notAfter(at));
+            text += " expired on " + date_of(X509_get0_notAfter(at));
             break;
         case errc::certificate_not_yet:
-            text += " is valid from " + date_of(X509_get0_notBefore(at)) + " on";
+            text += " is not valid before " + date_of(X509_get0_notBefore(at));
             break;
         case errc::wrong_host:
-            text += " is for " + hosts_of(at) + ", and not for \"" + std::string(host) + '"';
+            text += " is for " + hosts_of(at) + ", not for \"" + std::string(host) + '"';
             break;
         case errc::unknown_authority:
             text += " is signed by \"" + name_of(X509_get_issuer_name(at)) + '"';

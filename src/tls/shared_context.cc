@@ -26,8 +26,8 @@ std::string encoded(const std::vector<std::string>& protocols) {
     std::string all;
     for (const std::string& p : protocols) {
         if (p.empty() || p.size() > std::numeric_limits<unsigned char>::max()) {
-            throw std::invalid_argument("weft: an application protocol (ALPN) is a name of 1 to 255 bytes, and not \"" +
-                                        p + '"');
+            throw std::invalid_argument(
+                "weft: an application protocol (ALPN) must have a name of 1 to 255 bytes, not \"" + p + '"');
         }
         all += static_cast<char>(p.size());
         all += p;
@@ -50,7 +50,9 @@ shared_context::shared_context(const client_options& options)
     SSL_CTX* ctx = main_.get();
     SSL_CTX_set_verify(ctx, options.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
                        options.verify ? &engine::verified : nullptr);
-    if (options.trust_system) check(SSL_CTX_set_default_verify_paths(ctx) == 1, "weft: the authorities of the system");
+    if (options.trust_system)
+        check(SSL_CTX_set_default_verify_paths(ctx) == 1,
+              "weft: cannot load the certificate authorities of the system");
     trust(ctx, options.trusted);
     if (!options.own.chain.empty() || !options.own.key.empty()) install(ctx, options.own);
     // Unlike others, this function returns 0 on success.
@@ -73,7 +75,7 @@ shared_context::shared_context(const server_options& options)
       sessions_(0),
       main_(make(options.minimum)) {
     if (options.own.empty()) {
-        throw std::invalid_argument("weft: a TLS server needs a certificate: see own in server_options");
+        throw std::invalid_argument("weft: a TLS server needs a certificate: set own in server_options");
     }
     const auto prepare = [&](SSL_CTX* ctx, const certificate& own) {
         install(ctx, own);
@@ -98,7 +100,7 @@ context_handle shared_context::make(version minimum) {
     if (made == nullptr) throw std::bad_alloc();
     SSL_CTX* ctx = made.get();
     check(SSL_CTX_set_min_proto_version(ctx, minimum == version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) == 1,
-          "weft: this OpenSSL does not speak that version of TLS");
+          "weft: this OpenSSL does not support the version of TLS in minimum, in the options");
     // The peer must not cause renegotiation or compression (both have enabled attacks).
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     // Idle streams keep no buffers. A write either completes or fails, however short the records
@@ -117,14 +119,14 @@ void shared_context::tell_clients_apart(SSL_CTX* into, const server_options& opt
     if (options.who == clients::any) {
         if (!options.trusted.empty()) {
             throw std::invalid_argument(
-                "weft: trusted authorities are for certificates of clients: set who in server_options to those that "
-                "show one");
+                "weft: server_options::trusted is set, but clients are not asked for certificates: set who to "
+                "may_show_certificate or must_show_certificate");
         }
         return;
     }
     if (options.trusted.empty()) {
         throw std::invalid_argument(
-            "weft: clients are to show certificates, and nobody is trusted to have signed them: see trusted in "
+            "weft: clients are asked for certificates, but no authority is trusted to sign them: set trusted in "
             "server_options");
     }
     trust(into, options.trusted);

@@ -72,7 +72,7 @@ stream::stream(std::unique_ptr<detail::connection> c) noexcept : connection_(std
 stream stream::client(net::stream&& over, std::string_view host, const context& with) {
     if (with.shared_->is_server()) {
         throw std::invalid_argument(
-            "weft: a TLS client with the context of a server: make one with tls::context::client");
+            "weft: a TLS client cannot use the context of a server: make one with tls::context::client");
     }
     return stream(std::make_unique<detail::connection>(std::move(over), with.shared_, host));
 }
@@ -80,7 +80,7 @@ stream stream::client(net::stream&& over, std::string_view host, const context& 
 stream stream::server(net::stream&& over, const context& with) {
     if (!with.shared_->is_server()) {
         throw std::invalid_argument(
-            "weft: a TLS server with the context of a client: make one with tls::context::server");
+            "weft: a TLS server cannot use the context of a client: make one with tls::context::server");
     }
     return stream(std::make_unique<detail::connection>(std::move(over), with.shared_, std::string_view()));
 }

@@ -8,14 +8,14 @@
 namespace weft::detail {
 
 void fatal_semaphore_count(int64_t count, int64_t max) noexcept {
-    fatal("a weft::counting_semaphore was to begin with %lld units; it holds 0 to %lld", static_cast<long long>(count),
-          static_cast<long long>(max));
+    fatal("a weft::counting_semaphore was constructed with %lld units; the number must be from 0 to %lld",
+          static_cast<long long>(count), static_cast<long long>(max));
 }
 
 void semaphore_core::check_destroyed() noexcept {
     const uint32_t bits = state_.lock_bits();
     if (!waiters_.empty() && !abandoned::may_be(true)) {
-        fatal("a weft::counting_semaphore was destroyed while it was waited for");
+        fatal("a weft::counting_semaphore was destroyed while a thread waited for it; let its waiters return first");
     }
     waiters_.forget_all();
     state_.unlock_bits(bits & ~waiting);
@@ -47,8 +47,10 @@ void semaphore_core::give_slow(int64_t n, int64_t max) noexcept {
     const int64_t count = bits >> shift;
     if (n < 0 || n > max - count) {
         state_.unlock_bits(bits);
-        fatal("release(%lld) of a weft::counting_semaphore that holds %lld of %lld units", static_cast<long long>(n),
-              static_cast<long long>(count), static_cast<long long>(max));
+        fatal(
+            "release(%lld) of a weft::counting_semaphore that holds %lld of %lld units; pair each release with an "
+            "acquire",
+            static_cast<long long>(n), static_cast<long long>(count), static_cast<long long>(max));
     }
     wake_list woken;
     int64_t left = n;

@@ -23,7 +23,9 @@ thread_note* take_note() {
     free_lock.unlock();
     if (n == nullptr) n = new (std::nothrow) thread_note;
     if (n == nullptr)
-        fatal("no memory for what a plain thread waits with; wait once at its start, while there is some");
+        fatal(
+            "no memory for the note on which a plain thread waits; block once at the start of the thread, when there "
+            "is memory");
     return n;
 }
 

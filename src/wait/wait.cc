@@ -397,7 +397,7 @@ void wait_forever(wait_reason reason) noexcept {
     waiter me;
     lock.lock();
     wait(me, nobody, lock, 0, reason);
-    fatal("a wait that nothing can end has ended");
+    fatal("a wait that no thread can end has ended: memory was overwritten, or this is a bug in weft");
 }
 
 namespace {

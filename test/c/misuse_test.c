@@ -126,7 +126,7 @@ static void use_up_the_stack_of_a_thread(void) {
 
 int main(void) {
     expect_abort(unlock_an_unlocked_mutex, "weft: fatal: unlock of an unlocked weft::mutex");
-    expect_abort(free_a_locked_mutex, "weft: fatal: a weft::mutex was destroyed while it was locked or waited for");
+    expect_abort(free_a_locked_mutex, "weft: fatal: a weft::mutex was destroyed while it was locked");
     expect_abort(finish_too_often, "weft: fatal: negative weft::wait_group count");
     expect_abort(free_a_group_that_counts, "weft: fatal: a weft::wait_group was destroyed while its count was 2");
     expect_abort(release_a_channel_that_is_waited_on,
@@ -136,7 +136,7 @@ int main(void) {
     expect_abort(use_up_a_stack, "weft: fatal: stack overflow in green thread 2 \"deep\"");
     expect_abort(use_up_the_stack_of_main, "weft: fatal: stack overflow in green thread 1 \"main\"");
     expect_abort(use_up_the_stack_of_main,
-                 "use a larger limit of the OS thread (ulimit -s), or another green thread for deep calls");
+                 "use a larger limit for the OS thread (ulimit -s), or another green thread for deep calls");
     expect_abort(use_up_the_stack_of_a_thread, "weft: fatal: stack overflow in green thread 1 \"main\"");
     return 0;
 }

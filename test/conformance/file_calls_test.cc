@@ -76,10 +76,10 @@ TEST_P(FileCalls, OptionsThatContradictThemselves) {
             const file f(path, how, ec);
             EXPECT_EQ(ec, std::errc::invalid_argument);
         };
-        refused({.mode = access::write, .exclusive = true}, "say create, too");
-        refused({.truncate = true}, "truncate changes the file: say access::write");
-        refused({.append = true}, "append is about writing: say access::write");
-        refused({.mode = access::write, .create = true, .permissions = 0100644}, "no more than 12 bits");
+        refused({.mode = access::write, .exclusive = true}, "exclusive needs create");
+        refused({.truncate = true}, "truncate needs access::write");
+        refused({.append = true}, "append needs access::write");
+        refused({.mode = access::write, .create = true, .permissions = 0100644}, "at most 12 bits");
         const std::string zero("a\0b", 3);
         EXPECT_TRUE(says(failure_of(std::errc::invalid_argument, [&] { const file f(zero); }), "zero byte"));
         EXPECT_FALSE(fs::exists(path));
@@ -117,7 +117,8 @@ TEST_P(FileCalls, ErrorsNameTheFile) {
         file out(path, {.mode = access::write});
         char b[4];
         const std::string text = failure_of(std::errc::bad_file_descriptor, [&] { in.write_all("x"); });
-        EXPECT_TRUE(says(text, "weft: write_all \"" + path + "\" (it is not open for that: see open_options::mode)"));
+        EXPECT_TRUE(says(text, "weft: write_all \"" + path +
+                                   "\" (the file is not open for this operation: see open_options::mode)"));
         failure_of(std::errc::bad_file_descriptor, [&] { static_cast<void>(out.read(b)); });
         failure_of(std::errc::invalid_argument, [&] { static_cast<void>(in.pread(b, -1)); });
         failure_of(std::errc::invalid_argument, [&] { out.pwrite("x", -1); });

@@ -412,12 +412,13 @@ TEST_P(Notify, WhatIsRefused) {
             }
         }
     };
-    refused(SIGKILL, "cannot be handled by anybody");
-    refused(SIGSTOP, "cannot be handled by anybody");
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) refused(fault, "use sigaction");
+    refused(SIGKILL, "no program can handle it");
+    refused(SIGSTOP, "no program can handle it");
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+        refused(fault, "handle it with sigaction");
     refused(SIGURG, "the runtime uses it");
-    refused(32, "belongs to the C library");
-    for (const int none : {0, -1, 65, 1000}) refused(none, "there is none of that number");
+    refused(32, "the C library uses it");
+    for (const int none : {0, -1, 65, 1000}) refused(none, "a signal has a number from 1 to 64");
     EXPECT_EQ(action_of(SIGVTALRM).sa_handler, SIG_DFL) << "nothing has changed";
     EXPECT_THROW(static_cast<void>(signals::notify({})), std::invalid_argument);
     EXPECT_THROW(signals::reset({SIGKILL}), std::invalid_argument);
@@ -426,7 +427,7 @@ TEST_P(Notify, WhatIsRefused) {
         static_cast<void>(signals::notify({SIGVTALRM}, 0));
         ADD_FAILURE();
     } catch (const std::invalid_argument& e) {
-        EXPECT_NE(std::string(e.what()).find("say 1 or more"), std::string::npos);
+        EXPECT_NE(std::string(e.what()).find("use 1 or more"), std::string::npos);
     }
 }
 

@@ -468,12 +468,12 @@ TEST_P(Process, WhatCannotBeStarted) {
         };
         using std::errc;
         refused({"no-such-program-here"}, {}, errc::no_such_file_or_directory,
-                "weft: start \"no-such-program-here\" (no such program in PATH");
-        refused({"true"}, {.directory = "/no/such"}, errc::no_such_file_or_directory, "or no such directory");
-        refused({folder / "text"}, {}, errc::permission_denied, "may not be executed");
-        refused({folder / "bad"}, {}, errc::executable_format_error, "no program for this machine");
-        refused({}, {}, errc::invalid_argument, "a command begins with the name of a program");
-        refused({""}, {}, errc::invalid_argument, "a command begins with");
+                "weft: start \"no-such-program-here\" (check the name of the program, PATH");
+        refused({"true"}, {.directory = "/no/such"}, errc::no_such_file_or_directory, "and process_options::directory");
+        refused({folder / "text"}, {}, errc::permission_denied, "check the permissions to execute");
+        refused({folder / "bad"}, {}, errc::executable_format_error, "not a program for this machine");
+        refused({}, {}, errc::invalid_argument, "the command is empty");
+        refused({""}, {}, errc::invalid_argument, "its first word must name a program");
         refused({"echo", std::string("a\0b", 3)}, {}, errc::invalid_argument, "zero byte");
         refused({"true"}, {.environment = strings{"A"}}, errc::invalid_argument, "NAME=value");
         refused({"true"}, {.environment = strings{"=A"}}, errc::invalid_argument, "NAME=value");

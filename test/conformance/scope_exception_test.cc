@@ -68,7 +68,9 @@ TEST_P(ScopeException, AFurtherExceptionIsReportedAsThatOfAScope) {
                          std::out_of_range);
         });
     });
-    EXPECT_EQ(reported, "weft: an exception in a weft::scope that has thrown another one already: the second\n");
+    EXPECT_EQ(reported,
+              "weft: an exception in a weft::scope was dropped, because the scope throws only its first one (catch it "
+              "in the green thread): the second\n");
 }
 
 TEST_P(ScopeException, OfTwoExceptionsTheFirstIsThrownAndTheOtherOneCountedAndReported) {

@@ -115,7 +115,8 @@ TEST_F(Shuffle, EachKindOfOrderIsShuffled) {
 
 TEST_F(Shuffle, SaysItsSeed) {
     in_a_process([] {
-        EXPECT_EQ(run_with("random=7").said, "weft: order is drawn by lot; the same draws again: RUN_DEBUG=random=7\n");
+        EXPECT_EQ(run_with("random=7").said,
+                  "weft: the scheduling order is random; to repeat it: RUN_DEBUG=random=7\n");
         const outcome drawn = run_with("random");
         const std::string seed = drawn.said.substr(drawn.said.rfind('=') + 1);
         EXPECT_TRUE(drawn == run_with(("random=" + seed.substr(0, seed.size() - 1)).c_str()));

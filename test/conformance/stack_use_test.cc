@@ -60,7 +60,7 @@ TEST_P(StackUse, OfGreenThreadsThatWaitIsMeasuredWhenAsked) {
     rt().dump(file.fd());
     const std::string place = "stack_use_test.cc:" + std::to_string(line);
     const std::string text = file.text();
-    const std::size_t table = text.find("stack use by place where started, deepest first:");
+    const std::size_t table = text.find("stack use by the place that starts the green threads, deepest first:");
     ASSERT_NE(table, text.npos);
     EXPECT_NE(text.find(place, table), text.npos) << text.substr(table);
     gate.close();

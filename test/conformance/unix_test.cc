@@ -75,11 +75,11 @@ TEST(UnixAddress, RefusesWhatTheSystemWouldNotTakeAsItIs) {
             return e.what();
         }
     };
-    EXPECT_NE(why("").find("no path"), std::string::npos) << why("");
+    EXPECT_NE(why("").find("is not a path"), std::string::npos) << why("");
     const std::string too_long(unix_address::longest + 1, 'p');
     EXPECT_NE(why(too_long).find("107 bytes"), std::string::npos) << why(too_long);
     EXPECT_NE(why('@' + too_long).find("107 bytes"), std::string::npos);
-    EXPECT_NE(why(std::string_view("a\0b", 3)).find("0 in it"), std::string::npos);
+    EXPECT_NE(why(std::string_view("a\0b", 3)).find("zero byte"), std::string::npos);
 }
 
 TEST_P(Unix, EchoesOverAPath) {
@@ -279,9 +279,9 @@ TEST_P(Unix, ConnectingSaysWhatIsWrong) {
         }
     };
     rt().run([&] {
-        EXPECT_NE(why(at("none")).find("no such path"), std::string::npos) << why(at("none"));
+        EXPECT_NE(why(at("none")).find("the path does not exist"), std::string::npos) << why(at("none"));
         { const unix_listener left(at("s"), {.unlink_on_close = false}); }
-        EXPECT_NE(why(at("s")).find("nobody listens"), std::string::npos) << why(at("s"));
+        EXPECT_NE(why(at("s")).find("no server listens"), std::string::npos) << why(at("s"));
         std::error_code ec;
         static_cast<void>(unix_stream::connect(at("none"), ec));
         EXPECT_EQ(ec, std::errc::no_such_file_or_directory);

@@ -27,7 +27,8 @@ void throw_through_noexcept() noexcept { throw_it(); }
 
 TEST_F(BlockingMisuse, Yielding) {
     const std::string message = fatal_line(
-        "weft::yield() was called inside weft::blocking(), where the OS thread belongs to the call; yield after it");
+        "weft::yield() was called inside weft::blocking(), where the OS thread belongs to the call; yield after the "
+        "call");
     const std::string where = "weft: in a blocking call of green thread %d \"culprit\" (started by %s)";
     EXPECT_ABORT(in_a_call([] { weft::yield(); }), message, where);
     EXPECT_ABORT(in_a_call([] { blocking([] { weft::yield(); }); }), message, where);
@@ -42,7 +43,7 @@ TEST_F(BlockingMisuse, Yielding) {
 TEST_F(BlockingMisuse, UsingALocal) {
     const std::string message = fatal_line(
         "weft::local was used inside weft::blocking(), where the OS thread belongs to the call; take a reference "
-        "before it");
+        "before the call");
     const std::string where = "weft: in a blocking call of green thread %d \"culprit\" (started by %s)";
     EXPECT_ABORT(in_a_call([] {
                      const local<int> x;
@@ -62,7 +63,7 @@ TEST_F(BlockingMisuse, UnlockingWhatIsNotLocked) {
                      mutex m;
                      m.unlock();
                  }),
-                 fatal_line("unlock of an unlocked weft::mutex"),
+                 fatal_line("unlock of an unlocked weft::mutex; pair lock and unlock with std::lock_guard"),
                  "weft: in a blocking call of green thread %d \"culprit\" (started by %s)", "    #0  0x%x %s");
 }
 
@@ -72,13 +73,15 @@ TEST_F(BlockingMisuse, StoppingItsOwnRuntime) {
             runtime rt({.procs = 1});
             rt.run([&] { blocking([&] { rt.stop(); }); });
         },
-        fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside"));
+        fatal_line("weft::runtime::stop() was called by a green thread of that runtime, which would wait for itself; "
+                   "call it from a plain thread"));
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1});
             rt.run([&] { blocking([&] { rt.drain(); }); });
         },
-        fatal_line("weft::runtime::drain() was called by one of its own green threads, which would wait for itself"));
+        fatal_line("weft::runtime::drain() was called by a green thread of that runtime, which would wait for itself; "
+                   "use a weft::wait_group"));
 }
 
 TEST_F(BlockingMisuse, MainInIt) {

@@ -39,7 +39,7 @@ TEST_F(Interruption, ThatLeavesADestructor) {
             rt.run([] { with_timeout(1ms, [] { const waits_at_the_end w; }); });
         },
         "weft: fatal: an exception of type weft::timed_out left green thread %s",
-        "weft: or catch it where it leaves a function that is noexcept, as destructors are");
+        "weft: or catch it before it leaves a noexcept function, such as a destructor");
 }
 
 TEST_F(Interruption, OfAChannelThatDiesUnderASelect) {
@@ -52,8 +52,8 @@ TEST_F(Interruption, OfAChannelThatDiesUnderASelect) {
             while (rt.stats().parks == 0) std::this_thread::yield();
             d.reset();
         },
-        fatal_line("the last handle of a weft::chan was destroyed while it was waited on; give each green thread a "
-                   "handle of its own"));
+        fatal_line("the last handle of a weft::chan was destroyed while a thread waited on it; give each green thread "
+                   "its own copy"));
 }
 
 }  // namespace

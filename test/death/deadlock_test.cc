@@ -88,9 +88,9 @@ TEST_F(Deadlock, OfTwoMutexesLockedInDifferentOrder) {
                         });
                         all.wait();
                     }),
-                    "weft: 3 of runtime \"weft\" wait, and no timer, no green thread and no other thread can wake one:",
+                    "weft: 3 of runtime \"weft\" wait, and no timer and no other thread can wake one:",
                     "weft:     green thread 1 \"main\": wait group at 0x%x; it has started green thread %s",
-                    "weft: to see who holds mutexes: RUN_DEBUG=lockowners=1");
+                    "weft: to see which green thread holds a mutex: RUN_DEBUG=lockowners=1");
 }
 
 TEST_F(Deadlock, SaysWhoHoldsWhatIfMutexesKnow) {
@@ -155,8 +155,8 @@ TEST_F(Deadlock, OfTwoFuturesOfWhichEachNeedsTheOther) {
                         c.send(1);
                         chan<int>::nil().recv();
                     }),
-                    "weft:     green thread %d \"first\": future at 0x%x, which green thread %d is to fulfil",
-                    "weft:     green thread %d \"second\": future at 0x%x, which green thread %d is to fulfil",
+                    "weft:     green thread %d \"first\": future at 0x%x, which green thread %d must fulfil",
+                    "weft:     green thread %d \"second\": future at 0x%x, which green thread %d must fulfil",
                     "weft: a cycle: %d waits for %d, which waits for %d");
 }
 
@@ -173,7 +173,7 @@ TEST_F(Deadlock, OfAFutureWhoseFunctionWaitsForAMutexOfTheOneThatWaits) {
             }));
         },
         "weft:     green thread 2: mutex lock at 0x%x, which green thread 1 of another runtime holds",
-        "weft:     green thread 1 \"main\": future at 0x%x, which green thread 2 of another runtime is to fulfil",
+        "weft:     green thread 1 \"main\": future at 0x%x, which green thread 2 of another runtime must fulfil",
         "weft: a cycle: 1 waits for 2 of another runtime, which waits for 1");
 }
 
@@ -194,16 +194,17 @@ TEST_F(Deadlock, OfAMutexLockedTwice) {
 TEST_F(Deadlock, OfAChannelThatNobodySendsTo) {
     EXPECT_DEADLOCK(run_main([] { chan<int>().recv(); }), "weft:     green thread 1 \"main\": chan receive at 0x%x",
                     "green thread 1 \"main\" [chan receive%s, P%d]:",
-                    "weft: the process ends with status 86; RUN_DEBUG=deadlock=0 lets it hang");
+                    "weft: the process ends with status 86; RUN_DEBUG=deadlock=0 turns the check off");
 }
 
 TEST_F(Deadlock, OfAGroupThatIsNeverDone) {
-    EXPECT_DEADLOCK(run_main([] {
-                        wait_group group;
-                        group.add();
-                        group.wait();
-                    }),
-                    "weft:     green thread 1 \"main\": wait group at 0x%x; none of those that it has started is left");
+    EXPECT_DEADLOCK(
+        run_main([] {
+            wait_group group;
+            group.add();
+            group.wait();
+        }),
+        "weft:     green thread 1 \"main\": wait group at 0x%x; all green threads that it started have ended");
 }
 
 TEST_F(Deadlock, OfASelectWithoutCases) {
@@ -211,14 +212,13 @@ TEST_F(Deadlock, OfASelectWithoutCases) {
 }
 
 TEST_F(Deadlock, OfALatchThatNobodyCountsDown) {
-    EXPECT_DEADLOCK(
-        run_main([] {
-            latch gate(1);
-            wait_group all;
-            for (int i = 0; i < 10; ++i) all.go([&] { gate.wait(); });
-            all.wait();
-        }),
-        "weft: 11 of runtime \"weft\" wait, and no timer, no green thread and no other thread can wake one:");
+    EXPECT_DEADLOCK(run_main([] {
+                        latch gate(1);
+                        wait_group all;
+                        for (int i = 0; i < 10; ++i) all.go([&] { gate.wait(); });
+                        all.wait();
+                    }),
+                    "weft: 11 of runtime \"weft\" wait, and no timer and no other thread can wake one:");
 }
 
 TEST_F(Deadlock, AfterMuchWork) {
@@ -271,13 +271,12 @@ TEST_F(Deadlock, OfAServerThatNobodyCallsAnyMore) {
 }
 
 TEST_F(Deadlock, OfAPinnedGreenThread) {
-    EXPECT_DEADLOCK(
-        run_main([] {
-            const pin here;
-            go([] { chan<int>::nil().recv(); });
-            chan<int>::nil().recv();
-        }),
-        "weft: 2 of runtime \"weft\" wait, and no timer, no green thread and no other thread can wake one:");
+    EXPECT_DEADLOCK(run_main([] {
+                        const pin here;
+                        go([] { chan<int>::nil().recv(); });
+                        chan<int>::nil().recv();
+                    }),
+                    "weft: 2 of runtime \"weft\" wait, and no timer and no other thread can wake one:");
 }
 
 TEST_F(Deadlock, OfACProgram) {

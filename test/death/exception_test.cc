@@ -21,7 +21,7 @@ struct burnt_toast {
     int minutes;
 };
 
-constexpr const char* advice = "weft: use weft::async or weft::wait_group::go to pass exceptions on";
+constexpr const char* advice = "weft: use weft::async or weft::wait_group::go to pass exceptions to a waiter";
 
 // Runs f detached, as a green thread called cook.
 template <typename F>
@@ -122,7 +122,8 @@ TEST_F(EscapedException, OfAPlainThreadIsNoneOfOurBusiness) {
 
 class ExceptionInFlight : public DeathTest {};
 
-constexpr const char* destroyed_too_early = "a weft::event was destroyed while it was waited for";
+constexpr const char* destroyed_too_early =
+    "a weft::event was destroyed while a thread waited for it; let its waiters return first";
 
 // Throws what fault() throws while a green thread waits for an event, which is destroyed with the
 // frame.
@@ -232,15 +233,14 @@ TEST_F(ExceptionInFlight, ThatIsHandledIsNamedToo) {
 }
 
 TEST_F(ExceptionInFlight, ExhaustionIsNamedWithWhatToDo) {
-    EXPECT_ABORT(
-        leave_a_waiter_behind([] {
-            detail::os::fail_nth_for_test(detail::os::failure::map, 1);
-            go({.stack_size = std::size_t{1} << 20}, [] {});
-        }),
-        fatal_line(destroyed_too_early),
-        "weft: while an exception of type weft::resource_exhausted (weft: no address space for another stack "
-        "(lower RUN_STACK_MAX or the number of green threads, or raise the limit on virtual memory)%s) unwound "
-        "the stack");
+    EXPECT_ABORT(leave_a_waiter_behind([] {
+                     detail::os::fail_nth_for_test(detail::os::failure::map, 1);
+                     go({.stack_size = std::size_t{1} << 20}, [] {});
+                 }),
+                 fatal_line(destroyed_too_early),
+                 "weft: while an exception of type weft::resource_exhausted (weft: no address space for another stack "
+                 "(lower RUN_STACK_MAX or the number of green threads, or raise the limit on virtual memory: ulimit "
+                 "-v)%s) unwound the stack");
 }
 
 TEST_F(ExceptionInFlight, IsNotMentionedWhereThereIsNone) {

@@ -12,8 +12,8 @@ namespace {
 class LocalMisuse : public DeathTest {};
 
 TEST_F(LocalMisuse, UsingItInAPlainThread) {
-    const std::string message =
-        fatal_line("weft::local was used in a plain thread; only green threads have values of it (thread_local?)");
+    const std::string message = fatal_line(
+        "weft::local was used in a plain thread, but only green threads have its values; use thread_local there");
     const auto use = [] {
         const local<int> x;
         static_cast<void>(*x);
@@ -50,7 +50,7 @@ TEST_F(LocalMisuse, UsingItInItsOwnInitialValue) {
                 static_cast<void>(*x);
             });
         },
-        fatal_line("the initial value of a weft::local uses that same weft::local"),
+        fatal_line("the initial value of a weft::local uses the same weft::local; remove the recursion"),
         "weft: in green thread %d \"run\" %s");
 }
 

@@ -30,18 +30,21 @@ TEST_F(LockMisuse, UnlockOfAnUnlockedTimedMutex) {
                      if (m.try_lock_for(std::chrono::hours(1))) m.unlock();
                      m.unlock();
                  }),
-                 fatal_line("unlock of an unlocked weft::mutex"), culprit);
+                 fatal_line("unlock of an unlocked weft::mutex; pair lock and unlock with std::lock_guard"), culprit);
 }
 
 TEST_F(LockMisuse, DestroyingATimedMutexThatIsWaitedFor) {
-    EXPECT_ABORT(as_culprit([] {
-                     auto m = std::make_unique<timed_mutex>();
-                     m->lock();
-                     go([&m] { static_cast<void>(m->try_lock_for(std::chrono::hours(1))); });
-                     weft::yield();
-                     m.reset();
-                 }),
-                 fatal_line("a weft::mutex was destroyed while it was locked or waited for"), culprit);
+    EXPECT_ABORT(
+        as_culprit([] {
+            auto m = std::make_unique<timed_mutex>();
+            m->lock();
+            go([&m] { static_cast<void>(m->try_lock_for(std::chrono::hours(1))); });
+            weft::yield();
+            m.reset();
+        }),
+        fatal_line(
+            "a weft::mutex was destroyed while it was locked or a thread waited for it; let its users finish first"),
+        culprit);
 }
 
 // ---- recursive_mutex.
@@ -55,7 +58,8 @@ TEST_F(LockMisuse, UnlockOfAnUnlockedRecursiveMutex) {
         m.unlock();
         m.unlock();
     };
-    const std::string message = fatal_line("unlock of an unlocked weft::recursive_mutex");
+    const std::string message =
+        fatal_line("unlock of an unlocked weft::recursive_mutex; pair lock and unlock with std::lock_guard");
     EXPECT_ABORT(as_culprit(unlock), message, culprit);
     EXPECT_ABORT(as_plain_thread(unlock), message, plain_thread);
     EXPECT_ABORT(unlock(), message);
@@ -73,7 +77,8 @@ TEST_F(LockMisuse, UnlockOfARecursiveMutexOfSomebodyElse) {
                 other.wait();
             });
         },
-        fatal_line("unlock of a weft::recursive_mutex that is locked by green thread %d"),
+        fatal_line("unlock of a weft::recursive_mutex that is locked by green thread %d; unlock it in the thread that "
+                   "locked it"),
         "weft: in green thread %d \"culprit\" (started by %d at %slock_misuse_test.cc:%d, in %s)");
     EXPECT_ABORT(
         {
@@ -81,7 +86,9 @@ TEST_F(LockMisuse, UnlockOfARecursiveMutexOfSomebodyElse) {
             m.lock();
             as_culprit([&] { m.unlock(); });
         },
-        fatal_line("unlock of a weft::recursive_mutex that is locked by a plain thread (tid %d)"), culprit);
+        fatal_line("unlock of a weft::recursive_mutex that is locked by a plain thread (tid %d); unlock it in the "
+                   "thread that locked it"),
+        culprit);
     EXPECT_ABORT(
         {
             recursive_mutex m;
@@ -89,7 +96,9 @@ TEST_F(LockMisuse, UnlockOfARecursiveMutexOfSomebodyElse) {
             rt.run([&] { m.lock(); });
             m.unlock();
         },
-        fatal_line("unlock of a weft::recursive_mutex that is locked by green thread %d"), plain_thread);
+        fatal_line("unlock of a weft::recursive_mutex that is locked by green thread %d; unlock it in the thread that "
+                   "locked it"),
+        plain_thread);
 }
 
 TEST_F(LockMisuse, DestroyingALockedRecursiveMutex) {
@@ -97,7 +106,9 @@ TEST_F(LockMisuse, DestroyingALockedRecursiveMutex) {
         recursive_mutex m;
         m.lock();
     };
-    const std::string message = fatal_line("a weft::recursive_mutex was destroyed while it was locked or waited for");
+    const std::string message = fatal_line(
+        "a weft::recursive_mutex was destroyed while it was locked or a thread waited for it; let its users finish "
+        "first");
     EXPECT_ABORT(as_culprit(destroy), message, culprit);
     EXPECT_ABORT(as_plain_thread(destroy), message, plain_thread);
 }
@@ -109,7 +120,8 @@ TEST_F(LockMisuse, UnlockOfASharedMutexThatIsNotLocked) {
         shared_mutex m;
         m.unlock();
     };
-    const std::string message = fatal_line("unlock of a weft::shared_mutex that is not locked, or locked shared");
+    const std::string message = fatal_line(
+        "unlock of a weft::shared_mutex that is not locked exclusively; pair lock and unlock with std::lock_guard");
     EXPECT_ABORT(as_culprit(unlock), message, culprit);
     EXPECT_ABORT(as_plain_thread(unlock), message, plain_thread);
     EXPECT_ABORT(as_culprit([] {
@@ -125,7 +137,8 @@ TEST_F(LockMisuse, UnlockSharedOfASharedMutexThatIsNotLockedShared) {
         shared_mutex m;
         m.unlock_shared();
     };
-    const std::string message = fatal_line("unlock_shared of a weft::shared_mutex that is not locked shared");
+    const std::string message = fatal_line(
+        "unlock_shared of a weft::shared_mutex that is not locked shared; pair the calls with std::shared_lock");
     EXPECT_ABORT(as_culprit(unlock), message, culprit);
     EXPECT_ABORT(as_plain_thread(unlock), message, plain_thread);
     EXPECT_ABORT(as_culprit([] {
@@ -145,7 +158,8 @@ TEST_F(LockMisuse, UnlockSharedOfASharedMutexThatIsNotLockedShared) {
 }
 
 TEST_F(LockMisuse, DestroyingASharedMutexThatIsLocked) {
-    const std::string message = fatal_line("a weft::shared_mutex was destroyed while it was locked or waited for");
+    const std::string message = fatal_line(
+        "a weft::shared_mutex was destroyed while it was locked or a thread waited for it; let its users finish first");
     const auto locked = [] {
         shared_mutex m;
         m.lock();
@@ -174,7 +188,9 @@ TEST_F(LockMisuse, DestroyingASharedMutexThatIsWaitedFor) {
                      weft::yield();
                      m.reset();
                  }),
-                 fatal_line("a weft::shared_mutex was destroyed while it was locked or waited for"), culprit);
+                 fatal_line("a weft::shared_mutex was destroyed while it was locked or a thread waited for it; let its "
+                            "users finish first"),
+                 culprit);
 }
 
 // ---- once_flag.
@@ -184,41 +200,48 @@ TEST_F(LockMisuse, CallOnceWithinItself) {
         static once_flag flag;
         call_once(flag, [] { call_once(flag, [] {}); });
     };
-    const std::string message =
-        fatal_line("weft::call_once was called by the function that it is calling, which would wait for itself");
+    const std::string message = fatal_line(
+        "weft::call_once was called by the function that it runs, which would wait for itself; remove the recursion");
     EXPECT_ABORT(as_culprit(recurse), message, culprit);
     EXPECT_ABORT(as_plain_thread(recurse), message, plain_thread);
 }
 
 TEST_F(LockMisuse, DestroyingAOnceFlagThatIsInUse) {
-    EXPECT_ABORT(as_culprit([] {
-                     auto flag = std::make_unique<once_flag>();
-                     go([&] { call_once(*flag, [] { chan<int>::nil().recv(); }); });
-                     weft::yield();
-                     flag.reset();
-                 }),
-                 fatal_line("a weft::once_flag was destroyed while a function was called through it"), culprit);
+    EXPECT_ABORT(
+        as_culprit([] {
+            auto flag = std::make_unique<once_flag>();
+            go([&] { call_once(*flag, [] { chan<int>::nil().recv(); }); });
+            weft::yield();
+            flag.reset();
+        }),
+        fatal_line(
+            "a weft::once_flag was destroyed while weft::call_once ran a function with it; let the call return first"),
+        culprit);
 }
 
 // ---- single_flight.
 
 TEST_F(LockMisuse, ASingleFlightWithinItself) {
-    EXPECT_ABORT(as_culprit([] {
-                     single_flight<int, int> flights;
-                     flights.do_(1, [&] { return flights.do_(1, [] { return 2; }); });
-                 }),
-                 fatal_line("weft::single_flight::do_ was called by the function that it is calling for the same key"),
-                 culprit);
+    EXPECT_ABORT(
+        as_culprit([] {
+            single_flight<int, int> flights;
+            flights.do_(1, [&] { return flights.do_(1, [] { return 2; }); });
+        }),
+        fatal_line(
+            "weft::single_flight::do_ was called by the function that it runs for the same key; remove the recursion"),
+        culprit);
 }
 
 TEST_F(LockMisuse, DestroyingASingleFlightWhoseCallsAreUnderWay) {
-    EXPECT_ABORT(as_culprit([] {
-                     auto flights = std::make_unique<single_flight<int, int>>();
-                     go([&] { flights->do_(1, [] { return chan<int>::nil().recv().value(); }); });
-                     weft::yield();
-                     flights.reset();
-                 }),
-                 fatal_line("a weft::single_flight was destroyed while 1 of its calls were under way"), culprit);
+    EXPECT_ABORT(
+        as_culprit([] {
+            auto flights = std::make_unique<single_flight<int, int>>();
+            go([&] { flights->do_(1, [] { return chan<int>::nil().recv().value(); }); });
+            weft::yield();
+            flights.reset();
+        }),
+        fatal_line("a weft::single_flight was destroyed while 1 of its calls were running; let them return first"),
+        culprit);
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ TEST_F(Misuse, AFunctionThatWaitsForItsOwnResult) {
                      weft::yield();
                      sleep_for(std::chrono::hours(1));
                  }),
-                 fatal_line("a weft::future was waited for by the function whose result it is, which would wait for "
-                            "itself"),
+                 fatal_line("a function waited for the weft::future of its own result, and would wait for ever; do not "
+                            "pass it that future"),
                  "weft: in green thread %d (%s)");
 }
 
@@ -39,7 +39,8 @@ TEST_F(Misuse, UnlockOfAnUnlockedMutex) {
         mutex m;
         m.unlock();
     };
-    const std::string message = fatal_line("unlock of an unlocked weft::mutex");
+    const std::string message =
+        fatal_line("unlock of an unlocked weft::mutex; pair lock and unlock with std::lock_guard");
     EXPECT_ABORT(as_culprit(unlock), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(unlock), message, plain_thread);
     EXPECT_ABORT(unlock(), message);
@@ -52,7 +53,7 @@ TEST_F(Misuse, UnlockOfAMutexThatWasUnlockedBefore) {
                      m.unlock();
                      m.unlock();
                  }),
-                 fatal_line("unlock of an unlocked weft::mutex"), culprit);
+                 fatal_line("unlock of an unlocked weft::mutex; pair lock and unlock with std::lock_guard"), culprit);
 }
 
 TEST_F(Misuse, DestroyingALockedMutex) {
@@ -60,21 +61,25 @@ TEST_F(Misuse, DestroyingALockedMutex) {
         mutex m;
         m.lock();
     };
-    const std::string message = fatal_line("a weft::mutex was destroyed while it was locked or waited for");
+    const std::string message = fatal_line(
+        "a weft::mutex was destroyed while it was locked or a thread waited for it; let its users finish first");
     EXPECT_ABORT(as_culprit(destroy), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(destroy), message, plain_thread);
 }
 
 TEST_F(Misuse, DestroyingAMutexThatIsWaitedFor) {
-    EXPECT_ABORT(as_culprit([] {
-                     auto m = std::make_unique<mutex>();
-                     m->lock();
-                     const uint64_t parks = stats().parks;
-                     go([&m] { m->lock(); });
-                     while (stats().parks == parks) weft::yield();
-                     m.reset();
-                 }),
-                 fatal_line("a weft::mutex was destroyed while it was locked or waited for"), culprit);
+    EXPECT_ABORT(
+        as_culprit([] {
+            auto m = std::make_unique<mutex>();
+            m->lock();
+            const uint64_t parks = stats().parks;
+            go([&m] { m->lock(); });
+            while (stats().parks == parks) weft::yield();
+            m.reset();
+        }),
+        fatal_line(
+            "a weft::mutex was destroyed while it was locked or a thread waited for it; let its users finish first"),
+        culprit);
 }
 
 // ---- Wait group.
@@ -88,7 +93,7 @@ TEST_F(Misuse, MoreDoneThanAdded) {
         all.done();
     };
     const std::string message =
-        fatal_line("negative weft::wait_group count: 1 was taken off 0; done() was called more often than add()");
+        fatal_line("negative weft::wait_group count: 1 was subtracted from 0; call done() once for each add()");
     EXPECT_ABORT(as_culprit(once_too_often), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(once_too_often), message, plain_thread);
 }
@@ -100,12 +105,13 @@ TEST_F(Misuse, TakingMoreOffAWaitGroupThanThereIs) {
             all.add(3);
             all.add(-5);
         }),
-        fatal_line("negative weft::wait_group count: 5 was taken off 3; done() was called more often than add()"),
+        fatal_line("negative weft::wait_group count: 5 was subtracted from 3; call done() once for each add()"),
         culprit);
 }
 
 TEST_F(Misuse, AddingMoreToAWaitGroupThanItCanCount) {
-    const std::string message = fatal_line("weft::wait_group count too large: 1 added to 1073741823");
+    const std::string message =
+        fatal_line("weft::wait_group count too large: 1 was added to 1073741823; look for add() without done()");
     EXPECT_ABORT(as_culprit([] {
                      wait_group all;
                      all.add((1 << 30) - 1);
@@ -130,8 +136,8 @@ TEST_F(Misuse, DestroyingAWaitGroupThatIsWaitedOn) {
                          all.reset();
                      },
                      1),
-                 fatal_line("a weft::wait_group was destroyed while its count was 1; wait() for the work first"),
-                 culprit, frame_line);
+                 fatal_line("a weft::wait_group was destroyed while its count was 1; call wait() first"), culprit,
+                 frame_line);
 }
 
 // ---- Channel.
@@ -142,14 +148,14 @@ TEST_F(Misuse, ClosingAChannelTwice) {
         c.close();
         c.close();
     };
-    const std::string message = fatal_line("close of a closed weft::chan");
+    const std::string message = fatal_line("close of a closed weft::chan; let only one sender close it");
     EXPECT_ABORT(as_culprit(close_twice), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(close_twice), message, plain_thread);
 }
 
 TEST_F(Misuse, ClosingANilChannel) {
     const auto close_nil = [] { chan<int>::nil().close(); };
-    const std::string message = fatal_line("close of a nil weft::chan");
+    const std::string message = fatal_line("close of a nil weft::chan, which cannot be closed; make the channel first");
     EXPECT_ABORT(as_culprit(close_nil), message, culprit);
     EXPECT_ABORT(as_plain_thread(close_nil), message, plain_thread);
     EXPECT_ABORT(as_culprit([] { send_chan<int>(chan<int>::nil()).close(); }), message, culprit);
@@ -164,16 +170,16 @@ TEST_F(Misuse, DestroyingTheLastHandleOfAChannelThatIsWaitedOn) {
                          c.reset();
                      },
                      1),
-                 fatal_line("the last handle of a weft::chan was destroyed while it was waited on; give each green "
-                            "thread a handle of its own"),
+                 fatal_line("the last handle of a weft::chan was destroyed while a thread waited on it; give each "
+                            "green thread its own copy"),
                  culprit, frame_line);
 }
 
 // ---- Yield.
 
 TEST_F(Misuse, YieldOfAPlainThread) {
-    const std::string message = fatal_line(
-        "weft::yield() was called by a plain thread; only green threads can yield (std::this_thread::yield?)");
+    const std::string message =
+        fatal_line("weft::yield() was called by a plain thread; use std::this_thread::yield() there");
     EXPECT_ABORT(as_plain_thread([] { weft::yield(); }), message, plain_thread);
     EXPECT_ABORT(weft::yield(), message);
 }
@@ -181,8 +187,9 @@ TEST_F(Misuse, YieldOfAPlainThread) {
 // ---- Runtimes.
 
 TEST_F(Misuse, StoppingARuntimeFromWithin) {
-    const std::string message =
-        fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside");
+    const std::string message = fatal_line(
+        "weft::runtime::stop() was called by a green thread of that runtime, which would wait for itself; call it from "
+        "a plain thread");
     EXPECT_ABORT(
         {
             runtime rt({.procs = 2});
@@ -204,12 +211,13 @@ TEST_F(Misuse, DrainingARuntimeFromWithin) {
             runtime rt({.procs = 2});
             rt.run([&rt] { rt.drain(); });
         },
-        fatal_line("weft::runtime::drain() was called by one of its own green threads, which would wait for itself"),
+        fatal_line("weft::runtime::drain() was called by a green thread of that runtime, which would wait for itself; "
+                   "use a weft::wait_group"),
         "weft: in green thread %d \"run\" (%s)");
 }
 
 TEST_F(Misuse, UsingARuntimeAfterStop) {
-    const std::string message = fatal_line("a weft::runtime was used after stop(); start() it again first");
+    const std::string message = fatal_line("a weft::runtime was used after stop(); call start() first");
     const auto stopped = [](auto use) {
         runtime rt({.procs = 1});
         rt.stop();
@@ -236,28 +244,29 @@ TEST_F(Misuse, MainWithinAnotherRuntime) {
 
 TEST_F(Misuse, MainBesideMain) {
     EXPECT_ABORT(weft::main([] { std::thread([] { weft::main([] {}); }).join(); }),
-                 fatal_line("weft::main() was called while another weft::main() runs; use weft::runtime"),
+                 fatal_line("weft::main() was called while another weft::main() runs; make a weft::runtime instead"),
                  plain_thread);
 }
 
 // ---- Internal errors, which only a broken program or a bug in the library can cause.
 
 TEST_F(Misuse, EndingAWaitThatNothingCanEnd) {
-    EXPECT_ABORT(as_culprit([] {
-                     go({.name = "for ever"}, [] { chan<int>::nil().recv(); });
-                     detail::waiter* w = nullptr;
-                     while (w == nullptr) {
-                         weft::yield();
-                         detail::current_m()->home->gs.for_each([&](const detail::G& g) {
-                             if (g.state.load() != detail::g_state::waiting) return;
-                             if (std::string_view(g.name_or_empty()) == "for ever") w = g.waiting;
-                         });
-                     }
-                     detail::ready(*w);
-                     for (;;) weft::yield();
-                 }),
-                 fatal_line("a wait that nothing can end has ended"),
-                 "weft: in green thread %d \"for ever\" (started by %d at %s)");
+    EXPECT_ABORT(
+        as_culprit([] {
+            go({.name = "for ever"}, [] { chan<int>::nil().recv(); });
+            detail::waiter* w = nullptr;
+            while (w == nullptr) {
+                weft::yield();
+                detail::current_m()->home->gs.for_each([&](const detail::G& g) {
+                    if (g.state.load() != detail::g_state::waiting) return;
+                    if (std::string_view(g.name_or_empty()) == "for ever") w = g.waiting;
+                });
+            }
+            detail::ready(*w);
+            for (;;) weft::yield();
+        }),
+        fatal_line("a wait that no thread can end has ended: memory was overwritten, or this is a bug in weft"),
+        "weft: in green thread %d \"for ever\" (started by %d at %s)");
 }
 
 TEST_F(Misuse, ReturningFromAContextThatHasNowhereToReturnTo) {
@@ -269,7 +278,8 @@ TEST_F(Misuse, ReturningFromAContextThatHasNowhereToReturnTo) {
             run_context_init(&there, stack + sizeof(stack), [](void*, void*) {}, nullptr);
             run_context_switch(&here, &there, nullptr);
         },
-        fatal_line("run_g_exit() was called, or a context's entry function returned, in a plain thread"));
+        fatal_line("run_g_exit() was called, or a context's entry function returned, in a plain thread; switch to "
+                   "another context instead"));
 }
 
 TEST_F(Misuse, ABugOfTheRuntimeSaysWhichCheckFailedAndWhere) {
@@ -290,7 +300,7 @@ TEST_F(Misuse, TwoThreadsThatDieAtOnceEndTheProcess) {
             }
             rt.drain();
         },
-        fatal_line("close of a nil weft::chan"));
+        fatal_line("close of a nil weft::chan, which cannot be closed; make the channel first"));
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST_F(Observe, WhatNobodyReadIsCounted) {
             setenv("RUN_DEBUG", "schedtrace=10", 1);  // NOLINT(concurrency-mt-unsafe): no threads yet
             const runtime rt({.procs = 1});
             std::string text;
-            while (text.find("pieces of reports were left out: nobody read\n") == std::string::npos) {
+            while (text.find("pieces of reports were left out: stderr was not read\n") == std::string::npos) {
                 std::this_thread::sleep_for(50ms);  // for some traces; the pipe has room for one
                 char page[4096];
                 const ssize_t n = read(other_end, page, sizeof(page));
@@ -186,7 +186,7 @@ public:
             char page[4096];
             const ssize_t n = read(fd_, page, sizeof(page));
             if (n > 0) last_two_.append(page, static_cast<std::size_t>(n));
-            if (last_two_.find("stack use by place") != std::string::npos) return false;
+            if (last_two_.find("stack use by the place") != std::string::npos) return false;
             if (last_two_.size() > sizeof(page)) last_two_.erase(0, last_two_.size() - sizeof(page));
             std::this_thread::sleep_for(1ms);
         }
@@ -370,7 +370,7 @@ TEST_F(Observe, TheHandlerThatWasThereBeforeIsCalledToo) {
 TEST_F(Observe, TheWatchdogNamesWhoRunsForTooLong) {
     EXPECT_SAYS(run_main("watchdog=50", 1, [] { compute_for(some_time); }),
                 "weft: watchdog: green thread 1 \"main\" (started by a plain thread at %s) has run for %d ms without "
-                "coming to the scheduler",
+                "entering the scheduler; call weft::yield(), or weft::blocking() around a call that blocks",
                 "    (running on thread %d, with P0)");
 }
 
@@ -378,7 +378,7 @@ TEST_F(Observe, TheWatchdogNamesEachOnlyOnce) {
     EXPECT_EXIT(run_main("watchdog=50", 1, [] { compute_for(some_time); }), ::testing::ExitedWithCode(0),
                 ::testing::Truly([](const std::string& text) {
                     // A monitor that was late itself forgets what it measured, and starts over.
-                    const auto late = occurrences(text, "weft: watchdog: the monitor came");
+                    const auto late = occurrences(text, "weft: watchdog: the monitor was");
                     const auto named = occurrences(text, "has run for");
                     return named <= 1 + late && (named >= 1 || late >= 1);
                 }));
@@ -402,8 +402,7 @@ TEST_F(Observe, TheWatchdogNamesWhoIsNotRun) {
                      go({.name = "left"}, [] {});
                      compute_for(some_time);
                  }),
-        "weft: watchdog: green thread %d \"left\" %s has been runnable for %d ms and does not run; 0 of 1 Ps are "
-        "idle");
+        "weft: watchdog: green thread %d \"left\" %s has been runnable for %d ms without running; 0 of 1 Ps are idle");
 }
 
 TEST_F(Observe, TheWatchdogIsQuietWhenAllIsWell) {
@@ -424,7 +423,7 @@ TEST_F(Observe, TheWatchdogIsQuietWhenAllIsWell) {
                              sleep_for(some_time);
                          }),
                 ::testing::ExitedWithCode(0), ::testing::Truly([](const std::string& text) {
-                    return text.empty() || occurrences(text, "weft: watchdog: the monitor came") != 0;
+                    return text.empty() || occurrences(text, "weft: watchdog: the monitor was") != 0;
                 }));
 }
 
@@ -438,7 +437,7 @@ TEST_F(Observe, TheWatchdogIsQuietAboutOneThatYieldsAlone) {
                              }
                          }),
                 ::testing::ExitedWithCode(0), ::testing::Truly([](const std::string& text) {
-                    return text.empty() || occurrences(text, "weft: watchdog: the monitor came") != 0;
+                    return text.empty() || occurrences(text, "weft: watchdog: the monitor was") != 0;
                 }));
 }
 

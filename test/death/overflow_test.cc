@@ -72,7 +72,7 @@ TEST_F(Overflow, NamesTheGWithItsOriginItsBoundsAndItsFrames) {
             });
         },
         fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
-        "weft: its stack of 25%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
+        "weft: its stack of 25%d KiB, 0x%x to 0x%x, is used up at 0x%x; use a larger spawn_options::stack_size or "
         "RUN_STACK_MAX",
         frame_line);
 }
@@ -120,7 +120,7 @@ TEST_F(Overflow, OfALargerStackTellsItsSize) {
             rt.drain();
         },
         fatal_line("stack overflow in green thread %d \"large\" (started by a plain thread at %s)"),
-        "weft: its stack of 102%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
+        "weft: its stack of 102%d KiB, 0x%x to 0x%x, is used up at 0x%x; use a larger spawn_options::stack_size or "
         "RUN_STACK_MAX");
 }
 
@@ -182,7 +182,7 @@ TEST_F(Overflow, OfAFixedStackTellsItsSize) {
     EXPECT_OVERFLOW(
         overflow_with(stack_policy::fixed),
         fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
-        "weft: its stack of 6%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
+        "weft: its stack of 6%d KiB, 0x%x to 0x%x, is used up at 0x%x; use a larger spawn_options::stack_size or "
         "RUN_STACK_MAX",
         frame_line);
 }
@@ -191,7 +191,7 @@ TEST_F(Overflow, OfAGrowingStackIsFoundAtItsMaximum) {
     EXPECT_OVERFLOW(
         overflow_with(stack_policy::growing),
         fatal_line("stack overflow in green thread %d \"deep\" (started by %d at %soverflow_test.cc:%d, in %s)"),
-        "weft: its stack of 25%d KiB, 0x%x to 0x%x, is used up at 0x%x; use spawn_options::stack_size, or "
+        "weft: its stack of 25%d KiB, 0x%x to 0x%x, is used up at 0x%x; use a larger spawn_options::stack_size or "
         "RUN_STACK_MAX",
         frame_line);
 }
@@ -205,7 +205,7 @@ TEST_F(Overflow, WhereAGrowingStackGetsNoMemoryThatIsSaid) {
                 recurse(0);
             });
         },
-        fatal_line("no memory for more stack of green thread %d \"run\" (started by a plain thread at %s)"),
+        fatal_line("no memory to grow the stack of green thread %d \"run\" (started by a plain thread at %s)"),
         "weft: its stack of 25%d KiB, 0x%x to 0x%x, could not grow at 0x%x; use fewer green threads, or "
         "stack_policy::fixed",
         frame_line);
@@ -247,7 +247,8 @@ void without_guards() { detail::refuse_guard_regions_for_test(true, 0); }
 void damage_own_canary() { detail::current_m()->g->stack->low[5] = std::byte{1}; }
 
 constexpr const char* no_guard =
-    "weft: its stack of 25%d KiB has no guard; the overflow was found at a switch; memory below it is damaged";
+    "weft: its stack of 25%d KiB has no guard: a switch found the overflow, and the memory below is damaged; use a "
+    "larger spawn_options::stack_size or RUN_STACK_MAX";
 
 TEST_F(Overflow, WithoutAGuardIsFoundAtTheNextSwitch) {
     EXPECT_ABORT(
@@ -315,7 +316,8 @@ TEST_F(Overflow, OfABigStackWithoutAGuardIsFoundWhenItIsLeft) {
             rt.drain();
         },
         fatal_line("stack overflow in green thread %d \"deep\" (%s"),
-        "weft: its stack of 10%d KiB has no guard; the overflow was found at a switch; memory below it is damaged");
+        "weft: its stack of 10%d KiB has no guard: a switch found the overflow, and the memory below is damaged; use a "
+        "larger spawn_options::stack_size or RUN_STACK_MAX");
 }
 
 // A real overflow: a recursion that ends in time, and then the next switch.

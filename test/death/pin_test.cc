@@ -12,7 +12,8 @@ namespace {
 
 class PinMisuse : public DeathTest {};
 
-const char* const message = "a weft::pin was destroyed by another green thread than the one that it pins";
+const char* const message =
+    "a weft::pin was destroyed by a green thread that it does not pin; destroy it in the one that made it";
 
 TEST_F(PinMisuse, DestroyingThatOfAnotherGreenThread) {
     EXPECT_ABORT(

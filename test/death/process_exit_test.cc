@@ -379,7 +379,8 @@ TEST_F(ProcessExit, AGreenThreadThatDestroysItsOwnRuntimeIsTold) {
             auto* rt = new runtime({.procs = 2});  // NOLINT: see below
             rt->run([rt] { delete rt; });
         },
-        fatal_line("weft::runtime::stop() was called by one of its own green threads; stop it from outside"));
+        fatal_line("weft::runtime::stop() was called by a green thread of that runtime, which would wait for itself; "
+                   "call it from a plain thread"));
 }
 
 // The green threads that hold the mutex, and wait for it, run until the process ends.

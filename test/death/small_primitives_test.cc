@@ -32,7 +32,7 @@ void destroy_while_waited_on(std::unique_ptr<Object> object, Wait wait) {
 
 TEST_F(SmallPrimitives, DestroyingAConditionVariableThatIsWaitedOn) {
     const std::string message =
-        fatal_line("a weft::condition_variable was destroyed while it was waited on; notify_all() first");
+        fatal_line("a weft::condition_variable was destroyed while a thread waited on it; call notify_all() first");
     EXPECT_ABORT(as_culprit([] {
                      mutex m;
                      destroy_while_waited_on(std::make_unique<condition_variable>(), [&](condition_variable& c) {
@@ -64,45 +64,52 @@ TEST_F(SmallPrimitives, WaitingWithALockThatDoesNotHoldItsMutex) {
         (void)c.wait_for(lock, 1ms);
     };
     const std::string message =
-        fatal_line("wait on a weft::condition_variable with a lock that does not hold its mutex");
+        fatal_line("wait on a weft::condition_variable with a lock that does not hold its mutex; lock it first");
     EXPECT_ABORT(as_culprit(wait_unlocked), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(wait_unlocked), message, plain_thread);
     EXPECT_ABORT(as_culprit(wait_without), message, culprit, frame_line);
 }
 
 TEST_F(SmallPrimitives, WaitingOnOneConditionVariableWithTwoMutexes) {
-    EXPECT_ABORT(as_culprit([] {
-                     mutex one;
-                     mutex two;
-                     condition_variable c;
-                     const uint64_t parks = stats().parks;
-                     go([&] {
-                         std::unique_lock lock(one);
-                         c.wait(lock);
-                     });
-                     while (stats().parks == parks) weft::yield();
-                     std::unique_lock lock(two);
-                     c.wait(lock);
-                 }),
-                 fatal_line("a weft::condition_variable was used with two mutexes at a time"), culprit, frame_line);
+    EXPECT_ABORT(
+        as_culprit([] {
+            mutex one;
+            mutex two;
+            condition_variable c;
+            const uint64_t parks = stats().parks;
+            go([&] {
+                std::unique_lock lock(one);
+                c.wait(lock);
+            });
+            while (stats().parks == parks) weft::yield();
+            std::unique_lock lock(two);
+            c.wait(lock);
+        }),
+        fatal_line(
+            "a weft::condition_variable was used with two mutexes at the same time; use one mutex for all its waiters"),
+        culprit, frame_line);
 }
 
 // ---- Semaphores.
 
 TEST_F(SmallPrimitives, DestroyingASemaphoreThatIsWaitedFor) {
-    EXPECT_ABORT(as_culprit([] {
-                     destroy_while_waited_on(std::make_unique<binary_semaphore>(0), [](auto& s) { s.acquire(); });
-                 }),
-                 fatal_line("a weft::counting_semaphore was destroyed while it was waited for"), culprit, frame_line);
+    EXPECT_ABORT(
+        as_culprit(
+            [] { destroy_while_waited_on(std::make_unique<binary_semaphore>(0), [](auto& s) { s.acquire(); }); }),
+        fatal_line(
+            "a weft::counting_semaphore was destroyed while a thread waited for it; let its waiters return first"),
+        culprit, frame_line);
 }
 
 TEST_F(SmallPrimitives, ASemaphoreThatCannotHoldSoMany) {
     const auto negative = [] { const counting_semaphore<> s(-1); };
-    EXPECT_ABORT(as_culprit(negative),
-                 fatal_line("a weft::counting_semaphore was to begin with -1 units; it holds 0 to 1073741823"), culprit,
-                 frame_line);
+    EXPECT_ABORT(
+        as_culprit(negative),
+        fatal_line("a weft::counting_semaphore was constructed with -1 units; the number must be from 0 to 1073741823"),
+        culprit, frame_line);
     EXPECT_ABORT(as_plain_thread([] { const binary_semaphore s(2); }),
-                 fatal_line("a weft::counting_semaphore was to begin with 2 units; it holds 0 to 1"), plain_thread);
+                 fatal_line("a weft::counting_semaphore was constructed with 2 units; the number must be from 0 to 1"),
+                 plain_thread);
 }
 
 TEST_F(SmallPrimitives, ReleasingMoreThanASemaphoreHolds) {
@@ -110,29 +117,35 @@ TEST_F(SmallPrimitives, ReleasingMoreThanASemaphoreHolds) {
         binary_semaphore s(1);
         s.release();
     };
-    const std::string message = fatal_line("release(1) of a weft::counting_semaphore that holds 1 of 1 units");
+    const std::string message = fatal_line(
+        "release(1) of a weft::counting_semaphore that holds 1 of 1 units; pair each release with an acquire");
     EXPECT_ABORT(as_culprit(too_much), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(too_much), message, plain_thread);
-    EXPECT_ABORT(as_culprit([] {
-                     counting_semaphore<5> s(3);
-                     s.release(2);
-                     s.acquire();
-                     s.release(3);
-                 }),
-                 fatal_line("release(3) of a weft::counting_semaphore that holds 4 of 5 units"), culprit);
+    EXPECT_ABORT(
+        as_culprit([] {
+            counting_semaphore<5> s(3);
+            s.release(2);
+            s.acquire();
+            s.release(3);
+        }),
+        fatal_line(
+            "release(3) of a weft::counting_semaphore that holds 4 of 5 units; pair each release with an acquire"),
+        culprit);
     EXPECT_ABORT(as_culprit([] {
                      counting_semaphore<> s(0);
                      s.release(counting_semaphore<>::max());
                      s.release(std::ptrdiff_t{1} << 40);
                  }),
                  fatal_line("release(1099511627776) of a weft::counting_semaphore that holds 1073741823 of 1073741823 "
-                            "units"),
+                            "units; pair each release with an acquire"),
                  culprit);
     EXPECT_ABORT(as_culprit([] {
                      counting_semaphore<> s(3);
                      s.release(-1);
                  }),
-                 fatal_line("release(-1) of a weft::counting_semaphore that holds 3 of 1073741823 units"), culprit);
+                 fatal_line("release(-1) of a weft::counting_semaphore that holds 3 of 1073741823 units; pair each "
+                            "release with an acquire"),
+                 culprit);
 }
 
 // ---- Latches.
@@ -140,7 +153,8 @@ TEST_F(SmallPrimitives, ReleasingMoreThanASemaphoreHolds) {
 TEST_F(SmallPrimitives, DestroyingALatchThatIsWaitedFor) {
     EXPECT_ABORT(
         as_culprit([] { destroy_while_waited_on(std::make_unique<latch>(1), [](const latch& l) { l.wait(); }); }),
-        fatal_line("a weft::latch was destroyed while it was waited for"), culprit, frame_line);
+        fatal_line("a weft::latch was destroyed while a thread waited for it; let its waiters return first"), culprit,
+        frame_line);
 }
 
 TEST_F(SmallPrimitives, CountingALatchBelowZero) {
@@ -149,28 +163,34 @@ TEST_F(SmallPrimitives, CountingALatchBelowZero) {
         l.count_down();
         l.count_down(2);
     };
-    const std::string message = fatal_line("2 was taken off a weft::latch whose count was 1");
+    const std::string message =
+        fatal_line("2 was subtracted from a weft::latch whose count was 1; construct it with the number of arrivals");
     EXPECT_ABORT(as_culprit(count_too_far), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(count_too_far), message, plain_thread);
-    EXPECT_ABORT(as_culprit([] {
-                     latch l(1);
-                     l.count_down(-1);
-                 }),
-                 fatal_line("-1 was taken off a weft::latch whose count was 1"), culprit);
-    EXPECT_ABORT(as_culprit([] {
-                     latch l(0);
-                     l.arrive_and_wait();
-                 }),
-                 fatal_line("1 was taken off a weft::latch whose count was 0"), culprit);
+    EXPECT_ABORT(
+        as_culprit([] {
+            latch l(1);
+            l.count_down(-1);
+        }),
+        fatal_line("-1 was subtracted from a weft::latch whose count was 1; construct it with the number of arrivals"),
+        culprit);
+    EXPECT_ABORT(
+        as_culprit([] {
+            latch l(0);
+            l.arrive_and_wait();
+        }),
+        fatal_line("1 was subtracted from a weft::latch whose count was 0; construct it with the number of arrivals"),
+        culprit);
 }
 
 TEST_F(SmallPrimitives, ALatchThatCannotCountSoFar) {
     EXPECT_ABORT(as_culprit([] { const latch l(-1); }),
-                 fatal_line("a weft::latch was to begin with a count of -1; it counts from 0 to 1073741823"), culprit,
-                 frame_line);
-    EXPECT_ABORT(as_culprit([] { const latch l(latch::max() + 1); }),
-                 fatal_line("a weft::latch was to begin with a count of 1073741824; it counts from 0 to 1073741823"),
+                 fatal_line("a weft::latch was constructed with a count of -1; the count must be from 0 to 1073741823"),
                  culprit, frame_line);
+    EXPECT_ABORT(
+        as_culprit([] { const latch l(latch::max() + 1); }),
+        fatal_line("a weft::latch was constructed with a count of 1073741824; the count must be from 0 to 1073741823"),
+        culprit, frame_line);
 }
 
 // ---- Barriers.
@@ -179,7 +199,8 @@ TEST_F(SmallPrimitives, DestroyingABarrierThatIsWaitedFor) {
     EXPECT_ABORT(as_culprit([] {
                      destroy_while_waited_on(std::make_unique<barrier<>>(2), [](barrier<>& b) { b.arrive_and_wait(); });
                  }),
-                 fatal_line("a weft::barrier was destroyed while it was waited for"), culprit, frame_line);
+                 fatal_line("a weft::barrier was destroyed while a thread waited for it; let its waiters return first"),
+                 culprit, frame_line);
 }
 
 TEST_F(SmallPrimitives, MoreArriveAtABarrierThanItExpects) {
@@ -188,20 +209,25 @@ TEST_F(SmallPrimitives, MoreArriveAtABarrierThanItExpects) {
         (void)b.arrive();
         (void)b.arrive(3);
     };
-    const std::string message = fatal_line("3 arrived at a weft::barrier at which 2 were missing");
+    const std::string message = fatal_line(
+        "3 arrived at a weft::barrier that expected 2 more in this phase; construct it with the number of arrivals");
     EXPECT_ABORT(as_culprit(crowd), message, culprit, frame_line);
     EXPECT_ABORT(as_plain_thread(crowd), message, plain_thread);
     EXPECT_ABORT(as_culprit([] {
                      barrier<> b(3);
                      (void)b.arrive(0);
                  }),
-                 fatal_line("0 arrived at a weft::barrier at which 3 were missing"), culprit);
+                 fatal_line("0 arrived at a weft::barrier that expected 3 more in this phase; construct it with the "
+                            "number of arrivals"),
+                 culprit);
     EXPECT_ABORT(as_culprit([] {
                      barrier<> b(1);
                      b.arrive_and_drop();
                      b.arrive_and_wait();
                  }),
-                 fatal_line("1 arrived at a weft::barrier at which 0 were missing"), culprit);
+                 fatal_line("1 arrived at a weft::barrier that expected 0 more in this phase; construct it with the "
+                            "number of arrivals"),
+                 culprit);
 }
 
 // The phase ends only when the completion function has returned.
@@ -218,19 +244,23 @@ TEST_F(SmallPrimitives, ArrivingInTheCompletionOfABarrier) {
                      itself = &b;
                      b.arrive_and_wait();
                  }),
-                 fatal_line("1 arrived at a weft::barrier at which 0 were missing"), culprit, frame_line);
+                 fatal_line("1 arrived at a weft::barrier that expected 0 more in this phase; construct it with the "
+                            "number of arrivals"),
+                 culprit, frame_line);
 }
 
 TEST_F(SmallPrimitives, ABarrierThatCannotExpectSoMany) {
     EXPECT_ABORT(as_culprit([] { const barrier<> b(-1); }),
-                 fatal_line("a weft::barrier was to expect -1; it expects 0 to 1073741823"), culprit, frame_line);
+                 fatal_line("a weft::barrier was constructed for -1 arrivals; the number must be from 0 to 1073741823"),
+                 culprit, frame_line);
 }
 
 // ---- Events.
 
 TEST_F(SmallPrimitives, DestroyingAnEventThatIsWaitedFor) {
     EXPECT_ABORT(as_culprit([] { destroy_while_waited_on(std::make_unique<event>(), [](event& e) { e.wait(); }); }),
-                 fatal_line("a weft::event was destroyed while it was waited for"), culprit, frame_line);
+                 fatal_line("a weft::event was destroyed while a thread waited for it; let its waiters return first"),
+                 culprit, frame_line);
 }
 
 }  // namespace

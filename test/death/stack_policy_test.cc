@@ -99,7 +99,7 @@ TEST_F(StackMemory, WhereTheSystemHasNoMoreOfItTheGrowingGreenThreadIsNamed) {
             });
             rt.drain();
         },
-        fatal_line("no memory for more stack of green thread %d \"deep\" (started by a plain thread at %s)"));
+        fatal_line("no memory to grow the stack of green thread %d \"deep\" (started by a plain thread at %s)"));
 }
 
 }  // namespace

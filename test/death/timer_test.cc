@@ -26,13 +26,13 @@ void inside(F&& f) {
 }
 
 TEST_F(Timer, UsingAnEmptyOneIsFatal) {
-    EXPECT_ABORT(timer().stop(), fatal_line("stop of an empty weft::timer"));
-    EXPECT_ABORT(timer().reset(1ms), fatal_line("reset of an empty weft::timer"));
-    EXPECT_ABORT((void)timer().chan(), fatal_line("chan of an empty weft::timer"));
-    EXPECT_ABORT(timer().detach(), fatal_line("detach of an empty weft::timer"));
-    EXPECT_ABORT(ticker().stop(), fatal_line("stop of an empty weft::ticker"));
-    EXPECT_ABORT(ticker().reset(1ms), fatal_line("reset of an empty weft::ticker"));
-    EXPECT_ABORT((void)ticker().chan(), fatal_line("chan of an empty weft::ticker"));
+    EXPECT_ABORT(timer().stop(), fatal_line("stop of an empty weft::timer; assign a new one first"));
+    EXPECT_ABORT(timer().reset(1ms), fatal_line("reset of an empty weft::timer; assign a new one first"));
+    EXPECT_ABORT((void)timer().chan(), fatal_line("chan of an empty weft::timer; assign a new one first"));
+    EXPECT_ABORT(timer().detach(), fatal_line("detach of an empty weft::timer; assign a new one first"));
+    EXPECT_ABORT(ticker().stop(), fatal_line("stop of an empty weft::ticker; assign a new one first"));
+    EXPECT_ABORT(ticker().reset(1ms), fatal_line("reset of an empty weft::ticker; assign a new one first"));
+    EXPECT_ABORT((void)ticker().chan(), fatal_line("chan of an empty weft::ticker; assign a new one first"));
 }
 
 TEST_F(Timer, UsingOneThatWasMovedFromIsFatal) {
@@ -41,13 +41,14 @@ TEST_F(Timer, UsingOneThatWasMovedFromIsFatal) {
                      const timer taken = std::move(t);
                      t.stop();  // NOLINT
                  }),
-                 fatal_line("stop of an empty weft::timer"), "weft: in green thread %d \"run\" (%s)");
+                 fatal_line("stop of an empty weft::timer; assign a new one first"),
+                 "weft: in green thread %d \"run\" (%s)");
     EXPECT_ABORT(inside([] {
                      timer t(1h);
                      t.detach();
                      t.reset(1s);
                  }),
-                 fatal_line("reset of an empty weft::timer"));
+                 fatal_line("reset of an empty weft::timer; assign a new one first"));
 }
 
 TEST_F(Timer, DroppingOneWhoseChannelIsWaitedOnByReferenceIsFatal) {
@@ -60,8 +61,8 @@ TEST_F(Timer, DroppingOneWhoseChannelIsWaitedOnByReferenceIsFatal) {
                      }
                      t = timer();
                  }),
-                 fatal_line("the last handle of a weft::chan was destroyed while it was waited on; give each green "
-                            "thread a handle of its own"));
+                 fatal_line("the last handle of a weft::chan was destroyed while a thread waited on it; give each "
+                            "green thread its own copy"));
 }
 
 TEST_F(Timer, AnExceptionThatLeavesAFunctionEndsTheProcessAndSaysWhereItWasSet) {
@@ -71,7 +72,7 @@ TEST_F(Timer, AnExceptionThatLeavesAFunctionEndsTheProcessAndSaysWhereItWasSet) 
                  }),
                  fatal_line("an exception of type std::runtime_error (too late) left green thread %d (started by %d at "
                             "%stimer_test.cc:%d, in %s)"),
-                 "weft: use weft::async or weft::wait_group::go to pass exceptions on");
+                 "weft: use weft::async or weft::wait_group::go to pass exceptions to a waiter");
 }
 
 // ---- The end of the process.

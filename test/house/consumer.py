@@ -130,7 +130,7 @@ def check_nothing_remembers(prefix, *places):
                     text = file.read()
                 for place in places:
                     if place + os.sep in text:
-                        raise RuntimeError(f"{name} remembers {place}")
+                        raise RuntimeError(f"{name} contains the path {place}")
 
 
 def main():
@@ -149,7 +149,7 @@ def main():
         by_pkg_config(work, prefix, libraries, source="main.c")
         has_tls = os.path.exists(os.path.join(libraries, "pkgconfig", "weft-tls.pc"))
         if has_tls != os.path.exists(os.path.join(prefix, "include", "weft", "tls")):
-            raise RuntimeError("the headers of tls are installed without its library, or the other way round")
+            raise RuntimeError("the headers of tls are installed without its library, or the library without them")
         if has_tls:
             by_pkg_config(work, prefix, libraries, "weft-tls", "secured.cc")
         if not installed_only:

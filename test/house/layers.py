@@ -125,7 +125,7 @@ def check_private(path, layer, name, quoted):
         return (f"{layer}/ lies below {target}/: move the code up, or let {target}/ hand {layer}/ what it needs "
                 "(a parameter, a callback, an interface declared below)")
     if layer in WITHOUT_SYSTEM_HEADERS and not is_standard(name) and not COMPILER.match(name):
-        return f"{layer}/ knows no operating system: ask for it through a header of os/"
+        return f"{layer}/ must not depend on an operating system: use a header of os/"
     return None
 
 

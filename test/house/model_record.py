@@ -163,7 +163,7 @@ def main():
     for name in failed:
         print(f"{name}: FAILED")
     if stale or gone:
-        print(f"{RECORD} was not current: {len(stale)} checks had no line, {len(gone)} lines had no check; it is now: commit it")
+        print(f"{RECORD} was not current: {len(stale)} checks had no line, {len(gone)} lines had no check; it has been updated: commit it")
     return 1 if failed or stale or gone else 0
 
 

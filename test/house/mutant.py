@@ -19,7 +19,7 @@ def verdict(returncode, model=False):
     if returncode == 1 or (not model and (returncode > 1 or returncode == -signal.SIGABRT)):
         return True, "the mutant was caught"
     how = f"ended with {returncode}" if returncode > 0 else f"died of {signal.Signals(-returncode).name}"
-    return False, f"the mutant {how}, which proves nothing"
+    return False, f"the mutant {how}, but not because a check has failed"
 
 
 def run(program, **variables):

@@ -110,7 +110,7 @@ TEST_P(TlsHandshake, NamesAndAddressesAreCompared) {
         << r.client_failure;
     EXPECT_TRUE(contains(r.client_failure, "not for \"other.test\"")) << r.client_failure;
     EXPECT_EQ(r.server, errc::certificate_refused) << "it is told";
-    EXPECT_TRUE(contains(r.client.message(), "connect by a name that is in it")) << r.client.message();
+    EXPECT_TRUE(contains(r.client.message(), "connect by a name that the certificate contains")) << r.client.message();
 }
 
 TEST_P(TlsHandshake, WhoIsNotTrustedIsRefused) {
@@ -161,10 +161,10 @@ TEST_P(TlsHandshake, WhoIsNotTrustedIsRefused) {
 TEST_P(TlsHandshake, CertificatesHaveTheirTime) {
     handshake_result r = meet_server_with(test_authority().issue({.valid_from = -7200, .valid_until = -3600}));
     EXPECT_EQ(r.client, errc::certificate_expired);
-    EXPECT_TRUE(contains(r.client_failure, "was valid until")) << r.client_failure;
+    EXPECT_TRUE(contains(r.client_failure, "expired on")) << r.client_failure;
     r = meet_server_with(test_authority().issue({.valid_from = 3600, .valid_until = 7200}));
     EXPECT_EQ(r.client, errc::certificate_not_yet);
-    EXPECT_TRUE(contains(r.client_failure, "is valid from")) << r.client_failure;
+    EXPECT_TRUE(contains(r.client_failure, "is not valid before")) << r.client_failure;
 }
 
 TEST_P(TlsHandshake, ApplicationProtocolsAreChosenByTheServer) {
@@ -273,7 +273,7 @@ TEST_P(TlsHandshake, WhatIsNotTlsIsToldApart) {
         std::error_code ec;
         s.handshake(ec);
         EXPECT_EQ(ec, errc::not_tls);
-        EXPECT_TRUE(contains(ec.message(), "right port")) << ec.message();
+        EXPECT_TRUE(contains(ec.message(), "check the port")) << ec.message();
         s.handshake(ec);
         EXPECT_EQ(ec, errc::not_tls) << "and stays so";
         EXPECT_EQ(s.write_all("x", ec), 0U);
@@ -378,7 +378,7 @@ TEST_P(TlsHandshake, CredentialsThatCannotBeUsedSayWhy) {
         return "nothing is wrong";
     };
     const tls::certificate good = test_authority().issue();
-    EXPECT_TRUE(contains(why({"", good.key}), "no certificate in chain"));
+    EXPECT_TRUE(contains(why({"", good.key}), "chain contains no certificate"));
     EXPECT_TRUE(contains(why({good.chain, ""}), "BEGIN PRIVATE KEY")) << why({good.chain, ""});
     EXPECT_TRUE(contains(why({good.chain, encrypted_key()}), "decrypt it first")) << why({good.chain, encrypted_key()});
     EXPECT_TRUE(contains(why({good.chain, test_authority().issue().key}), "does not belong to"));

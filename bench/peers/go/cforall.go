@@ -149,7 +149,7 @@ func runMeetings(a arguments) measurement {
 			}
 		}
 		check(touched >= int64(turns*a.cap), "churn, locality: every turn was taken")
-		check(marks == touched, "churn, locality: nobody touched what another was working on")
+		check(marks == touched, "churn, locality: no task changed what another was working on")
 	}
 	meet(a.n/10 + 1)
 	meet(a.n)

@@ -38,7 +38,7 @@ func runLifetimes(a arguments) measurement {
 		beginNs[i] = born - spawned
 		lifeNs := 1000 + randomBelow(i, 1000000000-1000)
 		time.Sleep(time.Duration(lifeNs))
-		check(nowNs()-born >= lifeNs, "lifetimes: nobody dies early")
+		check(nowNs()-born >= lifeNs, "lifetimes: no task ends early")
 		ended.Add(1)
 		next := started.Add(1) - 1
 		if next < total {
@@ -72,7 +72,7 @@ func runLifetimes(a arguments) measurement {
 	cpuAfter, _ := processUsage()
 	after := readMemory()
 	done.Wait()
-	check(ended.Load() == total, "lifetimes: everyone who was born died")
+	check(ended.Load() == total, "lifetimes: every task that started ended")
 	check(first < total && elapsed > 0, "lifetimes: the watcher came in time")
 
 	var m measurement
@@ -141,7 +141,7 @@ func runIdle(a arguments) measurement {
 		runtime.LockOSThread()
 		self := strconv.Itoa(syscall.Gettid())
 		blockThread(settleNs)
-		check(ended.Load() == 0, "idle: everyone waits")
+		check(ended.Load() == 0, "idle: every task waits")
 		begin := nowNs()
 		cpuBefore, _ := processUsage()
 		before := readSwitches()

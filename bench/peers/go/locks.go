@@ -62,7 +62,7 @@ func contend(tasks, total int, sectionNs int64, timeWaits bool) contest {
 			result.longestWait = waits[i]
 		}
 	}
-	check(sum == total, "mutex_fair: every turn is somebody's")
+	check(sum == total, "mutex_fair: every turn belongs to a task")
 	return result
 }
 
@@ -115,7 +115,7 @@ func runRwlock(a arguments) measurement {
 						for _, word := range words {
 							sum += word
 						}
-						check(sum == 8*words[0], "rwlock: nobody writes while somebody reads")
+						check(sum == 8*words[0], "rwlock: no task writes while another reads")
 						lock.RUnlock()
 					}
 				}

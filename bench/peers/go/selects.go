@@ -101,7 +101,7 @@ func runSelectBlock(arg arguments) measurement {
 func runSelectDefault(arg arguments) measurement {
 	check(arg.k == 1 || arg.k == 4, "select_default: k is 1 or 4")
 	a, b, c, d := make(chan int64), make(chan int64), make(chan int64), make(chan int64)
-	never := func() { check(false, "select_default: a value that nobody sent") }
+	never := func() { check(false, "select_default: a value that no task sent") }
 	nothing := 0
 	begin := time.Now()
 	if arg.k == 1 {
@@ -130,7 +130,7 @@ func runSelectDefault(arg arguments) measurement {
 		}
 	}
 	elapsed := time.Since(begin)
-	check(nothing == arg.n, "select_default: every select took the way out")
+	check(nothing == arg.n, "select_default: every select took the default")
 
 	var m measurement
 	m.addPerOp("ns_per_op", elapsed, arg.n)

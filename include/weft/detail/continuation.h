@@ -20,7 +20,7 @@ namespace weft::detail {
 // throws, with body unchanged, and what moving body throws.
 template <typename F>
 void go_when_zero(count_word& count, F&& body, source_location where) {
-    static_assert(!std::is_lvalue_reference_v<F>, "body is moved");
+    static_assert(!std::is_lvalue_reference_v<F>, "F must not be a reference, because body is moved");
 
     struct continuation {
         waiter w;

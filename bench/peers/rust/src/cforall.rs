@@ -140,7 +140,7 @@ pub async fn run_meetings(a: &Arguments) -> Measurement {
         let elapsed = begin.elapsed();
         let marks: u64 = all.luggage.iter().flatten().map(|word| word.load(Ordering::Relaxed)).sum();
         check(touched >= turns as u64 * touches, "churn, locality: every turn was taken");
-        check(marks == touched, "churn, locality: nobody touched what another was working on");
+        check(marks == touched, "churn, locality: no task changed what another was working on");
         elapsed
     }
     check(a.k >= 2, "churn and locality need two tasks");

@@ -45,7 +45,7 @@ async fn contend(tasks: usize, total: usize, section_ns: i64, time_waits: bool) 
         result.longest_wait = result.longest_wait.max(wait);
     }
     result.elapsed = begin.elapsed();
-    check(result.shares.iter().sum::<usize>() == total, "mutex_fair: every turn is somebody's");
+    check(result.shares.iter().sum::<usize>() == total, "mutex_fair: every turn belongs to a task");
     result
 }
 
@@ -81,7 +81,7 @@ pub async fn run_rwlock(a: &Arguments) -> Measurement {
                     } else {
                         let words = words.read().await;
                         let sum: u64 = words.iter().sum();
-                        check(sum == 8 * words[0], "rwlock: nobody writes while somebody reads");
+                        check(sum == 8 * words[0], "rwlock: no task writes while another reads");
                     }
                 }
             }));

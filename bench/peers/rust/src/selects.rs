@@ -85,7 +85,7 @@ pub async fn run_select_default(a: &Arguments) -> Measurement {
     check(a.k == 1 || a.k == 4, "select_default: k is 1 or 4");
     let (_senders, mut receivers): (Vec<_>, Vec<_>) = (0..4).map(|_| channel(0)).unzip();
     let [c0, c1, c2, c3] = &mut receivers[..] else { unreachable!() };
-    let never = || check(false, "select_default: a value that nobody sent");
+    let never = || check(false, "select_default: a value that no task sent");
     let mut nothing = 0;
     let begin = Instant::now();
     if a.k == 1 {
@@ -109,7 +109,7 @@ pub async fn run_select_default(a: &Arguments) -> Measurement {
         }
     }
     let elapsed = begin.elapsed();
-    check(nothing == a.n, "select_default: every select took the way out");
+    check(nothing == a.n, "select_default: every select took the default");
     Measurement::per_op(elapsed, a.n)
 }
 
