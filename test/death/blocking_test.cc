@@ -57,7 +57,7 @@ TEST_F(BlockingMisuse, UsingALocal) {
 }
 
 // Other misuse there is also reported as that of the green thread.
-TEST_F(BlockingMisuse, UnlockingWhatIsNotLocked) {
+TEST_F(BlockingMisuse, UnlockingAnUnlockedMutex) {
     EXPECT_ABORT(in_a_call([] {
                      mutex m;
                      m.unlock();
@@ -81,18 +81,18 @@ TEST_F(BlockingMisuse, StoppingItsOwnRuntime) {
         fatal_line("weft::runtime::drain() was called by one of its own green threads, which would wait for itself"));
 }
 
-TEST_F(BlockingMisuse, MainInIt) {
+TEST_F(BlockingMisuse, CallingMain) {
     EXPECT_ABORT(in_a_call([] { weft::main([] {}); }),
                  fatal_line("weft::main() was called from a green thread; call the function directly"));
 }
 
 // The exception travels out of the call, and then leaves the green thread.
-TEST_F(BlockingMisuse, AnExceptionThatNobodyCatches) {
+TEST_F(BlockingMisuse, LeavingTheGreenThreadByAnException) {
     EXPECT_ABORT(in_a_call([] { throw std::runtime_error("too late"); }),
                  "weft: fatal: an exception of type std::runtime_error (too late) left green thread %d \"culprit\" %s");
 }
 
-TEST_F(BlockingMisuse, AnExceptionOutOfANoexceptFunction) {
+TEST_F(BlockingMisuse, LeavingANoexceptFunctionByAnException) {
     EXPECT_ABORT(
         in_a_call([] { throw_through_noexcept(); }),
         "weft: fatal: an exception of type std::runtime_error (not out of here) left %sgreen thread %d \"culprit\" %s");

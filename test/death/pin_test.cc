@@ -14,7 +14,7 @@ class PinMisuse : public DeathTest {};
 
 const char* const message = "a weft::pin was destroyed by another green thread than the one that it pins";
 
-TEST_F(PinMisuse, DestroyingThatOfAnotherGreenThread) {
+TEST_F(PinMisuse, DestroyingAPinOfAnotherGreenThread) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 2});
@@ -28,7 +28,7 @@ TEST_F(PinMisuse, DestroyingThatOfAnotherGreenThread) {
         fatal_line(message), "weft: in green thread %d \"culprit\" %s");
 }
 
-TEST_F(PinMisuse, DestroyingThatOfAnotherGreenThreadWhilePinnedOneself) {
+TEST_F(PinMisuse, DestroyingAPinOfAnotherGreenThreadWhilePinned) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 2});
@@ -45,7 +45,7 @@ TEST_F(PinMisuse, DestroyingThatOfAnotherGreenThreadWhilePinnedOneself) {
         fatal_line(message), "weft: in green thread %d \"culprit\" %s");
 }
 
-TEST_F(PinMisuse, DestroyingItInAPlainThread) {
+TEST_F(PinMisuse, DestroyingAPinInAPlainThread) {
     EXPECT_ABORT(
         {
             runtime rt({.procs = 1});

@@ -96,7 +96,7 @@ TEST_F(SmallPrimitives, DestroyingASemaphoreThatIsWaitedFor) {
                  fatal_line("a weft::counting_semaphore was destroyed while it was waited for"), culprit, frame_line);
 }
 
-TEST_F(SmallPrimitives, ASemaphoreThatCannotHoldSoMany) {
+TEST_F(SmallPrimitives, MakingASemaphoreWithTooManyUnits) {
     const auto negative = [] { const counting_semaphore<> s(-1); };
     EXPECT_ABORT(as_culprit(negative),
                  fatal_line("a weft::counting_semaphore was to begin with -1 units; it holds 0 to 1073741823"), culprit,
@@ -164,7 +164,7 @@ TEST_F(SmallPrimitives, CountingALatchBelowZero) {
                  fatal_line("1 was taken off a weft::latch whose count was 0"), culprit);
 }
 
-TEST_F(SmallPrimitives, ALatchThatCannotCountSoFar) {
+TEST_F(SmallPrimitives, MakingALatchWithAnInvalidCount) {
     EXPECT_ABORT(as_culprit([] { const latch l(-1); }),
                  fatal_line("a weft::latch was to begin with a count of -1; it counts from 0 to 1073741823"), culprit,
                  frame_line);
@@ -182,7 +182,7 @@ TEST_F(SmallPrimitives, DestroyingABarrierThatIsWaitedFor) {
                  fatal_line("a weft::barrier was destroyed while it was waited for"), culprit, frame_line);
 }
 
-TEST_F(SmallPrimitives, MoreArriveAtABarrierThanItExpects) {
+TEST_F(SmallPrimitives, ArrivingAtABarrierTooOften) {
     const auto crowd = [] {
         barrier<> b(3);
         (void)b.arrive();
@@ -221,7 +221,7 @@ TEST_F(SmallPrimitives, ArrivingInTheCompletionOfABarrier) {
                  fatal_line("1 arrived at a weft::barrier at which 0 were missing"), culprit, frame_line);
 }
 
-TEST_F(SmallPrimitives, ABarrierThatCannotExpectSoMany) {
+TEST_F(SmallPrimitives, MakingABarrierWithAnInvalidCount) {
     EXPECT_ABORT(as_culprit([] { const barrier<> b(-1); }),
                  fatal_line("a weft::barrier was to expect -1; it expects 0 to 1073741823"), culprit, frame_line);
 }
